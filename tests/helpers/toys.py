@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 import os
 import random
 import signal
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,7 +21,7 @@ from trigemu import Menu, read_menu
 from trigemu.api import ReadEvents, Schema
 from trigemu.emulation import Chunk, Plan, decide
 from trigemu.samples import Catalogue, CatalogueTable, Collection, Events, Sample, SampleTable
-from trigemu.support import CHUNK_EVENTS, Engine, worker_pool
+from trigemu.support import CHUNK_EVENTS, Engine, WorkerPool
 
 COLUMNS = ("pt", "eta", "phi", "charge")
 COLLECTIONS = ("jet", "photon", "muon")
@@ -162,11 +163,18 @@ class Memory:
         return columns(self.events[start:stop], start)
 
 
-@contextmanager
-def engine(size: int = CHUNK_EVENTS, workers: int = 1) -> Iterator[Engine]:
-    """An engine with chunks of a size, in this process or in others."""
-    with worker_pool(workers) as pool:
-        yield Engine(pool if workers > 1 else None, chunk_events=size)
+@cache
+def pool_of_two() -> WorkerPool:
+    """Two processes for all tests that only need others: to start them takes seconds."""
+    pool = WorkerPool(2)
+    atexit.register(pool.close)
+    return pool
+
+
+def engine(size: int = CHUNK_EVENTS, workers: int = 1, **how: Any) -> Engine:
+    """An engine with chunks of a size, in this process or in two others."""
+    assert workers in (1, 2)
+    return Engine(pool_of_two() if workers == 2 else None, chunk_events=size, **how)
 
 
 @dataclass(frozen=True)

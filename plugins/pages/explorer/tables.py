@@ -163,7 +163,7 @@ def _rank(rows: Rows) -> IntArray:
     parts = np.column_stack([rows.scores, np.packbits(rows.bits, axis=1), rows.factor])
     padded = np.zeros((len(rows), max(8, -(-parts.shape[1] // 8) * 8)), np.uint8)
     padded[:, : parts.shape[1]] = parts
-    entry, first = distinct_entries(padded.view(np.uint64), np.zeros(len(rows), np.int64))
+    entry, first = distinct_entries(padded.view(np.uint64))
     distinct = parts[first]
     by = np.argsort(np.count_nonzero(parts, axis=0), kind="stable")
     rank = np.empty(len(first), np.int64)

@@ -91,7 +91,7 @@ def exactly(component: IntArray, graph: Graph, members: BoolArray, others: BoolA
         found[row] = 1.0
         for number in range(component[row].max() + 1):
             of, here = outcomes_of(component[row], number, graph, -1), component[row] == number
-            found[row] *= _sum_exactly(of, graph, here & members, here & others, least)
+            found[row] *= _sum_exactly(of, graph, here, members, others, least)
     return found
 
 
@@ -177,21 +177,21 @@ def _add_unique(
 
 @kernel
 def _sum_exactly(
-    of: Outcomes, graph: Graph, members: BoolArray, others: BoolArray, least: FloatArray
+    of: Outcomes, graph: Graph, here: BoolArray, members: BoolArray, others: BoolArray, least: FloatArray
 ) -> float:
-    """Return the probability that all members of a component accept and none of its others does. least:
-    memory for a number of each counter."""
+    """Return the probability that all members of a component accept and none of its others does. here:
+    bool[nodes], the component. least: memory for a number of each counter."""
     total = 0.0
     for o in range(len(of.probability)):
         least[:] = 1.0
         for node in range(len(members)):
-            if members[node]:
+            if here[node] and members[node]:
                 least[graph.counter[node]] = min(least[graph.counter[node]], of.accept[o, node])
         exactly = of.probability[o]
         for c in range(len(least)):
             most = 0.0
             for node in range(len(members)):
-                if others[node] and graph.counter[node] == c:
+                if here[node] and others[node] and graph.counter[node] == c:
                     most = max(most, of.accept[o, node])
             exactly *= max(0.0, least[c] - most)
         total += exactly

@@ -2,8 +2,8 @@
 
 A kind that knows a better answer registers it, so that decisions become faster or users are told more:
 
-    @margin.register(CompiledExternal)
-    def _(trigger: CompiledExternal) -> int: ...
+    @preselection.register(CompiledThreshold)
+    def _(trigger: CompiledThreshold) -> Condition | None: ...
 
 What a plugin asks is registered by its name, so that neither plugin imports the other (`answers`).
 """

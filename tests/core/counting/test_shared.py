@@ -126,11 +126,10 @@ def menu(folder: Path, name: str = "one", jet: float = 30.0, met: float = 20.0) 
 
 @pytest.mark.parametrize(("size", "workers"), [(1, 1), (17, 1), (70, 2)])
 def test_chunks_and_workers_change_no_bit(tmp_path: Path, catalogue: Any, size: int, workers: int) -> None:
-    with engine(size, workers) as used:
-        reference, other = (
-            output.as_json(rates_of(emulate([menu(tmp_path)], catalogue, executor=e)), "0")
-            for e in (None, used)
-        )
+    used = engine(size, workers)
+    reference, other = (
+        output.as_json(rates_of(emulate([menu(tmp_path)], catalogue, executor=e)), "0") for e in (None, used)
+    )
     assert other == reference
 
 

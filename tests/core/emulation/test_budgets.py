@@ -483,8 +483,8 @@ def test_budgets_are_in_hz_of_the_menu(tmp_path: Path) -> None:
 def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
     toys = [*PLAIN, *BUDGETS["three"]]
     catalogue = memory_catalogue({"a": toy_events(3, 90), "b": EVENTS[:30], "c": EVENTS[30:]})
-    with engine(size, workers) as used:
-        assert solved(tmp_path, toys, catalogue, executor=used) == solved(tmp_path, toys, catalogue)
+    used = engine(size, workers)
+    assert solved(tmp_path, toys, catalogue, executor=used) == solved(tmp_path, toys, catalogue)
 
 
 def test_the_order_of_chunks_changes_no_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

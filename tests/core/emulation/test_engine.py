@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from toys import Decided, Killed, Memory, Seen, even_events, memory_catalogue, menu_from, toy_events
+from toys import Decided, Killed, Memory, Seen, engine, even_events, memory_catalogue, menu_from, toy_events
 
 from trigemu import Catalogue, Events, TrigemuError, make_plan
 from trigemu.api import Plan, ReadEvents
@@ -65,9 +65,8 @@ def test_workers_give_the_same_in_the_same_order(tmp_path: Path) -> None:
     """And a task takes along what it needs to know."""
     work = job(tmp_path, memory_catalogue({"a": even_events(1, 90)}))
     alone = list(over_background(work, Seen(2.0), Engine(chunk_events=20)))
-    with worker_pool(2) as pool:
-        done = over_background(work, Seen(2.0), Engine(pool, chunk_events=20, task_seconds=1e-6))
-        assert [one for part in done for one in part] == [one for part in alone for one in part]
+    done = over_background(work, Seen(2.0), engine(20, 2, task_seconds=1e-6))
+    assert [one for part in done for one in part] == [one for part in alone for one in part]
 
 
 def test_what_a_task_reads_besides_is_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,9 +312,8 @@ def test_chunks_and_workers_change_nothing_for_neighbouring_crossings(
         done = over_background(work, Decided(), Engine(chunk_events=chunk_events))
         assert [row for rows in done for row in rows] == expected
     if entries == 53:
-        with worker_pool(2) as pool:
-            done = over_background(work, Decided(), Engine(pool, chunk_events=20))
-            assert [row for rows in done for row in rows] == expected
+        done = over_background(work, Decided(), engine(20, 2))
+        assert [row for rows in done for row in rows] == expected
 
 
 def test_margins_do_not_count(tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from toys import Memory, even_events, memory_catalogue, menu_from, toy_events, write_root
+from toys import Memory, engine, even_events, memory_catalogue, menu_from, toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, rates_of
 from trigemu.counting import empty_table
 from trigemu.emulation import Chunk, chunks_of
 from trigemu.results.text import rates as output
-from trigemu.support import Engine, worker_pool
+from trigemu.support import Engine
 
 MENU = """
 [objects.jet]
@@ -77,9 +77,7 @@ def test_chunks_change_no_bit(catalogue: Catalogue, tmp_path: Path, chunk_events
 
 
 def test_workers_change_no_bit(catalogue: Catalogue, tmp_path: Path) -> None:
-    with worker_pool(2) as pool:
-        in_two = document(catalogue, tmp_path, Engine(pool, chunk_events=90))
-    assert in_two == document(catalogue, tmp_path)
+    assert document(catalogue, tmp_path, engine(90, 2)) == document(catalogue, tmp_path)
 
 
 def test_the_order_of_chunks_changes_no_bit(

@@ -78,5 +78,5 @@ def test_workers_and_chunks_change_no_threshold(tmp_path: Path) -> None:
     catalogue = memory_catalogue({"a": toy_events(1, 500), "b": toy_events(2, 100)})
     expected = score_table(menu, catalogue).offers
     for size, workers in ((70, 1), (100, 2)):
-        with engine(size, workers) as executor:
-            assert score_table(menu, catalogue, executor=executor).offers == expected
+        executor = engine(size, workers)
+        assert score_table(menu, catalogue, executor=executor).offers == expected

@@ -99,8 +99,8 @@ def test_chunks_and_workers_change_nothing(tmp_path: Path) -> None:
     menu, catalogue = menu_from(tmp_path, BUDGET), memory_catalogue({"a": toy_events(3, 90)})
     whole = event_table(menu, catalogue)
     for size, workers in ((7, 1), (20, 2)):
-        with engine(size, workers) as used:
-            assert same(whole, event_table(menu, catalogue, executor=used))
+        used = engine(size, workers)
+        assert same(whole, event_table(menu, catalogue, executor=used))
 
 
 def test_only_those_that_fire(tmp_path: Path) -> None:

@@ -148,11 +148,11 @@ def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: in
     """Also where half of the sample counts."""
     menu = menu_from(tmp_path, MET + 'fitted_on = "toy"\n')
     catalogue = crossing_catalogue({"a": crossings(1, 150), "b": crossings(2, 80)})
-    with engine(size, workers) as used:
-        made = [
-            output.as_json(rates_of(emulate([menu], at_pileup(catalogue, 1.3, executor=e), executor=e)), "0")
-            for e in (None, used)
-        ]
+    used = engine(size, workers)
+    made = [
+        output.as_json(rates_of(emulate([menu], at_pileup(catalogue, 1.3, executor=e), executor=e)), "0")
+        for e in (None, used)
+    ]
     assert '"name": "evaluation"' in made[0]
     assert made[0] == made[1]
 

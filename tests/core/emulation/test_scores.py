@@ -148,8 +148,8 @@ def test_workers_and_chunks_change_no_bit(tmp_path: Path, catalogue: Catalogue) 
     menu = two(tmp_path)
     whole = score_table(menu, catalogue, signals="s")
     for size, workers in ((70, 1), (100, 2)):
-        with engine(size, workers) as executor:
-            other = score_table(menu, catalogue, signals="s", executor=executor)
+        executor = engine(size, workers)
+        other = score_table(menu, catalogue, signals="s", executor=executor)
         for found, expected in ((other.table, whole.table), (other.signals["s"], whole.signals["s"])):
             assert found.scores.tobytes() == expected.scores.tobytes()
             assert found.id.tolist() == expected.id.tolist()

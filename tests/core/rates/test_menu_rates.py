@@ -169,8 +169,8 @@ def test_chunks_and_workers_change_no_bit_of_a_half(tmp_path: Path, size: int, w
     menu = menu_from(tmp_path, text)
     reference = output.as_json(rates_of(emulate([menu], catalogue)), "0")
     assert '"name": "evaluation"' in reference
-    with engine(size, workers) as used:
-        assert output.as_json(rates_of(emulate([menu], catalogue, executor=used)), "0") == reference
+    used = engine(size, workers)
+    assert output.as_json(rates_of(emulate([menu], catalogue, executor=used)), "0") == reference
 
 
 def test_events_of_one_interaction_stay_together(tmp_path: Path) -> None:

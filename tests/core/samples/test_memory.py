@@ -7,12 +7,11 @@ from dataclasses import replace
 import awkward as ak
 import numpy as np
 import pytest
-from toys import toy_events
+from toys import engine, toy_events
 
 from trigemu import Collection, emulate, events_from_awkward, make_events, rates_of, run
-from trigemu.api import Engine, SampleError
+from trigemu.api import SampleError
 from trigemu.samples import memory, samples_of
-from trigemu.support import worker_pool
 
 MENU = """
 [[trigger]]
@@ -79,10 +78,7 @@ def test_rates_do_not_depend_on_pieces_or_workers(
     whole = run(path, events)
     monkeypatch.setattr(memory, "CHUNK_EVENTS", 60)
     assert run(path, events).triggers == whole.triggers
-    with worker_pool(2) as pool:
-        assert (
-            rates_of(emulate(path, events, executor=Engine(pool, chunk_events=50))).triggers == whole.triggers
-        )
+    assert rates_of(emulate(path, events, executor=engine(50, 2))).triggers == whole.triggers
 
 
 def test_shared_parents_are_known() -> None:

@@ -72,8 +72,8 @@ def test_decisions_lie_anywhere(folder: Path, flipped: tuple[int, ...], workers:
     file = write(folder / "elsewhere" / "d.root", L1_HIGH=given)
     plain = open_catalogue(folder / "catalogue.toml")
     assert plain.samples[0].sources[0].stored == ()
-    with engine(40, workers) as executor:
-        found = run(read_menu(folder / "menu.toml"), with_decisions(plain, file), executor=executor)
+    executor = engine(40, workers)
+    found = run(read_menu(folder / "menu.toml"), with_decisions(plain, file), executor=executor)
     assert found["STORED"].total.events == given.sum()
     assert found["DIFFER"].total.events == len(flipped)
 

@@ -217,8 +217,8 @@ def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: in
     catalogue = memory_catalogue({"a": toy_events(1, 90), "b": toy_events(2, 60)})
     read = variants_of_base(tmp_path)
     reference = compare(emulate(read, catalogue))
-    with engine(size, workers) as used:
-        again = compare(emulate(read, catalogue, executor=used))
+    used = engine(size, workers)
+    again = compare(emulate(read, catalogue, executor=used))
     assert output_compare.as_json(again, "0") == output_compare.as_json(reference, "0")
     assert output_compare.as_csv(again) == output_compare.as_csv(reference)
 

@@ -287,8 +287,8 @@ def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: in
     catalogue = signal(toy_events(3, 200))
     asked = (read, catalogue, ["yy"], [PT, Profile("met", (0.0, 20.0, 50.0))], ["n_jet > 1", "n_photon > 0"])
     reference = output_efficiency.as_json(efficiencies(*asked), catalogue, "0")
-    with engine(size, workers) as used:
-        assert output_efficiency.as_json(efficiencies(*asked, executor=used), catalogue, "0") == reference
+    used = engine(size, workers)
+    assert output_efficiency.as_json(efficiencies(*asked, executor=used), catalogue, "0") == reference
 
 
 def test_a_menu_gains_nothing_over_itself(tmp_path: Path) -> None:

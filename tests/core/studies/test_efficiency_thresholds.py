@@ -115,8 +115,8 @@ def test_chunks_and_workers_change_no_bit(
         assert result.turnons[0].curves[1].overall.gain_threshold_error > 0
         return output_efficiency.as_json(result, catalogue, "0")
 
-    with engine(size, workers) as used:
-        assert document(used) == document()
+    used = engine(size, workers)
+    assert document(used) == document()
 
 
 def test_they_are_the_spread_over_toys(tmp_path: Path) -> None:

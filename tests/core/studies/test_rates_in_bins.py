@@ -103,8 +103,8 @@ def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: in
     menu = menu_from(tmp_path, MET + 'fitted_on = "toy"\n')
     catalogue = crossing_catalogue({"a": crossings(1, 150), "b": crossings(2, 80)})
     asked = (menu, "n_interaction", (0.0, 2.0, 6.0), catalogue)
-    with engine(size, workers) as used:
-        assert as_json(binned_rates(*asked, executor=used), "0") == as_json(binned_rates(*asked), "0")
+    used = engine(size, workers)
+    assert as_json(binned_rates(*asked, executor=used), "0") == as_json(binned_rates(*asked), "0")
 
 
 def test_thresholds_from_budgets_are_found_on_all_bins(tmp_path: Path) -> None:

@@ -249,8 +249,8 @@ def test_any_scan_equals_separate_runs(
 @pytest.mark.parametrize(("size", "workers"), [(200, 2)])
 def test_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
     catalogue = memory_catalogue({"a": toy_events(1, 250), "b": toy_events(2, 60)})
-    with engine(size, workers) as used:
-        check(read(tmp_path, 'fitted_on = "toy"'), [Steps("S", VALUES)], catalogue, executor=used)
+    used = engine(size, workers)
+    check(read(tmp_path, 'fitted_on = "toy"'), [Steps("S", VALUES)], catalogue, executor=used)
 
 
 # ---- other numbers than thresholds
@@ -375,8 +375,8 @@ def test_any_scan_of_numbers_equals_separate_runs(
 
 
 def test_workers_change_no_bit_of_a_scan_of_numbers(tmp_path: Path, catalogue: Catalogue) -> None:
-    with engine(70, 2) as used:
-        check_varied(tmp_path, {"lead": (10.0, 30.0), "photon": (8.0, 20.0)}, catalogue, executor=used)
+    used = engine(70, 2)
+    check_varied(tmp_path, {"lead": (10.0, 30.0), "photon": (8.0, 20.0)}, catalogue, executor=used)
 
 
 def test_budgets_of_others_are_solved_with_the_number_of_the_menu(tmp_path: Path) -> None:

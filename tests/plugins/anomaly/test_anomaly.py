@@ -180,8 +180,8 @@ def test_chunks_and_workers_change_no_bit(two_menus: tuple[Menu, Menu]) -> None:
     assert json.loads(reference[1])["half"]["name"] == "evaluation"
     assert json.loads(reference[1])["triggers"][0]["threshold_error"] > 0
     for size, workers in ((1, 1), (17, 1), (40, 2)):
-        with engine(size, workers) as used:
-            assert documents(used) == reference, size
+        used = engine(size, workers)
+        assert documents(used) == reference, size
 
 
 def test_a_score_is_the_same_alone_and_among_others(tmp_path: Path) -> None:

@@ -126,8 +126,8 @@ def test_a_budget_is_met(tmp_path: Path, quantity: str) -> None:
     written = trigemu.run(tmp_path / "calibrated.toml", catalogue)["D"]
     assert met.budgeted
     assert (written.threshold, getattr(written, quantity)) == (rates.threshold, replace(met, budgeted=False))
-    with engine(100, 2) as executor:
-        assert trigemu.run(menu, catalogue, executor=executor)["D"] == rates
+    executor = engine(100, 2)
+    assert trigemu.run(menu, catalogue, executor=executor)["D"] == rates
 
 
 def test_scans_and_score_tables_agree_with_a_run(tmp_path: Path) -> None:
