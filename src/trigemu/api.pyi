@@ -242,29 +242,33 @@ from .studies.scan_steps import parse_values as parse_values, Steps as Steps
 from .studies.threshold_scan import Scan as Scan, scan as scan
 from .studies.turnon_bins import signal_bins as signal_bins, SignalBins as SignalBins
 
-# What results look like: text, figures, sections of reports
+# What results look like: tables, figures, sections of reports
 from .results import notes as notes, numbers as numbers
-from .results.documents import in_csv as in_csv, in_json as in_json, left_out as left_out
 from .results.figures import style as style
 from .results.figures.overlap import draw_combinations as draw_combinations, draw_overlap as draw_overlap
 from .results.figures.threshold_scan import draw_scan as draw_scan
 from .results.figures.turnon import draw_efficiency as draw_efficiency
+from .results.histograms import Histograms as Histograms
+from .results.kinds.comparison import changes_table as changes_table
 from .results.rate_pictures import of_groups as of_groups, of_triggers as of_triggers
 from .results.section import (
     Contents as Contents,
     Numbers as Numbers,
     Picture as Picture,
     Profiles as Profiles,
-    ReportTable as ReportTable,
     Section as Section,
     slug as slug,
 )
-from .results.text.compare import signed as signed
-from .results.text.rates import as_dict as as_dict, row as row
-from .results.text.terminal import Page as Page, plain as plain, Table as Table
-from .results.views.histograms import Histograms as Histograms
-from .results.views.table_html import table_css as table_css
-from .results.views.view import name as name, of_json as of_json, View as View
+from .results.table import Column as Column, Line as Line, Page as Page, Table as Table, stacked as stacked
+from .results.view import name as name, View as View
+from .results.writers.cells import text_of as text_of
+from .results.writers.documents import (
+    in_csv as in_csv,
+    in_json as in_json,
+    left_out as left_out,
+    records as records,
+)
+from .results.writers.html import table_css as table_css, table_html as table_html
 from .support.shown import (
     Named as Named,
     Shown as Shown,

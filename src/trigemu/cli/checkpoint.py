@@ -9,8 +9,18 @@ from pathlib import Path
 import click
 
 from trigemu.cli.console import console, say
-from trigemu.results.text.terminal import Table
+from trigemu.results.table import Column, Page, Table
 from trigemu.support import listed_tasks, prune
+
+_COLUMNS = (
+    Column("work", "label", "work"),
+    Column("about", "note", "what"),
+    Column("version", "label", "version", leads=False),
+    Column("tasks", "count", "tasks"),
+    Column("events", "count", "events"),
+    Column("size", "number", "size"),
+    Column("age", "number", "last"),
+)
 
 
 @click.command()
@@ -27,26 +37,21 @@ def checkpoint(folder: Path, days: float | None) -> None:
         files, size = prune(folder, days)
         say(f"{folder}: removed {files} files, {_size(size)}")
     kept = [*listed_tasks(folder)]
-    table = Table()
-    table.add_column("work", "label")
-    table.add_column("what", "text")
-    table.add_column("version", "label", key=False)
-    for column in ("tasks", "events", "size", "last"):
-        table.add_column(column)
+    table = Table(_COLUMNS)
     whole = [(task.head, task) for task in kept if task.head]
     for work, group in groupby(sorted(whole, key=lambda pair: pair[0].work), key=lambda pair: pair[0].work):
         heads, tasks = zip(*group, strict=True)
         age = (time.time() - max(task.written for task in tasks)) / 3600
-        table.add_row(
+        table.add(
             work[:8],
             heads[0].about,
             heads[0].version,
-            str(len(tasks)),
-            str(sum(head.size for head in heads)),
+            len(tasks),
+            sum(head.size for head in heads),
             _size(sum(task.bytes for task in tasks)),
             f"{age:.1f} h ago",
         )
-    console().print(table if whole else f"{folder} holds no finished task.")
+    console().print(Page([table]) if whole else f"{folder} holds no finished task.")
     for task in kept:
         if task.head is None:
             say(f"{task.path} is damaged or of another program")

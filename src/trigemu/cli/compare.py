@@ -8,11 +8,10 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, on_disk, present
+from trigemu.cli.outputs import check_inputs, on_disk, present_result
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.menus import named_apart
-from trigemu.results.text import compare as output_compare
 from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import compare as compare_menus
 from trigemu.support import check_outputs, search_path
@@ -49,10 +48,4 @@ def compare(
                 samples, lambda good: trigemu.emulate(read, good, executor=engine, progress=advance)
             )
     result = compare_menus(emulation)
-    present(
-        [output_compare.comparison_tables(result)],
-        [
-            (json_file, lambda: output_compare.as_json(result, trigemu.__version__)),
-            (csv_file, lambda: output_compare.as_csv(result)),
-        ],
-    )
+    present_result(result, json_file, csv_file)

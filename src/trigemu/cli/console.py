@@ -27,7 +27,7 @@ def console() -> Console:
         The console.
     """
     from trigemu.cli.fitting_console import FittingConsole  # rich takes long to import
-    from trigemu.results.text.terminal import width_of
+    from trigemu.results.writers.terminal import width_of
 
     width = width_of(sys.stdout)
     return FittingConsole(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)

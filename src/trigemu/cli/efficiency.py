@@ -12,9 +12,9 @@ from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
-from trigemu.menus import named_apart, unit_of_observable
-from trigemu.results.text import efficiency as output_efficiency
-from trigemu.samples import Catalogue, Errors, without_bad_files
+from trigemu.menus import named_apart
+from trigemu.results.kinds.efficiencies import VIEW, write_figures
+from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import Category, Observable, ProfileSet, parse_bins, read_profiles
 from trigemu.support import check_outputs, search_path
 
@@ -80,23 +80,13 @@ def efficiency(
         parts = [samples.sample(name) for name in wanted.samples]
         parts += samples.background if any(menu.budgeted for menu in read) else []
         with events_bar(parts, engine) as advance:
-
-            def measured(good: Catalogue) -> tuple[trigemu.api.Efficiencies, Catalogue]:
-                return wanted.measure(read, good, executor=engine, progress=advance), good
-
-            result, used = without_bad_files(samples, measured)
-    drawn: list[Path] = []
-    if figures:
-        texts = {observable.expression: observable.unit for observable in wanted.observables}
-        units = {text: unit or unit_of_observable(read[0], text) for text, unit in texts.items()}
-        output_efficiency.write_figures(result, figures, wanted.labels, units, drawn.append)
-    version, labels = trigemu.__version__, wanted.labels
+            result = without_bad_files(
+                samples, lambda good: wanted.measure(read, good, executor=engine, progress=advance)
+            )
+    drawn = write_figures(result, figures) if figures else []
     present(
-        [output_efficiency.efficiency_tables(result, labels)],
-        [
-            (json_file, lambda: output_efficiency.as_json(result, used, version, labels)),
-            (csv_file, lambda: output_efficiency.as_csv(result)),
-        ],
+        [VIEW.page(result)],
+        [(json_file, lambda: VIEW.json(result)), (csv_file, lambda: VIEW.csv(result))],
         drawn,
     )
 

@@ -14,7 +14,7 @@ from trigemu.cli.outputs import check_inputs
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.emulation import EventTable, event_table, passes
-from trigemu.results.event_files import check_name, write_events
+from trigemu.emulation.event_files import check_name, write_events
 from trigemu.samples import Catalogue, without_bad_files
 from trigemu.support import check_outputs, search_path
 

@@ -7,15 +7,16 @@ from typing import Any
 
 from rich.console import Console
 
-from trigemu.results.text.terminal import plain
+from trigemu.results.table import Line, Page
+from trigemu.results.writers.terminal import printed
 
 
 class FittingConsole(Console):
-    """A console that shows control characters of a text as escapes, and fits lines into its width."""
+    """A console that prints pages and lines within its width, and control characters of texts as escapes."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        lines = ([plain(line) for line in o.split("\n")] if isinstance(o, str) else [o] for o in objects)
-        super().print(*chain.from_iterable(lines), **options)
+        parts = chain.from_iterable(o.split("\n") if isinstance(o, str) else [o] for o in objects)
+        super().print(*(printed(o) if isinstance(o, str | Page | Line) else o for o in parts), **options)
 
     def on_broken_pipe(self) -> None:
         """Leave it to the command line, which has one exit status for it."""

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import RenderableType
 
 from trigemu.cli.console import console, say
 from trigemu.emulation import make_plan
 from trigemu.menus import Menu
+from trigemu.results.table import Page
 from trigemu.samples import Catalogue
-from trigemu.support import TrigemuError, check_outputs, is_file, write_text
+from trigemu.support import Shown, TrigemuError, check_outputs, is_file, view_of, write_text
 
 #: What `-` means as the name of a document: the standard output. A file of this name is `./-`.
 STDOUT = Path("-")
@@ -56,18 +56,42 @@ def on_disk(*files: Path | None) -> list[Path]:
     return kept
 
 
+def present_result(
+    result: Shown, json_file: Path | None, csv_file: Path | None, further: Iterable[Page | str] = ()
+) -> None:
+    """Write the documents of a result; then print it, as `present` does.
+
+    Parameters
+    ----------
+    result : Shown
+        The result.
+    json_file, csv_file : Path or None
+        The files.
+    further : iterable of Page or str
+        What is printed below.
+
+    Raises
+    ------
+    TrigemuError
+        If a file cannot be written.
+    """
+    view = view_of(result)
+    documents = [(json_file, lambda: view.json(result)), (csv_file, lambda: view.csv(result))]
+    present([view.page(result), *further], documents)
+
+
 def present(
-    tables: Iterable[RenderableType],
+    pages: Iterable[Page | str],
     documents: Iterable[tuple[Path | None, Callable[[], str]]],
     lines: Iterable[object] = (),
 ) -> None:
-    """Write documents; then print tables and lines.
+    """Write documents; then print pages and lines.
 
     If one of the documents goes to the standard output, nothing else does.
 
     Parameters
     ----------
-    tables : iterable of renderables of rich
+    pages : iterable of Page or str
         What is printed.
     documents : iterable of (Path or None, callable)
         The file of each, from a `DocumentFile`, and a function that returns its text.
@@ -87,7 +111,7 @@ def present(
             write_text(file, make())
     if any(file is STDOUT for file, _ in asked):
         return
-    console().print(*tables, sep="\n")
+    console().print(*pages, sep="\n")
     for line in lines:
         say(line)
 

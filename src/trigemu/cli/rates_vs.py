@@ -11,7 +11,7 @@ from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
-from trigemu.results.text import rates_in_bins as output_rates_vs
+from trigemu.results.kinds.binned_rates import VIEW, figure_of
 from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import binned_rates as rates_in_bins, parse_bins
 from trigemu.support import check_outputs, search_path
@@ -62,11 +62,8 @@ def rates_vs(
         from trigemu.results.figures.style import save
 
         names = triggers or tuple(trigger.name for trigger in result.whole.triggers)
-        save(output_rates_vs.figure_of(result, names), figure)
+        save(figure_of(result, names), figure)
     present(
-        [output_rates_vs.rates_vs_table(result, triggers)],
-        [
-            (json_file, lambda: output_rates_vs.as_json(result, trigemu.__version__)),
-            (csv_file, lambda: output_rates_vs.as_csv(result)),
-        ],
+        [VIEW.page(result, triggers)],
+        [(json_file, lambda: VIEW.json(result)), (csv_file, lambda: VIEW.csv(result))],
     )

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import RenderableType
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, on_disk, present
+from trigemu.cli.outputs import check_inputs, on_disk, present_result
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.emulation import at_luminosity, at_pileup
 from trigemu.menus import ALL_COLUMNS, chosen_columns, read_prescales
 from trigemu.rates import column_rates
-from trigemu.results.text import prescale_columns as output_columns, rates as output
+from trigemu.results.kinds.menu_rates import overlap_page
+from trigemu.results.table import Page
 from trigemu.samples import Catalogue, Errors, without_bad_files
 from trigemu.support import check_outputs, search_path
 
@@ -64,7 +64,7 @@ def run(
     read = trigemu.read_menu(menu, search_path(plugin_path))
     if prescales:
         read, columns = read_prescales(read, prescales), columns or (ALL_COLUMNS,)
-    wanted = chosen_columns(read, columns) if columns else ()
+    chosen = chosen_columns(read, columns) if columns else ()
     with processing.opened(catalogue) as (engine, samples):
         samples = samples.with_errors(errors)
         check_inputs(files, [read], samples)
@@ -78,19 +78,9 @@ def run(
                 return trigemu.emulate([read], good, executor=engine, progress=advance)
 
             emulation = without_bad_files(samples, emulated)
-    results = column_rates(emulation, wanted) if wanted else {"": trigemu.rates_of(emulation)}
-    plain = None if wanted else results[""]
-    version = trigemu.__version__
-    shown: list[RenderableType] = [
-        output.rate_table(plain) if plain else output_columns.column_table(results)
-    ]
-    for name, result in results.items() if overlap else ():
-        shown += ["", *([f"Column {name}"] if name else []), output.overlap_table(result)]
-
-    def as_json() -> str:
-        return output.as_json(plain, version) if plain else output_columns.as_json(results, version)
-
-    def as_csv() -> str:
-        return output.as_csv(plain) if plain else output_columns.as_csv(results)
-
-    present(shown, [(json_file, as_json), (csv_file, as_csv)])
+    columns_of = column_rates(emulation, chosen) if chosen else None
+    rates = columns_of or {"": trigemu.rates_of(emulation)}
+    further: list[Page | str] = []
+    for name, of in rates.items() if overlap else ():
+        further += ["", *([f"Column {name}"] if name else []), overlap_page(of)]
+    present_result(columns_of or rates[""], json_file, csv_file, further)

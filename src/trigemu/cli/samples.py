@@ -10,9 +10,9 @@ import trigemu
 from trigemu.cli.console import console, say
 from trigemu.cli.options import Location
 from trigemu.cli.progress import events_bar
-from trigemu.results.text.samples import sample_table
+from trigemu.results.kinds.catalogue import VIEW
 from trigemu.samples import seal_catalogue
-from trigemu.support import Engine, TrigemuError
+from trigemu.support import Engine, TrigemuError, view_of
 
 
 @click.command()
@@ -37,13 +37,12 @@ def samples(catalogue: Path | str | None, plots: Path | None, seal: bool) -> Non
         return
     opened = trigemu.open_catalogue(catalogue)
     drawn = _draw(opened, plots) if plots else []
-    console().print(sample_table(opened))
+    console().print(VIEW.page(opened))
     for file in drawn:
         say(file)
 
 
 def _draw(catalogue: trigemu.Catalogue, folder: Path) -> list[Path]:
-    from trigemu.results.figures.spectra import draw_spectrum
     from trigemu.results.figures.style import save
     from trigemu.studies import sample_spectra
 
@@ -51,8 +50,7 @@ def _draw(catalogue: trigemu.Catalogue, folder: Path) -> list[Path]:
     with events_bar(catalogue.samples, Engine()) as advance:
         spectra = sample_spectra(catalogue, advance)
     for spectrum in spectra:
-        q = spectrum.quantity
-        made = draw_spectrum(q.label, q.unit, q.edges, spectrum.sum_w, spectrum.variance, spectrum.signals)
-        files.append(folder / f"{q.label.replace(' ', '_')}.png")
-        save(made, files[-1])
+        files.append(folder / f"{spectrum.quantity.label.replace(' ', '_')}.png")
+        (figure,) = view_of(spectrum).figures(spectrum)
+        save(figure, files[-1])
     return files

@@ -12,7 +12,8 @@ from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.emulation import read_scores
-from trigemu.results.text import threshold_scan as output_scan
+from trigemu.results.kinds.threshold_scan import VIEW, figure_of
+from trigemu.results.writers.documents import in_json
 from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import Steps, parse_values, scan as scan_menu, steps_of, thresholds_met
 from trigemu.support import check_outputs, search_path
@@ -78,16 +79,16 @@ def scan(
                 result = without_bad_files(
                     samples, lambda good: scan_menu(read, steps, good, executor=engine, progress=advance)
                 )
-    where = [entry for budget in budgets for entry in thresholds_met(result, budget)]
+    brackets = [entry for budget in budgets for entry in thresholds_met(result, budget)]
     if figure:
         from trigemu.results.figures.style import save
 
-        save(output_scan.figure_of(result, budgets), figure)
+        save(figure_of(result, budgets), figure)
     present(
-        [output_scan.scan_table(result, where)],
+        [VIEW.page(result, brackets)],
         [
-            (json_file, lambda: output_scan.as_json(result, where, trigemu.__version__)),
-            (csv_file, lambda: output_scan.as_csv(result)),
+            (json_file, lambda: in_json(VIEW.document(result, brackets))),
+            (csv_file, lambda: VIEW.csv(result)),
         ],
     )
 

@@ -12,12 +12,21 @@ from trigemu.cli.console import console, say
 from trigemu.cli.outputs import check_inputs
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
-from trigemu.emulation import passes_to_score, score_table, write_scores
-from trigemu.menus import named_apart
+from trigemu.emulation import Scores, passes_to_score, score_table, write_scores
+from trigemu.menus import named_apart, unit_of_threshold
 from trigemu.results.notes import solutions, texts
-from trigemu.results.text.scores import offers_table
+from trigemu.results.table import Column, Page, Table
 from trigemu.samples import without_bad_files
 from trigemu.support import check_outputs, search_path
+from trigemu.triggers import ScoreKind
+
+_COLUMNS = (
+    Column("trigger", "key", "trigger"),
+    Column("low", "number", "from"),
+    Column("threshold", "number", "as written"),
+    Column("high", "number", "to"),
+    Column("unit", "label", "unit"),
+)
 
 
 @click.command()
@@ -62,7 +71,19 @@ def scores(
     for menu in made.menus:
         for line in texts(solutions(menu)):
             console().print(line)
-    console().print(offers_table(made))
+    console().print(Page([_thresholds(made)]))
     kept = len(made.table) + sum(map(len, made.signals.values()))
     scored = made.table.scores.shape[1]
     say(f"{output}: {kept} events, {scored} score{'' if scored == 1 else 's'}")
+
+
+def _thresholds(scores: Scores) -> Table:
+    """Return the loosest, the present and the tightest threshold of each trigger that has one."""
+    table = Table(_COLUMNS)
+    for menu in scores.menus:
+        for trigger in menu.enabled:
+            kind = trigger.description
+            if isinstance(kind, ScoreKind):
+                low, high = scores.offers[trigger.name]
+                table.add(trigger.name, low, kind.cut, high, unit_of_threshold(menu, trigger))
+    return table

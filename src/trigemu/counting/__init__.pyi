@@ -32,6 +32,7 @@ from .patterns import (
 from .quantities import (
     COMPARED as COMPARED,
     LISTED as LISTED,
+    MEANINGS as MEANINGS,
     MENU as MENU,
     QUANTITIES as QUANTITIES,
     Label as Label,

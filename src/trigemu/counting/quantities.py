@@ -99,14 +99,15 @@ class Accepted:
 class Quantity:
     """A rate that triggers have, and groups.
 
-    of_trigger: float64[m], the fraction that a trigger counts, by its place among those that are enabled;
-    None where it has no such rate. of_group: the same of a group, bool[t]. listed: whether tables and
-    documents have it beside each trigger; compared: whether variants of a menu are compared by it.
-    part_of_total: an event adds no more to it than to the total, which bounds the upper limit where none is
-    seen.
+    meaning: a sentence for the reference. of_trigger: float64[m], the fraction that a trigger counts, by its
+    place among those that are enabled; None where it has no such rate. of_group: the same of a group,
+    bool[t]. listed: whether tables and documents have it beside each trigger; compared: whether variants of a
+    menu are compared by it. part_of_total: an event adds no more to it than to the total, which bounds the
+    upper limit where none is seen.
     """
 
     name: str
+    meaning: str
     of_trigger: Callable[[Accepted, int], FloatArray | None]
     of_group: Callable[[Accepted, BoolArray], FloatArray] | None = None
     listed: bool = True
@@ -116,19 +117,44 @@ class Quantity:
 
 #: Every rate of triggers and groups, in the order of the columns. A new one is a line here.
 QUANTITIES = (
-    Quantity("total", lambda a, t: a.total[:, t], Accepted.of_group, compared=True),
     Quantity(
-        "unique", lambda a, t: a.unique[:, t], Accepted.unique_of_group, compared=True, part_of_total=True
+        "total",
+        "The rate Σ w f over the events, where f is the accepted fraction of an event of weight w.",
+        lambda a, t: a.total[:, t],
+        Accepted.of_group,
+        compared=True,
     ),
-    Quantity("share", lambda a, t: a.share[:, t], lambda a, g: a.share[:, g].sum(axis=1)),
+    Quantity(
+        "unique",
+        "The rate that the menu, or the level, would lose without the trigger.",
+        lambda a, t: a.unique[:, t],
+        Accepted.unique_of_group,
+        compared=True,
+        part_of_total=True,
+    ),
+    Quantity(
+        "share",
+        "Its part of the rate of the menu, or of the level: shares add up.",
+        lambda a, t: a.share[:, t],
+        lambda a, g: a.share[:, g].sum(axis=1),
+    ),
     Quantity(
         "covered",
+        "The part of the total rate that other triggers accept as well.",
         lambda a, t: a.total[:, t] - a.unique[:, t],
         lambda a, g: a.of_group(g) - a.unique_of_group(g),
         listed=False,
     ),
-    Quantity("lost", Accepted.lost, listed=False, part_of_total=True),
+    Quantity(
+        "lost",
+        "The rate that the last level would lose without the trigger, in menus with levels.",
+        Accepted.lost,
+        listed=False,
+        part_of_total=True,
+    ),
 )
+#: What each of them means.
+MEANINGS = {quantity.name: quantity.meaning for quantity in QUANTITIES}
 #: Their names.
 ALL = tuple(quantity.name for quantity in QUANTITIES)
 #: Those that tables of rates list.

@@ -111,7 +111,7 @@ class TriggerRates(Shown):
         The unique rate divided by the total rate, and its error; None if the total is not above 0.
     """
 
-    _view: ClassVar[str] = "trigemu.results.views.trigger_rates"
+    _view: ClassVar[str] = "trigemu.results.kinds.trigger_rates"
 
     name: str
     kind: str
@@ -201,7 +201,7 @@ class MenuRates(Shown, Named[TriggerRates]):
         What a user should know before using the numbers.
     """
 
-    _view: ClassVar[str] = "trigemu.results.views.menu_rates"
+    _view: ClassVar[str] = "trigemu.results.kinds.menu_rates"
 
     menu: Menu
     catalogue: Catalogue
@@ -261,7 +261,7 @@ class ColumnRates(Shown, Mapping[str, MenuRates]):
     """The rates of a menu by the name of the column of prescales; result["tight"]["J100"] are those of a
     trigger in one of them."""
 
-    _view: ClassVar[str] = "trigemu.results.views.column_rates"
+    _view: ClassVar[str] = "trigemu.results.kinds.column_rates"
 
     def __init__(self, columns: Mapping[str, MenuRates]) -> None:
         self._columns = dict(columns)

@@ -89,6 +89,39 @@ def in_unit(hz: float, error_hz: float) -> str:
     return f"{with_error(hz / scale, error_hz / scale)} {unit}"
 
 
+def signed(hz: float, error_hz: float) -> str:
+    """Format a difference of rates.
+
+    Parameters
+    ----------
+    hz, error_hz : float
+        In Hz.
+
+    Returns
+    -------
+    str
+        `+1.350±0.045 kHz`, or `0` where there is none.
+    """
+    text = unsigned(hz, error_hz)
+    return text if hz <= 0 or text.startswith("0") else f"+{text}"
+
+
+def unsigned(hz: float, error_hz: float) -> str:
+    """Format a rate.
+
+    Parameters
+    ----------
+    hz, error_hz : float
+        In Hz.
+
+    Returns
+    -------
+    str
+        `1.350±0.045 kHz`, or `0` where there is none.
+    """
+    return in_unit(hz, error_hz).replace(" ± ", "±") if hz or error_hz else "0"
+
+
 def with_error(value: float, error: float) -> str:
     """Format a number with its error.
 
@@ -107,6 +140,24 @@ def with_error(value: float, error: float) -> str:
     digits = 1 - math.floor(math.log10(float(f"{error:.1e}")))
     rounded = (f"{round(x, digits):z.{max(0, digits)}f}" for x in (value, error))
     return " ± ".join(rounded)
+
+
+def percent(value: float, error: float | None) -> str:
+    """Format a fraction in percent.
+
+    Parameters
+    ----------
+    value : float
+        The fraction.
+    error : float or None
+        Its uncertainty.
+
+    Returns
+    -------
+    str
+        `97.5 ± 0.7 %`.
+    """
+    return f"{with_error(100 * value, 100 * (error or 0.0))} %"
 
 
 def prescale_text(prescale: float | None) -> str:

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from trigemu.menus import Menu
 from trigemu.rates import MenuRates
+from trigemu.results.table import Table
 from trigemu.samples import Catalogue
 from trigemu.studies import Comparison, Efficiencies, ExclusiveRates, Observable, ProfileSet, Scan
 from trigemu.support import file_stem
@@ -112,38 +113,6 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class ReportTable:
-    """A table of text.
-
-    Attributes
-    ----------
-    head : tuple of str
-        The headings.
-    rows : tuple of tuple of str
-        The cells.
-    align : str
-        A letter for each column, l or r.
-    caption : str
-        The text above it.
-    strong : frozenset of int
-        Rows that sum up others, in bold.
-    """
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    align: str
-    caption: str = ""
-    strong: frozenset[int] = frozenset()
-
-    def trimmed(self) -> ReportTable:
-        """Return the table without empty columns."""
-        kept = [i for i in range(len(self.head)) if any(row[i] for row in self.rows)]
-        rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
-        head, align = tuple(self.head[i] for i in kept), "".join(self.align[i] for i in kept)
-        return replace(self, head=head, rows=rows, align=align)
-
-
-@dataclass(frozen=True)
 class Section:
     """A heading with paragraphs, tables, pictures and smaller sections below it, in this order.
 
@@ -153,7 +122,7 @@ class Section:
         The heading.
     text : tuple of str
         Paragraphs.
-    tables : tuple of ReportTable
+    tables : tuple of Table
         Tables.
     pictures : tuple of Picture
         Figures.
@@ -168,7 +137,7 @@ class Section:
 
     title: str
     text: tuple[str, ...] = ()
-    tables: tuple[ReportTable, ...] = ()
+    tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
     parts: tuple[Section, ...] = ()
     menu: str = ""

@@ -111,7 +111,7 @@ class Catalogue(Shown, Named[Sample]):
         The only entries that are processed, to reproduce a failure; None: all.
     """
 
-    _view: ClassVar[str] = "trigemu.results.views.catalogue"
+    _view: ClassVar[str] = "trigemu.results.kinds.catalogue"
 
     table: CatalogueTable
     samples: tuple[Sample, ...]

@@ -139,7 +139,7 @@ class Comparison(Shown, Named[MenuRates]):
         The differences of their definitions, for each pair of variants.
     """
 
-    _view: ClassVar[str] = "trigemu.results.views.comparison"
+    _view: ClassVar[str] = "trigemu.results.kinds.comparison"
 
     variants: tuple[MenuRates, ...]
     differences: tuple[Difference, ...]

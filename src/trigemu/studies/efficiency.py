@@ -82,7 +82,7 @@ class Turnon(WithHistograms, Named[Curve]):
         The sample; None: all samples together.
     """
 
-    _view: ClassVar[str] = "trigemu.results.views.turnon"
+    _view: ClassVar[str] = "trigemu.results.kinds.turnon"
 
     profile: Profile
     category: str
@@ -126,7 +126,7 @@ class Efficiencies(Shown, Named[Turnon]):
         What a user should know before using the numbers.
     """
 
-    _view: ClassVar[str] = "trigemu.results.views.efficiencies"
+    _view: ClassVar[str] = "trigemu.results.kinds.efficiencies"
 
     menus: tuple[Menu, ...]
     catalogue: Catalogue

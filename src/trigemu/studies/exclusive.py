@@ -60,7 +60,7 @@ class ExclusiveRates(Shown):
         The sum of their rates in Hz.
     """
 
-    _view: ClassVar[str] = "trigemu.results.views.exclusive_rates"
+    _view: ClassVar[str] = "trigemu.results.kinds.exclusive_rates"
 
     largest: tuple[ExclusiveRate, ...]
     others: int

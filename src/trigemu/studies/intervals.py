@@ -104,7 +104,7 @@ class Curve(WithHistogram):
     A histogram (`to_hist`) has one variance a bin: the square of half the interval.
     """
 
-    _view: ClassVar[str] = "trigemu.results.views.curve"
+    _view: ClassVar[str] = "trigemu.results.kinds.curve"
 
     menu: str
     trigger: str | None

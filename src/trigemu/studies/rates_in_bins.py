@@ -71,7 +71,7 @@ class BinnedRates(Shown, Named[tuple[TriggerRates | None, ...]]):
         The bins.
     """
 
-    _view: ClassVar[str] = "trigemu.results.views.binned_rates"
+    _view: ClassVar[str] = "trigemu.results.kinds.binned_rates"
 
     observable: str
     whole: MenuRates

@@ -54,7 +54,7 @@ class Spectrum(WithHistograms):
         The names of the signals among the samples.
     """
 
-    _view: ClassVar[str] = "trigemu.results.views.spectrum"
+    _view: ClassVar[str] = "trigemu.results.kinds.spectrum"
 
     quantity: Quantity
     sum_w: Mapping[str, FloatArray]

@@ -42,7 +42,7 @@ class Scan(Shown, Named[tuple[TriggerRates, ...]]):
         The rates at each combination of values, those of the last step varying fastest.
     """
 
-    _view: ClassVar[str] = "trigemu.results.views.threshold_scan"
+    _view: ClassVar[str] = "trigemu.results.kinds.threshold_scan"
 
     steps: tuple[Steps, ...]
     points: tuple[MenuRates, ...]

@@ -115,6 +115,7 @@ from .shown import (
     WithHistograms as WithHistograms,
     histogram_of as histogram_of,
     part_of as part_of,
+    view_of as view_of,
 )
 from .splitmix import splitmix64 as splitmix64
 from .text import (

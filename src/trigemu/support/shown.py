@@ -40,7 +40,7 @@ class Shown:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document that the command line writes with --json; absent numbers are None."""
-        document: dict[str, Any] = view_of(self).document(self)
+        document: dict[str, Any] = view_of(self).as_dict(self)
         return document
 
     def to_pandas(self) -> Any:

@@ -15,7 +15,7 @@ from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, event_table
 from trigemu.emulation import EventTable
-from trigemu.results.event_files import write_events
+from trigemu.emulation.event_files import write_events
 from trigemu.support import Engine
 
 MENU = """

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console, Group
 
 from trigemu.api import Page, Table, plain
-from trigemu.results.text.terminal import Widest
+from trigemu.results.writers.terminal import Widest
 
 #: Wide, combining, and beyond one encoding or the other.
 NAMES = st.text("abJ_0é\u0301漢字ημ", min_size=1, max_size=40).filter(lambda name: name[0] != "\u0301")

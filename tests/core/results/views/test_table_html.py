@@ -11,7 +11,7 @@ from rich.panel import Panel
 from view_checks import Checked, check_html
 
 from trigemu.api import Page, Table
-from trigemu.results.text.terminal import Widest
+from trigemu.results.writers.terminal import Widest
 from trigemu.results.views.table_html import as_html
 
 

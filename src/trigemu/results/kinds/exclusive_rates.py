@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import RenderableType
 
-import trigemu.results.text.exclusive as written
-from trigemu.results.documents import in_json
 from trigemu.results.numbers import count, in_unit
-from trigemu.results.views.view import View, name, of_json
+from trigemu.results.table import Column, Page, Table
+from trigemu.results.view import View, name
 from trigemu.studies import ExclusiveRates
 
 if TYPE_CHECKING:
@@ -29,17 +28,24 @@ class _ExclusiveRates(View[ExclusiveRates]):
         rate = in_unit(first.hz, first.error_hz)
         return f"{combinations}; the largest {name(' & '.join(first.triggers))}: {rate}"
 
-    def tables(self, result: ExclusiveRates) -> RenderableType:
-        return written.exclusive_table(result)
+    def page(self, result: ExclusiveRates) -> Page:
+        table = Table((Column("triggers", "key", "exactly these triggers"), Column("rate", "rate", "rate")))
+        for rate in result.largest:
+            table.add(" & ".join(rate.triggers), in_unit(rate.hz, rate.error_hz).replace(" ± ", "±"))
+        notes = ["Rates of events that these triggers accept and no other trigger accepts."]
+        if result.others:
+            others = in_unit(result.others_hz, 0.0)
+            notes.append(f"{result.others} further combinations have {others} together.")
+        return Page([table], notes)
 
-    def document(self, result: ExclusiveRates) -> Any:
-        return of_json(in_json(written.as_dict(result)))
+    def table(self, result: ExclusiveRates) -> Table:
+        table = Table((Column("triggers", "note"), Column("hz"), Column("error_hz")))
+        for rate in result.largest:
+            table.add(list(rate.triggers), rate.hz, rate.error_hz)
+        return table
 
-    def rows(self, result: ExclusiveRates) -> list[dict[str, Any]]:
-        return [
-            {"triggers": list(rate.triggers), "hz": rate.hz, "error_hz": rate.error_hz}
-            for rate in result.largest
-        ]
+    def document(self, result: ExclusiveRates) -> dict[str, Any]:
+        return asdict(result)
 
     def figures(self, result: ExclusiveRates) -> Iterator[Figure]:
         from trigemu.results.figures.overlap import draw_combinations

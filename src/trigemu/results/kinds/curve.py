@@ -7,13 +7,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import RenderableType
 
-import trigemu.results.text.efficiency as written
-from trigemu.results.documents import in_json
-from trigemu.results.views.histograms import Histograms
-from trigemu.results.views.turnon import with_unit
-from trigemu.results.views.view import View, name, of_json
+from trigemu.results.histograms import Histograms
+from trigemu.results.kinds.turnon import EDGES, NUMBERS, PRINTED, of_curve, printed_rows, rows_of, with_unit
+from trigemu.results.table import Column, Page, Table
+from trigemu.results.view import View, name
 from trigemu.studies import Curve
 
 if TYPE_CHECKING:
@@ -27,16 +25,19 @@ class _Curve(View[Curve]):
     def line(self, result: Curve) -> str:
         return f"of {name(result.name)}: {100 * result.overall.value:.2f} % of all events"
 
-    def tables(self, result: Curve) -> RenderableType:
-        return written.curve_table(result)
+    def page(self, result: Curve) -> Page:
+        table = Table((Column("bin", "key", result.profile.name), *PRINTED), title=result.name)
+        *bins, overall = printed_rows(result)
+        for (low, high), row in zip(pairwise(result.profile.edges), bins, strict=True):
+            table.add_record({"bin": f"{low:g} to {high:g}"} | row)
+        table.add_record({"bin": "all"} | overall, "whole")
+        return Page([table])
 
-    def document(self, result: Curve) -> Any:
-        return of_json(in_json(written.of_curve(result)))
+    def table(self, result: Curve) -> Table:
+        return Table.of((*EDGES, *NUMBERS), rows_of(result))
 
-    def rows(self, result: Curve) -> list[dict[str, Any]]:
-        places = [*pairwise(result.profile.edges), (None, None)]
-        numbers = zip(places, written.numbers_of(result), strict=True)
-        return [{"low_edge": low, "high_edge": high} | row for (low, high), row in numbers]
+    def document(self, result: Curve) -> dict[str, Any]:
+        return of_curve(result)
 
     def figures(self, result: Curve) -> Iterator[Figure]:
         from trigemu.results.figures.turnon import draw_efficiency

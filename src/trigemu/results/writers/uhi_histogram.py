@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.results.views.histograms import Histograms
+from trigemu.results.histograms import Histograms
 from trigemu.support import part_of
 
 

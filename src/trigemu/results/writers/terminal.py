@@ -4,86 +4,42 @@ theirs that would act on a terminal, or that its encoding lacks, are shown as es
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, zip_longest
-from typing import IO, Literal
+from typing import IO
 
 from rich.cells import cell_len, chop_cells
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.measure import Measurement
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from trigemu.results.signs import escaped, spelled
-from trigemu.results.text.fitting import INDENT, Column, Layout, fit
+from trigemu.results.table import Line, Page, Row, Style, Table, Widest
+from trigemu.results.writers.cells import text_of
+from trigemu.results.writers.fitting import INDENT, Column, Layout, fit
 from trigemu.support import printable
 
 #: Columns of a pipe or a file.
 WIDTH = 100
-#: What is in a column: names, which come from files; own words; numbers; prose, which is broken at spaces.
-Kind = Literal["name", "label", "number", "text"]
+#: Styles of rich for rows.
+_STYLES: Mapping[Style, str] = {"plain": "", "group": "cyan", "whole": "bold", "wrong": "bold red"}
+#: Roles whose cells are aligned on the left.
+_LEFT = ("key", "label", "note", "digest")
 
 
-@dataclass(frozen=True)
-class Head:
-    """A heading and how its column is shown, as `Table.add_column` says."""
+class _Printed:
+    """A table as text without lines, with bold headings, that fits the width it is printed at.
 
-    text: str
-    kind: Kind
-    key: bool
-    gives_way: int
-    joined: bool
-
-
-class Table:
-    """A table without lines, with bold headings, that fits the width it is printed at.
-
-    Where it is too wide, columns give way, and a note says so; `trigemu.results.text.fitting` has the order.
-    Its columns are in `heads`, its rows in `rows`.
-
-    Parameters
-    ----------
-    title : str
-        A line above it.
+    Where it is too wide, columns give way, and a note says so; `fitting.py` has the order.
     """
 
-    def __init__(self, title: str = "") -> None:
-        self.title = printable(title)
-        self.heads: list[Head] = []
-        self.rows: list[tuple[tuple[str, ...], str]] = []
+    def __init__(self, table: Table) -> None:
+        self.title = printable(table.title)
+        self.columns = [c for c in table.columns if c.heading is not None and not c.wide]
+        self.heads = [printable(column.heading or "") for column in self.columns]
+        self.rows = [(self._cells(row), _STYLES[row.style]) for row in table.rows]
 
-    def add_column(
-        self,
-        header: str,
-        kind: Kind = "number",
-        *,
-        key: bool | None = None,
-        gives_way: int = 0,
-        joined: bool = False,
-    ) -> None:
-        """Add a column.
-
-        Parameters
-        ----------
-        header : str
-            Its heading.
-        kind : {"number", "name", "label", "text"}
-            Numbers are aligned to the right; names come from files; labels are words; texts may be wrapped.
-        key : bool, optional
-            Whether it identifies the row; by default names and labels do.
-        gives_way : int
-            Where the table is too wide, columns with the highest number are left out first, those with 0
-            never.
-        joined : bool
-            Whether it stays beside the column before it.
-        """
-        is_key = kind in ("name", "label") if key is None else key
-        self.heads.append(Head(printable(header), kind, is_key, gives_way, joined))
-
-    def add_row(self, *cells: str, style: str = "") -> None:
-        """Add a row of `cells`, in a `style` of rich; cells that are left out at its end are empty."""
-        filled = (*map(printable, cells), *("" for _ in self.heads[len(cells) :]))
-        self.rows.append((filled, style))
+    def _cells(self, row: Row) -> tuple[str, ...]:
+        return tuple(printable(text_of(column, row.values.get(column.name))) for column in self.columns)
 
     def fits(self, options: ConsoleOptions) -> bool:
         """Return whether nothing gives way at the width in `options`."""
@@ -93,12 +49,12 @@ class Table:
         """Return the columns that give way at the width in `options`, and the width at which none would have
         to."""
         layout = fit(self._columns(options.encoding), options.max_width)
-        return [self.heads[i].text for i in layout.left_out], layout.needed
+        return [self.heads[i] for i in layout.left_out], layout.needed
 
     def names(self) -> set[str]:
         """Return the names in it."""
-        of = [i for i, head in enumerate(self.heads) if head.kind == "name"]
-        return {cells[i] for cells, _ in self.rows for i in of}
+        keys = [i for i, column in enumerate(self.columns) if column.role == "key"]
+        return {cells[i] for cells, _ in self.rows for i in keys}
 
     def lines(self, options: ConsoleOptions) -> Iterator[Text]:
         """Yield the lines of the table, for the width and the encoding in `options`."""
@@ -115,12 +71,12 @@ class Table:
 
     def _columns(self, encoding: str) -> list[Column]:
         columns = []
-        for i, head in enumerate(self.heads):
-            spell = escaped if head.kind == "name" else spelled
-            texts = [spell(text, encoding) for text in (head.text, *(cells[i] for cells, _ in self.rows))]
-            right, text = head.kind == "number", head.kind == "text"
-            made = Column(texts[0], texts[1:], head.key, right, text, head.gives_way, head.joined)
-            columns.append(made)
+        for i, column in enumerate(self.columns):
+            spell = escaped if column.role == "key" else spelled
+            head, *cells = (spell(text, encoding) for text in (self.heads[i], *(c[i] for c, _ in self.rows)))
+            leads = column.role in ("key", "label") if column.leads is None else column.leads
+            right, prose = column.role not in _LEFT, column.role == "note"
+            columns.append(Column(head, cells, leads, right, prose, column.gives_way, column.joined))
         return columns
 
     def _visible(
@@ -141,7 +97,7 @@ class Table:
 
     def _groups(self) -> list[list[int]]:
         """Return the rows that share a name, which only the first of them has."""
-        name = next((i for i, head in enumerate(self.heads) if head.key), 0)
+        name = next((i for i, c in enumerate(self.columns) if c.leads or c.role in ("key", "label")), 0)
         groups: list[list[int]] = []
         for row, (cells, _) in enumerate(self.rows):
             if groups and any(cells) and not cells[name]:
@@ -149,13 +105,6 @@ class Table:
             else:
                 groups.append([row])
         return groups
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Page([self])
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        layout = fit(self._columns(options.encoding), options.max_width)
-        return Measurement(1, min(layout.needed, options.max_width))
 
 
 def _block(
@@ -242,81 +191,61 @@ def width_of(stream: IO[str] | None) -> int | None:
     return wanted or (None if stream is not None and stream.isatty() else WIDTH)
 
 
-class Line:
+class _PrintedLine:
     """A line of text, broken at spaces where it is too long. names: those in it, which come from files."""
 
-    def __init__(self, text: str, style: str, names: Iterable[str]) -> None:
-        self.text, self.style, self._names = printable(text), style, names
+    def __init__(self, text: str, style: str = "", names: Iterable[str] = ()) -> None:
+        self.text, self._style, self._names = printable(text), style, names
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         shown = spelled(self.text, options.encoding, self._names)
-        yield from _wrapped(Text(shown, self.style), options.max_width)
+        yield from _wrapped(Text(shown, self._style), options.max_width)
 
 
-def plain(text: str, style: str = "", names: Iterable[str] = ()) -> RenderableType:
-    """Return a line of text, which is broken at spaces where it is too long.
+class _PrintedPage:
+    """A page: its tables and lines, then notes: first of what gave way, then its own."""
 
-    Parameters
-    ----------
-    text : str
-        The line.
-    style : str
-        A style of rich, such as "bold".
-    names : iterable of str
-        The names in it that come from files.
-
-    Returns
-    -------
-    renderable of rich
-        The line.
-    """
-    return Line(text, style, names)
-
-
-class Page:
-    """Tables and lines, with notes below them: first of what gave way, then the given ones.
-
-    Parameters
-    ----------
-    parts : iterable of Table, str, or other renderables of rich
-        Tables and lines.
-    notes : iterable of str
-        Lines.
-    """
-
-    def __init__(self, parts: Iterable[RenderableType], notes: Iterable[str] = ()) -> None:
-        self.parts, self.notes = [*parts], [*notes]
+    def __init__(self, page: Page) -> None:
+        self._page = page
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         left_out, needed, names = dict[str, None](), 0, set[str]()
-        for part in self.parts:
-            shown = part.of(options) if isinstance(part, Widest) else part
-            if isinstance(shown, Table):
-                names |= shown.names()
-                gone, width = shown.left_out(options)
-                left_out |= dict.fromkeys(gone)
-                needed = max(needed, width if gone else 0)
-                yield from shown.lines(options)
-            else:
-                yield plain(shown) if isinstance(shown, str) else shown
-        notes = [*dropwhile(lambda note: not note, self.notes)]
+        for part in self._page.parts:
+            if isinstance(part, str | Line):
+                yield printed(part)
+                continue
+            table = _that_fits(part, options)
+            names |= table.names()
+            gone, width = table.left_out(options)
+            left_out |= dict.fromkeys(gone)
+            needed = max(needed, width if gone else 0)
+            yield from table.lines(options)
+        notes = [*dropwhile(lambda note: not note, self._page.notes)]
         if left_out:
             notes.insert(0, f"Not shown: {', '.join(left_out)} (with {needed} columns, or in --json).")
         if notes:
             yield Text()
-        yield from (plain(note, "dim", names) for note in notes)
+        yield from (_PrintedLine(note, "dim", names) for note in notes)
 
 
-class Widest:
-    """The first of some tables that fits, or the last."""
+def _that_fits(part: Table | Widest, options: ConsoleOptions) -> _Printed:
+    tables = [_Printed(table) for table in (part.tables if isinstance(part, Widest) else (part,))]
+    return next((table for table in tables if table.fits(options)), tables[-1])
 
-    def __init__(self, *tables: Table) -> None:
-        self.tables = tables
 
-    def of(self, options: ConsoleOptions) -> Table:
-        """Return that table."""
-        fitting = (table for table in self.tables if table.fits(options))
-        return next(fitting, self.tables[-1])
+def printed(shown: Page | Line | str) -> _PrintedPage | _PrintedLine:
+    """Return a page or a line for the `print` of a console of rich.
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield self.of(options)
+    Parameters
+    ----------
+    shown : Page, Line or str
+        What is printed.
+
+    Returns
+    -------
+    renderable of rich
+        As wide as the console; what is too long is broken at spaces.
+    """
+    if isinstance(shown, Page):
+        return _PrintedPage(shown)
+    return _PrintedLine(shown) if isinstance(shown, str) else _PrintedLine(shown.text, names=shown.names)

@@ -1,0 +1,84 @@
+"""The samples of a catalogue: what `trigemu samples` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from trigemu.results.numbers import count
+from trigemu.results.table import Column, Page, Table
+from trigemu.results.view import View, name
+from trigemu.results.writers.documents import left_out, records
+from trigemu.samples import Catalogue, Sample
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_COLUMNS = (
+    Column("name", "key", "sample", "The name of the sample."),
+    Column("role", "label", "role", "Its role: background or signal.", leads=False),
+    Column("format", "label", "format", "The format of its files.", leads=False),
+    Column("files", "count", "files", "The number of files."),
+    Column("events", "count", "events", "The number of events."),
+    Column("rate_hz", "number", None, "Its rate in Hz; null where neither rate nor cross-section is given."),
+    Column("rate", "rate", "rate", in_files=False),
+    Column("description", "note", "description", "What the catalogue says of it."),
+)
+
+
+class _Catalogue(View[Catalogue]):
+    def line(self, result: Catalogue) -> str:
+        events = count(sum(sample.entries for sample in result.samples), "event")
+        return f"{name(result.table.name)}: {count(len(result.samples), 'sample')}, {events}"
+
+    def page(self, result: Catalogue) -> Page:
+        head = f"{result.table.name}: {result.table.convention} weights, {result.path}"
+        unknown = [f"Warning: {warning}." for warning in result.unnormalised]
+        warnings = [f"Warning: {result.left_out_text}."] if result.left_out else []
+        return Page([head, self.table(result), *(result.table.note or "").splitlines(), *unknown, *warnings])
+
+    def table(self, result: Catalogue) -> Table:
+        return Table.of(_COLUMNS, map(_row, result.samples))
+
+    def document(self, result: Catalogue) -> dict[str, Any]:
+        table = result.table
+        return {
+            "catalogue": {
+                "name": table.name,
+                "convention": table.convention,
+                "crossing_rate_hz": table.crossing_rate_hz,
+                "note": table.note,
+                "path": str(result.path),
+                "sha256": result.sha256,
+            },
+            "samples": records(self.table(result)),
+            "left_out": left_out(result),
+        }
+
+    def figures(self, result: Catalogue) -> Iterator[Figure]:
+        from trigemu.results.figures.samples import draw_samples
+        from trigemu.results.figures.style import shown
+
+        rows = [row for row in records(self.table(result)) if row["rate_hz"] is not None]
+        labels = list(shown(row["name"] for row in rows).values())
+        signals = [row["role"] == "signal" for row in rows]
+        yield draw_samples(labels, [row["rate_hz"] for row in rows], signals)
+
+
+VIEW = _Catalogue()
+
+
+def _row(sample: Sample) -> dict[str, Any]:
+    table = sample.table
+    has_rate = bool(table.cross_section_pb or table.rate_hz)  # otherwise the rate has no meaning
+    known = has_rate and not sample.unnormalised
+    return {
+        "name": table.name,
+        "role": table.role,
+        "format": table.format,
+        "files": len(sample.sources),
+        "events": sample.entries,
+        "rate_hz": sample.rate_hz if known else None,
+        "rate": f"{sample.rate_hz:.4g} Hz" if known else "unknown" if has_rate else None,
+        "description": table.description,
+    }

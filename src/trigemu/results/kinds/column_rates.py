@@ -1,0 +1,112 @@
+"""The rates of a menu in columns of prescales: what `trigemu run --column` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from trigemu.menus import Menu
+from trigemu.rates import ColumnRates, MenuRates, Rate, TriggerRates
+from trigemu.results.kinds.menu_rates import VIEW as OF_MENU, columns, printed_row, row, whole
+from trigemu.results.notes import notes, texts
+from trigemu.results.numbers import count
+from trigemu.results.table import Column, Page, Style, Table
+from trigemu.results.view import View, name
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_COLUMN = Column("column", "key", "column", "The name of the column of prescales.")
+
+
+class _ColumnRates(View[ColumnRates]):
+    def line(self, result: ColumnRates) -> str:
+        menus = {rates.menu.name for rates in result.values()}
+        return f"of {', '.join(map(name, menus))}: {count(len(result), 'column')} of prescales"
+
+    def page(self, result: ColumnRates) -> Page:
+        """Each trigger and group has a line per column."""
+        menu = _menu(result)
+        key, *others = columns(with_levels=False)
+        table = Table((key, _COLUMN, *others))
+        for trigger, rates in _of_triggers(result):
+            _add(table, trigger, rates)
+        for group in dict.fromkeys(g.name for rates in result.values() for g in rates.groups):
+            of = {c: next((g for g in r.groups if g.name == group), None) for c, r in result.items()}
+            _add(table, f"group {group}", of, "group")
+        for number, level in enumerate(menu.levels):
+            _add_whole(table, f"level {level}", {c: r.levels[number].rate for c, r in result.items()})
+        _add_whole(table, f"menu {menu.name}", {c: r.rate for c, r in result.items()})
+        below = dict.fromkeys(text for rates in result.values() for text in texts(notes(rates)))
+        return Page([table], [*below, *_thresholds(menu)])
+
+    def table(self, result: ColumnRates) -> Table:
+        every = ((c, trigger) for c, rates in result.items() for trigger in rates.triggers)
+        records = ({"column": c} | row(trigger) for c, trigger in every)
+        return Table.of((_COLUMN, *columns(bool(_menu(result).levels))), records)
+
+    def csv_table(self, result: ColumnRates) -> Table:
+        """The lines of `run` for each column, which begin with its name."""
+        tables = {c: OF_MENU.csv_table(rates) for c, rates in result.items()}
+        records = ({"column": c, **line.values} for c, table in tables.items() for line in table.rows)
+        return Table.of((_COLUMN, *columns(bool(_menu(result).levels))), records)
+
+    def document(self, result: ColumnRates) -> dict[str, Any]:
+        """Each column is as in `run`, without what all share, and with the triggers that are off in it."""
+        documents = {c: OF_MENU.document(rates) for c, rates in result.items()}
+        own = ("menu", "triggers", "groups", "overlap", "warnings")
+        each = [
+            {"column": c, "off": _off(result[c].menu, c)} | {key: document[key] for key in own}
+            for c, document in documents.items()
+        ]
+        first = next(iter(documents.values()))
+        shared = {key: value for key, value in first.items() if key not in own}
+        source = _menu(result).columns
+        file = {"path": str(source.path), "sha256": source.sha256} if source.path else None
+        shared["provenance"] |= {"prescales": file}
+        return {"columns": each} | shared
+
+    def figures(self, result: ColumnRates) -> Iterator[Figure]:
+        from trigemu.results.rate_pictures import by_name
+
+        listed = {column: rates.triggers for column, rates in result.items()}
+        yield by_name("triggers", "", listed).figure
+
+
+VIEW = _ColumnRates()
+
+
+def _menu(result: Mapping[str, MenuRates]) -> Menu:
+    return next(iter(result.values())).menu
+
+
+def _off(menu: Menu, column: str) -> list[str]:
+    """List the triggers whose prescale in a column switches them off."""
+    number = menu.columns.names.index(column)
+    return [trigger.name for trigger in menu.triggers if trigger.prescales and trigger.prescales[number] <= 0]
+
+
+def _of_triggers(result: ColumnRates) -> Iterator[tuple[str, dict[str, TriggerRates | None]]]:
+    by_name = {c: {t.name: t for t in rates.triggers} for c, rates in result.items()}
+    for trigger in _menu(result).triggers:
+        if trigger.prescales or any(trigger.name in triggers for triggers in by_name.values()):
+            yield trigger.name, {c: triggers.get(trigger.name) for c, triggers in by_name.items()}
+
+
+def _add(table: Table, label: str, of: Mapping[str, TriggerRates | None], style: Style = "plain") -> None:
+    for column, rates in of.items():
+        values = {"prescale": "off"} if rates is None else printed_row(rates)
+        table.add_record(values | {"column": column, "name": label}, style)
+        label = ""
+
+
+def _add_whole(table: Table, label: str, rates: Mapping[str, Rate]) -> None:
+    table.add_gap()
+    for column, rate in rates.items():
+        table.add_record(whole(label, rate) | {"column": column}, "whole")
+        label = ""
+
+
+def _thresholds(menu: Menu) -> Iterator[str]:
+    if any(trigger.solution for trigger in menu.triggers):
+        yield "Thresholds were found with the menu's own prescales, and are the same in all columns."

@@ -1,0 +1,215 @@
+"""A comparison of menus: what `trigemu compare` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from trigemu.counting import COMPARED
+from trigemu.rates import MenuRates, Rate
+from trigemu.results.kinds.menu_rates import VIEW as OF_MENU, columns, row
+from trigemu.results.notes import notes
+from trigemu.results.table import Column, Page, Style, Table, stacked
+from trigemu.results.view import View, name
+from trigemu.studies import Common, Comparison
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Variants that a line names.
+_NAMED = 4
+#: How many overlaps of different triggers a table lists, the largest first.
+_PAIRS_SHOWN = 12
+_VARIANT = Column("variant", "key", "variant", "The name of the menu.")
+#: A number of CSV. Its `kind` is rate (of variant a), b_minus_a, gained or common. Rates also have the
+#: samples without an event, for which the error may be too small.
+_NUMBER = (
+    *(Column(key, "label") for key in ("kind", "a", "b", "what", "with", "quantity")),
+    *(Column(key) for key in ("hz", "error_hz")),
+    Column("unseen", "note"),
+)
+
+
+class _Comparison(View[Comparison]):
+    def line(self, result: Comparison) -> str:
+        variants = [name(variant.menu.name) for variant in result.variants]
+        more = f" and {len(variants) - _NAMED} more" if len(variants) > _NAMED else ""
+        return f"of {', '.join(variants[:_NAMED])}{more}"
+
+    def page(self, result: Comparison) -> Page:
+        tables = [_rates(result), _gains(result), changes_table(result), _common_table(result)]
+        return Page(stacked(table for table in tables if table.rows), [*_notes(result)])
+
+    def table(self, result: Comparison) -> Table:
+        """The rates of a trigger in a variant, and the differences from the first variant."""
+        differences = _from_first(result)
+        less = tuple(Column(f"{quantity}_less_first", "difference") for quantity in COMPARED)
+        with_levels = any(variant.levels for variant in result.variants)
+        table = Table((_VARIANT, *columns(with_levels), *less))
+        for variant in result.variants:
+            for trigger in variant.triggers:
+                of = (
+                    (quantity, (variant.menu.name, trigger.name, f"{quantity}_hz")) for quantity in COMPARED
+                )
+                changes = {f"{quantity}_less_first": differences.get(key) for quantity, key in of}
+                table.add_record({"variant": variant.menu.name} | row(trigger) | changes)
+        return table
+
+    def csv_table(self, result: Comparison) -> Table:
+        """A line for each number."""
+        table = Table(_NUMBER)
+        for variant in result.variants:
+            of = variant.menu.name
+            wholes = {"menu": variant.rate} | {f"level {level.name}": level.rate for level in variant.levels}
+            for what, rate in wholes.items():
+                table.add("rate", of, "", what, "", "rate_hz", *_with_unseen(rate))
+            for trigger in variant.triggers:
+                for quantity in COMPARED:
+                    numbers = _with_unseen(trigger.rates[quantity])
+                    table.add("rate", of, "", trigger.name, "", f"{quantity}_hz", *numbers)
+        for d in result.differences:
+            table.add("b_minus_a", d.a, d.b, d.what, "", d.quantity, d.b_minus_a_hz, d.error_hz)
+        for gain in result.gained:
+            table.add("gained", gain.a, gain.b, "menu", "", "rate_hz", gain.hz, gain.error_hz)
+        for c in result.common:
+            table.add("common", c.a, c.b, c.of_a, c.of_b, "total_hz", c.hz, c.error_hz)
+        return table
+
+    def document(self, result: Comparison) -> dict[str, Any]:
+        """`common` has a matrix for each pair of variants, with a row for each trigger of a and a column for
+        each trigger of b."""
+        return {
+            "variants": [*map(OF_MENU.document, result.variants)],
+            "differences": [asdict(difference) for difference in result.differences],
+            "gained": [asdict(gain) for gain in result.gained],
+            "common": list(_matrices(result)),
+            "changes": [asdict(change) for change in result.changes],
+        }
+
+    def figures(self, result: Comparison) -> Iterator[Figure]:
+        from trigemu.results.rate_pictures import of_triggers
+
+        yield of_triggers(result.variants).figure
+
+
+VIEW = _Comparison()
+
+
+def _from_first(result: Comparison) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Return differences from the first variant, by variant, name and quantity."""
+    first = result.variants[0].menu.name
+    of_first = (d for d in result.differences if d.a == first)
+    return {(d.b, d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in of_first}
+
+
+def _with_unseen(rate: Rate) -> tuple[float, float, list[str]]:
+    return rate.hz, rate.error_hz, list(rate.unseen)
+
+
+def _matrices(result: Comparison) -> Iterator[dict[str, Any]]:
+    pairs: dict[tuple[str, str], list[Common]] = {}
+    for common in result.common:
+        pairs.setdefault((common.a, common.b), []).append(common)
+    for (a, b), entries in pairs.items():
+        of_a, of_b = (list(dict.fromkeys(getattr(c, key) for c in entries)) for key in ("of_a", "of_b"))
+        matrices = {
+            key: [
+                [getattr(c, key) for c in entries[start : start + len(of_b)]]
+                for start in range(0, len(entries), len(of_b))
+            ]
+            for key in ("hz", "error_hz")
+        }
+        yield {"a": a, "b": b, "triggers_a": of_a, "triggers_b": of_b} | matrices
+
+
+def _rates(result: Comparison) -> Table:
+    """Return the rates of each trigger, a line per variant, with the difference from the first beside."""
+    head = [Column("name", "key", "trigger"), _VARIANT]
+    for quantity in COMPARED:
+        head.append(Column(quantity, "rate", quantity))
+        head.append(Column(f"{quantity} less", "difference", "less the first", joined=True))
+    table, differences = Table(head), _from_first(result)
+
+    def add_lines(what: str, quantities: Mapping[str, str], rates: list[Mapping[str, Rate]]) -> None:
+        """Add the line of each variant. quantities: those of differences, by the names of columns."""
+        label = what
+        style: Style = "plain" if len(quantities) > 1 else "whole"
+        for variant, known in zip(result.variants, rates, strict=True):
+            values: dict[str, Any] = {"name": label, "variant": variant.menu.name}
+            for column, quantity in quantities.items():
+                values[column] = known.get(column, "– ")
+                values[f"{column} less"] = differences.get((variant.menu.name, what, quantity))
+            table.add_record(values, style)
+            label = ""
+
+    of_variants = [{t.name: t.rates for t in variant.triggers} for variant in result.variants]
+    for what in dict.fromkeys(trigger for variant in of_variants for trigger in variant):
+        each = [variant.get(what, {}) for variant in of_variants]
+        add_lines(what, {quantity: f"{quantity}_hz" for quantity in COMPARED}, each)
+    of_levels = [{f"level {level.name}": level.rate for level in v.levels} for v in result.variants]
+    for what in (*dict.fromkeys(level for levels in of_levels for level in levels), "menu"):
+        table.add_gap()
+        wholes = [{"menu": v.rate} | levels for v, levels in zip(result.variants, of_levels, strict=True)]
+        add_lines(what, {"total": "rate_hz"}, [{"total": w[what]} if what in w else {} for w in wholes])
+    return table
+
+
+def _gains(result: Comparison) -> Table:
+    names = Column("a", "key", "from"), Column("b", "key", "to")
+    rates = Column("gained", "rate", "gained"), Column("lost", "rate", "lost")
+    table = Table((*names, *rates, Column("rate", "difference", "menu rate")))
+    gains = {(gain.a, gain.b): (gain.hz, gain.error_hz) for gain in result.gained}
+    for d in result.differences:
+        if d.what == "menu":
+            table.add(d.a, d.b, gains[d.a, d.b], gains[d.b, d.a], (d.b_minus_a_hz, d.error_hz))
+    return table
+
+
+def changes_table(result: Comparison) -> Table:
+    """Return what is defined differently.
+
+    Parameters
+    ----------
+    result : Comparison
+        The comparison.
+
+    Returns
+    -------
+    Table
+        Without rows where nothing is.
+    """
+    keys = (("what", "changed"), ("a", "from"), ("b", "to"))
+    head = (*(Column(key, "key", heading) for key, heading in keys), Column("how", "note", "what"))
+    return Table.of(head, map(asdict, result.changes))
+
+
+def _common_table(result: Comparison) -> Table:
+    """Return the overlaps of triggers that changed: those of one name, then the largest of different ones."""
+    changed = {(change.a, change.b, change.what) for change in result.changes}
+    both = [
+        c
+        for c in result.common
+        if (c.a, c.b, c.of_a) in changed and (c.a, c.b, c.of_b) in changed and (c.hz or c.of_a == c.of_b)
+    ]
+    different = sorted((c for c in both if c.of_a != c.of_b), key=lambda c: -c.hz)
+    keys = (("of_a", "in both"), ("a", "of"), ("of_b", "and"), ("b", "of"))
+    table = Table((*(Column(key, "key", heading) for key, heading in keys), Column("rate", "rate", "rate")))
+    for c in (*(c for c in both if c.of_a == c.of_b), *different[:_PAIRS_SHOWN]):
+        table.add(c.of_a, c.a, c.of_b, c.b, (c.hz, c.error_hz))
+    return table
+
+
+def _notes(result: Comparison) -> Iterator[str]:
+    yield (
+        "Differences use the same events; their errors include the correlation. Gained: what the second "
+        "accepts beyond the first; a prescaled event counts with the increase of its accepted fraction."
+    )
+    yield from dict.fromkeys(note for v in result.variants for note in _of_variant(v) if note)
+
+
+def _of_variant(variant: MenuRates) -> Iterator[str]:
+    """Yield the notes of `run`; those about a menu begin with its name."""
+    for note in notes(variant):
+        text = note.text + note.cases
+        yield f"{variant.menu.name}: {text}" if note.about == "menu" else text

@@ -1,0 +1,200 @@
+"""The efficiency curves against an observable in a category."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trigemu.results.histograms import Histograms
+from trigemu.results.numbers import count
+from trigemu.results.table import Column, Page, Row, Style, Table
+from trigemu.results.view import View, name
+from trigemu.studies import Curve, Profile, Turnon
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Decimals of percentages.
+_DIGITS = 2
+#: The numbers of a curve in a bin, and the attributes that hold them.
+_ATTRIBUTES = {
+    "efficiency": "value", "low": "low", "high": "high", "gain": "gain", "gain_error": "gain_error",
+    "gain_threshold_error": "gain_threshold_error",
+}  # fmt: skip
+#: As they are in files.
+NUMBERS = (
+    Column("efficiency", "share", None, "The efficiency; null in a bin without events."),
+    Column("low", "share", None, "The lower end of its interval at 68 %."),
+    Column("high", "share", None, "The upper end of its interval at 68 %."),
+    Column("gain", "share", None, "The efficiency minus that of the first menu, on the same events."),
+    Column("gain_error", "share", None, "The uncertainty of the gain."),
+    Column(
+        "gain_threshold_error",
+        "share",
+        None,
+        "The part of that uncertainty that comes from thresholds that rate budgets found.",
+    ),
+)
+#: As they are printed.
+PRINTED = (
+    Column("shown efficiency", "share", "efficiency [%]", text=lambda value: f"{100 * value:.{_DIGITS}f}"),
+    Column("interval", "share", "interval [%]", gives_way=2, text=lambda ends: _interval(*ends)),
+    Column("shown gain", "share", "gain [%]", text=lambda gain: _gain(*gain)),
+)
+EDGES = (
+    Column("low_edge", "number", None, "The lower edge of the bin; empty for the whole category."),
+    Column("high_edge", "number", None, "The upper edge of the bin; empty for the whole category."),
+)
+_NAMES = Column("menu", "key", "menu"), Column("trigger", "key", "trigger")
+
+
+class _Turnon(View[Turnon]):
+    """The variance of an efficiency is the square of half its interval."""
+
+    def line(self, result: Turnon) -> str:
+        where = f"against {name(result.profile.observable)} in {name(result.category)}"
+        return f"{where}: {count(len(result.curves), 'curve')}, {count(result.selected, 'event')}"
+
+    def page(self, result: Turnon) -> Page:
+        return Page([turnon_table(result)])
+
+    def table(self, result: Turnon) -> Table:
+        return table_of([result])
+
+    def document(self, result: Turnon) -> dict[str, Any]:
+        return {
+            "sample": result.sample,
+            "observable": result.profile.observable,
+            "category": result.category,
+            "labels": [result.profile.name, result.name],
+            "edges": list(result.profile.edges),
+            "selected": result.selected,
+            "events": result.events.tolist(),
+            "effective_events": result.effective_events.tolist(),
+            "curves": [of_curve(curve) for curve in result.curves],
+        }
+
+    def figures(self, result: Turnon) -> Iterator[Figure]:
+        yield figure_of(result)
+
+    def histograms(self, result: Turnon, **options: bool) -> Histograms:
+        of = {c.name: (c.value, ((c.high - c.low) / 2) ** 2) for c in result.curves}
+        return Histograms(with_unit(result.profile), np.array(result.profile.edges), of)
+
+
+VIEW = _Turnon()
+
+
+def table_of(turnons: Sequence[Turnon]) -> Table:
+    """Return a row for each bin of each curve, and one without edges for the whole category."""
+    apart = [Column("sample", "label")] if turnons[0].sample is not None else []
+    labels = (Column(key, "label") for key in ("observable", "category", "menu", "trigger"))
+    table = Table((*apart, *labels, *EDGES, Column("events", "count"), *NUMBERS))
+    for turnon in turnons:
+        head = {"observable": turnon.profile.observable, "category": turnon.category, "sample": turnon.sample}
+        events = (*turnon.events.tolist(), turnon.selected)
+        for curve in turnon.curves:
+            names = {"menu": curve.menu, "trigger": curve.trigger or ""}
+            for number, row in zip(events, rows_of(curve), strict=True):
+                table.add_record(head | names | {"events": number} | row)
+    return table
+
+
+def numbers_of(curve: Curve) -> Iterator[dict[str, float]]:
+    """Yield the numbers of a curve in each bin, then those of the whole category."""
+    for numbers in zip(*(getattr(curve, key).tolist() for key in _ATTRIBUTES.values()), strict=True):
+        yield dict(zip(_ATTRIBUTES, numbers, strict=True))
+    yield {key: getattr(curve.overall, attribute) for key, attribute in _ATTRIBUTES.items()}
+
+
+def rows_of(curve: Curve) -> Iterator[dict[str, Any]]:
+    """Yield the row of each bin of a curve in files, then that of the whole category, without edges."""
+    places = [*pairwise(curve.profile.edges), (None, None)]
+    for (low, high), numbers in zip(places, numbers_of(curve), strict=True):
+        yield {"low_edge": low, "high_edge": high} | numbers
+
+
+def of_curve(curve: Curve) -> dict[str, Any]:
+    """Return one curve, as in the JSON document."""
+    *bins, overall = numbers_of(curve)
+    numbers = {key: [row[key] for row in bins] for key in _ATTRIBUTES}
+    return {"menu": curve.menu, "trigger": curve.trigger} | numbers | {"overall": overall}
+
+
+def printed_rows(curve: Curve) -> Iterator[dict[str, Any]]:
+    """Yield the values of `PRINTED` for each bin of a curve, then those of the whole category."""
+    for n in numbers_of(curve):
+        if math.isnan(n["efficiency"]):
+            yield {"shown efficiency": "–"}
+        else:
+            interval, gain = (n["low"], n["high"]), (n["gain"], n["gain_error"])
+            yield {"shown efficiency": n["efficiency"], "interval": interval, "shown gain": gain}
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{100 * low:.{_DIGITS}f} to {100 * high:.{_DIGITS}f}"
+
+
+def _gain(gain: float, error: float) -> str:
+    return f"{100 * gain:+z.{_DIGITS}f} ± {100 * error:.{_DIGITS}f}" if gain or error else "0"
+
+
+def printed_table(title: str, bins: str) -> Table:
+    """Return a table for the lines of curves, without rows. bins: the heading of the first column."""
+    events = Column("events", "count", "events", gives_way=1)
+    return Table((Column("bin", "key", bins), events, *_NAMES, *PRINTED), title=title)
+
+
+def turnon_table(turnon: Turnon, with_bins: bool = True) -> Table:
+    """Return the efficiencies in a category as a whole, and in the bins of its observable."""
+    table = printed_table(turnon.name, turnon.profile.name if with_bins else "")
+    rows = [[*printed_rows(curve)] for curve in turnon.curves]
+    for i, (low, high) in enumerate(pairwise(turnon.profile.edges) if with_bins else ()):
+        _add_lines(table, turnon, f"{low:g} to {high:g}", turnon.events[i], [of[i] for of in rows])
+    add_overall(table, turnon, "all", "whole")
+    return table
+
+
+def add_overall(table: Table, turnon: Turnon, label: str, style: Style = "plain") -> None:
+    """Add a line of each curve for the whole category, the first with a `label`."""
+    overall = [[*printed_rows(curve)][-1] for curve in turnon.curves]
+    _add_lines(table, turnon, label, turnon.selected, overall, style)
+
+
+def _add_lines(
+    table: Table,
+    turnon: Turnon,
+    label: str,
+    events: int,
+    rows: Sequence[dict[str, Any]],
+    style: Style = "plain",
+) -> None:
+    for number, (curve, row) in enumerate(zip(turnon.curves, rows, strict=True)):
+        place = {} if number else {"bin": label, "events": int(events)}
+        table.rows.append(Row(place | {"menu": curve.menu, "trigger": curve.trigger} | row, style))
+
+
+def figure_of(turnon: Turnon) -> Figure:
+    """Draw the curves of one observable in one category, and the gains over the first menu."""
+    from trigemu.results.figures.style import shown
+    from trigemu.results.figures.turnon import draw_efficiency
+
+    reference = turnon.curves[0].menu
+    labels = shown(c.name for c in turnon.curves)
+    curves = {labels[c.name]: (c.value, c.low, c.high) for c in turnon.curves}
+    gains = {
+        labels[c.name]: (c.gain, c.gain - c.gain_error, c.gain + c.gain_error)
+        for c in turnon.curves
+        if c.menu != reference
+    }
+    profile, category = turnon.profile, f"{turnon.sample}, {turnon.name}" if turnon.sample else turnon.name
+    return draw_efficiency(profile.name, profile.unit, np.array(profile.edges), curves, gains, category)
+
+
+def with_unit(profile: Profile) -> str:
+    """Return the label of the axis of an observable."""
+    return f"{profile.name} [{profile.unit}]" if profile.unit else profile.name

@@ -1,0 +1,160 @@
+"""One typed table: what a result shows. `writers` say how it is written.
+
+A column has a name, a role and what it means; a row has a value for each column, by its name. Terminal, HTML,
+JSON, CSV, data frames and the reference of columns are written from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+#: What a column holds: names from files that identify a row; own words; rates; differences of rates; other
+#: numbers; fractions; numbers of events; true or false; prose; digests of files.
+Role = Literal["key", "label", "rate", "difference", "number", "share", "count", "flag", "note", "digest"]
+#: What a row is: one of many, a group of these, their whole, or one with a mistake.
+Style = Literal["plain", "group", "whole", "wrong"]
+#: The numbers of a rate in files, and what they mean.
+RATE_PARTS = {
+    "hz": "The rate in Hz.",
+    "error_hz": "Its statistical uncertainty in Hz.",
+    "events": "The number of events that contribute.",
+    "effective_events": "The effective number of these: the rate squared over its variance.",
+    "upper_limit_hz": "The upper limit at 68 % in Hz if no event contributes; else null.",
+    "unseen": (
+        "Samples without an event in this rate, by chance, although a single one would change it by more "
+        "than its error and by more than 10 %: the mark `*`."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a `Table`.
+
+    Attributes
+    ----------
+    name : str
+        Its key in rows, JSON, CSV and data frames.
+    role : str
+        What it holds, a `Role`. A rate has `hz` and `error_hz`, and in files a column for each of `parts`; so
+        has a difference.
+    heading : str or None
+        Its heading where it is printed; None: it is in files only.
+    meaning : str
+        A sentence for the reference of columns.
+    unit : str
+        The unit of a number, if its name does not end with it.
+    text : callable, optional
+        Formats a value; by default the role does. A text is printed as it is.
+    parts : tuple of str
+        The numbers of a rate that files have, of `RATE_PARTS`.
+    in_files : bool
+        Whether it is in JSON, CSV and data frames.
+    wide : bool
+        Whether it is printed on pages (HTML) only, which have more room than a terminal.
+    leads : bool, optional
+        Whether it is repeated where a table is printed in several blocks; by default keys and labels are.
+    gives_way : int
+        Where a terminal is too narrow, columns with the highest number are left out first, those with 0
+        never.
+    joined : bool
+        Whether it stays beside the column before it.
+    """
+
+    name: str
+    role: Role = "number"
+    heading: str | None = None
+    meaning: str = ""
+    unit: str = ""
+    text: Callable[[Any], str] | None = None
+    parts: tuple[str, ...] = tuple(RATE_PARTS)
+    in_files: bool = True
+    wide: bool = False
+    leads: bool | None = None
+    gives_way: int = 0
+    joined: bool = False
+
+    def headed(self, heading: str | None) -> Column:
+        """Return the column with another `heading`."""
+        return replace(self, heading=heading)
+
+
+class Row(NamedTuple):
+    """A row of a `Table`: values by the names of columns, where missing ones are empty, and a `Style`."""
+
+    values: Mapping[str, Any]
+    style: Style = "plain"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A typed table.
+
+    Attributes
+    ----------
+    columns : sequence of Column
+        The columns.
+    rows : list of Row
+        The rows; one without values separates others in a terminal.
+    title : str
+        A line above it.
+    """
+
+    columns: Sequence[Column]
+    rows: list[Row] = field(default_factory=list)
+    title: str = ""
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], records: Iterable[Mapping[str, Any]], title: str = "") -> Table:
+        """Return a table of `columns` with a plain row for each of the `records`, which are values by the
+        names of columns."""
+        return cls(columns, [*map(Row, records)], title)
+
+    def add(self, *values: Any, style: Style = "plain") -> None:
+        """Add a row of `values` in the order of the columns; those that are left out at its end are empty."""
+        names = (column.name for column in self.columns)
+        self.rows.append(Row(dict(zip(names, values, strict=False)), style))
+
+    def add_record(self, values: Mapping[str, Any], style: Style = "plain") -> None:
+        """Add a row of `values` by the names of columns."""
+        self.rows.append(Row(values, style))
+
+    def add_gap(self) -> None:
+        """Add an empty line, which only a terminal shows."""
+        self.rows.append(Row({}))
+
+
+class Line(NamedTuple):
+    """A line of text. names: those in it that come from files."""
+
+    text: str
+    names: Iterable[str] = ()
+
+
+class Widest(NamedTuple):
+    """Tables of which the first that fits is printed, or the last; HTML has the first."""
+
+    tables: tuple[Table, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a result shows: tables and lines, with notes below them.
+
+    Attributes
+    ----------
+    parts : sequence of Table, Widest, Line or str
+        Tables and lines; an empty text is an empty line.
+    notes : sequence of str
+        Lines below, which explain the tables.
+    """
+
+    parts: Sequence[Table | Widest | Line | str]
+    notes: Sequence[str] = ()
+
+
+def stacked(tables: Iterable[Table | Widest]) -> list[Table | Widest | str]:
+    """Return tables as the parts of a page, with empty lines between them."""
+    return [part for number, table in enumerate(tables) for part in (*([""] if number else []), table)]

@@ -1,0 +1,142 @@
+"""The contract of a view: what a result shows, as a line, as tables with notes, as numbers and figures.
+
+To show a new kind of result, derive a view from `View`, call it VIEW, and name its module in the class of the
+result (`Shown`). A view says what; `writers` say how it looks as text, HTML, JSON, CSV and a data frame.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from trigemu.results.histograms import Histograms
+from trigemu.results.table import Page, Table
+from trigemu.results.writers.documents import csv_of, in_json, records
+from trigemu.support import TrigemuError, excerpt
+
+if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
+    from matplotlib.figure import Figure
+
+R = TypeVar("R")
+#: Longest name in a line.
+_LONGEST = 60
+
+
+class View(ABC, Generic[R]):
+    """What a result of a kind shows.
+
+    Derive from it, and define `line` and `page`; the other methods follow from these. Override `table` where
+    files have other columns than the first table of the page, and `document` where JSON has more than that.
+    """
+
+    @abstractmethod
+    def line(self, result: R) -> str:
+        """Return what a line says of the `result`, to follow the name of its class."""
+
+    @abstractmethod
+    def page(self, result: R) -> Page:
+        """Return the tables that the command prints of the `result`, and the notes below them."""
+
+    def table(self, result: R) -> Table:
+        """Return the table of the data frame of the `result`; by default the first one of its page."""
+        return next(part for part in self.page(result).parts if isinstance(part, Table))
+
+    def csv_table(self, result: R) -> Table:
+        """Return the table that --csv writes of the `result`; by default that of the data frame."""
+        return self.table(result)
+
+    def document(self, result: R) -> dict[str, Any]:
+        """Return the document that --json writes of the `result`, of dicts, lists, texts and numbers; by
+        default `rows`, those of the data frame."""
+        return {"rows": records(self.table(result))}
+
+    def figures(self, result: R) -> Iterator[Figure]:
+        """Draw the figures of the `result`; by default TrigemuError is raised."""
+        raise TrigemuError(f"{type(result).__name__} has no figure")
+
+    def histograms(self, result: R, **options: bool) -> Histograms:
+        """Return the histograms of the `result`, in a variant that `options` choose.
+
+        Override it for a result that is `WithHistogram`; by default there are none, and TrigemuError is
+        raised.
+        """
+        raise TrigemuError(f"{type(result).__name__} is no histogram")
+
+    def json(self, result: R) -> str:
+        """Return what --json writes of the `result`."""
+        return in_json(self.document(result))
+
+    def csv(self, result: R) -> str:
+        """Return what --csv writes of the `result`."""
+        return csv_of(self.csv_table(result))
+
+    def as_dict(self, result: R) -> dict[str, Any]:
+        """Return the document of the `result` as a reader of its JSON gets it."""
+        document: dict[str, Any] = json.loads(self.json(result))
+        return document
+
+    def text(self, result: R) -> str:
+        """Return what the command line prints of the `result`: as wide as the terminal if there is one, in
+        the characters that the standard output has."""
+        from rich.console import Console
+
+        from trigemu.results.writers.terminal import printed, width_of
+
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        written = io.BytesIO()
+        stream = io.TextIOWrapper(written, encoding, errors="backslashreplace", newline="\n")
+        width = width_of(sys.stdout) or shutil.get_terminal_size().columns
+        Console(
+            file=stream, width=width, color_system=None, force_jupyter=False, legacy_windows=False,
+            highlight=False, markup=False, emoji=False,
+        ).print(printed(self.page(result)))  # fmt: skip
+        stream.flush()
+        return written.getvalue().decode(encoding).removesuffix("\n")
+
+    def html(self, result: R) -> str:
+        """Return the page of the `result` as HTML, in the style of the report."""
+        from trigemu.results.writers.html import as_html
+
+        return as_html(self.page(result))
+
+    def frame(self, result: R) -> Any:
+        """Return the table of the `result` as a pandas.DataFrame."""
+        from trigemu.results.writers.data_frame import as_frame
+
+        return as_frame(self.table(result))
+
+    def axes(self, result: R) -> Any:
+        """Draw the figures of the `result` with pyplot; return the axes of each, or of the only one."""
+        from trigemu.results.figures.style import managed
+
+        with managed():
+            axes = tuple(figure.axes[0] for figure in self.figures(result))
+        return axes[0] if len(axes) == 1 else axes
+
+    def histogram(self, result: R, name: str | None, **options: bool) -> Any:
+        """Return a hist.Hist of the `result`: that of a `name`, or all; in a variant that `options`
+        choose."""
+        from trigemu.results.writers.uhi_histogram import as_histogram
+
+        return as_histogram(self.histograms(result, **options), name)
+
+
+def name(text: str) -> str:
+    """Return a name for a line.
+
+    Parameters
+    ----------
+    text : str
+        The name.
+
+    Returns
+    -------
+    str
+        In quotes, and shortened if it is long.
+    """
+    return repr(excerpt(text, _LONGEST))

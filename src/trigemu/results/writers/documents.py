@@ -1,0 +1,182 @@
+"""Documents for other programs: JSON that every parser reads, CSV that a spreadsheet cannot run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from trigemu.results.table import Column, Table
+from trigemu.samples import Catalogue
+from trigemu.support import printable
+
+#: First characters of a text that a spreadsheet takes for a formula.
+_FORMULA = ("=", "+", "-", "@")
+
+
+def in_json(document: Any) -> str:
+    """Return a document as JSON.
+
+    Parameters
+    ----------
+    document : object
+        Of dicts, lists, texts, numbers and None.
+
+    Returns
+    -------
+    str
+        Numbers that are infinite or NaN, which JSON does not have, are null.
+    """
+    try:
+        text = json.dumps(document, indent=2, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(document), indent=2, allow_nan=False)
+    return text + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def left_out(catalogue: Catalogue) -> dict[str, Any] | None:
+    """Return what a document says of files that are left out.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+        The samples.
+
+    Returns
+    -------
+    dict or None
+        None if there are no such files.
+    """
+    if not catalogue.left_out:
+        return None
+    files = [
+        {"sample": file.sample, "file": file.path, "reason": file.reason, "events": file.entries}
+        for file in catalogue.left_out
+    ]
+    return {"share_of_events": catalogue.share_left_out, "files": files}
+
+
+def records(table: Table) -> list[dict[str, Any]]:
+    """Return the rows of a table as they are in JSON.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    list of dict
+        The numbers of a row by the names of the columns in files: a rate has several, such as `total_hz`.
+    """
+    return [record(table.columns, row.values) for row in table.rows]
+
+
+def record(columns: Iterable[Column], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row as it is in JSON; columns of which it says nothing are left out.
+
+    Parameters
+    ----------
+    columns : iterable of Column
+        The columns.
+    values : mapping of str to object
+        Values by the names of columns.
+
+    Returns
+    -------
+    dict
+        The numbers by the names of the columns in files.
+    """
+    numbers: dict[str, Any] = {}
+    for column in columns:
+        if column.in_files and column.name in values:
+            numbers |= _numbers(column, values[column.name])
+    return numbers
+
+
+def _numbers(column: Column, value: Any) -> dict[str, Any]:
+    """Return a value by the names of its columns in files; without a rate, its numbers are None."""
+    if column.role == "difference":
+        hz, error_hz = (None, None) if value is None else value
+        return {f"{column.name}_hz": hz, f"{column.name}_error_hz": error_hz}
+    if column.role != "rate":
+        return {column.name: value}
+    numbers = {f"{column.name}_{part}": getattr(value, part, None) for part in column.parts}
+    unseen = f"{column.name}_unseen"
+    return numbers | ({unseen: list(numbers[unseen] or ())} if unseen in numbers else {})
+
+
+def csv_of(table: Table) -> str:
+    """Return a table as CSV.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    str
+        As of `in_csv`. Names in a list are joined by semicolons; absent numbers are empty.
+    """
+    head = file_columns(table)
+    return in_csv([head, *([_plain(row.get(name)) for name in head] for row in records(table))])
+
+
+def file_columns(table: Table) -> list[str]:
+    """Return the names that the columns of a table have in files.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    list of str
+        Such as `total_hz` and `total_error_hz` for a rate.
+    """
+    return [name for column in table.columns if column.in_files for name in _numbers(column, None)]
+
+
+def _plain(value: Any) -> object:
+    if isinstance(value, list):
+        return ";".join(value)
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def in_csv(rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as CSV.
+
+    Parameters
+    ----------
+    rows : iterable of iterables
+        Texts and numbers; the first row has the names of the columns.
+
+    Returns
+    -------
+    str
+        Numbers are written as they are. A text that begins with = + - or @ has an apostrophe before it, so
+        that no spreadsheet takes it for a formula; control characters of a text are written as escapes.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return stream.getvalue()
+
+
+def _cell(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return printable(f"'{value}" if value.startswith(_FORMULA) else value)
