@@ -21,19 +21,16 @@ from trigemu.api import (
     on_disk,
     options,
     present,
+    present_result,
     processing,
     read_menu,
     search_path,
     with_decisions,
     without_bad_files,
 )
-from trigemu_validation import (
-    DecisionCheck,
-    check_decisions as check_decisions,
-    decisions_text as output_check,
-)
+from trigemu_validation import DecisionCheck, check_decisions as check_decisions
 
-from . import pairs_text as output_pairs
+from . import pairs_shown
 from .cms_l1 import LeftOut
 from .cms_l1_conditions import AsEmulated
 from .options import any_overlap_vetoes, mass_limit
@@ -155,7 +152,7 @@ def check(
         files = on_disk(json_file)
         check_outputs(files, (menu, sample, decisions))
         result = comparison.result(read_menu(menu, folders), sample, files)
-        present([output_check.check_table(result)], [(json_file, lambda: output_check.as_json(result))])
+        present_result(result, json_file)
         fails = bool(result.differ or (strict and result.skipped))
     context.exit(1 if fails else 0)
 
@@ -171,7 +168,7 @@ def _check_all(
     """Check the pairs of a folder, and write and print the results of all. read: returns the menu of a pair,
     and what its import left out."""
     if html_file:
-        from . import pairs_page  # before the work: it needs a plugin that may be missing
+        from . import pairs_html  # before the work: it needs a plugin that may be missing
     pairs, alone = find_pairs(folder)
     files = on_disk(json_file, csv_file, html_file)
     check_outputs(files, [file for pair in pairs for file in (pair.menu, pair.vector)])
@@ -186,9 +183,9 @@ def _check_all(
         raise TrigemuError(listed([*dict.fromkeys(problems)]))
 
     documents = [
-        (json_file, lambda: output_pairs.as_json(checked)),
-        (csv_file, lambda: output_pairs.as_csv(checked)),
-        (html_file, lambda: pairs_page.validation_page(checked, alone)),
+        (json_file, lambda: pairs_shown.as_json(checked)),
+        (csv_file, lambda: pairs_shown.as_csv(checked)),
+        (html_file, lambda: pairs_html.validation_page(checked, alone)),
     ]
-    present([output_pairs.pairs_table(checked, alone)], documents)
+    present([pairs_shown.pairs_page(checked, alone)], documents)
     return checked

@@ -15,6 +15,7 @@ import numpy as np
 from trigemu.api import (
     BoolArray,
     Catalogue,
+    Column,
     FloatArray,
     Menu,
     Plan,
@@ -155,12 +156,10 @@ def as_dict(result: Diagnostics) -> dict[str, Any]:
 def summary(result: Diagnostics) -> Table:
     """Return a table of results with and without the correction, at the same unique rate. χ² is of y' > 0
     and of the threshold, and of y alone where it accepts the same rate."""
-    table = Table()
     head, *rows = told(result)
-    for column in head:
-        table.add_column(column, "number" if column else "label")
+    table = Table([Column(name, "number" if name else "label", name) for name in head])
     for row in rows:
-        table.add_row(*row)
+        table.add(*row)
     return table
 
 

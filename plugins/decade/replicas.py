@@ -20,6 +20,7 @@ import numpy as np
 
 from trigemu.api import (
     Catalogue,
+    Column,
     Efficiencies,
     Menu,
     ProfileSet,
@@ -218,28 +219,26 @@ class Checked:
 
     def summary(self) -> Table:
         """Return a table of the mean, the spread and the statistical error of each number."""
-        table = Table(f"{len(self.replicas)} replicas")
-        table.add_column("", "label")
-        for name in ("mean", "spread", "statistical error", "from", "to"):
-            table.add_column(name)
+        names = ("mean", "spread", "statistical error", "from", "to")
+        columns = (Column(name, "number", name, text=_short) for name in names)
+        table = Table((Column("", "label", ""), *columns), title=f"{len(self.replicas)} replicas")
         for what, spread in self.spreads.items():
             numbers = spread.mean, spread.spread, spread.error, min(spread.values), max(spread.values)
-            table.add_row(what, *("" if n is None or np.isnan(n) else f"{n:.4g}" for n in numbers))
+            table.add(what, *numbers)
         return table
 
     def each(self) -> Table:
         """Return a table of the threshold of each replica, and of its unique rate at y′ > 0. The pull of the
         latter from the budget includes the error of Y(x), which is from other events."""
-        table = Table("Each replica")
-        table.add_column("replica", "label")
-        table.add_column("trained on", "label")
-        for name in ("threshold", "unique rate at y′ > 0 [Hz]", "± of Y(x)", "− budget"):
-            table.add_column(name)
+        labels = (Column(name, "label", name) for name in ("replica", "trained on"))
+        names = ("threshold", "unique rate at y′ > 0 [Hz]", "± of Y(x)", "− budget")
+        columns = (*labels, *(Column(name, "number", name) for name in names))
+        table = Table(columns, title="Each replica")
         for replica, result in zip(self.replicas, self.results, strict=True):
             unique = result.overlap_at_zero.unique
             value, error = unique.value or 0.0, unique.error or 0.0
             pull = (value - replica.budget_hz) / math.hypot(error, replica.error_hz)
-            table.add_row(
+            table.add(
                 str(replica.number),
                 replica.half,
                 f"{result.threshold:.4f} ± {result.threshold_error or 0.0:.4f}",
@@ -313,3 +312,7 @@ def check_replicas(
 
 def _plain(value: float) -> float | None:
     return None if np.isnan(value) else value
+
+
+def _short(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.4g}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from trigemu.api import Catalogue, Contents, Menu, Numbers, Picture, ReportTable, Section, slug
+from trigemu.api import Catalogue, Contents, Menu, Numbers, Picture, Section, Table, slug
 
-from .check import label, scored_events, told
+from .check import label, scored_events, summary
 from .closure import Axis, Closure
 from .decade import Decade
 from .densities import Density, densities
@@ -51,9 +52,8 @@ def _measured(name: str, result: Diagnostics) -> Mapping[tuple[str | None, str],
     return {} if ceiling.value is None else {(name, "unique_ceiling"): (ceiling.value, ceiling.error)}
 
 
-def _summary(result: Diagnostics) -> ReportTable:
-    head, *rows = told(result)
-    return ReportTable(head, tuple(rows), "lrr", f"{result.events:,} events, q = {100 * result.q:.3g} %.")
+def _summary(result: Diagnostics) -> Table:
+    return replace(summary(result), title=f"{result.events:,} events, q = {100 * result.q:.3g} %.")
 
 
 def _pictures(prefix: str, result: Diagnostics, found: Sequence[Density]) -> Iterator[Picture]:

@@ -185,7 +185,7 @@ def scan(
         style.save(output_bits.figure_of(result), figure)
     present(
         [output_bits.scan_table(result)],
-        [(json_file, lambda: output_bits.scan_json(result, __version__))],
+        [(json_file, lambda: output_bits.scan_json(result))],
     )
 
 

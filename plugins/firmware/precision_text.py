@@ -7,9 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 import msgspec
-from rich.console import RenderableType
 
-from trigemu.api import Page, Table, as_dict, in_json, notes, numbers, signed, toml_text
+from trigemu.api import Column, Page, Table, in_json, notes, numbers, toml_text
 from trigemu_anomaly import SATURATING, ApFixed, PrecisionTable
 
 from .ranges import InputRange, Survey
@@ -32,28 +31,19 @@ def _precision(precision: PrecisionTable) -> dict[str, Any]:
     return msgspec.structs.asdict(precision)
 
 
-def survey_table(survey: Survey) -> RenderableType:
+def survey_table(survey: Survey) -> Page:
     """Return what `trigemu firmware precision` prints."""
-    table = Table()
-    table.add_column("", "name")
-    for name in ("events", "thresholds", "scale", "step", "holds", "overflows"):
-        table.add_column(name)
+    names = ("events", "thresholds", "scale", "step", "holds", "overflows")
+    table = Table((Column("", "key", ""), *(Column(name, "number", name) for name in names)))
     found = survey.ranges
     for of in found.inputs:
         thresholds = _span(*of.thresholds) if of.thresholds else "none"
         scale = f"2^{of.scale}" if of.scale else "1"
-        table.add_row(
-            of.name,
-            _span(of.low, of.high),
-            thresholds,
-            scale,
-            f"{of.step:.6g}",
-            _span(*of.holds),
-            str(of.overflows),
-        )
+        held = _span(*of.holds), str(of.overflows)
+        table.add(of.name, _span(of.low, of.high), thresholds, scale, of.step, *held)
     span = _span(found.low, found.high)
-    table.add_row("score", span, "", "", f"{found.step:.6g}", _span(*found.holds), str(found.overflows))
-    return Page([table], _remarks(survey))
+    table.add("score", span, "", "", found.step, _span(*found.holds), str(found.overflows))
+    return Page([table], [*_remarks(survey)])
 
 
 def _span(low: float, high: float) -> str:
@@ -84,43 +74,47 @@ def _is_positive(of: InputRange) -> bool:
     return of.low >= 0.0 and (of.thresholds is None or of.thresholds[0] >= 0.0)
 
 
-def scan_json(scan: BitScan, version: str) -> str:
+def scan_json(scan: BitScan) -> str:
     """Return the JSON document of `trigemu firmware scan`; `floating` is as in `run`."""
     document = {
         "trigger": scan.trigger,
         "asked_events": scan.asked_events,
         "asked_hz": scan.asked_hz,
         "points": [asdict(point) | {"precision": _precision(point.precision)} for point in scan.points],
-        "floating": as_dict(scan.floating, version),
+        "floating": scan.floating.to_dict(),
     }
     return in_json(document)
 
 
-def scan_table(scan: BitScan) -> RenderableType:
+def scan_table(scan: BitScan) -> Page:
     """Return what `trigemu firmware scan` prints."""
-    table = Table()
     with_resources = any(point.resources for point in scan.points)
-    for name in ("input", "score"):
-        table.add_column(name, key=True)
-    names = ("total", "unique", "differ", "of events", "of rate", "overflow")
-    for name in (*names, *(("LUT", "registers") if with_resources else ())):
-        table.add_column(name)
+    table = Table(
+        (
+            *(Column(name, "number", name, leads=True) for name in ("input", "score")),
+            *(Column(name, "difference", name) for name in ("total", "unique")),
+            Column("differ", "count", "differ"),
+            *(Column(name, "number", name, text="{:.2e}".format) for name in ("of events", "of rate")),
+            Column("overflow", "number", "overflow"),
+            *(Column(name, "count", name) for name in (("LUT", "registers") if with_resources else ())),
+        )
+    )
     for point in scan.points:
-        table.add_row(*_cells(scan, point))
-    return Page([table], _scan_notes(scan))
+        table.add(*_cells(scan, point))
+    return Page([table], [*_scan_notes(scan)])
 
 
-def _cells(scan: BitScan, point: Point) -> Iterator[str]:
+def _cells(scan: BitScan, point: Point) -> Iterator[Any]:
     for text in (point.precision.input, point.precision.score):
         of = ApFixed.parse(text)
         yield f"{of.width},{of.integer}"
-    yield from (signed(shift.hz, shift.error_hz) for shift in (point.total, point.unique))
-    yield str(point.differ_events)
-    yield f"{_share(point.differ_events, scan.asked_events):.2e}"
-    yield f"{_share(point.differ_hz, scan.asked_hz):.2e}"
+    yield from ((shift.hz, shift.error_hz) for shift in (point.total, point.unique))
+    yield point.differ_events
+    yield _share(point.differ_events, scan.asked_events)
+    yield _share(point.differ_hz, scan.asked_hz)
     yield "/".join(str(n) for n in (*(of.overflows for of in point.ranges.inputs), point.ranges.overflows))
     if point.resources:
-        yield from (str(point.resources.lut), str(point.resources.ff))
+        yield from (point.resources.lut, point.resources.ff)
 
 
 def _share(part: float, whole: float) -> float:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from rich.console import RenderableType
-
-from trigemu.api import Page, Table, in_json, plain
+from trigemu.api import Column, Page, Table, in_json
 
 from .estimate import BUDGETS, PAPER, Estimate
 from .project import Manifest, Project
@@ -55,19 +53,16 @@ def _differences(checks: Sequence[FirmwareCheck]) -> int | None:
     return sum(check.differences for check in checks)
 
 
-def verified_table(checks: Sequence[FirmwareCheck], project: Project) -> RenderableType:
+def verified_table(checks: Sequence[FirmwareCheck], project: Project) -> Page:
     """Return what `trigemu firmware verify` prints."""
-    table = Table()
-    table.add_column("conifer's", "label")
-    for name in ("events", "differences", "cycles"):
-        table.add_column(name)
+    counts = (Column(name, "count", name) for name in ("events", "differences", "cycles"))
+    table = Table((Column("backend", "label", "conifer's"), *counts))
     lines: list[str] = []
     for check in checks:
-        cycles = "" if check.cycles is None else str(check.cycles)
-        counts = ("–", "–") if check.missing else (str(check.events), str(check.differences))
-        table.add_row(BACKEND_NAMES[check.backend], *counts, cycles)
+        compared = ("–", "–") if check.missing else (check.events, check.differences)
+        table.add(BACKEND_NAMES[check.backend], *compared, check.cycles)
         lines += _lines(check, project)
-    return Page([table, *map(plain, lines)])
+    return Page([table, *lines])
 
 
 def _lines(check: FirmwareCheck, project: Project) -> Iterator[str]:
@@ -123,32 +118,24 @@ _SIMULATED = "conifer's VHDL in GHDL's simulation, from a valid input to its val
 _MAPPED = "conifer's VHDL, mapped by yosys for UltraScale+, neither placed nor routed, without timing"
 
 
-def estimate_table(estimate: Estimate, project: Project) -> RenderableType:
+def estimate_table(estimate: Estimate, project: Project) -> Page:
     """Return what `trigemu firmware estimate` prints."""
-    table = Table()
-    table.add_column("", "label")
     others = (PAPER, *BUDGETS)
-    for name in ("here", "of a VU9P", *(other.name for other in others)):
-        table.add_column(name)
+    names = ("here", "of a VU9P", *(other.name for other in others))
+    table = Table((Column("", "label", ""), *(Column(name, "number", name) for name in names)))
     types, resources = project.fixed.precision, estimate.resources
     bits = f"{types.input.width} / {types.threshold.width} / {types.score.width}"
-    table.add_row("trees", str(estimate.trees), "", *(_cell(other.trees) for other in others))
-    table.add_row(
-        "split nodes", str(estimate.split_nodes), "", *(_cell(other.split_nodes) for other in others)
-    )
-    table.add_row("bits: inputs / thresholds / score", bits, "", "– / 12 / 16")
-    table.add_row(
-        "clock in MHz", f"{estimate.clock_mhz:g}", "", *(_cell(other.clock_mhz) for other in others)
-    )
-    table.add_row("clocks", _cell(estimate.cycles))
-    table.add_row(
-        "latency in ns", _cell(estimate.latency_ns), "", *(_cell(other.latency_ns) for other in others)
-    )
+    table.add("trees", str(estimate.trees), "", *(_cell(other.trees) for other in others))
+    table.add("split nodes", str(estimate.split_nodes), "", *(_cell(other.split_nodes) for other in others))
+    table.add("bits: inputs / thresholds / score", bits, "", "– / 12 / 16")
+    table.add("clock in MHz", f"{estimate.clock_mhz:g}", "", *(_cell(other.clock_mhz) for other in others))
+    table.add("clocks", _cell(estimate.cycles))
+    table.add("latency in ns", _cell(estimate.latency_ns), "", *(_cell(other.latency_ns) for other in others))
     for key, label in _LABELS.items():
         share = f"{100 * resources.shares[key]:.2f} %" if resources and key in VU9P else ""
         published = (_cell(getattr(other, key, None)) for other in others)
-        table.add_row(label, _cell(getattr(resources, key, None)), share, *published)
-    return Page([table], _kinds(estimate))
+        table.add(label, _cell(getattr(resources, key, None)), share, *published)
+    return Page([table], [*_kinds(estimate)])
 
 
 _LABELS = {

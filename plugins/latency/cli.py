@@ -11,7 +11,6 @@ import click
 from trigemu.api import (
     Engine,
     TrigemuError,
-    __version__,
     bar,
     check_inputs,
     check_outputs,
@@ -20,14 +19,14 @@ from trigemu.api import (
     on_disk,
     open_catalogue,
     options,
-    present,
+    present_result,
     read_menu,
     search_path,
 )
 
-from . import text as output_bench
 from .timing import costs as latency
 from .timing.first import first_decision
+from .views.bench import figure_of
 
 #: Events that are drawn, all of which stay in memory; threads; and the longest measurement.
 MAX_EVENTS, MAX_THREADS = 100_000_000, 1024
@@ -105,11 +104,8 @@ def bench(
     if figure:
         from trigemu.api import style
 
-        style.save(output_bench.figure_of(result), figure)
-    present(
-        [output_bench.bench_tables(result)],
-        [(json_file, lambda: output_bench.as_json(result, __version__))],
-    )
+        style.save(figure_of(result), figure)
+    present_result(result, json_file)
 
 
 def _sizes(text: str) -> Sequence[int]:

@@ -6,7 +6,7 @@ from .decisions import (
     Disagreement as Disagreement,
     check_decisions as check_decisions,
 )
-from .decisions_text import as_json as as_json, check_table as check_table, doubts as doubts
+from .decisions_view import doubts as doubts
 from .drifts import Drift as Drift, Gate as Gate, gate as gate
 from .tolerances import (
     Tolerance as Tolerance,

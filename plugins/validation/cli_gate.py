@@ -20,8 +20,8 @@ from trigemu.api import (
     without_bad_files,
 )
 
-from . import gate_text as output_gate
 from .drifts import gate as compare_with_old
+from .gate_view import VIEW, as_junit, as_markdown
 from .tolerances import Tolerances, read_tolerances
 
 
@@ -71,11 +71,11 @@ def gate(
                 lambda good: compare_with_old(before, after, limits, good, executor=engine, progress=advance),
             )
     present(
-        [output_gate.gate_table(result)],
+        [VIEW.page(result)],
         [
-            (json_file, lambda: output_gate.as_json(result)),
-            (junit, lambda: output_gate.as_junit(result)),
-            (markdown, lambda: output_gate.as_markdown(result)),
+            (json_file, lambda: VIEW.json(result)),
+            (junit, lambda: as_junit(result)),
+            (markdown, lambda: as_markdown(result)),
         ],
     )
     context.exit(1 if result.failed else 0)

@@ -1,36 +1,56 @@
-"""A check of decisions against recorded ones."""
+"""A check of decisions against recorded ones: what `trigemu check` shows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import RenderableType
+import numpy as np
 
-from trigemu.api import View, name, of_json
+from trigemu.api import Array, Column, Events, Line, Page, Table, View, left_out, name, numbers, records
 
-from . import decisions_text as written
-from .decisions import DecisionCheck
+from .decisions import Checked, DecisionCheck
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: Columns of an object that are printed first, in this order.
+_FIRST = ("pt", "eta", "phi")
+_COUNTS = (
+    Column("agree", "count", "agree", "Crossings on which both decisions agree."),
+    Column("only_emulated", "count", "only emulated", "Crossings that only the emulation accepts."),
+    Column("only_stored", "count", "only stored", "Crossings that only the recorded decision accepts."),
+)
+_COLUMNS = (
+    Column("name", "key", "trigger", "The name of the trigger."),
+    *_COUNTS,
+    Column("skipped", "note", None, "Why it was not compared; null if it was."),
+    Column("not_compared", "count", None, "Crossings at the ends of files that were not compared."),
+)
+
 
 class _DecisionCheck(View[DecisionCheck]):
-    index = ("name",)
-
     def line(self, result: DecisionCheck) -> str:
-        return f"of {name(result.menu.name)}: {written.summary(result)}"
+        return f"of {name(result.menu.name)}: {summary(result)}"
 
-    def tables(self, result: DecisionCheck) -> RenderableType:
-        return written.check_table(result)
+    def page(self, result: DecisionCheck) -> Page:
+        table = Table(_COLUMNS[:4])
+        for trigger in result.differing:
+            table.add_record(_row(trigger), "wrong")
+        tables = [table] if result.differing else []
+        names = [trigger.name for trigger in result.differing]
+        details = [line for trigger in result.differing for line in _differences(trigger)]
+        lines = [*details, *([""] if tables else []), *_notes(result)]
+        return Page([*tables, *(Line(line, names) for line in lines)])
 
-    def document(self, result: DecisionCheck) -> Any:
-        return of_json(written.as_json(result))
+    def table(self, result: DecisionCheck) -> Table:
+        return Table.of(_COLUMNS, map(_row, result.triggers))
 
-    def rows(self, result: DecisionCheck) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.document(result)["triggers"]
-        return rows
+    def document(self, result: DecisionCheck) -> dict[str, Any]:
+        triggers = records(self.table(result))
+        left = {"left_out": left_out(result.catalogue)}
+        return {"crossings": result.crossings, "triggers": triggers} | left
 
     def figures(self, result: DecisionCheck) -> Iterator[Figure]:
         from trigemu.api import style
@@ -38,9 +58,104 @@ class _DecisionCheck(View[DecisionCheck]):
         from .decisions_figure import draw_decisions
 
         labels = style.shown(trigger.name for trigger in result.compared)
-        keys = {"agree": "agree", "only_emulated": "only emulated", "only_stored": "only stored"}
-        counts = {label: [getattr(t, key) for t in result.compared] for key, label in keys.items()}
+        counts = {str(c.heading): [getattr(t, c.name) for t in result.compared] for c in _COUNTS}
         yield draw_decisions(list(labels.values()), counts)
 
 
 VIEW = _DecisionCheck()
+
+
+def _row(trigger: Checked) -> dict[str, Any]:
+    return {column.name: getattr(trigger, column.name) for column in _COLUMNS}
+
+
+def summary(result: DecisionCheck) -> str:
+    """Return how many triggers were compared, agree, differ, and were skipped.
+
+    Parameters
+    ----------
+    result : DecisionCheck
+        The comparison.
+
+    Returns
+    -------
+    str
+        A line.
+    """
+    compared, differ = len(result.compared), len(result.differing)
+    whole = f"{numbers.count(len(result.triggers), 'trigger')}, {numbers.count(result.crossings, 'crossing')}"
+    skipped = len(result.skipped)
+    return f"{whole}: {compared} compared, {compared - differ} agree, {differ} differ, {skipped} skipped"
+
+
+def _differences(trigger: Checked) -> Iterator[str]:
+    for difference in trigger.first:
+        events = difference.events
+        rows = range(len(events))
+        (at,) = rows[events.core]
+        only = "emulated" if difference.emulated else "stored"
+        where = f"{Path(difference.path).name}, entry {difference.entry}"
+        yield ""
+        yield f"{trigger.name}, only {only}: event {events.id[at]} ({where})"
+        for row in rows:
+            crossing = f"crossing {row - at:+d}, " if row != at else ""
+            yield from (f"    {crossing}{line}" for line in _looked_at(events, row))
+
+
+def _looked_at(events: Events, row: int) -> Iterator[str]:
+    """Yield a line for each object of an event, and for each of its numbers."""
+    for key, collection in events.collections.items():
+        columns = sorted(collection.columns, key=lambda column: (*_FIRST, column).index(column))
+        start, stop = collection.offsets[row : row + 2]
+        for i in range(start, stop):
+            values = ", ".join(f"{column} {_number(collection.columns[column][i])}" for column in columns)
+            yield f"{key}[{i - start}]: {values}"
+        if start == stop:
+            yield f"no {key}"
+    for key, column in events.scalars.items():
+        yield f"{key}: {_number(column[row])}"
+
+
+def _number(value: Array | np.generic) -> str:
+    """Format a number; words of bits are in hexadecimal."""
+    if isinstance(value, np.int64) and not 0 <= value < 2**31:
+        return f"{int(value) % 2**64:#x}"
+    return f"{value:.6g}" if isinstance(value, np.floating) else str(value)
+
+
+def doubts(result: DecisionCheck) -> Iterator[str]:
+    """Yield a line on differing triggers that look at neighbouring crossings, if there are any.
+
+    Parameters
+    ----------
+    result : DecisionCheck
+        The comparison.
+
+    Yields
+    ------
+    str
+        The line.
+    """
+    if doubted := [trigger.name for trigger in result.differing if trigger.margin]:
+        yield (
+            f"{', '.join(doubted)}: differences of triggers that look at neighbouring crossings mean nothing "
+            f"if the events are not consecutive crossings; if so, check with --not-consecutive."
+        )
+
+
+def _notes(result: DecisionCheck) -> Iterator[str]:
+    yield from doubts(result)
+    for reason in dict.fromkeys(trigger.skipped for trigger in result.skipped):
+        names = ", ".join(trigger.name for trigger in result.skipped if trigger.skipped == reason)
+        yield f"Skipped: {names}: {reason}."
+    for number in sorted({trigger.not_compared for trigger in result.compared} - {0}):
+        names = ", ".join(trigger.name for trigger in result.compared if trigger.not_compared == number)
+        yield (
+            f"Not compared: {numbers.count(number, 'crossing')} of each of {names}, at the ends of files, "
+            f"where they look at crossings that are not in the file."
+        )
+    if result.catalogue.left_out:
+        yield f"Warning: {result.catalogue.left_out_text}."
+    yield f"{summary(result)}."
+    if result.injected:
+        yield f"{result.found} of {result.injected} flipped decisions were found."

@@ -1,39 +1,56 @@
-"""A new menu against an old one."""
+"""A new menu against an old one: what `trigemu gate` shows, also as Markdown and JUnit's XML."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
-from rich.console import RenderableType
+from trigemu.api import Column, Line, Page, Table, View, numbers, printable, text_of
 
-from trigemu.api import View, of_json
-
-from . import gate_text as written
-from .drifts import Gate
+from .drifts import Drift, Gate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: Differences that tables list.
+MOST = 50
+_COLUMNS = (
+    Column("what", "key", "what"),
+    Column("quantity", "key", "quantity"),
+    *(Column(name, "number", name) for name in ("old", "new", "change", "%", "σ")),
+    Column("allowed", "key", "allowed"),
+)
+
 
 class _Gate(View[Gate]):
-    index = ("what", "quantity")
-
     def line(self, result: Gate) -> str:
-        return f"of {written.summary(result)}"
+        return f"of {summary(result)}"
 
-    def tables(self, result: Gate) -> RenderableType:
-        return written.gate_table(result)
+    def page(self, result: Gate) -> Page:
+        lines = [Line(line) for line in (*_more(result), summary(result))]
+        shown: list[Table | str] = [_table(result), ""] if result.failed else []
+        return Page([*shown, *lines])
 
-    def document(self, result: Gate) -> Any:
-        return of_json(written.as_json(result))
+    def table(self, result: Gate) -> Table:
+        keys = (Column(key, "key") for key in ("what", "quantity"))
+        names = ("old", "new", "percent", "sigma")
+        table = Table((*keys, *map(Column, names), Column("accepted", "flag")))
+        for drift in result.drifts:
+            table.add(drift.what, drift.quantity, *(getattr(drift, key) for key in names), drift.accepted)
+        return table
 
-    def rows(self, result: Gate) -> list[dict[str, Any]]:
-        return [
-            {"what": drift.what, "quantity": drift.quantity, "old": drift.old, "new": drift.new}
-            | {"percent": drift.percent, "sigma": drift.sigma, "accepted": drift.accepted}
+    def document(self, result: Gate) -> dict[str, Any]:
+        drifts = [
+            asdict(drift)
+            | {"tolerance": {"percent": drift.tolerance.percent, "sigma": drift.tolerance.sigma}}
+            | {"difference": drift.difference, "percent": drift.percent, "sigma": drift.sigma}
             for drift in result.drifts
         ]
+        menus = {"old": str(result.old.path), "new": str(result.new.path)}
+        compared = {"passed": not result.failed, "overlaps_compared": result.overlaps}
+        return menus | compared | {"drifts": drifts}
 
     def figures(self, result: Gate) -> Iterator[Figure]:
         from trigemu.api import of_triggers
@@ -42,3 +59,107 @@ class _Gate(View[Gate]):
 
 
 VIEW = _Gate()
+
+
+def _cells(drift: Drift) -> tuple[str, ...]:
+    """Return what the printed columns are for a difference."""
+    if drift.quantity in ("added", "removed"):
+        return (drift.what, drift.quantity, "", "", "", "", "", "no")
+    if drift.quantity.endswith("_hz"):
+        old, new, change = (numbers.in_unit(hz, 0.0) for hz in (drift.old, drift.new, abs(drift.difference)))
+    else:
+        old, new, change = (f"{value:.0f}" for value in (drift.old, drift.new, abs(drift.difference)))
+    if drift.quantity == "decisions_hz":
+        new = ""  # the rate of what changed in either direction is no rate of the new menu
+    sign = "+" if drift.difference > 0 else "-"
+    name = drift.quantity.removesuffix("_hz").replace("_", " ")
+    sigma = f"{drift.sigma:+.3g}" if drift.error else ""
+    return (drift.what, name, old, new, sign + change, f"{drift.percent:+.3g}", sigma, str(drift.tolerance))
+
+
+def message(drift: Drift) -> str:
+    """Return a sentence on a difference that is not tolerated."""
+    if drift.quantity == "added":
+        return f"{drift.what} is only in the new menu"
+    if drift.quantity == "removed":
+        return f"{drift.what} is only in the old menu"
+    what, name, old, new, change, percent, sigma, allowed = _cells(drift)
+    apart = f", {sigma} σ" if sigma else ""
+    became = f" → {new}" if new else ""
+    return f"{what}, {name}: {old}{became}, {change} ({percent} %{apart}); allowed: {allowed}"
+
+
+def summary(gate: Gate) -> str:
+    """Return how many quantities were compared and how many changed by too much."""
+    overlaps = sum(drift.quantity == "overlap_hz" for drift in gate.drifts)
+    compared = len(gate.drifts) - overlaps + gate.overlaps
+    changed = sum(drift.difference != 0.0 for drift in gate.drifts)
+    return (
+        f"{gate.old.path} → {gate.new.path}: {compared} quantities compared, "
+        f"{changed} changed, {len(gate.failed)} by more than is tolerated"
+    )
+
+
+def _table(gate: Gate) -> Table:
+    """Return the differences that are not accepted: overlaps last, since they follow from the others."""
+    table = Table(_COLUMNS)
+    for drift in sorted(gate.failed, key=lambda drift: drift.quantity == "overlap_hz")[:MOST]:
+        table.add(*_cells(drift))
+    return table
+
+
+def _more(gate: Gate) -> Iterator[str]:
+    if len(gate.failed) > MOST:
+        yield f"… and {len(gate.failed) - MOST} more, of which most may follow from these"
+
+
+def as_markdown(gate: Gate) -> str:
+    """Return a heading, the summary and a table of what is not tolerated."""
+    title = "trigemu gate: failed" if gate.failed else "trigemu gate: passed"
+    lines = [f"### {title}", "", _escaped(summary(gate)), ""]
+    if gate.failed:
+        lines.append(_line(column.name for column in _COLUMNS))
+        lines.append(_line("---" if column.role == "key" else "---:" for column in _COLUMNS))
+        for row in _table(gate).rows:
+            lines.append(_line(_escaped(text_of(c, row.values[c.name])) for c in _COLUMNS))
+        lines += ["", *_more(gate)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _escaped(text: str) -> str:
+    """Return a text without a meaning in Markdown and HTML."""
+    for sign in "\\`*_{}[]<>#|!~":
+        text = text.replace(sign, f"\\{sign}" if sign != "<" else "&lt;")
+    return printable(text)
+
+
+def as_junit(gate: Gate) -> str:
+    """Return a test suite in JUnit's XML, with a test case for each quantity; overlaps that did not change
+    are one together."""
+    cases = list(gate.drifts)
+    same = gate.overlaps - sum(drift.quantity == "overlap_hz" for drift in cases)
+    suite = ElementTree.Element(
+        "testsuite",
+        name="trigemu gate",
+        tests=str(len(cases) + (same > 0)),
+        failures=str(len(gate.failed)),
+        errors="0",
+        skipped="0",
+        time="0",
+    )
+    for drift in cases:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=printable(drift.what), name=drift.quantity, time="0"
+        )
+        if not drift.accepted:
+            text = printable(message(drift))
+            ElementTree.SubElement(case, "failure", message=text, type="drift").text = text
+    if same:
+        name = f"{same} overlaps that did not change"
+        ElementTree.SubElement(suite, "testcase", classname="overlaps", name=name, time="0")
+    ElementTree.indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"

@@ -259,10 +259,18 @@ from .results.section import (
     Section as Section,
     slug as slug,
 )
-from .results.table import Column as Column, Line as Line, Page as Page, Table as Table, stacked as stacked
+from .results.table import (
+    Column as Column,
+    Line as Line,
+    Page as Page,
+    RowStyle as RowStyle,
+    stacked as stacked,
+    Table as Table,
+)
 from .results.view import name as name, View as View
 from .results.writers.cells import text_of as text_of
 from .results.writers.documents import (
+    csv_of as csv_of,
     in_csv as in_csv,
     in_json as in_json,
     left_out as left_out,
@@ -273,6 +281,7 @@ from .support.shown import (
     Named as Named,
     Shown as Shown,
     UnknownNameError as UnknownNameError,
+    view_of as view_of,
     WithHistogram as WithHistogram,
 )
 
@@ -284,6 +293,7 @@ from .cli.outputs import (
     DocumentFile as DocumentFile,
     on_disk as on_disk,
     present as present,
+    present_result as present_result,
 )
 from .cli.processing import Processing as Processing, processing as processing
 from .cli.progress import bar as bar, events_bar as events_bar, menus_bar as menus_bar, steps_bar as steps_bar

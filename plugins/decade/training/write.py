@@ -17,6 +17,7 @@ from msgspec.structs import asdict
 
 from trigemu.api import (
     Catalogue,
+    Column,
     Document,
     Table,
     new_folder,
@@ -167,16 +168,18 @@ def _head(what: str, config: Config, catalogue: Catalogue, names: Document) -> I
 
 def chosen(steps: Sequence[Step]) -> Table:
     """Return a table of the steps in which x was chosen."""
-    table = Table("x from the menu, on the training half")
-    table.add_column("observable", "name")
-    table.add_column("for the overlap with", "label", key=False)
-    for head in ("not unique [Hz]", "fell by", "unique share", "trees", "split nodes"):
-        table.add_column(head)
+    heads = ("not unique [Hz]", "fell by", "unique share", "trees", "split nodes")
+    names = (
+        Column("observable", "key", "observable"),
+        Column("trigger", "label", "for the overlap with", leads=False),
+    )
+    columns = (*names, *(Column(head, "number", head) for head in heads))
+    table = Table(columns, title="x from the menu, on the training half")
     for step in steps:
         fell = f"{step.fell_hz:.0f} ± {step.error_hz:.0f}" if step.observable else ""
         rates = f"{step.not_unique_hz:.0f}", fell, f"{step.share:.3f}"
         size = f"{step.trees:.1f}", f"{step.split_nodes:.1f}"
-        table.add_row(step.observable or "(the score alone)", step.trigger, *rates, *size)
+        table.add(step.observable or "(the score alone)", step.trigger, *rates, *size)
     return table
 
 

@@ -6,14 +6,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import RenderableType
 
-from trigemu.api import Histograms, Table, View, numbers
+from trigemu.api import Column, Histograms, Page, Table, View, numbers
 
 from ..timing.clock import Histogram
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_COLUMNS = (
+    Column("low_ns", "number", "from [ns]", text="{:.4g}".format),
+    Column("high_ns", "number", "to [ns]", text="{:.4g}".format),
+    Column("calls", "count", "calls"),
+)
 
 
 class _CallTimes(View[Histogram]):
@@ -21,23 +26,15 @@ class _CallTimes(View[Histogram]):
         calls = numbers.count(int(result.calls.sum()), "call")
         return f"of {calls} in {numbers.count(len(result.calls), 'bin')}"
 
-    def tables(self, result: Histogram) -> RenderableType:
-        table = Table()
-        for name in ("from [ns]", "to [ns]", "calls"):
-            table.add_column(name)
-        for row in self.rows(result):
-            table.add_row(f"{row['low_ns']:.4g}", f"{row['high_ns']:.4g}", str(row["calls"]))
-        return table
-
-    def document(self, result: Histogram) -> Any:
-        return {key: values.tolist() for key, values in vars(result).items()}
-
-    def rows(self, result: Histogram) -> list[dict[str, Any]]:
+    def page(self, result: Histogram) -> Page:
         edges, calls = result.edges_ns.tolist(), result.calls.tolist()
-        return [
-            {"low_ns": low, "high_ns": high, "calls": n}
-            for low, high, n in zip(edges[:-1], edges[1:], calls, strict=True)
-        ]
+        table = Table(_COLUMNS)
+        for low, high, n in zip(edges[:-1], edges[1:], calls, strict=True):
+            table.add(low, high, n)
+        return Page([table])
+
+    def document(self, result: Histogram) -> dict[str, Any]:
+        return {key: values.tolist() for key, values in vars(result).items()}
 
     def figures(self, result: Histogram) -> Iterator[Figure]:
         from ..figures import LatencyBar, draw_latencies

@@ -16,7 +16,7 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from trigemu.api import Numbers, Picture, Section, in_csv, printable, style, table_css, write_text
+from trigemu.api import Numbers, Picture, Section, in_csv, printable, style, table_css, table_html, write_text
 
 #: Resolution of dense figures in dots per inch.
 RESOLUTION = 130
@@ -36,6 +36,7 @@ def render(title: str, sections: Sequence[Section], explorer: str = "") -> str:
         finalize=_without_control,
     )
     environment.filters["picture"] = _image
+    environment.filters["table"] = table_html
     template = environment.from_string(source)
     return (
         template.render(

@@ -26,8 +26,6 @@ from trigemu.api import (
     unit_of_observable,
 )
 
-from .tables import hz
-
 
 def overlap(variant: MenuRates) -> Picture:
     """Draw the map of pairwise overlaps of a menu."""
@@ -56,7 +54,7 @@ def combinations(variant: MenuRates, found: ExclusiveRates) -> Picture:
     rates, errors = (np.array([getattr(c, key) for c in found.largest]) for key in ("hz", "error_hz"))
     rest = ""
     if found.others:
-        rest = f" {found.others} further combinations have {hz(found.others_hz, 0.0)} together."
+        rest = f" {found.others} further combinations have {numbers.in_unit(found.others_hz, 0.0)} together."
     return Picture(
         f"combinations_{slug(variant.menu.name)}",
         f"{variant.menu.name}: rates in Hz of events that exactly the marked triggers accept.{rest}",

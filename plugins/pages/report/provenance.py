@@ -4,31 +4,45 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from trigemu.api import Contents, ReportTable, Section
+from trigemu.api import Column, Contents, Section, Table
 
 #: Libraries that numbers or figures depend on.
 LIBRARIES = (
     "numpy", "numba", "awkward", "uproot", "onnxruntime", "treelite", "tl2cgen", "matplotlib", "mplhep",
 )  # fmt: skip
 
+_FILES = (
+    Column("what", "label", "what"),
+    Column("file", "label", "file"),
+    Column("sha256", "digest", "sha256"),
+)
+_VERSIONS = Column("library", "label", "program or library"), Column("version", "label", "version")
+
 
 def provenance(contents: Contents) -> Iterator[Section]:
     """Yield the section. Paths are as given; for samples only the names of the files are listed."""
-    known = [("trigemu", _version("trigemu")), ("Python", platform.python_version())]
-    known += [(library, _version(library)) for library in LIBRARIES]
+    versions = [("trigemu", _version("trigemu")), ("Python", platform.python_version())]
+    versions += [(library, _version(library)) for library in LIBRARIES]
     files = dict.fromkeys(_files(contents))
     yield Section(
         "Provenance",
         (f"Command: {contents.command}",) if contents.command else (),
         (
-            ReportTable(("what", "file", "sha256"), tuple(files), "lll", "Files that the numbers depend on."),
-            ReportTable(("program or library", "version"), tuple(known), "ll", "Versions."),
+            _table(_FILES, files, "Files that the numbers depend on."),
+            _table(_VERSIONS, versions, "Versions."),
         ),
     )
+
+
+def _table(columns: Sequence[Column], rows: Iterable[tuple[str, ...]], title: str) -> Table:
+    table = Table(columns, title=title)
+    for row in rows:
+        table.add(*row)
+    return table
 
 
 def _version(library: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from trigemu.api import Contents, MenuRates, Reference, ReportTable, Section, numbers
+from trigemu.api import Column, Contents, MenuRates, Rate, Reference, Section, Table, numbers
 
-from .tables import NONE, hz, percent
+from .tables import NONE
 
 #: Quantity of a reference → its label.
 NAMES = {
@@ -25,7 +25,9 @@ def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[S
 
     made: the other sections, which may have measured further quantities.
     """
-    rows = []
+    names = (Column(name, "key", name) for name in ("menu", "quantity"))
+    head = (Column(name, "number", name) for name in ("here", "published", "here / published"))
+    table = Table((*names, *head))
     sources: dict[str, None] = {}
     for variant in contents.variants:
         found = _values(variant, made)
@@ -33,13 +35,12 @@ def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[S
             what = f"{reference.trigger} " if reference.trigger else ""
             name = NAMES.get(reference.quantity, reference.quantity)
             value = found.get((reference.trigger, reference.quantity))
-            rows.append((variant.menu.name, what + name, *_compared(reference, value)))
+            table.add(variant.menu.name, what + name, *_compared(reference, value))
             sources[reference.source] = None
-    if not rows:
+    if not table.rows:
         return
-    head = ("menu", "quantity", "here", "published", "here / published")
     text = f"Published: {'; '.join(sources)}. Errors are those of the numbers here."
-    yield Section("Comparison with published numbers", (text,), (ReportTable(head, tuple(rows), "llrrr"),))
+    yield Section("Comparison with published numbers", (text,), (table,))
 
 
 def _values(variant: MenuRates, made: Sequence[Section]) -> Mapping[tuple[str | None, str], Value]:
@@ -58,9 +59,13 @@ def _values(variant: MenuRates, made: Sequence[Section]) -> Mapping[tuple[str | 
 
 def _compared(reference: Reference, value: Value | None) -> tuple[str, str, str]:
     is_rate = reference.quantity.endswith("_hz")
-    published = hz(reference.value, 0.0) if is_rate else f"{100 * reference.value:g} %"
+    published = _hz(reference.value, 0.0) if is_rate else f"{100 * reference.value:g} %"
     if value is None:
         return NONE, published, NONE
     here, error = value
-    told = hz(here, error or 0.0) if is_rate else percent(here, error)
-    return told, published, numbers.with_error(here / reference.value, (error or 0.0) / reference.value)
+    text = _hz(here, error or 0.0) if is_rate else numbers.percent(here, error)
+    return text, published, numbers.with_error(here / reference.value, (error or 0.0) / reference.value)
+
+
+def _hz(hz: float, error_hz: float) -> str:
+    return numbers.format_rate(Rate(hz, error_hz, 1, 1.0, None))

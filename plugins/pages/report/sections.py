@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from trigemu.api import (
     Contents,
     FoundPlugin,
+    MenuRates,
     PluginError,
     Profiles,
     Section,
+    Table,
     TrigemuError,
+    changes_table,
     find,
     notes,
     of_groups,
     of_triggers,
     own_cause,
     reason_of,
+    view_of,
 )
 
 from ..report_contents import shown_turnons
@@ -66,19 +71,22 @@ def differences(contents: Contents) -> Iterator[Section]:
     if not contents.comparison:
         return
     comparison = contents.comparison
-    found = (tables.differences(comparison), tables.changes(comparison), tables.common(comparison))
+    changes = replace(changes_table(comparison), title="What is defined differently.")
+    shown = (tables.differences(comparison), changes, tables.common(comparison))
     text = "The menus were run on the same events."
-    yield Section("Differences", (text,), tuple(table for table in found if table and table.rows))
+    yield Section("Differences", (text,), tuple(table for table in shown if table.rows))
 
 
 def rates(contents: Contents) -> Iterator[Section]:
-    parts = tuple(
-        Section(variant.menu.name, tables=(tables.rates(variant),)) for variant in contents.variants
-    )
+    parts = tuple(Section(variant.menu.name, tables=_rate_tables(variant)) for variant in contents.variants)
     if len(parts) == 1:
         yield Section("Rates", notes.notes_of_menus(contents.variants), parts[0].tables)
     else:
         yield Section("Rates", notes.notes_of_menus(contents.variants), parts=parts)
+
+
+def _rate_tables(variant: MenuRates) -> tuple[Table, ...]:
+    return tuple(part for part in view_of(variant).page(variant).parts if isinstance(part, Table))
 
 
 def groups(contents: Contents) -> Iterator[Section]:

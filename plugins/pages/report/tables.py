@@ -1,4 +1,4 @@
-"""Results as tables of text, for a report."""
+"""Tables of a report that no command prints."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import msgspec
 
 from trigemu.api import (
     COMPARED,
-    LISTED,
+    Column,
     Comparison,
     Contents,
     Curve,
     Efficiencies,
     MenuRates,
     Rate,
-    ReportTable,
+    RowStyle,
+    Table,
     Trigger,
-    TriggerRates,
     Turnon,
     numbers,
 )
@@ -26,61 +26,76 @@ from trigemu.api import (
 #: Cell without a value.
 NONE = "–"
 #: Fields of a description that have a column of their own, or do not help a reader.
-_NOT_TOLD = ("above", "sha256")
-#: Quantity → further columns after its own.
-_FRACTIONS = {"unique": ("unique / total",)}
+_LEFT_OUT = ("above", "sha256")
+_GAINS = Column("gained", "rate", "gained"), Column("lost", "rate", "lost")
+#: What both variants of a trigger accept.
+_BOTH = (
+    Column("trigger", "key", "trigger"),
+    *(Column(key, "label", key) for key in ("menu A", "menu B")),
+    Column("both", "rate", "both accept"),
+    *(Column(key, "number", key) for key in ("of A", "of B")),
+)
 
 
-def hz(value: float, error: float) -> str:
-    """Format a rate as `18.7 ± 1.4 kHz`; it may be negative."""
-    return numbers.format_rate(Rate(value, error, 1, 1.0, None)).replace("-", "−")
-
-
-def menus(contents: Contents) -> ReportTable:
+def menus(contents: Contents) -> Table:
     """Return a line per menu: its rate, and the difference from the first menu."""
     comparison = contents.comparison
-    head = ["menu", "triggers", "rate", numbers.EVENTS]
+    columns = [
+        Column("menu", "key", "menu"),
+        Column("triggers", "count", "triggers"),
+        Column("rate", "rate", "rate"),
+        Column("events", "number", numbers.EVENTS, text=numbers.events_text),
+    ]
     if comparison:
-        head += [f"less {contents.variants[0].menu.name}", "gained", "lost"]
-    rows = []
+        first = contents.variants[0].menu.name
+        columns += [Column("less the first", "difference", f"less {first}"), *_GAINS]
+    table = Table(columns)
     for variant in contents.variants:
-        row = [
-            variant.menu.name,
-            str(len(variant.menu.enabled)),
-            _rate(variant.rate),
-            numbers.events_text(variant.rate),
-        ]
-        rows.append((*row, *(_against_first(comparison, variant.menu.name) if comparison else ())))
-    return ReportTable(tuple(head), tuple(rows), "l" + "r" * (len(head) - 1))
+        against = _against_first(comparison, variant.menu.name) if comparison else ()
+        table.add(variant.menu.name, len(variant.menu.enabled), variant.rate, variant.rate, *against)
+    return table
 
 
-def _against_first(comparison: Comparison, name: str) -> tuple[str, ...]:
+def _against_first(comparison: Comparison, name: str) -> tuple[Any, ...]:
     first = comparison.variants[0].menu.name
     if name == first:
         return (NONE,) * 3
     (difference,) = (d for d in comparison.differences if (d.what, d.a, d.b) == ("menu", first, name))
-    gains = {(gain.a, gain.b): hz(gain.hz, gain.error_hz) for gain in comparison.gained}
-    return hz(difference.b_minus_a_hz, difference.error_hz), gains[first, name], gains[name, first]
+    gains = _gains(comparison)
+    return (difference.b_minus_a_hz, difference.error_hz), gains[first, name], gains[name, first]
 
 
-def definitions(variants: Sequence[MenuRates]) -> ReportTable:
+def _gains(comparison: Comparison) -> dict[tuple[str, str], tuple[float, float]]:
+    return {(gain.a, gain.b): (gain.hz, gain.error_hz) for gain in comparison.gained}
+
+
+def definitions(variants: Sequence[MenuRates]) -> Table:
     """Return a line per definition of a trigger, with its threshold in each menu that has it."""
-    found: dict[tuple[str, ...], dict[str, str]] = {}
+    by_definition: dict[tuple[str, ...], dict[str, str]] = {}
     for variant in variants:
         for trigger in variant.menu.used:
-            in_menu = found.setdefault(_definition(trigger), {})
+            in_menu = by_definition.setdefault(_definition(trigger), {})
             in_menu[variant.menu.name] = _threshold(trigger) or ("yes" if trigger.enabled else "read only")
     names = [variant.menu.name for variant in variants]
-    rows = tuple((*key, *(of.get(name, NONE) for name in names)) for key, of in found.items())
-    head = ("trigger", "kind", "definition", "group", "prescale", *(f"in {name}" for name in names))
-    return ReportTable(head, rows, "llllr" + "r" * len(names), "Triggers and their thresholds.").trimmed()
+    columns = (
+        Column("trigger", "key", "trigger"),
+        Column("kind", "label", "kind"),
+        Column("definition", "note", "definition"),
+        Column("group", "label", "group"),
+        Column("prescale", "number", "prescale"),
+        *(Column(f"in {name}", "number", f"in {name}") for name in names),
+    )
+    table = Table(columns, title="Triggers and their thresholds.")
+    for definition, thresholds in by_definition.items():
+        table.add(*definition, *(thresholds.get(name, NONE) for name in names))
+    return table
 
 
 def _definition(trigger: Trigger) -> tuple[str, ...]:
     described = {
         key: value
         for key, value in msgspec.to_builtins(trigger.description, enc_hook=str).items()
-        if key not in _NOT_TOLD
+        if key not in _LEFT_OUT
     }
     if trigger.budget:
         described[trigger.budget.key] = trigger.budget.hz
@@ -88,17 +103,18 @@ def _definition(trigger: Trigger) -> tuple[str, ...]:
         described["seed"] = trigger.seed.text
     if trigger.coherent:
         described["coherent"] = trigger.coherent
-    parts = [f"{key} = {told}" for key, value in described.items() if (told := _told(value))]
-    return trigger.name, trigger.kind, "; ".join(parts), trigger.group or "", prescale(trigger.prescale)
+    parts = [f"{key} = {text}" for key, value in described.items() if (text := _formatted(value))]
+    prescale = numbers.prescale_text(trigger.prescale)
+    return trigger.name, trigger.kind, "; ".join(parts), trigger.group or "", prescale
 
 
-def _told(value: Any) -> str:
+def _formatted(value: Any) -> str:
     """Format a value of a description, without fields that are not set."""
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{key} = {told}" for key, entry in value.items() if (told := _told(entry)))
+        inner = ", ".join(f"{key} = {text}" for key, entry in value.items() if (text := _formatted(entry)))
         return f"{{ {inner} }}" if inner else ""
     if isinstance(value, list | tuple):
-        inner = ", ".join(filter(None, map(_told, value)))
+        inner = ", ".join(filter(None, map(_formatted, value)))
         return f"[{inner}]" if inner else ""
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
@@ -107,118 +123,42 @@ def _threshold(trigger: Trigger) -> str:
     cut = getattr(trigger.description, "cut", None)
     if cut is None:
         return ""
-    return numbers.with_error(cut, trigger.solution.error if trigger.solution else 0.0).replace("-", "−")
+    return numbers.with_error(cut, trigger.solution.error if trigger.solution else 0.0)
 
 
-def prescale(value: float | None) -> str:
-    """Format a prescale; empty for 1."""
-    return "" if value in (None, 1.0) else f"{value:.8g}"
-
-
-def rates(variant: MenuRates) -> ReportTable:
-    """Return the rates of triggers, groups and levels, then of the menu."""
-    quantities = (name for quantity in LISTED for name in (quantity, *_FRACTIONS.get(quantity, ())))
-    head = ("trigger", "group", "prescale", "threshold", *quantities, numbers.EVENTS)
-    rows, strong = [], set()
-    for level in variant.levels or (None,):
-        name = level.name if level else None
-        rows += [_row(trigger) for trigger in variant.triggers if trigger.level == name]
-        first = len(rows)
-        rows += [_row(group) for group in variant.groups if group.level == name]
-        if level:
-            rows.append(_whole(f"level {level.name}", level.rate))
-        strong |= set(range(first, len(rows)))
-    rows.append(_whole(f"menu {variant.menu.name}", variant.rate))
-    strong.add(len(rows) - 1)
-    lost = f"{variant.levels[-1].name} loses" if variant.levels else ""
-    return ReportTable(
-        (*head, lost), tuple(rows), "ll" + "r" * (len(head) - 1), strong=frozenset(strong)
-    ).trimmed()
-
-
-def _whole(name: str, rate: Rate) -> tuple[str, ...]:
-    others = [""] * (len(LISTED) + len(_FRACTIONS) - 1)
-    return name, "", "", "", _rate(rate), *others, numbers.events_text(rate), ""
-
-
-def _row(rates: TriggerRates) -> tuple[str, ...]:
-    group = rates.kind == "group"
-    threshold = ""
-    if rates.threshold is not None:
-        threshold = numbers.with_error(rates.threshold, rates.threshold_error or 0.0).replace("-", "−")
-    fraction = rates.unique_fraction
-    cells = {quantity: [_rate(rates.rates[quantity])] for quantity in LISTED}
-    cells["unique"].append(NONE if fraction is None or rates.unique.upper_limit_hz else percent(*fraction))
-    return (
-        f"group {rates.name}" if group else rates.name,
-        "" if group else rates.group or "",
-        prescale(rates.prescale),
-        threshold,
-        *(cell for quantity in LISTED for cell in cells[quantity]),
-        numbers.events_text(rates.total),
-        _rate(rates.lost) if rates.lost else "",
-    )
-
-
-def percent(value: float, error: float | None) -> str:
-    """Format a fraction and its error in percent."""
-    return f"{numbers.with_error(100 * value, 100 * (error or 0.0))} %"
-
-
-def _rate(rate: Rate) -> str:
-    """Format a rate with its mark, or a space of its width, so that numbers are aligned."""
-    found = numbers.mark(rate)
-    return numbers.format_rate(rate) + (f" {found}" if found else "\u2002")
-
-
-def changes(comparison: Comparison) -> ReportTable | None:
-    """Return what is defined differently; None where nothing is."""
-    rows = tuple((f"{change.a} → {change.b}", change.what, change.how) for change in comparison.changes)
-    return (
-        ReportTable(("menus", "what", "how it differs"), rows, "lll", "What is defined differently.")
-        if rows
-        else None
-    )
-
-
-def differences(comparison: Comparison) -> ReportTable:
+def differences(comparison: Comparison) -> Table:
     """Return a line per pair of menus and trigger (or menu) whose rates differ, a column per quantity."""
-    found: dict[tuple[str, str, str], dict[str, str]] = {}
+    by_pair: dict[tuple[str, str, str], dict[str, tuple[float, float]]] = {}
     for d in comparison.differences:
         if d.b_minus_a_hz or d.error_hz:
-            found.setdefault((d.a, d.b, d.what), {})[d.quantity] = hz(d.b_minus_a_hz, d.error_hz)
-    gains = {(gain.a, gain.b): gain for gain in comparison.gained}
-    others, rows = [""] * (len(COMPARED) - 1), []
-    for (a, b, what), of in found.items():
-        if what == "menu":
-            up, down = gains[a, b], gains[b, a]
-            more = hz(up.hz, up.error_hz), hz(down.hz, down.error_hz)
-            rows.append((f"{b} − {a}", "menu", of["rate_hz"], *others, *more))
+            by_pair.setdefault((d.a, d.b, d.what), {})[d.quantity] = (d.b_minus_a_hz, d.error_hz)
+    quantities = (Column(f"{quantity}_hz", "difference", f"{quantity} rate") for quantity in COMPARED)
+    names = Column("pair", "key", "difference"), Column("of", "key", "of")
+    title = "Differences of rates, with paired errors: events that both menus accept cancel."
+    table, gains = Table((*names, *quantities, *_GAINS), title=title), _gains(comparison)
+    for (a, b, what), of in by_pair.items():
+        values: dict[str, Any] = {"pair": f"{b} − {a}", "of": what}
+        style: RowStyle = "whole" if what == "menu" else "plain"
+        if "rate_hz" in of:  # of a menu or level, beside the total rates of triggers
+            values["total_hz"] = of["rate_hz"]
         else:
-            own = [of.get(f"{quantity}_hz", "0 Hz") for quantity in COMPARED]
-            whole = [of["rate_hz"], *others] if "rate_hz" in of else own
-            rows.append((f"{b} − {a}", what, *whole, "", ""))
-    strong = frozenset(i for i, row in enumerate(rows) if row[1] == "menu")
-    return ReportTable(
-        ("difference", "of", *(f"{quantity} rate" for quantity in COMPARED), "gained", "lost"),
-        tuple(rows),
-        "ll" + "r" * (len(COMPARED) + 2),
-        "Differences of rates, with paired errors: events that both menus accept cancel.",
-        strong,
-    )
+            values |= {f"{quantity}_hz": of.get(f"{quantity}_hz", "0 Hz") for quantity in COMPARED}
+        if what == "menu":
+            values |= {"gained": gains[a, b], "lost": gains[b, a]}
+        table.add_record(values, style)
+    return table
 
 
-def common(comparison: Comparison) -> ReportTable | None:
+def common(comparison: Comparison) -> Table:
     """Return the overlaps of triggers of one name that two menus define differently."""
     changed = {(change.a, change.b, change.what) for change in comparison.changes}
-    rates = {v.menu.name: {t.name: t.total for t in v.triggers} for v in comparison.variants}
-    rows = tuple(
-        (c.of_a, c.a, c.b, hz(c.hz, c.error_hz), *_shares(c.hz, rates[c.a][c.of_a], rates[c.b][c.of_b]))
-        for c in comparison.common
-        if c.of_a == c.of_b and (c.a, c.b, c.of_a) in changed
-    )
-    head = ("trigger", "menu A", "menu B", "both accept", "of A", "of B")
-    return ReportTable(head, rows, "lllrrr", "What both variants of a trigger accept.") if rows else None
+    totals = {v.menu.name: {t.name: t.total for t in v.triggers} for v in comparison.variants}
+    table = Table(_BOTH, title="What both variants of a trigger accept.")
+    for c in comparison.common:
+        if c.of_a == c.of_b and (c.a, c.b, c.of_a) in changed:
+            shares = _shares(c.hz, totals[c.a][c.of_a], totals[c.b][c.of_b])
+            table.add(c.of_a, c.a, c.b, (c.hz, c.error_hz), *shares)
+    return table
 
 
 def _shares(value: float, *totals: Rate) -> Iterator[str]:
@@ -226,23 +166,21 @@ def _shares(value: float, *totals: Rate) -> Iterator[str]:
         yield f"{value / total.hz:.1%}".replace("%", " %") if total.hz > 0 else NONE
 
 
-def efficiencies_by_sample(result: Efficiencies, labels: Mapping[str, str]) -> Iterator[ReportTable]:
+def efficiencies_by_sample(result: Efficiencies, labels: Mapping[str, str]) -> Iterator[Table]:
     """Yield a table for each category: the efficiency of each menu for the samples, measured apart."""
     names = [menu.name for menu in result.menus]
-    head = (
-        "sample",
-        "events",
-        *(text for name in names for text in (name, "gain")[: 1 + (name != names[0])]),
-    )
+    columns = [Column("sample", "key", "sample"), Column("events", "count", "events")]
+    for name in names:
+        columns.append(Column(name, "number", name))
+        columns += [Column(f"gain of {name}", "number", "gain")] if name != names[0] else []
     first = result.turnons[0].profile
     for category in dict.fromkeys(turnon.category for turnon in result.turnons):
-        rows = tuple(
-            (str(turnon.sample), str(turnon.selected), *_of_menus(turnon, names))
-            for turnon in result.turnons
-            if (turnon.profile, turnon.category) == (first, category)
-        )
         text = f"{labels.get(category, category)}; gain: over {names[0]}, on the same events."
-        yield ReportTable(head, rows, "l" + "r" * (len(head) - 1), text[0].upper() + text[1:])
+        table = Table(columns, title=text[0].upper() + text[1:])
+        for turnon in result.turnons:
+            if (turnon.profile, turnon.category) == (first, category):
+                table.add(str(turnon.sample), turnon.selected, *_of_menus(turnon, names))
+        yield table
 
 
 def _of_menus(turnon: Turnon, names: Sequence[str]) -> Iterator[str]:

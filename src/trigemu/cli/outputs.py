@@ -12,7 +12,7 @@ import click
 from trigemu.cli.console import console, say
 from trigemu.emulation import make_plan
 from trigemu.menus import Menu
-from trigemu.results.table import Page
+from trigemu.results.table import Page, Table
 from trigemu.samples import Catalogue
 from trigemu.support import Shown, TrigemuError, check_outputs, is_file, view_of, write_text
 
@@ -57,7 +57,7 @@ def on_disk(*files: Path | None) -> list[Path]:
 
 
 def present_result(
-    result: Shown, json_file: Path | None, csv_file: Path | None, further: Iterable[Page | str] = ()
+    result: Shown, json_file: Path | None, csv_file: Path | None = None, further: Iterable[Page | str] = ()
 ) -> None:
     """Write the documents of a result; then print it, as `present` does.
 
@@ -81,7 +81,7 @@ def present_result(
 
 
 def present(
-    pages: Iterable[Page | str],
+    pages: Iterable[Page | Table | str],
     documents: Iterable[tuple[Path | None, Callable[[], str]]],
     lines: Iterable[object] = (),
 ) -> None:
@@ -91,7 +91,7 @@ def present(
 
     Parameters
     ----------
-    pages : iterable of Page or str
+    pages : iterable of Page, Table or str
         What is printed.
     documents : iterable of (Path or None, callable)
         The file of each, from a `DocumentFile`, and a function that returns its text.

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 #: numbers; fractions; numbers of events; true or false; prose; digests of files.
 Role = Literal["key", "label", "rate", "difference", "number", "share", "count", "flag", "note", "digest"]
 #: What a row is: one of many, a group of these, their whole, or one with a mistake.
-Style = Literal["plain", "group", "whole", "wrong"]
+RowStyle = Literal["plain", "group", "whole", "wrong"]
 #: The numbers of a rate in files, and what they mean.
 RATE_PARTS = {
     "hz": "The rate in Hz.",
@@ -85,7 +85,7 @@ class Row(NamedTuple):
     """A row of a `Table`: values by the names of columns, where missing ones are empty, and a `Style`."""
 
     values: Mapping[str, Any]
-    style: Style = "plain"
+    style: RowStyle = "plain"
 
 
 @dataclass(frozen=True)
@@ -112,12 +112,12 @@ class Table:
         names of columns."""
         return cls(columns, [*map(Row, records)], title)
 
-    def add(self, *values: Any, style: Style = "plain") -> None:
+    def add(self, *values: Any, style: RowStyle = "plain") -> None:
         """Add a row of `values` in the order of the columns; those that are left out at its end are empty."""
         names = (column.name for column in self.columns)
         self.rows.append(Row(dict(zip(names, values, strict=False)), style))
 
-    def add_record(self, values: Mapping[str, Any], style: Style = "plain") -> None:
+    def add_record(self, values: Mapping[str, Any], style: RowStyle = "plain") -> None:
         """Add a row of `values` by the names of columns."""
         self.rows.append(Row(values, style))
 

@@ -14,7 +14,7 @@ from trigemu.results.histograms import Histograms
 from trigemu.results.kinds.menu_rates import VIEW as OF_MENU
 from trigemu.results.notes import notes, texts
 from trigemu.results.numbers import EVENTS, count, events_text, in_unit
-from trigemu.results.table import Column, Page, Style, Table
+from trigemu.results.table import Column, Page, RowStyle, Table
 from trigemu.results.view import View, name
 from trigemu.results.writers.documents import record
 from trigemu.studies import Bin, BinnedRates
@@ -135,7 +135,7 @@ def _printed(result: BinnedRates, triggers: Sequence[str]) -> Table:
         first = label
         for part, total, rescaled in zip(result.bins, in_bins, if_all, strict=True):
             place = f"{part.low:g} to {part.high:g}", part.crossings.hz / result.crossings.hz
-            style: Style = "whole" if label == menu else "plain"
+            style: RowStyle = "whole" if label == menu else "plain"
             table.add(first, *place, total or "–", rescaled, total, style=style)
             first = ""
     return table

@@ -10,7 +10,7 @@ from trigemu.rates import ColumnRates, MenuRates, Rate, TriggerRates
 from trigemu.results.kinds.menu_rates import VIEW as OF_MENU, columns, printed_row, row, whole
 from trigemu.results.notes import notes, texts
 from trigemu.results.numbers import count
-from trigemu.results.table import Column, Page, Style, Table
+from trigemu.results.table import Column, Page, RowStyle, Table
 from trigemu.results.view import View, name
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _of_triggers(result: ColumnRates) -> Iterator[tuple[str, dict[str, TriggerRa
             yield trigger.name, {c: triggers.get(trigger.name) for c, triggers in by_name.items()}
 
 
-def _add(table: Table, label: str, of: Mapping[str, TriggerRates | None], style: Style = "plain") -> None:
+def _add(table: Table, label: str, of: Mapping[str, TriggerRates | None], style: RowStyle = "plain") -> None:
     for column, rates in of.items():
         values = {"prescale": "off"} if rates is None else printed_row(rates)
         table.add_record(values | {"column": column, "name": label}, style)

@@ -10,7 +10,7 @@ from trigemu.counting import COMPARED
 from trigemu.rates import MenuRates, Rate
 from trigemu.results.kinds.menu_rates import VIEW as OF_MENU, columns, row
 from trigemu.results.notes import notes
-from trigemu.results.table import Column, Page, Style, Table, stacked
+from trigemu.results.table import Column, Page, RowStyle, Table, stacked
 from trigemu.results.view import View, name
 from trigemu.studies import Common, Comparison
 
@@ -134,7 +134,7 @@ def _rates(result: Comparison) -> Table:
     def add_lines(what: str, quantities: Mapping[str, str], rates: list[Mapping[str, Rate]]) -> None:
         """Add the line of each variant. quantities: those of differences, by the names of columns."""
         label = what
-        style: Style = "plain" if len(quantities) > 1 else "whole"
+        style: RowStyle = "plain" if len(quantities) > 1 else "whole"
         for variant, known in zip(result.variants, rates, strict=True):
             values: dict[str, Any] = {"name": label, "variant": variant.menu.name}
             for column, quantity in quantities.items():

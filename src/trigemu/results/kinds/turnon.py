@@ -11,7 +11,7 @@ import numpy as np
 
 from trigemu.results.histograms import Histograms
 from trigemu.results.numbers import count
-from trigemu.results.table import Column, Page, Row, Style, Table
+from trigemu.results.table import Column, Page, Row, RowStyle, Table
 from trigemu.results.view import View, name
 from trigemu.studies import Curve, Profile, Turnon
 
@@ -159,7 +159,7 @@ def turnon_table(turnon: Turnon, with_bins: bool = True) -> Table:
     return table
 
 
-def add_overall(table: Table, turnon: Turnon, label: str, style: Style = "plain") -> None:
+def add_overall(table: Table, turnon: Turnon, label: str, style: RowStyle = "plain") -> None:
     """Add a line of each curve for the whole category, the first with a `label`."""
     overall = [[*printed_rows(curve)][-1] for curve in turnon.curves]
     _add_lines(table, turnon, label, turnon.selected, overall, style)
@@ -171,7 +171,7 @@ def _add_lines(
     label: str,
     events: int,
     rows: Sequence[dict[str, Any]],
-    style: Style = "plain",
+    style: RowStyle = "plain",
 ) -> None:
     for number, (curve, row) in enumerate(zip(turnon.curves, rows, strict=True)):
         place = {} if number else {"bin": label, "events": int(events)}

@@ -15,8 +15,8 @@ _UNSEEN = "_unseen"
 
 def as_frame(table: Table) -> Any:
     """Return a table as a pandas.DataFrame whose index are the keys. Names in a list are joined by
-    semicolons, absent numbers are NaN. After a column of samples that are unseen, another says whether the error is too
-    small."""
+    semicolons, absent numbers are NaN. After a column of samples that are unseen, another says whether the
+    error is too small."""
     try:
         import pandas as pd
     except ModuleNotFoundError as error:

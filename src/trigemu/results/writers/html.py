@@ -9,7 +9,7 @@ from importlib import resources
 
 from markupsafe import Markup
 
-from trigemu.results.table import Column, Line, Page, Style, Table, Widest
+from trigemu.results.table import Column, Line, Page, RowStyle, Table, Widest
 from trigemu.results.writers.cells import text_of
 from trigemu.support import printable
 
@@ -32,7 +32,7 @@ _SELECTORS = re.compile(r"^([^{}\n]+) \{", re.MULTILINE)
 _ERROR = re.compile(r" ?± ?")
 #: Roles whose cells are aligned on the left.
 _LEFT = ("key", "label", "note")
-_KINDS: Mapping[Style, str] = {"plain": "plain", "group": "group", "whole": "strong", "wrong": "wrong"}
+_KINDS: Mapping[RowStyle, str] = {"plain": "plain", "group": "group", "whole": "strong", "wrong": "wrong"}
 
 
 def as_html(page: Page) -> str:
@@ -109,7 +109,7 @@ def table_html(table: Table, label: str = "") -> Markup:
     ).format(title, printable(label or table.title), head, body)
 
 
-def _row(columns: list[Column], cells: list[str], style: Style) -> Markup:
+def _row(columns: list[Column], cells: list[str], style: RowStyle) -> Markup:
     shown = Markup().join(
         Markup('<td class="{}" data-label="{}">{}</td>').format(
             "hash" if column.role == "digest" else _side(column), printable(column.heading or ""), cell

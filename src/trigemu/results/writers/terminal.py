@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from trigemu.results.signs import escaped, spelled
-from trigemu.results.table import Line, Page, Row, Style, Table, Widest
+from trigemu.results.table import Line, Page, Row, RowStyle, Table, Widest
 from trigemu.results.writers.cells import text_of
 from trigemu.results.writers.fitting import INDENT, Column, Layout, fit
 from trigemu.support import printable
@@ -21,7 +21,7 @@ from trigemu.support import printable
 #: Columns of a pipe or a file.
 WIDTH = 100
 #: Styles of rich for rows.
-_STYLES: Mapping[Style, str] = {"plain": "", "group": "cyan", "whole": "bold", "wrong": "bold red"}
+_STYLES: Mapping[RowStyle, str] = {"plain": "", "group": "cyan", "whole": "bold", "wrong": "bold red"}
 #: Roles whose cells are aligned on the left.
 _LEFT = ("key", "label", "note", "digest")
 
@@ -233,12 +233,12 @@ def _that_fits(part: Table | Widest, options: ConsoleOptions) -> _Printed:
     return next((table for table in tables if table.fits(options)), tables[-1])
 
 
-def printed(shown: Page | Line | str) -> _PrintedPage | _PrintedLine:
-    """Return a page or a line for the `print` of a console of rich.
+def printed(shown: Page | Table | Line | str) -> _PrintedPage | _PrintedLine:
+    """Return a page, a table or a line for the `print` of a console of rich.
 
     Parameters
     ----------
-    shown : Page, Line or str
+    shown : Page, Table, Line or str
         What is printed.
 
     Returns
@@ -246,6 +246,6 @@ def printed(shown: Page | Line | str) -> _PrintedPage | _PrintedLine:
     renderable of rich
         As wide as the console; what is too long is broken at spaces.
     """
-    if isinstance(shown, Page):
-        return _PrintedPage(shown)
+    if isinstance(shown, Page | Table):
+        return _PrintedPage(shown if isinstance(shown, Page) else Page([shown]))
     return _PrintedLine(shown) if isinstance(shown, str) else _PrintedLine(shown.text, names=shown.names)

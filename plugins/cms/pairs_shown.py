@@ -1,41 +1,42 @@
-"""Validations of several menus on their vectors, as a table for a terminal, as CSV and as JSON."""
+"""Validations of several menus on their vectors: what `trigemu check --all` shows."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rich.console import RenderableType
-
-from trigemu.api import Page, Table, in_csv, in_json, plain
-from trigemu_validation import as_json as result_in_json, doubts
+from trigemu.api import Column, Line, Page, RowStyle, Table, csv_of, in_json
+from trigemu_validation import doubts
 
 from .pairs import CheckedPair
 
-HEAD = ("menu", "vector", "imported", "left out", "compared", "agree", "differ", "skipped")
+_COLUMNS = (
+    Column("menu", "key", "menu"),
+    Column("vector", "key", "vector", leads=False),
+    *(
+        Column(name, "count", name)
+        for name in ("imported", "left out", "compared", "agree", "differ", "skipped")
+    ),
+    Column("differing", "note"),
+)
 
 
-def row(checked: CheckedPair) -> tuple[str | int, ...]:
-    """Return what the columns of `HEAD` are for a menu and its vector."""
-    result = checked.result
-    compared, differ = len(result.compared), len(result.differing)
-    return (
-        checked.pair.menu.name,
-        checked.pair.vector.name,
-        len(result.triggers),
-        len(checked.left_out),
-        compared,
-        compared - differ,
-        differ,
-        len(result.skipped),
-    )
+def pairs_table(pairs: Sequence[CheckedPair]) -> Table:
+    """Return a line for each pair; in files its last column names the triggers that differ, and how often."""
+    table = Table(_COLUMNS)
+    for checked in pairs:
+        result, pair = checked.result, checked.pair
+        compared, differ = len(result.compared), len(result.differing)
+        files, counts = (pair.menu.name, pair.vector.name), (len(result.triggers), len(checked.left_out))
+        style: RowStyle = "wrong" if result.differ else "plain"
+        agreement = compared, compared - differ, differ, len(result.skipped)
+        table.add(*files, *counts, *agreement, "; ".join(differing(checked)), style=style)
+    return table
 
 
 def as_csv(pairs: Sequence[CheckedPair]) -> str:
-    """Return the table as CSV; its last column names the triggers that differ, and how often."""
-    rows = ((*row(checked), "; ".join(differing(checked))) for checked in pairs)
-    return in_csv([(*HEAD, "differing"), *rows])
+    """Return the table as CSV."""
+    return csv_of(pairs_table(pairs))
 
 
 def as_json(pairs: Sequence[CheckedPair]) -> str:
@@ -46,22 +47,17 @@ def as_json(pairs: Sequence[CheckedPair]) -> str:
             "menu": checked.pair.menu.name,
             "vector": checked.pair.vector.name,
             "left_out_of_import": [{"name": out.name, "reason": out.reason} for out in checked.left_out],
-            **json.loads(result_in_json(checked.result)),
+            **checked.result.to_dict(),
         }
         for checked in pairs
     ]
     return in_json({"pairs": documents})
 
 
-def pairs_table(pairs: Sequence[CheckedPair], alone: Sequence[Path]) -> RenderableType:
+def pairs_page(pairs: Sequence[CheckedPair], alone: Sequence[Path]) -> Page:
     """Return what `trigemu check --all` prints. alone: files without a counterpart."""
-    table = Table()
-    for name in HEAD:
-        table.add_column(name, "name" if name in HEAD[:2] else "number", key=name == "menu")
-    for checked in pairs:
-        style = "bold red" if checked.result.differ else ""
-        table.add_row(*map(str, row(checked)), style=style)
-    return Page([table, *(plain(line, names=table.names()) for line in ("", *_notes(pairs, alone)))])
+    names = [name for checked in pairs for name in (checked.pair.menu.name, checked.pair.vector.name)]
+    return Page([pairs_table(pairs), *(Line(line, names) for line in ("", *_notes(pairs, alone)))])
 
 
 def _notes(pairs: Sequence[CheckedPair], alone: Sequence[Path]) -> Iterator[str]:
