@@ -24,7 +24,6 @@ from typing import Any
 from running import ROOT, numbers
 
 import trigemu
-from trigemu.results.text import compare as compared, efficiency, rates, threshold_scan
 from trigemu.studies import comparison
 from trigemu.support import Engine, worker_pool
 
@@ -45,7 +44,7 @@ kind = "threshold"
 observable = "photon[0].pt"
 unique_rate_hz = 2.0e3
 """
-Measure = Callable[[trigemu.Catalogue, Any], str]
+Measure = Callable[[trigemu.Catalogue, Any], dict[str, Any]]
 
 
 class Shuffled:
@@ -131,27 +130,25 @@ def cases(folder: Path) -> dict[str, Measure]:
 
     def run(file: Path) -> Measure:
         menu = trigemu.read_menu(file)
-        return lambda samples, engine: rates.as_json(trigemu.run(menu, samples, executor=engine), "")
+        return lambda samples, engine: trigemu.run(menu, samples, executor=engine).to_dict()
 
     def compare(files: list[Path]) -> Measure:
         menus = [trigemu.read_menu(file) for file in files]
-        return lambda samples, engine: compared.as_json(
-            comparison.compare(trigemu.emulate(menus, samples, executor=engine)), ""
-        )
+        return lambda samples, engine: comparison.compare(
+            trigemu.emulate(menus, samples, executor=engine)
+        ).to_dict()
 
     def scan(file: Path, steps: list[trigemu.Steps]) -> Measure:
         menu = trigemu.read_menu(file)
-        return lambda samples, engine: threshold_scan.as_json(
-            trigemu.scan(menu, steps, samples, executor=engine), [], ""
-        )
+        return lambda samples, engine: trigemu.scan(menu, steps, samples, executor=engine).to_dict()
 
     def efficiencies(files: list[Path]) -> Measure:
         menus = [trigemu.read_menu(file) for file in files]
         profiles = [trigemu.Profile("photon[0].pt", tuple(range(10, 62, 5)))]
         categories = ["n_jet == 0", "n_jet > 0"]
-        return lambda samples, engine: efficiency.as_json(
-            trigemu.efficiencies(menus, samples, ["yy"], profiles, categories, executor=engine), samples, ""
-        )
+        return lambda samples, engine: trigemu.efficiencies(
+            menus, samples, ["yy"], profiles, categories, executor=engine
+        ).to_dict()
 
     primary = ROOT / "menus" / "primary.toml"
     variants = []

@@ -23,7 +23,7 @@ from uhi.typing.plottable import PlottableHistogram
 
 #: The only elements, and what they may say of themselves.
 ELEMENTS = {"div", "style", "table", "thead", "tbody", "tr", "th", "td", "p"}
-ATTRIBUTES = {"class", "scope"}
+ATTRIBUTES = {"aria-label", "class", "data-label", "role", "scope", "tabindex"}
 
 
 class Checked(HTMLParser):

@@ -20,7 +20,6 @@ from toys import engine, factors, is_evaluation, memory_catalogue, menu_from, to
 from trigemu import emulate, rates_of
 from trigemu.api import Rate
 from trigemu.counting import Covariance, Keys, SharedEvents, complete_table, count_patterns, merge_tables
-from trigemu.results.text import rates as output
 from trigemu.studies import Profile, Steps, binned_rates, compare, efficiencies, exclusive_rates, scan
 
 Events = list[dict[str, Any]]
@@ -128,7 +127,7 @@ def menu(folder: Path, name: str = "one", jet: float = 30.0, met: float = 20.0) 
 def test_chunks_and_workers_change_no_bit(tmp_path: Path, catalogue: Any, size: int, workers: int) -> None:
     used = engine(size, workers)
     reference, other = (
-        output.as_json(rates_of(emulate([menu(tmp_path)], catalogue, executor=e)), "0") for e in (None, used)
+        rates_of(emulate([menu(tmp_path)], catalogue, executor=e)).to_dict() for e in (None, used)
     )
     assert other == reference
 
@@ -153,7 +152,7 @@ def test_a_parent_that_no_other_event_has_changes_nothing(tmp_path: Path) -> Non
     plain, named = (
         rates_of(emulate([menu(tmp_path)], memory_catalogue({"a": part}))) for part in (events, own)
     )
-    assert output.as_json(plain, "0") == output.as_json(named, "0")
+    assert plain.to_dict() == named.to_dict()
 
 
 def test_differences_gains_and_common_rates(tmp_path: Path, catalogue: Any) -> None:

@@ -13,7 +13,6 @@ from toys import Memory, engine, even_events, memory_catalogue, menu_from, toy_e
 from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, rates_of
 from trigemu.counting import empty_table
 from trigemu.emulation import Chunk, chunks_of
-from trigemu.results.text import rates as output
 from trigemu.support import Engine
 
 MENU = """
@@ -66,7 +65,7 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
 
 def document(catalogue: Catalogue, folder: Path, executor: Engine | None = None) -> str:
     menu = menu_from(folder, MENU)
-    return output.as_json(rates_of(emulate([menu], catalogue, executor=executor)), "0")
+    return rates_of(emulate([menu], catalogue, executor=executor)).to_dict()
 
 
 @pytest.mark.parametrize("chunk_events", [1, 7, 100, 1000])
@@ -102,7 +101,7 @@ def test_what_else_stands_in_the_pass_changes_no_bit(tmp_path: Path) -> None:
     both = emulate([first, second], catalogue)
     for menu in (first, second):
         alone, together = rates_of(emulate([menu], catalogue)), rates_of(both, menu)
-        assert output.as_json(alone, "0") == output.as_json(together, "0")
+        assert alone.to_dict() == together.to_dict()
     assert rates_of(both, first).triggers[1].total != rates_of(both, second).triggers[1].total
 
 
@@ -204,7 +203,7 @@ def test_a_menu_with_budgets_is_known_as_given_and_as_solved(tmp_path: Path) -> 
     assert emulation.given == (menu,)
     (solved,) = emulation.menus
     assert solved.trigger("B").solution is not None
-    as_given, as_solved = (output.as_json(rates_of(emulation, m), "0") for m in (menu, solved))
+    as_given, as_solved = (rates_of(emulation, m).to_dict() for m in (menu, solved))
     assert as_given == as_solved
     assert rates_of(emulation, menu).menu == solved
 

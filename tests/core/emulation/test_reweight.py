@@ -21,7 +21,6 @@ from toys import engine, memory_catalogue, menu_from, toy_events
 from trigemu import Menu, TrigemuError, emulate, open_catalogue, rates_of, read_menu, run
 from trigemu.emulation import at_luminosity, at_pileup
 from trigemu.emulation.reweight import MIN_EFFECTIVE
-from trigemu.results.text import rates as output
 from trigemu.samples import Catalogue
 
 RANDOM = '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1000.0\n'
@@ -150,7 +149,7 @@ def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: in
     catalogue = crossing_catalogue({"a": crossings(1, 150), "b": crossings(2, 80)})
     used = engine(size, workers)
     made = [
-        output.as_json(rates_of(emulate([menu], at_pileup(catalogue, 1.3, executor=e), executor=e)), "0")
+        rates_of(emulate([menu], at_pileup(catalogue, 1.3, executor=e), executor=e)).to_dict()
         for e in (None, used)
     ]
     assert '"name": "evaluation"' in made[0]

@@ -27,7 +27,6 @@ from trigemu import (
     solve_budgets,
 )
 from trigemu.api import Scores
-from trigemu.results.text import rates as output
 from trigemu.studies import Steps
 from trigemu.triggers import ScoreKind
 
@@ -36,7 +35,7 @@ def same(found: Menu | Sequence[Menu], scores: Scores, catalogue: Catalogue) -> 
     """All numbers of all menus are equal to the last bit."""
     for menu in [found] if isinstance(found, Menu) else found:
         direct, stored = rates_of(emulate([menu], catalogue)), rates_of(scores.emulation([menu]))
-        assert output.as_json(stored, "0") == output.as_json(direct, "0")
+        assert stored.to_dict() == direct.to_dict()
         assert stored.triggers == direct.triggers
         assert np.array_equal(stored.overlap_error, direct.overlap_error)
         assert stored.warnings == direct.warnings
@@ -141,7 +140,7 @@ def test_scans_of_scores(tmp_path: Path, catalogue: Catalogue) -> None:
     for steps in ([Steps("J", (low, 30.0, high))], [Steps("J", (low, high)), Steps("G", (14.0, 15.0))]):
         found, direct = scan(menu, steps, scores), scan(menu, steps, catalogue)
         for one, other in zip(found.points, direct.points, strict=True):
-            assert output.as_json(one, "0") == output.as_json(other, "0")
+            assert one.to_dict() == other.to_dict()
 
 
 def test_workers_and_chunks_change_no_bit(tmp_path: Path, catalogue: Catalogue) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 from dataclasses import replace
@@ -17,7 +16,6 @@ from toys import memory_catalogue, menu_from, toy_events
 from trigemu import Menu, TrigemuError, emulate, rates_of
 from trigemu.menus import at_column, chosen_columns, read_prescales
 from trigemu.rates import column_rates
-from trigemu.results.text import rates as output
 
 TEXT = """
 [menu]
@@ -57,7 +55,7 @@ values = st.sampled_from([-1.0, 0.0, 1.0, 1.5, 2.0, 33.3])
 
 def without_columns(result: Any) -> dict[str, Any]:
     """The numbers of a result, not what it says about the file."""
-    document: dict[str, Any] = json.loads(output.as_json(result, "0"))
+    document: dict[str, Any] = result.to_dict()
     return {key: document[key] for key in ("menu", "triggers", "groups", "overlap", "warnings")}
 
 

@@ -26,7 +26,6 @@ from toys import (
 from trigemu import TrigemuError, emulate, rates_of, read_menu
 from trigemu.api import MenuRates, Rate
 from trigemu.rates import column_rates
-from trigemu.results.text import rates as output
 
 
 def close(measured: float, expected: float, scale: float) -> bool:
@@ -167,10 +166,10 @@ def test_chunks_and_workers_change_no_bit_of_a_half(tmp_path: Path, size: int, w
     )
     catalogue = memory_catalogue({"a": toy_events(1, 90), "b": toy_events(2, 60)})
     menu = menu_from(tmp_path, text)
-    reference = output.as_json(rates_of(emulate([menu], catalogue)), "0")
+    reference = rates_of(emulate([menu], catalogue)).to_dict()
     assert '"name": "evaluation"' in reference
     used = engine(size, workers)
-    assert output.as_json(rates_of(emulate([menu], catalogue, executor=used)), "0") == reference
+    assert rates_of(emulate([menu], catalogue, executor=used)).to_dict() == reference
 
 
 def test_events_of_one_interaction_stay_together(tmp_path: Path) -> None:

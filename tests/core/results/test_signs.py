@@ -48,7 +48,7 @@ def test_streams_do_the_same() -> None:
 def test_every_sign_that_is_printed_has_a_spelling() -> None:
     known = {*SIGNS, *_RAISED, *_LOWERED}
     files = [SOURCE / "results" / "notes.py", SOURCE / "results" / "numbers.py"]
-    for folder in ("results/text", "cli", "studies", "support", "menus", "samples"):
+    for folder in ("results/kinds", "cli", "studies", "support", "menus", "samples"):
         files += (SOURCE / folder).rglob("*.py")
     found = set()
     for file in files:

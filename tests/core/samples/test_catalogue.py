@@ -21,7 +21,6 @@ from trigemu import (
     without_bad_files,
 )
 from trigemu.api import BadFilesError, Engine, SampleError, UnreadableError
-from trigemu.results.text import rates as output
 
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 20\n'
 CATALOGUE = """
@@ -72,7 +71,7 @@ def damage_a_basket(file: Path) -> None:
 
 def rates(catalogue: Catalogue, folder: Path) -> str:
     """All numbers that belong to rates, not what is said of files."""
-    found = output.as_dict(run(menu_from(folder, MENU), catalogue), "0")
+    found = run(menu_from(folder, MENU), catalogue).to_dict()
     return repr([found[key] for key in ("menu", "triggers", "overlap", "samples")])
 
 
@@ -133,16 +132,14 @@ def test_which_part_is_left_out_stands_beside_the_rates(folder: Path) -> None:
     known, mean = 50, (40 + 60 + 70) / 3
     share = (known + mean) / (known + mean + 40 + 60 + 70 + 80)
     assert result.catalogue.share_left_out == pytest.approx(share)
-    document = output.as_dict(result, "0")
+    document = result.to_dict()
     assert document["left_out"]["share_of_events"] == pytest.approx(share)
     assert [Path(file["file"]).name for file in document["left_out"]["files"]] == ["a0.root", "a2.root"]
     assert document["left_out"]["files"][1]["events"] == 50
     (warning,) = result.warnings
     assert warning.startswith(f"2 of 6 files cannot be read and are left out, about {100 * share:.2g} % of")
     assert (
-        output.as_dict(run(menu_from(folder, MENU), open_catalogue(written(folder, FILES[1:2]))), "0")[
-            "left_out"
-        ]
+        run(menu_from(folder, MENU), open_catalogue(written(folder, FILES[1:2]))).to_dict()["left_out"]
         is None
     )
 

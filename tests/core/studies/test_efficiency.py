@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from rich.console import Console
 from toy_menus import any_of, as_toml, menus, outcomes
 from toys import engine, evaluation_half, is_evaluation, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, read_menu
 from trigemu.api import Schema
 from trigemu.counting import Keys, count_patterns
-from trigemu.results.text import efficiency as output_efficiency
+from trigemu.results.kinds.efficiencies import VIEW
 from trigemu.samples import Catalogue
 from trigemu.studies import Curve, Efficiencies, Profile, Turnon, efficiencies
 from trigemu.studies.efficiency import MAX_CATEGORIES
@@ -226,10 +225,8 @@ def test_negative_weights_are_warned_of(tmp_path: Path) -> None:
     negative = -math.fsum(e["weight"] for e in events[::4])
     share = negative / math.fsum(abs(e["weight"]) for e in events)
     assert warning.startswith(f"{100 * share:.2g} % of the weight of 'yy' is negative")
-    assert json.loads(output_efficiency.as_json(result, catalogue, "0"))["warnings"] == [warning]
-    stream = io.StringIO()
-    Console(width=200, file=stream).print(output_efficiency.efficiency_tables(result))
-    assert f"Warning: {warning}." in stream.getvalue()
+    assert result.to_dict()["warnings"] == [warning]
+    assert f"Warning: {warning}." in VIEW.page(result).notes
     assert efficiencies(menu, signal(toy_events(4, 60)), ["yy"], [PT]).warnings == ()
 
 
@@ -262,11 +259,11 @@ def test_a_bin_without_events_has_no_efficiency(tmp_path: Path) -> None:
     (curve,) = curves(result)
     for values in (curve.value, curve.low, curve.high, curve.gain, curve.gain_error):
         assert np.isnan(values).tolist() == [False, False, True]
-    text = output_efficiency.as_json(result, signal(toy_events(1, 100)), "0")
+    text = result.to_dict()
     bins = json.loads(text)["turnons"][0]["curves"][0]
     assert bins["efficiency"][2] is bins["gain_error"][2] is None
     assert "NaN" not in text
-    rows = list(csv.DictReader(io.StringIO(output_efficiency.as_csv(result))))
+    rows = list(csv.DictReader(io.StringIO(VIEW.csv(result))))
     assert [row["efficiency"] == "" for row in rows] == [False, False, True, False]
 
 
@@ -286,9 +283,9 @@ def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: in
     read = [write(tmp_path, "a", MENU), write(tmp_path, "b", WEAK)]
     catalogue = signal(toy_events(3, 200))
     asked = (read, catalogue, ["yy"], [PT, Profile("met", (0.0, 20.0, 50.0))], ["n_jet > 1", "n_photon > 0"])
-    reference = output_efficiency.as_json(efficiencies(*asked), catalogue, "0")
+    reference = efficiencies(*asked).to_dict()
     used = engine(size, workers)
-    assert output_efficiency.as_json(efficiencies(*asked, executor=used), catalogue, "0") == reference
+    assert efficiencies(*asked, executor=used).to_dict() == reference
 
 
 def test_a_menu_gains_nothing_over_itself(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from toys import engine, memory_catalogue, toy_events
 
 from trigemu import Menu, Profile, efficiencies, read_menu
 from trigemu.api import Curve
-from trigemu.results.text import efficiency as output_efficiency
 
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\ntotal_rate_hz = 100.0\n'
 JET = MET.replace("MET", "JET").replace('"met"', '"jet[0].pt"').replace("100.0", "150.0")
@@ -113,7 +112,7 @@ def test_chunks_and_workers_change_no_bit(
     def document(executor: Any = None) -> str:
         result = efficiencies(menus, catalogue, "yy", PROFILE, executor=executor)
         assert result.turnons[0].curves[1].overall.gain_threshold_error > 0
-        return output_efficiency.as_json(result, catalogue, "0")
+        return result.to_dict()
 
     used = engine(size, workers)
     assert document(used) == document()

@@ -16,8 +16,6 @@ from toys import engine, factors, memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, emulate, rates_of
 from trigemu.api import Rate
-from trigemu.results.text import rates as output
-from trigemu.results.text.rates_in_bins import as_json
 from trigemu.studies import binned_rates
 
 #: Observable → its value, NaN where it has none, and edges.
@@ -91,7 +89,7 @@ def test_bins_add_up_and_one_bin_is_the_run(triggers: list[dict[str, Any]], seed
     one = binned_rates(menu, "n_jet", (0.0, 10.0), catalogue)
     for found in (one.whole, one.bins[0].rates):
         assert found is not None
-        assert output.as_json(found, "0") == output.as_json(plain, "0")
+        assert found.to_dict() == plain.to_dict()
     assert not one.outside.events
     several = binned_rates(menu, "n_jet", (0.0, 1.0, 2.0, 3.0, 10.0), catalogue)
     summed = math.fsum(part.rates.rate.hz for part in several.bins if part.rates)
@@ -104,7 +102,7 @@ def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: in
     catalogue = crossing_catalogue({"a": crossings(1, 150), "b": crossings(2, 80)})
     asked = (menu, "n_interaction", (0.0, 2.0, 6.0), catalogue)
     used = engine(size, workers)
-    assert as_json(binned_rates(*asked, executor=used), "0") == as_json(binned_rates(*asked), "0")
+    assert binned_rates(*asked, executor=used).to_dict() == binned_rates(*asked).to_dict()
 
 
 def test_thresholds_from_budgets_are_found_on_all_bins(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -19,7 +18,7 @@ from toys import engine, memory_catalogue, menu_from, toy_events
 from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu, score_table
 from trigemu.api import MenuRates
 from trigemu.emulation import solve_budgets
-from trigemu.results.text import rates as output, threshold_scan as output_scan
+from trigemu.results.kinds.threshold_scan import VIEW
 from trigemu.samples import Catalogue
 from trigemu.studies import Met, Scan, Steps, scan, thresholds_met
 
@@ -117,7 +116,7 @@ def everything(result: MenuRates) -> tuple[Any, ...]:
         result.half,
         dict(result.models),
         result.warnings,
-        output.as_json(result, "0"),
+        result.to_dict(),
     )
 
 
@@ -414,9 +413,9 @@ def test_a_budget_is_met_between_values_of_a_leg(tmp_path: Path) -> None:
     budget = (counts[0] + counts[1]) / 2
     for entry in thresholds_met(found, budget):
         assert (entry.trigger, entry.vary, entry.low, entry.high) == ("D", "legs[0].pt.min", 8.0, 16.0)
-    rows = list(csv.DictReader(io.StringIO(output_scan.as_csv(found))))
+    rows = list(csv.DictReader(io.StringIO(VIEW.csv(found))))
     assert [float(row["D legs[0].pt.min"]) for row in rows] == list(values)
-    assert "total rate is" in str(output_scan.scan_table(found, thresholds_met(found, budget)).notes)
+    assert "total rate is" in str(VIEW.page(found, thresholds_met(found, budget)).notes)
 
 
 # ---- where a budget is met
@@ -461,7 +460,7 @@ def test_over_a_plane_the_menu_rate_is_met_along_the_last_trigger(tmp_path: Path
 def test_json_and_csv_hold_every_point(tmp_path: Path, catalogue: Catalogue) -> None:
     steps = [Steps("S", (20.0, 1e9)), Steps("G", (10.0, 15.0, 20.0))]
     found = scan(read(tmp_path), steps, catalogue)
-    document = json.loads(output_scan.as_json(found, thresholds_met(found, 1.0), "1.2.3"))
+    document = found.to_dict()
     assert document["scanned"] == [
         {"trigger": "S", "values": [20.0, 1e9], "vary": None},
         {"trigger": "G", "values": [10.0, 15.0, 20.0], "vary": None},
@@ -471,7 +470,7 @@ def test_json_and_csv_hold_every_point(tmp_path: Path, catalogue: Catalogue) -> 
         assert point["menu"]["rate_hz"] == expected.rate.hz
         assert [t["unique_hz"] for t in point["triggers"]] == [t.unique.hz for t in expected.triggers]
     assert document["provenance"]["version"] == "1.2.3"
-    rows = list(csv.DictReader(io.StringIO(output_scan.as_csv(found))))
+    rows = list(csv.DictReader(io.StringIO(VIEW.csv(found))))
     assert [float(row["menu rate_hz"]) for row in rows] == [point.rate.hz for point in found.points]
     assert [float(row["G unique_error_hz"]) for row in rows] == [
         point.triggers[2].unique.error_hz for point in found.points

@@ -19,7 +19,6 @@ from toys import columns, engine, even_events, memory_catalogue, menu_from, toy_
 
 from trigemu import Menu, TrigemuError, emulate, make_events, make_plan, rates_of, read_menu
 from trigemu.api import Engine, TableError, Workspace
-from trigemu.results.text import rates as output
 from trigemu_anomaly.anomaly import BLOCK
 from trigemu_anomaly.lanes import Lanes
 
@@ -174,7 +173,7 @@ def test_chunks_and_workers_change_no_bit(two_menus: tuple[Menu, Menu]) -> None:
 
     def documents(executor: Any = None) -> list[str]:
         emulation = emulate(two_menus, catalogue, executor=executor)
-        return [output.as_json(rates_of(emulation, menu), "0") for menu in two_menus]
+        return [rates_of(emulation, menu).to_dict() for menu in two_menus]
 
     reference = documents()
     assert json.loads(reference[1])["half"]["name"] == "evaluation"

@@ -15,10 +15,11 @@ from toys import memory_catalogue
 
 from trigemu import TrigemuError, rates_of
 from trigemu.api import Emulation, PluginError, SampleError
-from trigemu_latency import Bench, bench, text as cost_tables
+from trigemu_latency import Bench, bench
 from trigemu_latency.timing import calls as contenders, clock as timing, costs
 from trigemu_latency.timing.clock import summary
 from trigemu_latency.timing.costs import batches_of, check, steps
+from trigemu_latency.views.bench import VIEW
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -186,7 +187,7 @@ def test_time_that_is_up_leaves_out_triggers(emulated: Emulation, monkeypatch: p
     assert [cost.trigger.name for cost in short.triggers if cost.batch] == first
     assert (short.untimed, whole.untimed) == (tuple(name for name in timed if name not in first), ())
     assert tuple(short.menu) == tuple(short.triggers[0].batch) == (1, 16)
-    said = " ".join(cost_tables.bench_tables(short).notes)  # type: ignore[attr-defined]
+    said = " ".join(VIEW.page(short).notes)
     assert f"from {short.untimed[0]} to {short.untimed[-1]}" in said
 
 

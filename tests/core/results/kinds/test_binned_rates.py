@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
 
 import pytest
 from pileup_toys import crossing_catalogue, crossings
-from rich.console import Console
+from printing import text_of
 from toys import menu_from
 
-from trigemu.results.text import rates as output
-from trigemu.results.text.rates_in_bins import as_csv, as_json, rates_vs_table
+from trigemu.results.kinds.binned_rates import VIEW
 from trigemu.studies import BinnedRates, binned_rates
 
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 20\n'
@@ -28,7 +26,7 @@ def outcome(tmp_path: Path) -> BinnedRates:
 
 def test_json_has_all_numbers(tmp_path: Path) -> None:
     result = outcome(tmp_path)
-    document = json.loads(as_json(result, "1.2"), parse_constant=pytest.fail)
+    document = result.to_dict()
     assert document["observable"] == "n_interaction"
     assert [(part["low"], part["high"]) for part in document["bins"]] == [(-2, 0), (0, 1), (1, 4)]
     empty, silent, full = document["bins"]
@@ -41,14 +39,14 @@ def test_json_has_all_numbers(tmp_path: Path) -> None:
     assert trigger["if_all_unseen"] == list(result.bins[2].if_all[0].unseen)
     everything = document["outside_hz"] + sum(part["crossings_hz"] for part in document["bins"])
     assert document["crossings_hz"] == pytest.approx(everything)
-    plain = json.loads(output.as_json(result.whole, "1.2"))
+    plain = result.whole.to_dict()
     assert document["whole"]["triggers"] == plain["triggers"]
     assert document["provenance"] == plain["provenance"]
 
 
 def test_csv_has_a_line_for_each_rate_in_each_bin(tmp_path: Path) -> None:
     result = outcome(tmp_path)
-    rows = list(csv.DictReader(io.StringIO(as_csv(result))))
+    rows = list(csv.DictReader(io.StringIO(VIEW.csv(result))))
     assert [(row["low"], row["kind"]) for row in rows] == [
         ("0.0", "menu"), ("0.0", "trigger"), ("1.0", "menu"), ("1.0", "trigger")
     ]  # fmt: skip
@@ -56,12 +54,11 @@ def test_csv_has_a_line_for_each_rate_in_each_bin(tmp_path: Path) -> None:
 
 
 def test_the_table_has_all_bins_of_the_menu_and_of_each_trigger(tmp_path: Path) -> None:
-    stream = io.StringIO()
-    Console(width=100, file=stream).print(rates_vs_table(outcome(tmp_path)))
-    lines = stream.getvalue().splitlines()
+    text = text_of(VIEW.page(outcome(tmp_path)))
+    lines = text.splitlines()
     assert [" ".join(line.split()[:3]) for line in lines[1:7]] == [
         "menu menu -2", "0 to 1", "1 to 4", "MET -2 to", "0 to 1", "1 to 4"
     ]  # fmt: skip
     assert [line.split().count("–") for line in lines[1:7]] == [1, 0, 0, 1, 0, 0]
     assert lines[2].count("<") == 2  # nothing fires: limits
-    assert "have no value in the bins" in stream.getvalue()
+    assert "have no value in the bins" in text

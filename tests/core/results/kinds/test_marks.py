@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +12,8 @@ from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import compare, emulate, rates_of
 from trigemu.api import MenuRates
-from trigemu.results.text import compare as of_comparison, rates as of_rates, threshold_scan as of_scan
 from trigemu.studies import Steps, scan
+from trigemu.support import Shown, view_of
 
 MENU = """
 [menu]
@@ -44,8 +43,8 @@ def marked(result: MenuRates) -> MenuRates:
     return replace(result, rate=replace(result.rate, **lacking), levels=(level, *others))
 
 
-def rows(text: str) -> list[dict[str, str]]:
-    return [*csv.DictReader(io.StringIO(text))]
+def rows(result: Shown) -> list[dict[str, str]]:
+    return [*csv.DictReader(io.StringIO(view_of(result).csv(result)))]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +53,7 @@ def menu(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_levels(menu: Any) -> None:
-    document = json.loads(of_rates.as_json(marked(rates_of(emulate([menu], CATALOGUE))), ""))
+    document = marked(rates_of(emulate([menu], CATALOGUE))).to_dict()
     assert [level["unseen"] for level in document["menu"]["levels"]] == [["soft", "hard"], []]
     assert document["menu"]["unseen"] == ["soft", "hard"]
 
@@ -63,7 +62,7 @@ def test_a_comparison(menu: Any) -> None:
     other = replace(menu, name="other")
     result = compare(emulate([menu, other], CATALOGUE))
     first, second = result.variants
-    made = rows(of_comparison.as_csv(replace(result, variants=(marked(first), second))))
+    made = rows(replace(result, variants=(marked(first), second)))
     found = {(row["a"], row["what"]): row["unseen"] for row in made if row["kind"] == "rate"}
     assert {key for key, unseen in found.items() if unseen == "soft;hard"} == {
         (menu.name, "menu"),
@@ -75,6 +74,6 @@ def test_a_comparison(menu: Any) -> None:
 def test_a_scan(menu: Any) -> None:
     result = scan(menu, [Steps("J30", (30.0, 40.0))], CATALOGUE)
     first, second = result.points
-    made = rows(of_scan.as_csv(replace(result, points=(marked(first), second))))
+    made = rows(replace(result, points=(marked(first), second)))
     assert [row["menu rate_unseen"] for row in made] == ["soft;hard", ""]
     assert [row["L1 rate_unseen"] for row in made] == ["soft;hard", ""]

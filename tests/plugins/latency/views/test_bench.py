@@ -1,18 +1,19 @@
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bench_toys import BATCHES, emulation
-from rich.console import Console
+from printing import text_of
 
-from trigemu.api import as_dict, numbers, row
-from trigemu_latency import Bench, bench, text as output_bench
+from trigemu import __version__
+from trigemu.api import numbers
+from trigemu_latency import Bench, bench
 from trigemu_latency.timing import clock as timing
+from trigemu_latency.views.bench import VIEW, figure_of
+from trigemu_latency.views.timing import digits
 
 KEYS = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "events_per_s", "calls"]
 
@@ -31,13 +32,11 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 @pytest.fixture(scope="module")
 def document(result: Bench) -> dict[str, Any]:
-    return json.loads(output_bench.as_json(result, "1.2.3"), parse_constant=pytest.fail)
+    return result.to_dict()
 
 
 def rendered(result: Bench, width: int = 120) -> list[str]:
-    console = Console(width=width, file=io.StringIO(), markup=False, emoji=False)
-    console.print(output_bench.bench_tables(result))
-    return console.file.getvalue().splitlines()  # type: ignore[attr-defined, no-any-return]
+    return text_of(VIEW.page(result), width).splitlines()
 
 
 def test_json_has_the_keys_it_promises(document: dict[str, Any]) -> None:
@@ -45,7 +44,7 @@ def test_json_has_the_keys_it_promises(document: dict[str, Any]) -> None:
     assert {"cpu", "cores", "threads", "versions", "seed", "load_before", "load_after"} <= set(
         document["environment"]
     )
-    assert document["environment"]["versions"]["trigemu"] == "1.2.3"
+    assert document["environment"]["versions"]["trigemu"] == __version__
     assert document["environment"]["garbage_collection"] == "off while timing"
     timings = [document["menu"]["batch"]]
     for trigger in document["triggers"]:
@@ -68,7 +67,7 @@ def test_json_numbers_are_those_of_the_result(document: dict[str, Any], result: 
         for size, found in trigger["batch"].items():
             assert found == {key: getattr(cost.batch[int(size)], key) for key in KEYS}
         if cost.rates:
-            assert row(cost.rates).items() <= trigger.items()
+            assert cost.rates.to_dict().items() <= trigger.items()
         if cost.asking:
             assert trigger["asking"]["share"] == cost.asking.share
         if cost.batch:
@@ -77,7 +76,7 @@ def test_json_numbers_are_those_of_the_result(document: dict[str, Any], result: 
         for size, added in trigger["added"].items():
             for name, found in added.items():
                 assert found["ns"] == cost.added(int(size))[name].ns
-    run = as_dict(result.rates, "1.2.3")
+    run = result.rates.to_dict()
     assert document["provenance"] == run["provenance"]
     assert run["menu"].items() <= document["menu"].items()
     assert document["events"] == {"drawn": 230, "distinct": result.distinct}
@@ -88,7 +87,7 @@ def test_the_table_shows_rates_and_costs(result: Bench) -> None:
     for cost in result.triggers:
         line = next(line for line in lines if line.split()[0:1] == [cost.trigger.name])
         cells = line.split()
-        means = [output_bench.digits(1e9 / timing.events_per_s) for timing in cost.batch.values()]
+        means = [digits(1e9 / timing.events_per_s) for timing in cost.batch.values()]
         assert cells[-3:] == (means or ["–"] * 3)
         if cost.rates:
             assert numbers.marked(cost.rates.total).strip() in line
@@ -112,14 +111,12 @@ def test_the_table_shows_latencies_and_parts(result: Bench) -> None:
     latencies = lines[start : lines.index("", start)]
     assert [line.split()[0] for line in latencies[2:]].count("asked:") == 2
     (ad,) = (cost for cost in result.triggers if cost.trigger.name == "AD")
-    assert output_bench.digits(ad.batch[1].p50_ns / 1000) in next(x for x in latencies if x.startswith("AD"))
+    assert digits(ad.batch[1].p50_ns / 1000) in next(x for x in latencies if x.startswith("AD"))
     start = lines.index(next(line for line in lines if line.startswith("AD on events that it asks for")))
     parts = {line.split("  ")[0]: line.split()[-3:] for line in lines[start + 2 : lines.index("", start)]}
     assert ad.asking
-    assert parts["the whole trigger"] == [
-        output_bench.digits(ad.asking.batch[size].p50_ns) for size in BATCHES
-    ]
-    assert parts["BDT"] == ["–", *(output_bench.digits(ad.parts["bdt"][size].p50_ns) for size in (8, 100))]
+    assert parts["the whole trigger"] == [digits(ad.asking.batch[size].p50_ns) for size in BATCHES]
+    assert parts["BDT"] == ["–", *(digits(ad.parts["bdt"][size].p50_ns) for size in (8, 100))]
     assert any(name.startswith("sequential adds") for name in parts)
 
 
@@ -133,7 +130,7 @@ def test_tables_fit(result: Bench, width: int) -> None:
     [(0.1234, "0.123"), (12.34, "12.3"), (999.6, "1000"), (12345.6, "12346"), (-5.4321, "-5.43")],
 )
 def test_digits(value: float, text: str) -> None:
-    assert output_bench.digits(value) == text
+    assert digits(value) == text
 
 
 def test_larger_batches_alone(tmp_path: Path) -> None:
@@ -144,11 +141,11 @@ def test_larger_batches_alone(tmp_path: Path) -> None:
     assert "–: too few calls for such a percentile." in text
     assert "Latency" not in text
     assert "by 1 threads" not in text
-    assert output_bench.figure_of(found).axes[0].get_xlabel() == "time per event in batches of 100"
+    assert figure_of(found).axes[0].get_xlabel() == "time per event in batches of 100"
 
 
 def test_the_figure_has_a_row_for_each_histogram(result: Bench) -> None:
-    axes = output_bench.figure_of(result).axes[0]
+    axes = figure_of(result).axes[0]
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels == ["menu toy", "J30", "J30_TOO", "MU", "asked", "NEVER", "AD", "asked", "ALL", "OFF"]
     assert axes.get_xscale() == "log"

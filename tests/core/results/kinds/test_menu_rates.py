@@ -2,20 +2,18 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from rich.console import Console
+from printing import text_of
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import emulate, rates_of
-from trigemu.api import MenuRates, Rate
+from trigemu import __version__, emulate, rates_of
+from trigemu.api import MenuRates, Page, Rate
 from trigemu.results import numbers as output_numbers
-from trigemu.results.text import rates as output
+from trigemu.results.kinds.menu_rates import VIEW, overlap_page
 
 MENU = """
 [menu]
@@ -51,10 +49,8 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> MenuRates:
     return rates_of(emulate([menu], catalogue))
 
 
-def rendered(renderable: Any) -> str:
-    console = Console(width=140, file=io.StringIO(), markup=False, emoji=False)
-    console.print(renderable)
-    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+def rendered(page: Page) -> str:
+    return text_of(page, 140)
 
 
 def narrow(rate: Rate) -> str:
@@ -68,7 +64,7 @@ ROW += ["unique_contained_in", "budgeted"]
 
 
 def test_json_has_the_keys_it_promises(result: MenuRates) -> None:
-    document = json.loads(output.as_json(result, "1.2.3"))
+    document = result.to_dict()
     assert set(document) == {
         "menu", "triggers", "groups", "overlap", "samples", "left_out", "half", "warnings", "provenance"
     }  # fmt: skip
@@ -85,12 +81,12 @@ def test_json_has_the_keys_it_promises(result: MenuRates) -> None:
         for sample in result.catalogue.background
     ]
     assert document["half"] is None
-    assert document["provenance"]["version"] == "1.2.3"
+    assert document["provenance"]["version"] == __version__
     assert document["provenance"]["menu"]["sha256"] == result.menu.sha256
 
 
 def test_json_numbers_are_those_of_the_result(result: MenuRates) -> None:
-    document = json.loads(output.as_json(result, ""))
+    document = result.to_dict()
     for row, trigger in zip(document["triggers"], result.triggers, strict=True):
         for quantity in ("total", "unique", "share"):
             for key in QUANTITY:
@@ -107,7 +103,7 @@ def test_json_numbers_are_those_of_the_result(result: MenuRates) -> None:
 
 
 def test_an_upper_limit_is_null_where_there_are_events(result: MenuRates) -> None:
-    document = json.loads(output.as_json(result, ""))
+    document = result.to_dict()
     for row in (*document["triggers"], *document["groups"]):
         for quantity in ("total", "unique", "share"):
             assert (row[f"{quantity}_upper_limit_hz"] is None) == (row[f"{quantity}_events"] > 0)
@@ -115,8 +111,8 @@ def test_an_upper_limit_is_null_where_there_are_events(result: MenuRates) -> Non
 
 
 def test_csv_says_the_same_as_json(result: MenuRates) -> None:
-    document = json.loads(output.as_json(result, ""))
-    *rows, whole = csv.DictReader(io.StringIO(output.as_csv(result)))
+    document = result.to_dict()
+    *rows, whole = csv.DictReader(io.StringIO(VIEW.csv(result)))
     expected = [*document["triggers"], *document["groups"]]
     assert [list(row) for row in rows] == [ROW] * len(expected)
     for row, other in zip(rows, expected, strict=True):
@@ -128,14 +124,14 @@ def test_csv_says_the_same_as_json(result: MenuRates) -> None:
 
 
 def test_names_are_printed_as_they_are(result: MenuRates) -> None:
-    table = rendered(output.rate_table(result))
+    table = rendered(VIEW.page(result))
     for name in ("J30 [/x]", "MU", "NEVER", "ANY", "group jets :smile:", "menu toy [bold]menu"):
         assert any(line.startswith(name) for line in table.splitlines()), name
-    assert "J30 [/x]" in rendered(output.overlap_table(result))
+    assert "J30 [/x]" in rendered(overlap_page(result))
 
 
 def test_the_table_shows_the_numbers(result: MenuRates) -> None:
-    lines = {line.split("  ")[0]: line for line in rendered(output.rate_table(result)).splitlines()}
+    lines = {line.split("  ")[0]: line for line in rendered(VIEW.page(result)).splitlines()}
     for trigger in result.triggers:
         line = lines[trigger.name]
         for quantity in ("total", "unique", "share"):
@@ -143,7 +139,7 @@ def test_the_table_shows_the_numbers(result: MenuRates) -> None:
         assert f"{trigger.total.events} (" in line
     assert "3" in lines["J30 [/x]"].split()
     assert "40000" in lines["ANY"].split()
-    notes = " ".join(rendered(output.rate_table(result)).split())
+    notes = " ".join(rendered(VIEW.page(result)).split())
     assert "Sample 'toy' (crossing weights): soft + hard." in notes
     assert "<: no event; upper limit at 68 %." in notes
 
@@ -151,10 +147,10 @@ def test_the_table_shows_the_numbers(result: MenuRates) -> None:
 def test_an_error_that_is_too_small_is_marked(result: MenuRates) -> None:
     first, *others = result.triggers
     marked = first.with_rate("total", replace(first.total, unseen=("soft",), unseen_hz=7.0))
-    table = rendered(output.rate_table(replace(result, triggers=(marked, *others))))
+    table = rendered(VIEW.page(replace(result, triggers=(marked, *others))))
     assert f"{narrow(first.total)}*" in table
     assert "J30 [/x] (up to 7 Hz of soft)" in " ".join(table.split())
-    document = json.loads(output.as_json(replace(result, triggers=(marked, *others)), ""))
+    document = replace(result, triggers=(marked, *others)).to_dict()
     assert document["triggers"][0]["total_unseen"] == ["soft"]
 
 
@@ -162,18 +158,18 @@ def test_a_unique_rate_that_is_0_by_construction_is_no_limit(result: MenuRates) 
     first, *others = result.triggers
     within = Rate(0.0, 0.0, 0, 0.0, None, contained_in=("MU", "ANY"))
     shown = replace(result, triggers=(first.with_rate("unique", within), *others))
-    (line,) = (li for li in rendered(output.rate_table(shown)).splitlines() if li.startswith("J30"))
+    (line,) = (li for li in rendered(VIEW.page(shown)).splitlines() if li.startswith("J30"))
     assert line.split()[5] == "0"
-    assert "0: by construction" in rendered(output.rate_table(shown))
-    assert "J30 [/x] (MU or ANY)" in rendered(output.rate_table(shown))
-    document = json.loads(output.as_json(shown, ""))
+    assert "0: by construction" in rendered(VIEW.page(shown))
+    assert "J30 [/x] (MU or ANY)" in rendered(VIEW.page(shown))
+    document = shown.to_dict()
     assert document["triggers"][0]["unique_contained_in"] == ["MU", "ANY"]
-    rows = list(csv.DictReader(io.StringIO(output.as_csv(shown))))
+    rows = list(csv.DictReader(io.StringIO(VIEW.csv(shown))))
     assert [rows[0][key] for key in ("unique_contained_in", "unique_upper_limit_hz")] == ["MU;ANY", ""]
 
 
 def test_the_overlap_table_is_its_lower_half(result: MenuRates) -> None:
-    lines = rendered(output.overlap_table(result)).splitlines()[2:]
+    lines = rendered(overlap_page(result)).splitlines()[2:]
     for i, line in enumerate(lines):
         assert line.split()[0] == str(i + 1)
         cells = [

@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from printing import text_of as printed
 from rich.cells import cell_len
-from rich.console import Console, Group
 
-from trigemu.api import Page, Table, plain
-from trigemu.results.writers.terminal import Widest
+from trigemu.api import Column, Page, Table
+from trigemu.results.table import Widest
 
 #: Wide, combining, and beyond one encoding or the other.
 NAMES = st.text("abJ_0é\u0301漢字ημ", min_size=1, max_size=40).filter(lambda name: name[0] != "\u0301")
 NUMBERS = st.from_regex(r"[0-9]{1,9}±[0-9]{1,3} (k|m)?Hz\*?", fullmatch=True)
 
 
-def printed(shown: Any, width: int, encoding: str = "utf-8") -> str:
-    buffer = io.BytesIO()
-    stream = io.TextIOWrapper(buffer, encoding=encoding, write_through=True)
-    Console(file=stream, width=width, markup=False, highlight=False).print(shown)
-    return buffer.getvalue().decode(encoding)
+def key(name: str) -> Column:
+    return Column(name, "key", name)
+
+
+def number(name: str, **how: Any) -> Column:
+    return Column(name, "number", name, **how)
 
 
 def rates(*names: str) -> Table:
-    table = Table()
-    table.add_column("trigger", "name")
-    table.add_column("prescale")
-    table.add_column("total")
-    table.add_column("share", gives_way=2)
-    table.add_column("events", gives_way=1)
+    numbers = (
+        number("prescale"),
+        number("total"),
+        number("share", gives_way=2),
+        number("events", gives_way=1),
+    )
+    table = Table((key("trigger"), *numbers))
     for name in names:
-        table.add_row(name, "1000", "18.66±0.27 kHz ", "3.324±0.049 kHz*", "37.9k (4.69k)")
+        table.add(name, "1000", "18.66±0.27 kHz ", "3.324±0.049 kHz*", "37.9k (4.69k)")
     return table
 
 
 def test_names_do_not_act_on_the_terminal() -> None:
-    table = Table("title\x1b]0;x\x07")
-    table.add_column("head\x1b[2J", "name")
-    table.add_row("[red]a\x1b[31m\nfalse row", style="bold")
-    shown = printed(Group(table, plain("[b]note\r\u202e\nsecond")), 100)
+    table = Table((key("head\x1b[2J"),), title="title\x1b]0;x\x07")
+    table.add("[red]a\x1b[31m\nfalse row", style="whole")
+    shown = printed(Page([table, "[b]note\r\u202e\nsecond"]), 100)
     assert shown.splitlines() == [
         r"title\x1b]0;x\x07",
         r"head\x1b[2J",
@@ -65,13 +65,9 @@ def test_columns_are_aligned_whatever_names_are_made_of() -> None:
 def test_no_line_is_too_long_and_nothing_is_cut(
     names: list[str], numbers: list[str], width: int, encoding: str
 ) -> None:
-    table = Table()
-    table.add_column("trigger", "name")
-    table.add_column("total")
-    table.add_column("less the first")
-    table.add_column("events", gives_way=1)
+    table = Table((key("trigger"), number("total"), number("less the first"), number("events", gives_way=1)))
     for name in names:
-        table.add_row(name, *numbers)
+        table.add(name, *numbers)
     shown = printed(table, width, encoding)
     assert max(map(cell_len, shown.splitlines())) <= width
     words = [word.encode(encoding, "backslashreplace").decode(encoding) for word in names]
@@ -99,10 +95,8 @@ def test_columns_give_way_in_their_order(width: int, columns: str, note: str) ->
 
 
 def test_empty_columns_go_first_and_without_a_word() -> None:
-    table = Table()
-    for name in ("trigger", "prescale", "total"):
-        table.add_column(name, "name" if name == "trigger" else "number")
-    table.add_row("a" * 10, "", "1 kHz")
+    table = Table((key("trigger"), number("prescale"), number("total")))
+    table.add("a" * 10, "", "1 kHz")
     assert "prescale" in printed(table, 40)
     assert printed(table, 20).split() == ["trigger", "total", "a" * 10, "1", "kHz"]
 
@@ -125,13 +119,11 @@ def test_a_name_longer_than_a_line_goes_on_in_the_next() -> None:
 
 
 def test_numbers_are_split_into_blocks_that_begin_with_the_names() -> None:
-    table = Table("Rates")
-    table.add_column("trigger", "name")
-    for name in ("a", "less a", "b", "less b"):
-        table.add_column(name, joined=name.startswith("less"))
-    table.add_row("J100", "1111", "+1", "2222", "+2")
-    table.add_row("", "")
-    table.add_row("menu", "3333", style="bold")
+    numbers = (number(name, joined=name.startswith("less")) for name in ("a", "less a", "b", "less b"))
+    table = Table((key("trigger"), *numbers), title="Rates")
+    table.add("J100", "1111", "+1", "2222", "+2")
+    table.add_gap()
+    table.add("menu", "3333", style="whole")
     assert printed(table, 24).splitlines() == [
         "Rates",
         "trigger    a less a",
@@ -145,14 +137,10 @@ def test_numbers_are_split_into_blocks_that_begin_with_the_names() -> None:
 
 
 def test_rows_of_one_name_stay_together_in_every_block() -> None:
-    table = Table()
-    for name in ("trigger", "column"):
-        table.add_column(name, "name")
-    for name in ("total", "unique"):
-        table.add_column(name)
-    table.add_row("J100", "low", "off")
-    table.add_row("", "high", "1111", "2222")
-    table.add_row("MU14", "low", "off")
+    table = Table((key("trigger"), key("column"), number("total"), number("unique")))
+    table.add("J100", "low", "off")
+    table.add("", "high", "1111", "2222")
+    table.add("MU14", "low", "off")
     assert printed(table, 22).splitlines() == [
         "trigger column total",
         "J100    low      off",
@@ -166,10 +154,8 @@ def test_rows_of_one_name_stay_together_in_every_block() -> None:
 
 
 def test_texts_are_broken_at_spaces_then_stand_below() -> None:
-    table = Table()
-    table.add_column("sample", "name")
-    table.add_column("what", "text")
-    table.add_row("soft", "one two three four five six seven")
+    table = Table((key("sample"), Column("what", "note", "what")))
+    table.add("soft", "one two three four five six seven")
     assert printed(table, 32).splitlines() == [
         "sample  what",
         "soft    one two three four five",
@@ -186,16 +172,14 @@ def test_texts_are_broken_at_spaces_then_stand_below() -> None:
 
 def test_the_first_table_that_fits() -> None:
     def made(cell: str) -> Table:
-        table = Table()
-        table.add_column("trigger", "name")
-        table.add_column("1")
-        table.add_row("J100", cell)
+        table = Table((key("trigger"), number("1")))
+        table.add("J100", cell)
         return table
 
-    both = Widest(made("100.0 ± 2.5"), made("42"))
+    both = Page([Widest((made("100.0 ± 2.5"), made("42")))])
     assert "100.0 ± 2.5" in printed(both, 20)
     assert printed(both, 18).split()[-1] == "42"
-    assert printed(Page([both]), 12).split()[-1] == "42"
+    assert printed(both, 12).split()[-1] == "42"
 
 
 def test_notes_say_once_what_gave_way_in_any_table() -> None:

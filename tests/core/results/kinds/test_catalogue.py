@@ -6,13 +6,12 @@ from dataclasses import replace
 
 from toys import memory_catalogue, toy_events
 
-from trigemu.results.text.samples import as_dict, row
 from trigemu.samples import LeftOut
 
 
 def test_a_sample_without_a_rate_has_none() -> None:
     catalogue = memory_catalogue({"a": toy_events(1, 20)}, signals={"s": toy_events(2, 5)})
-    rows = list(map(row, catalogue.samples))
+    rows = catalogue.to_dict()["samples"]
     assert [(r["name"], r["role"], r["events"]) for r in rows] == [
         ("a", "background", 20),
         ("s", "signal", 5),
@@ -28,6 +27,6 @@ def test_files_that_are_left_out_are_told() -> None:
     catalogue = memory_catalogue({"a": toy_events(1, 20)})
     lacking = replace(catalogue, left_out=(LeftOut("a", "b.root", "is damaged", 5),))
     assert "Warning: 1 of 2 files cannot be read and are left out, about 20 %" in str(lacking)
-    document = as_dict(lacking)["left_out"]
+    document = lacking.to_dict()["left_out"]
     assert document["share_of_events"] == 0.2
     assert document["files"][0]["file"] == "b.root"

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
+from printing import text_of
 from toys import memory_catalogue, menu_from
 
 from trigemu import Collection, Events
-from trigemu_validation import Checked, DecisionCheck, Disagreement, as_json, check_table
+from trigemu_validation import Checked, DecisionCheck, Disagreement
+from trigemu_validation.decisions_view import VIEW
 
 
 @pytest.fixture
@@ -39,9 +38,7 @@ def result(tmp_path: Path) -> DecisionCheck:
 
 
 def printed(result: DecisionCheck) -> list[str]:
-    stream = io.StringIO()
-    Console(file=stream, width=100).print(check_table(result))
-    return [line.rstrip() for line in stream.getvalue().splitlines()]
+    return [line.rstrip() for line in text_of(VIEW.page(result)).splitlines()]
 
 
 def test_what_is_printed(result: DecisionCheck) -> None:
@@ -106,7 +103,7 @@ def test_skipped_and_left_out_crossings_are_told(result: DecisionCheck) -> None:
 
 def test_what_is_written(result: DecisionCheck) -> None:
     nothing = {"agree": 0, "only_emulated": 0, "only_stored": 0, "not_compared": 0}
-    assert json.loads(as_json(result)) == {
+    assert result.to_dict() == {
         "crossings": 10,
         "left_out": None,
         "triggers": [

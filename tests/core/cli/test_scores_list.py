@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
+from printing import text_of
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import score_table
-from trigemu.results.text.scores import offers_table
+from trigemu.cli.scores import _thresholds
 
 
 def test_triggers_with_a_threshold_are_listed(tmp_path: Path) -> None:
@@ -19,10 +19,7 @@ def test_triggers_with_a_threshold_are_listed(tmp_path: Path) -> None:
     text += '[[trigger]]\nname = "MU"\nkind = "combination"\nlegs = [{ object = "muon" }]\n'
     vary = {"J": (20.0, 1234.5678), "N": (0.5, 3.5)}
     made = score_table(menu_from(tmp_path, text), memory_catalogue({"a": toy_events(1, 90)}), vary=vary)
-    console = Console(width=80)
-    with console.capture() as printed:
-        console.print(offers_table(made))
-    assert [line.split() for line in printed.get().splitlines()] == [
+    assert [line.split() for line in text_of(_thresholds(made), 80).splitlines()] == [
         ["trigger", "unit", "from", "as", "written", "to"],
         ["J", "GeV", "20", "30", "1234.57"],
         ["N", "0.5", "1.5", "3.5"],

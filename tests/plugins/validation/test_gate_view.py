@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from xml.etree import ElementTree
 
 from project import ROOT
 
 from trigemu import read_menu, run
 from trigemu_validation import Drift, Gate, Tolerance
-from trigemu_validation.gate_text import as_json, as_junit, as_markdown, message
+from trigemu_validation.gate_view import as_junit, as_markdown, message
 
 MENU = read_menu(ROOT / "menus/primary.toml")
 
@@ -69,7 +68,7 @@ def test_junit_is_read_by_an_xml_parser() -> None:
 
 
 def test_json_has_every_number() -> None:
-    document = json.loads(as_json(a_gate(FAILED)))
+    document = a_gate(FAILED).to_dict()
     (found,) = document["drifts"]
     assert (document["passed"], found["difference"], found["percent"], found["sigma"]) == (
         False,

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from printing import text_of
 from toys import memory_catalogue, menu_from
 
 from trigemu_cms.cms_l1 import LeftOut
 from trigemu_cms.pairs import CheckedPair, Pair
-from trigemu_cms.pairs_page import validation_page
-from trigemu_cms.pairs_text import as_csv, as_json, pairs_table
+from trigemu_cms.pairs_html import validation_page
+from trigemu_cms.pairs_shown import as_csv, as_json, pairs_page
 from trigemu_validation import Checked, DecisionCheck
 
 HOSTILE = "<b>=1+1\x1b[31m"
@@ -44,9 +44,8 @@ def test_what_is_complete(pairs: list[CheckedPair]) -> None:
 
 
 def test_what_is_printed(pairs: list[CheckedPair]) -> None:
-    stream = io.StringIO()
-    Console(file=stream, width=100).print(pairs_table(pairs, [Path("x.toml"), Path("y.txt")]))
-    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    text = text_of(pairs_page(pairs, [Path("x.toml"), Path("y.txt")]))
+    lines = [line.rstrip() for line in text.splitlines()]
     shown = r"<b>=1+1\x1b[31m.toml"
     assert lines[0].split(maxsplit=2)[:2] == ["menu", "vector"]
     assert [line.split() for line in lines[1:3]] == [

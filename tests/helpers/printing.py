@@ -1,0 +1,18 @@
+"""Pages and tables as a terminal shows them."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from trigemu.api import Page, Table
+from trigemu.results.writers.terminal import printed
+
+
+def text_of(shown: Page | Table, width: int = 100, encoding: str = "utf-8") -> str:
+    """Return what a terminal of a width and an encoding shows."""
+    buffer = io.BytesIO()
+    stream = io.TextIOWrapper(buffer, encoding=encoding, write_through=True)
+    Console(file=stream, width=width, markup=False, highlight=False).print(printed(shown))
+    return buffer.getvalue().decode(encoding)
