@@ -13,8 +13,7 @@ from trigemu.cli.console import say
 from trigemu.cli.outputs import check_inputs
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
-from trigemu.emulation import EventTable, event_table, passes
-from trigemu.emulation.event_files import check_name, write_events
+from trigemu.emulation import EventTable, check_event_file, event_table, passes, write_events
 from trigemu.samples import Catalogue, without_bad_files
 from trigemu.support import check_outputs, search_path
 
@@ -49,7 +48,7 @@ def events(
     decision before prescales (fired_NAME), its score if it has one (score_NAME), and the probability that it
     accepts the event (acceptance_NAME). The sum of weight times acceptance_NAME is its total rate.
     """
-    check_name(output)
+    check_event_file(output)
     check_outputs([output], (menu, catalogue))
     read = trigemu.read_menu(menu, search_path(plugin_path))
     with processing.opened(catalogue) as (engine, samples):

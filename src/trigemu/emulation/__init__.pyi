@@ -11,6 +11,7 @@ from .engine import (
     over_background as over_background,
     over_samples as over_samples,
 )
+from .event_files import check_event_file as check_event_file, write_events as write_events
 from .fired import decisions as decisions, fired_in as fired_in
 from .kept_results import check_events as check_events, check_kept as check_kept
 from .loop import Axis as Axis, Emulation as Emulation, emulate as emulate

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.emulation import EventTable, Progress
+from trigemu.emulation.engine import Progress
+from trigemu.emulation.per_event import EventTable
 from trigemu.support import Array, MissingExtraError, TrigemuError, new_file, without_clock
 
 #: The tree in a ROOT file, and the name of the text about it.
@@ -19,7 +20,7 @@ TREE, ABOUT = "events", "about"
 Extend = Callable[[Mapping[str, Array]], object]
 
 
-def check_name(path: Path) -> None:
+def check_event_file(path: Path) -> None:
     """Raise TrigemuError if no format belongs to the ending of a file name, or cannot be written."""
     if path.suffix not in _WRITERS:
         raise TrigemuError(f"{path} should end in {' or '.join(_WRITERS)}")
@@ -35,7 +36,7 @@ def write_events(path: Path, table: EventTable, version: str, progress: Progress
     TrigemuError
         If the file cannot be written, or events cannot be read or decided: then there is no file.
     """
-    check_name(path)
+    check_event_file(path)
     about = {
         "version": version,
         "menu": table.menu.name,

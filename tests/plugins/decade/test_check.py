@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from dataclasses import replace
@@ -13,7 +12,7 @@ import numpy as np
 import onnx_toys
 import pytest
 from decade_toys import MENU, Models, truth
-from rich.console import Console
+from printing import text_of
 from toys import evaluation_half, memory_catalogue
 
 from trigemu import Catalogue, TrigemuError, emulate, rates_of, solve_budgets
@@ -176,9 +175,7 @@ def test_a_trigger_that_asks_for_nothing(models: Models, catalogue: Catalogue) -
 
 
 def printed(result: Any) -> list[list[str]]:
-    console = Console(width=100, record=True, file=io.StringIO())
-    console.print(summary(result))
-    return [line.split("  ") for line in console.export_text().splitlines()]
+    return [line.split("  ") for line in text_of(summary(result)).splitlines()]
 
 
 def test_figures_are_written(toy: Any, tmp_path: Path) -> None:
