@@ -32,6 +32,7 @@ extensions = [
     "module_text",
     "repository_file",
     "schema_reference",
+    "column_reference",
     "api_reference",
 ]
 exclude_patterns = ["_build", "_ext"]

@@ -22,6 +22,16 @@ _COLUMNS = (
     *(Column(name, "number", name) for name in ("old", "new", "change", "%", "σ")),
     Column("allowed", "key", "allowed"),
 )
+#: A difference in files.
+_NUMBERS = (
+    Column("what", "key", None, "The trigger, the pair of triggers, or the menu."),
+    Column("quantity", "key", None, "What is compared."),
+    Column("old", "number", None, "Its value in the old menu."),
+    Column("new", "number", None, "Its value in the new menu."),
+    Column("percent", "number", None, "The change in percent of the old value."),
+    Column("sigma", "number", None, "The change over its uncertainty."),
+    Column("accepted", "flag", None, "Whether the change is tolerated."),
+)
 
 
 class _Gate(View[Gate]):
@@ -34,12 +44,9 @@ class _Gate(View[Gate]):
         return Page([*shown, *lines])
 
     def table(self, result: Gate) -> Table:
-        keys = (Column(key, "key") for key in ("what", "quantity"))
-        names = ("old", "new", "percent", "sigma")
-        table = Table((*keys, *map(Column, names), Column("accepted", "flag")))
-        for drift in result.drifts:
-            table.add(drift.what, drift.quantity, *(getattr(drift, key) for key in names), drift.accepted)
-        return table
+        names = [column.name for column in _NUMBERS]
+        drifts = ({name: getattr(drift, name) for name in names} for drift in result.drifts)
+        return Table.of(_NUMBERS, drifts)
 
     def document(self, result: Gate) -> dict[str, Any]:
         drifts = [

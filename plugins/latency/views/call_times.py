@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLUMNS = (
-    Column("low_ns", "number", "from [ns]", text="{:.4g}".format),
-    Column("high_ns", "number", "to [ns]", text="{:.4g}".format),
-    Column("calls", "count", "calls"),
+    Column(
+        "low_ns", "number", "from [ns]", "The lower edge of the bin in ns per event.", text="{:.4g}".format
+    ),
+    Column(
+        "high_ns", "number", "to [ns]", "The upper edge of the bin in ns per event.", text="{:.4g}".format
+    ),
+    Column("calls", "count", "calls", "The number of calls."),
 )
 
 

@@ -20,7 +20,10 @@ COLUMNS = (
     Column("kind", "label", None, "Its kind."),
     Column("batch", "key", None, "The number of events of a call."),
     Column("enabled", "flag", None, "Whether it is enabled."),
-    *(Column(quantity, "rate", None, parts=("hz", "error_hz")) for quantity in ("total", "unique")),
+    *(
+        Column(quantity, "rate", None, f"Its {quantity} rate.", parts=("hz", "error_hz"))
+        for quantity in ("total", "unique")
+    ),
     *TIMES,
 )
 

@@ -29,6 +29,16 @@ _RATES = (
     Column("total", "rate", "rate in bin", MEANINGS["total"]),
     Column("if_all", "rate", "rescaled", _RESCALED, parts=("hz", "error_hz", "upper_limit_hz", "unseen")),
 )
+#: A rate in a bin, in files.
+COLUMNS = (
+    Column("observable", "label", None, "The observable."),
+    Column("low", "number", None, "The lower edge of the bin."),
+    Column("high", "number", None, "The upper edge of the bin."),
+    Column("crossings_hz", "number", None, "The rate of all crossings in the bin."),
+    Column("name", "label", None, "The name of the trigger or menu."),
+    Column("kind", "label", None, "`trigger` or `menu`."),
+    *_RATES,
+)
 
 
 class _BinnedRates(View[BinnedRates]):
@@ -45,9 +55,7 @@ class _BinnedRates(View[BinnedRates]):
 
     def table(self, result: BinnedRates) -> Table:
         """The rates of the menu and of each trigger in each bin that has crossings."""
-        labels = Column("name", "label"), Column("kind", "label")
-        edges = Column("low"), Column("high"), Column("crossings_hz")
-        table = Table((Column("observable", "label"), *edges, *labels, *_RATES))
+        table = Table(COLUMNS)
         for part in result.bins:
             for number, (of, *rates) in enumerate(_each(part)):
                 place = result.observable, part.low, part.high, part.crossings.hz

@@ -14,7 +14,7 @@ from trigemu.samples import Catalogue, Sample
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_COLUMNS = (
+COLUMNS = (
     Column("name", "key", "sample", "The name of the sample."),
     Column("role", "label", "role", "Its role: background or signal.", leads=False),
     Column("format", "label", "format", "The format of its files.", leads=False),
@@ -38,7 +38,7 @@ class _Catalogue(View[Catalogue]):
         return Page([head, self.table(result), *(result.table.note or "").splitlines(), *unknown, *warnings])
 
     def table(self, result: Catalogue) -> Table:
-        return Table.of(_COLUMNS, map(_row, result.samples))
+        return Table.of(COLUMNS, map(_row, result.samples))
 
     def document(self, result: Catalogue) -> dict[str, Any]:
         table = result.table

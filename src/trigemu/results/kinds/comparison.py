@@ -10,7 +10,7 @@ from trigemu.counting import COMPARED
 from trigemu.rates import MenuRates, Rate
 from trigemu.results.kinds.menu_rates import VIEW as OF_MENU, columns, row
 from trigemu.results.notes import notes
-from trigemu.results.table import Column, Page, RowStyle, Table, stacked
+from trigemu.results.table import RATE_PARTS, Column, Page, RowStyle, Table, stacked
 from trigemu.results.view import View, name
 from trigemu.studies import Common, Comparison
 
@@ -22,12 +22,24 @@ _NAMED = 4
 #: How many overlaps of different triggers a table lists, the largest first.
 _PAIRS_SHOWN = 12
 _VARIANT = Column("variant", "key", "variant", "The name of the menu.")
-#: A number of CSV. Its `kind` is rate (of variant a), b_minus_a, gained or common. Rates also have the
-#: samples without an event, for which the error may be too small.
-_NUMBER = (
-    *(Column(key, "label") for key in ("kind", "a", "b", "what", "with", "quantity")),
-    *(Column(key) for key in ("hz", "error_hz")),
-    Column("unseen", "note"),
+#: A number of CSV.
+NUMBER = (
+    Column("kind", "label", None, "`rate` (of variant a), `b_minus_a`, `gained` (by b over a) or `common`."),
+    Column("a", "label", None, "The first variant."),
+    Column("b", "label", None, "The second variant; empty for a rate."),
+    Column("what", "label", None, "The trigger of a, `level NAME` or `menu`."),
+    Column("with", "label", None, "The trigger of b, for what both accept; else empty."),
+    Column("quantity", "label", None, "`total_hz` or `unique_hz`; `rate_hz` of a level or menu."),
+    Column("hz", "number", None, "The rate or the difference in Hz."),
+    Column("error_hz", "number", None, "Its statistical uncertainty in Hz."),
+    Column("unseen", "note", None, RATE_PARTS["unseen"]),
+)
+#: Differences from the first variant, in data frames.
+LESS = tuple(
+    Column(
+        f"{quantity}_less_first", "difference", None, f"The {quantity} rate minus that of the first variant."
+    )
+    for quantity in COMPARED
 )
 
 
@@ -44,9 +56,8 @@ class _Comparison(View[Comparison]):
     def table(self, result: Comparison) -> Table:
         """The rates of a trigger in a variant, and the differences from the first variant."""
         differences = _from_first(result)
-        less = tuple(Column(f"{quantity}_less_first", "difference") for quantity in COMPARED)
         with_levels = any(variant.levels for variant in result.variants)
-        table = Table((_VARIANT, *columns(with_levels), *less))
+        table = Table((_VARIANT, *columns(with_levels), *LESS))
         for variant in result.variants:
             for trigger in variant.triggers:
                 of = (
@@ -58,7 +69,7 @@ class _Comparison(View[Comparison]):
 
     def csv_table(self, result: Comparison) -> Table:
         """A line for each number."""
-        table = Table(_NUMBER)
+        table = Table(NUMBER)
         for variant in result.variants:
             of = variant.menu.name
             wholes = {"menu": variant.rate} | {f"level {level.name}": level.rate for level in variant.levels}

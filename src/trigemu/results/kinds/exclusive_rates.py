@@ -16,6 +16,12 @@ from trigemu.studies import ExclusiveRates
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+COLUMNS = (
+    Column("triggers", "note", None, "The triggers that accept, with no other."),
+    Column("hz", "number", None, "The rate of these events in Hz."),
+    Column("error_hz", "number", None, "Its statistical uncertainty in Hz."),
+)
+
 
 class _ExclusiveRates(View[ExclusiveRates]):
     """A row is a combination of triggers."""
@@ -39,7 +45,7 @@ class _ExclusiveRates(View[ExclusiveRates]):
         return Page([table], notes)
 
     def table(self, result: ExclusiveRates) -> Table:
-        table = Table((Column("triggers", "note"), Column("hz"), Column("error_hz")))
+        table = Table(COLUMNS)
         for rate in result.largest:
             table.add(list(rate.triggers), rate.hz, rate.error_hz)
         return table

@@ -74,13 +74,17 @@ _CONTAINED = (
 )
 
 
-def rate_columns() -> Iterator[Column]:
+def _rate_columns() -> Iterator[Column]:
     """Yield the columns of rates: shares give way in a narrow terminal."""
     for quantity in LISTED:
         gives_way = 2 * (quantity == "share")
         yield Column(quantity, "rate", quantity, MEANINGS[quantity], gives_way=gives_way)
         if quantity == "unique":
             yield _FRACTION
+
+
+#: Every column of triggers and groups.
+COLUMNS = (*_TRIGGER, *_rate_columns(), _EVENTS, Column("lost", "rate", None, MEANINGS["lost"]), *_CONTAINED)
 
 
 def columns(with_levels: bool) -> tuple[Column, ...]:
@@ -96,8 +100,7 @@ def columns(with_levels: bool) -> tuple[Column, ...]:
     tuple of Column
         For values of `row`.
     """
-    every = (*_TRIGGER, *rate_columns(), _EVENTS, Column("lost", "rate", None, MEANINGS["lost"]), *_CONTAINED)
-    return tuple(column for column in every if with_levels or column.name not in ("level", "lost"))
+    return tuple(column for column in COLUMNS if with_levels or column.name not in ("level", "lost"))
 
 
 def row(trigger: TriggerRates) -> dict[str, Any]:

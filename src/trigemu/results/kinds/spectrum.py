@@ -32,14 +32,19 @@ class _Spectrum(View[Spectrum]):
 
     def table(self, result: Spectrum) -> Table:
         """A row is a bin of a sample."""
-        edges, unit = result.quantity.edges.tolist(), result.quantity.unit
-        bounds = (Column(f"{key}_{unit}" if unit else key) for key in ("low", "high"))
-        rates = Column("rate_hz"), Column("variance_hz2")
-        table = Table((Column("sample", "label"), *bounds, *rates))
+        unit = f"_{result.quantity.unit}" if result.quantity.unit else ""
+        columns = (
+            Column("sample", "label", None, "The name of the sample."),
+            Column(f"low{unit}", "number", None, "The lower edge of the bin."),
+            Column(f"high{unit}", "number", None, "The upper edge of the bin."),
+            Column("rate_hz", "number", None, "The rate in the bin in Hz."),
+            Column("variance_hz2", "number", None, "Its variance in Hz²."),
+        )
+        table, bins = Table(columns), [*pairwise(result.quantity.edges.tolist())]
         for sample, sum_w in result.sum_w.items():
-            numbers = zip(pairwise(edges), sum_w.tolist(), result.variance[sample].tolist(), strict=True)
-            for bounds_of_bin, hz, variance in numbers:
-                table.add(sample, *bounds_of_bin, hz, variance)
+            numbers = zip(bins, sum_w.tolist(), result.variance[sample].tolist(), strict=True)
+            for edges, hz, variance in numbers:
+                table.add(sample, *edges, hz, variance)
         return table
 
     def document(self, result: Spectrum) -> dict[str, Any]:

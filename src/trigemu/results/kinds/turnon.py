@@ -25,7 +25,12 @@ _ATTRIBUTES = {
     "efficiency": "value", "low": "low", "high": "high", "gain": "gain", "gain_error": "gain_error",
     "gain_threshold_error": "gain_threshold_error",
 }  # fmt: skip
-#: As they are in files.
+#: The edges of a bin, in files.
+EDGES = (
+    Column("low_edge", "number", None, "The lower edge of the bin; empty for the whole category."),
+    Column("high_edge", "number", None, "The upper edge of the bin; empty for the whole category."),
+)
+#: The numbers of a curve, in files.
 NUMBERS = (
     Column("efficiency", "share", None, "The efficiency; null in a bin without events."),
     Column("low", "share", None, "The lower end of its interval at 68 %."),
@@ -39,15 +44,22 @@ NUMBERS = (
         "The part of that uncertainty that comes from thresholds that rate budgets found.",
     ),
 )
+#: A bin of a curve, in files.
+COLUMNS = (
+    Column("sample", "label", None, "The sample, if samples are measured apart."),
+    Column("observable", "label", None, "The observable."),
+    Column("category", "label", None, "The condition of the category."),
+    Column("menu", "label", None, "The menu."),
+    Column("trigger", "label", None, "The trigger; empty for the whole menu."),
+    *EDGES,
+    Column("events", "count", None, "The number of events."),
+    *NUMBERS,
+)
 #: As they are printed.
 PRINTED = (
     Column("shown efficiency", "share", "efficiency [%]", text=lambda value: f"{100 * value:.{_DIGITS}f}"),
     Column("interval", "share", "interval [%]", gives_way=2, text=lambda ends: _interval(*ends)),
     Column("shown gain", "share", "gain [%]", text=lambda gain: _gain(*gain)),
-)
-EDGES = (
-    Column("low_edge", "number", None, "The lower edge of the bin; empty for the whole category."),
-    Column("high_edge", "number", None, "The upper edge of the bin; empty for the whole category."),
 )
 _NAMES = Column("menu", "key", "menu"), Column("trigger", "key", "trigger")
 
@@ -91,9 +103,8 @@ VIEW = _Turnon()
 
 def table_of(turnons: Sequence[Turnon]) -> Table:
     """Return a row for each bin of each curve, and one without edges for the whole category."""
-    apart = [Column("sample", "label")] if turnons[0].sample is not None else []
-    labels = (Column(key, "label") for key in ("observable", "category", "menu", "trigger"))
-    table = Table((*apart, *labels, *EDGES, Column("events", "count"), *NUMBERS))
+    apart = turnons[0].sample is not None
+    table = Table([column for column in COLUMNS if apart or column.name != "sample"])
     for turnon in turnons:
         head = {"observable": turnon.profile.observable, "category": turnon.category, "sample": turnon.sample}
         events = (*turnon.events.tolist(), turnon.selected)

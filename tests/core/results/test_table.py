@@ -1,0 +1,94 @@
+"""One description of a table: text, HTML, JSON, CSV and data frames have the same numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+from printing import text_of
+from result_toys import RESULTS
+from view_checks import Checked
+
+from trigemu.api import Column, Page, Rate, Table, records
+from trigemu.results.table import RATE_PARTS
+from trigemu.results.writers.data_frame import as_frame
+from trigemu.results.writers.documents import csv_of
+from trigemu.results.writers.html import table_html
+from trigemu.results.writers.reference import columns_reference
+from trigemu.support import view_of
+
+COLUMNS = (
+    Column("name", "key", "trigger", "The trigger."),
+    Column("total", "rate", "total", "Its total rate."),
+    Column("less", "difference", "less", "The difference."),
+    Column("found", "count", "found", "A number of events."),
+    Column("part", "share", "part", "A fraction.", parts=()),
+    Column("on", "flag", "on", "Whether it is on."),
+    Column("printed", "number", "printed", in_files=False),
+    Column("hidden", "number", None, "In files only."),
+)
+POSITIVE = st.floats(1e-3, 1e9)
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "name": st.text("abJ_0é", min_size=1, max_size=9),
+            "total": st.builds(Rate, POSITIVE, POSITIVE, st.integers(1, 9), POSITIVE, st.none()),
+            "less": st.tuples(st.floats(-1e6, 1e6), POSITIVE),
+            "found": st.integers(0, 10**9),
+            "part": st.floats(0, 1),
+            "on": st.booleans(),
+            "printed": POSITIVE,
+            "hidden": POSITIVE,
+        }
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(ROWS)
+def test_files_have_the_numbers_of_the_rows(rows: list[dict[str, Any]]) -> None:
+    table = Table.of(COLUMNS, rows)
+    written = records(table)
+    read = [*csv.DictReader(io.StringIO(csv_of(table)))]
+    frame = as_frame(table)
+    assert list(frame.index) == [row["name"] for row in rows]
+    for number, (row, json, line) in enumerate(zip(rows, written, read, strict=True)):
+        expected = {f"total_{part}": getattr(row["total"], part) for part in RATE_PARTS}
+        expected |= {"less_hz": row["less"][0], "less_error_hz": row["less"][1], "total_unseen": []}
+        expected |= {key: row[key] for key in ("name", "found", "part", "on", "hidden")}
+        assert json == expected
+        assert list(line) == list(json)
+        assert float(line["less_hz"]) == frame.less_hz.iloc[number] == row["less"][0]
+        assert (line["total_upper_limit_hz"], line["total_unseen"]) == ("", "")
+
+
+@given(ROWS)
+def test_text_and_pages_have_the_same_cells(rows: list[dict[str, Any]]) -> None:
+    table = Table.of(COLUMNS, rows)
+    lines = text_of(Page([table]), 200).splitlines()
+    head, *cells = Checked(str(table_html(table))).rows
+    assert "hidden" not in head
+    for line, row in zip(lines[1:], cells, strict=True):
+        shown = "".join(row).replace("−", "-").replace(" ", "").replace("\u2002", "")
+        assert line.replace(" ", "") == shown
+
+
+def test_the_reference_lists_what_files_and_tables_have() -> None:
+    in_files = [*columns_reference(COLUMNS, printed=False)]
+    assert in_files[:6] == ["`name`", ": The trigger.", "", "`total_…`", ": Its total rate.", ""]
+    assert "`less_hz`, `less_error_hz`" in in_files
+    assert "`printed`" not in in_files
+    assert f": {RATE_PARTS['unseen']}" in in_files
+    printed = [*columns_reference(COLUMNS[:4], printed=True)]
+    assert printed[::3] == ["trigger", "total", "less", "found"]
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+def test_every_column_of_a_file_has_a_meaning(results: dict[str, Any], kind: str) -> None:
+    view = view_of(results[kind])
+    for table in (view.table(results[kind]), view.csv_table(results[kind])):
+        assert [column.name for column in table.columns if column.in_files and not column.meaning] == []
