@@ -193,7 +193,7 @@ from .counting.acceptance import (
 )
 from .counting.entries import distinct_entries as distinct_entries
 from .counting.patterns import merge_tables as merge_tables, PatternTable as PatternTable
-from .counting.quantities import COMPARED as COMPARED, LISTED as LISTED, members_by_level as members_by_level
+from .counting.quantities import COMPARED as COMPARED, members_by_level as members_by_level
 from .counting.rate_sums import RateSums as RateSums
 from .counting.score_table import ScoreTable as ScoreTable
 from .counting.shared import SharedEvents as SharedEvents

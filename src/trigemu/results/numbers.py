@@ -161,7 +161,18 @@ def percent(value: float, error: float | None) -> str:
 
 
 def prescale_text(prescale: float | None) -> str:
-    """Format a prescale; empty for 1."""
+    """Format a prescale.
+
+    Parameters
+    ----------
+    prescale : float or None
+        The prescale, if there is one.
+
+    Returns
+    -------
+    str
+        Empty for 1 and None.
+    """
     return "" if prescale in (None, 1.0) else f"{prescale:.{_PRESCALE_DIGITS}g}"
 
 

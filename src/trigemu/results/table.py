@@ -108,17 +108,47 @@ class Table:
 
     @classmethod
     def of(cls, columns: Sequence[Column], records: Iterable[Mapping[str, Any]], title: str = "") -> Table:
-        """Return a table of `columns` with a plain row for each of the `records`, which are values by the
-        names of columns."""
+        """Return a table with a plain row for each record.
+
+        Parameters
+        ----------
+        columns : sequence of Column
+            The columns.
+        records : iterable of mappings
+            Values by the names of columns.
+        title : str
+            A line above the table.
+
+        Returns
+        -------
+        Table
+            The table.
+        """
         return cls(columns, [*map(Row, records)], title)
 
     def add(self, *values: Any, style: RowStyle = "plain") -> None:
-        """Add a row of `values` in the order of the columns; those that are left out at its end are empty."""
+        """Add a row.
+
+        Parameters
+        ----------
+        *values : object
+            In the order of the columns; the remaining ones are empty.
+        style : {"plain", "group", "whole", "wrong"}
+            What the row is.
+        """
         names = (column.name for column in self.columns)
         self.rows.append(Row(dict(zip(names, values, strict=False)), style))
 
     def add_record(self, values: Mapping[str, Any], style: RowStyle = "plain") -> None:
-        """Add a row of `values` by the names of columns."""
+        """Add a row.
+
+        Parameters
+        ----------
+        values : mapping of str to object
+            By the names of columns.
+        style : {"plain", "group", "whole", "wrong"}
+            What the row is.
+        """
         self.rows.append(Row(values, style))
 
     def add_gap(self) -> None:
@@ -127,7 +157,15 @@ class Table:
 
 
 class Line(NamedTuple):
-    """A line of text. names: those in it that come from files."""
+    """A line of text.
+
+    Attributes
+    ----------
+    text : str
+        The text.
+    names : iterable of str
+        The names in it that come from files.
+    """
 
     text: str
     names: Iterable[str] = ()
@@ -141,7 +179,9 @@ class Widest(NamedTuple):
 
 @dataclass(frozen=True)
 class Page:
-    """What a result shows: tables and lines, with notes below them.
+    """The page that a result shows.
+
+    Tables and lines are followed by notes.
 
     Attributes
     ----------
@@ -156,5 +196,16 @@ class Page:
 
 
 def stacked(tables: Iterable[Table | Widest]) -> list[Table | Widest | str]:
-    """Return tables as the parts of a page, with empty lines between them."""
+    """Return tables as the parts of a page.
+
+    Parameters
+    ----------
+    tables : iterable of Table or Widest
+        The tables.
+
+    Returns
+    -------
+    list of Table, Widest or str
+        The tables with empty lines between them.
+    """
     return [part for number, table in enumerate(tables) for part in (*([""] if number else []), table)]

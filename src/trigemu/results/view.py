@@ -28,7 +28,7 @@ _LONGEST = 60
 
 
 class View(ABC, Generic[R]):
-    """What a result of a kind shows.
+    """The contract of a view.
 
     Derive from it, and define `line` and `page`; the other methods follow from these. Override `table` where
     files have other columns than the first table of the page, and `document` where JSON has more than that.

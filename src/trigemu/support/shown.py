@@ -69,7 +69,18 @@ class Shown:
 
 
 def view_of(result: Shown) -> Any:
-    """Return what shows a result."""
+    """Return the view of a result.
+
+    Parameters
+    ----------
+    result : Shown
+        The result.
+
+    Returns
+    -------
+    View
+        The VIEW of the module that its class names.
+    """
     return importlib.import_module(result._view).VIEW
 
 

@@ -11,7 +11,20 @@ from trigemu.results.table import Column, Role
 
 
 def text_of(column: Column, value: Any) -> str:
-    """Return a value of a column as text, empty for None; texts are as they are."""
+    """Format a value of a table.
+
+    Parameters
+    ----------
+    column : Column
+        Its column.
+    value : object
+        The value.
+
+    Returns
+    -------
+    str
+        Empty for None; a text stays as it is.
+    """
     if value is None or isinstance(value, str):
         return value or ""
     return (column.text or _TEXTS[column.role])(value)
