@@ -179,6 +179,6 @@ def _leading_objects(
 def shown_turnons(profiles: Profiles) -> list[int]:
     """Return the indices of the turn-ons that are drawn: those with events in their bins, at least one if
     profiles were given, else `FEW_EVENTS`. Of samples that were measured apart there is a table instead."""
-    least = 1 if profiles.given else FEW_EVENTS
+    least = 1 if profiles.profile_set else FEW_EVENTS
     turnons = profiles.efficiencies.turnons
     return [i for i, turnon in enumerate(turnons) if turnon.sample is None and np.sum(turnon.events) >= least]

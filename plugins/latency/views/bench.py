@@ -102,7 +102,7 @@ def _costs(result: Bench) -> Table:
         of = (cost.rates.total, cost.rates.unique) if cost.rates else ("disabled ", None)
         table.add(cost.trigger.name, *of, *_mean(cost.batch, result.batches))
     whole = (result.rates.rate, None, *_mean(result.menu, result.batches))
-    table.add(f"menu {result.rates.menu.name}", *whole, style="whole")
+    table.add(f"menu {result.rates.menu.name}", *whole, style="summary")
     return table
 
 
@@ -119,7 +119,7 @@ def _latencies(result: Bench) -> Table:
         if cost.asking:
             asked = f"  asked: {100 * cost.asking.share:.3g} %"
             table.add(asked, *_percentiles(cost.asking.batch[size]), style="group")
-    table.add(f"menu {result.rates.menu.name}", *_percentiles(result.menu[size]), style="whole")
+    table.add(f"menu {result.rates.menu.name}", *_percentiles(result.menu[size]), style="summary")
     return table
 
 

@@ -121,7 +121,7 @@ def turnons(contents: Contents) -> Iterator[Section]:
 
 def _efficiencies(profiles: Profiles) -> Iterator[Section]:
     found = profiles.efficiencies
-    labels = {c.condition: c.name for c in profiles.given.categories} if profiles.given else {}
+    labels = {c.condition: c.name for c in profiles.profile_set.categories} if profiles.profile_set else {}
     if found.turnons[0].sample is not None:
         by_sample = tuple(tables.efficiencies_by_sample(found, labels))
         yield Section("Efficiencies by sample", tuple(_told(profiles)), tables=by_sample)

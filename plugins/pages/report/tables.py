@@ -138,7 +138,7 @@ def differences(comparison: Comparison) -> Table:
     table, gains = Table((*names, *quantities, *_GAINS), title=title), _gains(comparison)
     for (a, b, what), of in by_pair.items():
         values: dict[str, Any] = {"pair": f"{b} − {a}", "of": what}
-        style: RowStyle = "whole" if what == "menu" else "plain"
+        style: RowStyle = "summary" if what == "menu" else "plain"
         if "rate_hz" in of:  # of a menu or level, beside the total rates of triggers
             values["total_hz"] = of["rate_hz"]
         else:

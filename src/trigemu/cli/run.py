@@ -14,7 +14,7 @@ from trigemu.cli.progress import menus_bar
 from trigemu.emulation import at_luminosity, at_pileup
 from trigemu.menus import ALL_COLUMNS, chosen_columns, read_prescales
 from trigemu.rates import column_rates
-from trigemu.results.kinds.menu_rates import overlap_page
+from trigemu.results.kinds.overlap import overlap_page
 from trigemu.results.table import Page
 from trigemu.samples import Catalogue, Errors, without_bad_files
 from trigemu.support import check_outputs, search_path

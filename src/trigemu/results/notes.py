@@ -180,19 +180,19 @@ def rejections(result: MenuRates) -> Iterator[Note]:
 
 
 def of_equal_weight(result: MenuRates) -> Iterator[Note]:
-    """Yield the rate that each event counts as where neither a catalogue nor weights say it."""
+    """Yield the rate of each event of samples without weights and without a rate in a catalogue."""
     for sample in result.catalogue.background:
         if not sample.weighted:
             each = in_unit(result.menu.crossing_rate_hz / sample.entries, 0.0)
             mean = " on average" if sample.per_interactions else ""
             files = len(sample.sources)
-            of, given = f" of {result.catalogue.path.name}", "a file given as --samples is"
+            of, source = f" of {result.catalogue.path.name}", "a file given as --samples is"
             if sample.in_memory:
-                of, given = "", "events without weights are"
+                of, source = "", "events without weights are"
             elif files > 1:
-                of, given = f" of {files} files", "files without a catalogue are"
+                of, source = f" of {files} files", "files without a catalogue are"
             yield Note(
-                f"Each of the {sample.entries} events{of} counts as {each}{mean}: {given} taken as crossings "
+                f"Each of the {sample.entries} events{of} counts as {each}{mean}: {source} taken as crossings "
                 f"of equal weight that make up the crossing rate."
             )
 
@@ -232,10 +232,10 @@ def notes_of_menus(variants: Sequence[MenuRates]) -> tuple[str, ...]:
     tuple of str
         The lines.
     """
-    found = [
+    errors = (
         "Errors are statistical: √Σ (Σ w f)², the inner sum over the events made from one interaction. "
         "Events: those in the total; N_eff: effective number of independent interactions."
-    ]
+    )
     rates = [rates for variant in variants for rates in (*variant.triggers, *variant.groups)]
     equal = dict.fromkeys(text for variant in variants for text in texts(of_equal_weight(variant)))
-    return (*found, *equal, *texts(legend(rates, [variant.rate for variant in variants])))
+    return (errors, *equal, *texts(legend(rates, [variant.rate for variant in variants])))

@@ -37,13 +37,13 @@ class Profiles:
         What they are measured against.
     efficiencies : Efficiencies
         The efficiencies.
-    given : ProfileSet or None
-        The set of profiles that they were measured for, if a file was given.
+    profile_set : ProfileSet or None
+        The set of profiles from a file, if there is one.
     """
 
     observables: tuple[Observable, ...]
     efficiencies: Efficiencies
-    given: ProfileSet | None
+    profile_set: ProfileSet | None
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Contents:
     scans : tuple of (Menu, Scan)
         Scans of a trigger, each with its menu.
     profiles : tuple of ProfileSet
-        The sets of profiles that were given.
+        The sets of profiles from files.
     turnons : tuple of Profiles
         The efficiencies.
     command : str

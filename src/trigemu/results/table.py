@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 #: What a column holds: names from files that identify a row; own words; rates; differences of rates; other
 #: numbers; fractions; numbers of events; true or false; prose; digests of files.
 Role = Literal["key", "label", "rate", "difference", "number", "share", "count", "flag", "note", "digest"]
-#: What a row is: one of many, a group of these, their whole, or one with a mistake.
-RowStyle = Literal["plain", "group", "whole", "wrong"]
+#: What a row is: one of many, a group of these, their summary (a menu, a level), or one with a mistake.
+RowStyle = Literal["plain", "group", "summary", "wrong"]
 #: The numbers of a rate in files, and what they mean.
 RATE_PARTS = {
     "hz": "The rate in Hz.",
@@ -133,7 +133,7 @@ class Table:
         ----------
         *values : object
             In the order of the columns; the remaining ones are empty.
-        style : {"plain", "group", "whole", "wrong"}
+        style : {"plain", "group", "summary", "wrong"}
             What the row is.
         """
         names = (column.name for column in self.columns)
@@ -146,7 +146,7 @@ class Table:
         ----------
         values : mapping of str to object
             By the names of columns.
-        style : {"plain", "group", "whole", "wrong"}
+        style : {"plain", "group", "summary", "wrong"}
             What the row is.
         """
         self.rows.append(Row(values, style))

@@ -1,1 +1,1 @@
-"""Results that show themselves: as text, one line, HTML, document, data frame, figure and histogram."""
+"""What each kind of result shows, one file a kind."""

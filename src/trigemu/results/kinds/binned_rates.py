@@ -143,7 +143,7 @@ def _printed(result: BinnedRates, triggers: Sequence[str]) -> Table:
         first = label
         for part, total, rescaled in zip(result.bins, in_bins, if_all, strict=True):
             place = f"{part.low:g} to {part.high:g}", part.crossings.hz / result.crossings.hz
-            style: RowStyle = "whole" if label == menu else "plain"
+            style: RowStyle = "summary" if label == menu else "plain"
             table.add(first, *place, total or "–", rescaled, total, style=style)
             first = ""
     return table

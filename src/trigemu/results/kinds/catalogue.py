@@ -71,14 +71,14 @@ VIEW = _Catalogue()
 def _row(sample: Sample) -> dict[str, Any]:
     table = sample.table
     has_rate = bool(table.cross_section_pb or table.rate_hz)  # otherwise the rate has no meaning
-    known = has_rate and not sample.unnormalised
+    is_normalised = has_rate and not sample.unnormalised
     return {
         "name": table.name,
         "role": table.role,
         "format": table.format,
         "files": len(sample.sources),
         "events": sample.entries,
-        "rate_hz": sample.rate_hz if known else None,
-        "rate": f"{sample.rate_hz:.4g} Hz" if known else "unknown" if has_rate else None,
+        "rate_hz": sample.rate_hz if is_normalised else None,
+        "rate": f"{sample.rate_hz:.4g} Hz" if is_normalised else "unknown" if has_rate else None,
         "description": table.description,
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trigemu.menus import Menu
 from trigemu.rates import ColumnRates, MenuRates, Rate, TriggerRates
-from trigemu.results.kinds.menu_rates import VIEW as OF_MENU, columns, printed_row, row, whole
+from trigemu.results.kinds.menu_rates import VIEW as OF_MENU, columns, printed_row, row, summary_row
 from trigemu.results.notes import notes, texts
 from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, RowStyle, Table
@@ -35,14 +35,14 @@ class _ColumnRates(View[ColumnRates]):
             of = {c: next((g for g in r.groups if g.name == group), None) for c, r in result.items()}
             _add(table, f"group {group}", of, "group")
         for number, level in enumerate(menu.levels):
-            _add_whole(table, f"level {level}", {c: r.levels[number].rate for c, r in result.items()})
-        _add_whole(table, f"menu {menu.name}", {c: r.rate for c, r in result.items()})
+            _add_summary(table, f"level {level}", {c: r.levels[number].rate for c, r in result.items()})
+        _add_summary(table, f"menu {menu.name}", {c: r.rate for c, r in result.items()})
         below = dict.fromkeys(text for rates in result.values() for text in texts(notes(rates)))
         return Page([table], [*below, *_thresholds(menu)])
 
     def table(self, result: ColumnRates) -> Table:
-        every = ((c, trigger) for c, rates in result.items() for trigger in rates.triggers)
-        records = ({"column": c} | row(trigger) for c, trigger in every)
+        of_columns = ((c, trigger) for c, rates in result.items() for trigger in rates.triggers)
+        records = ({"column": c} | row(trigger) for c, trigger in of_columns)
         return Table.of((_COLUMN, *columns(bool(_menu(result).levels))), records)
 
     def csv_table(self, result: ColumnRates) -> Table:
@@ -100,10 +100,10 @@ def _add(table: Table, label: str, of: Mapping[str, TriggerRates | None], style:
         label = ""
 
 
-def _add_whole(table: Table, label: str, rates: Mapping[str, Rate]) -> None:
+def _add_summary(table: Table, label: str, rates: Mapping[str, Rate]) -> None:
     table.add_gap()
     for column, rate in rates.items():
-        table.add_record(whole(label, rate) | {"column": column}, "whole")
+        table.add_record(summary_row(label, rate) | {"column": column}, "summary")
         label = ""
 
 

@@ -145,11 +145,11 @@ def _rates(result: Comparison) -> Table:
     def add_lines(what: str, quantities: Mapping[str, str], rates: list[Mapping[str, Rate]]) -> None:
         """Add the line of each variant. quantities: those of differences, by the names of columns."""
         label = what
-        style: RowStyle = "plain" if len(quantities) > 1 else "whole"
-        for variant, known in zip(result.variants, rates, strict=True):
+        style: RowStyle = "plain" if len(quantities) > 1 else "summary"
+        for variant, own in zip(result.variants, rates, strict=True):
             values: dict[str, Any] = {"name": label, "variant": variant.menu.name}
             for column, quantity in quantities.items():
-                values[column] = known.get(column, "– ")
+                values[column] = own.get(column, "– ")
                 values[f"{column} less"] = differences.get((variant.menu.name, what, quantity))
             table.add_record(values, style)
             label = ""

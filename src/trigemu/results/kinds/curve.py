@@ -30,7 +30,7 @@ class _Curve(View[Curve]):
         *bins, overall = printed_rows(result)
         for (low, high), row in zip(pairwise(result.profile.edges), bins, strict=True):
             table.add_record({"bin": f"{low:g} to {high:g}"} | row)
-        table.add_record({"bin": "all"} | overall, "whole")
+        table.add_record({"bin": "all"} | overall, "summary")
         return Page([table])
 
     def table(self, result: Curve) -> Table:

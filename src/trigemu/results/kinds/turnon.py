@@ -166,7 +166,7 @@ def turnon_table(turnon: Turnon, with_bins: bool = True) -> Table:
     rows = [[*printed_rows(curve)] for curve in turnon.curves]
     for i, (low, high) in enumerate(pairwise(turnon.profile.edges) if with_bins else ()):
         _add_lines(table, turnon, f"{low:g} to {high:g}", turnon.events[i], [of[i] for of in rows])
-    add_overall(table, turnon, "all", "whole")
+    add_overall(table, turnon, "all", "summary")
     return table
 
 

@@ -1,1 +1,1 @@
-"""Tables for a terminal, JSON and CSV, one file per command."""
+"""How a table is written, one file a way: terminal, HTML, JSON and CSV, data frame, histogram, reference."""

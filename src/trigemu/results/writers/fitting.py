@@ -61,7 +61,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table is printed. Columns are given by their numbers.
+    """How a table is printed. Columns are identified by their numbers.
 
     blocks: the columns of each block. gap: spaces between columns. keys: the room for names, where longer
     ones get a line of their own. below: whether texts are printed below their rows. left_out: columns that
@@ -83,10 +83,10 @@ class Layout:
 
 def fit(columns: Sequence[Column], width: int) -> Layout:
     """Return how a table is printed at a width."""
-    whole = tuple(range(len(columns)))
-    filled = tuple(i for i in whole if columns[i].key or columns[i].filled)
+    every = tuple(range(len(columns)))
+    filled = tuple(i for i in every if columns[i].key or columns[i].filled)
     needed = _total([columns[i] for i in filled], GAPS[-1])
-    steps = [whole, filled]
+    steps = [every, filled]
     for level in sorted({columns[i].gives_way for i in filled} - {0}, reverse=True):
         steps.append(tuple(i for i in steps[-1] if columns[i].gives_way != level))
     for shown in steps:

@@ -32,7 +32,7 @@ _SELECTORS = re.compile(r"^([^{}\n]+) \{", re.MULTILINE)
 _ERROR = re.compile(r" ?± ?")
 #: Roles whose cells are aligned on the left.
 _LEFT = ("key", "label", "note")
-_KINDS: Mapping[RowStyle, str] = {"plain": "plain", "group": "group", "whole": "strong", "wrong": "wrong"}
+_KINDS: Mapping[RowStyle, str] = {"plain": "plain", "group": "group", "summary": "strong", "wrong": "wrong"}
 
 
 def as_html(page: Page) -> str:

@@ -21,7 +21,7 @@ from trigemu.support import printable
 #: Columns of a pipe or a file.
 WIDTH = 100
 #: Styles of rich for rows.
-_STYLES: Mapping[RowStyle, str] = {"plain": "", "group": "cyan", "whole": "bold", "wrong": "bold red"}
+_STYLES: Mapping[RowStyle, str] = {"plain": "", "group": "cyan", "summary": "bold", "wrong": "bold red"}
 #: Roles whose cells are aligned on the left.
 _LEFT = ("key", "label", "note", "digest")
 
@@ -86,14 +86,14 @@ class _Printed:
         in the first also those without any entry. Rows of one name stay together."""
         shown = {i for block in layout.blocks for i in block if not columns[i].key}
         here = shown.intersection(layout.blocks[number])
-        found: list[tuple[int, str] | None] = []
+        visible: list[tuple[int, str] | None] = []
         for rows in self._groups():
             entries = {i for row in rows for i in shown if columns[i].cells[row]}
             if not any(self.rows[rows[0]][0]):
-                found += [None] if found and found[-1] else []
+                visible += [None] if visible and visible[-1] else []
             elif entries & here or not (entries or number):
-                found += [(row, self.rows[row][1]) for row in rows]
-        return found if not found or found[-1] else found[:-1]
+                visible += [(row, self.rows[row][1]) for row in rows]
+        return visible if not visible or visible[-1] else visible[:-1]
 
     def _groups(self) -> list[list[int]]:
         """Return the rows that share a name, which only the first of them has."""
@@ -179,7 +179,7 @@ def _wrapped(text: Text, width: int) -> Iterator[Text]:
         yield line
 
 
-#: Rich asks for one to break lines, but only reads the size of a tab from it.
+#: Rich needs a console to break lines, but reads only the size of a tab from it.
 _CONSOLE = Console(width=80, color_system=None)
 
 
@@ -187,8 +187,8 @@ def width_of(stream: IO[str] | None) -> int | None:
     """Return the columns for a stream: those that the variable COLUMNS says, None for those of a terminal,
     100 for a pipe or a file."""
     columns = os.environ.get("COLUMNS", "")
-    wanted = int(columns) if columns.isdecimal() and len(columns) < 6 else 0
-    return wanted or (None if stream is not None and stream.isatty() else WIDTH)
+    chosen = int(columns) if columns.isdecimal() and len(columns) < 6 else 0
+    return chosen or (None if stream is not None and stream.isatty() else WIDTH)
 
 
 class _PrintedLine:

@@ -13,7 +13,8 @@ from toys import memory_catalogue, menu_from, toy_events
 from trigemu import __version__, emulate, rates_of
 from trigemu.api import MenuRates, Page, Rate
 from trigemu.results import numbers as output_numbers
-from trigemu.results.kinds.menu_rates import VIEW, overlap_page
+from trigemu.results.kinds.menu_rates import VIEW
+from trigemu.results.kinds.overlap import overlap_page
 
 MENU = """
 [menu]

@@ -42,7 +42,7 @@ def table_of(*rows: str) -> Table:
     columns = Column("x", "key", "x"), Column("y", "label", "y"), Column("z", "number", "z", gives_way=1)
     made = Table(columns, title="a <title>")
     for row in rows:
-        made.add(*row.split(","), style="whole" if "*" in row else "plain")
+        made.add(*row.split(","), style="summary" if "*" in row else "plain")
     return made
 
 

@@ -40,7 +40,7 @@ def rates(*names: str) -> Table:
 
 def test_names_do_not_act_on_the_terminal() -> None:
     table = Table((key("head\x1b[2J"),), title="title\x1b]0;x\x07")
-    table.add("[red]a\x1b[31m\nfalse row", style="whole")
+    table.add("[red]a\x1b[31m\nfalse row", style="summary")
     shown = printed(Page([table, "[b]note\r\u202e\nsecond"]), 100)
     assert shown.splitlines() == [
         r"title\x1b]0;x\x07",
@@ -123,7 +123,7 @@ def test_numbers_are_split_into_blocks_that_begin_with_the_names() -> None:
     table = Table((key("trigger"), *numbers), title="Rates")
     table.add("J100", "1111", "+1", "2222", "+2")
     table.add_gap()
-    table.add("menu", "3333", style="whole")
+    table.add("menu", "3333", style="summary")
     assert printed(table, 24).splitlines() == [
         "Rates",
         "trigger    a less a",

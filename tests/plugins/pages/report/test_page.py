@@ -25,7 +25,7 @@ def section(dense: bool = False) -> Section:
     picture = Picture("line", 'A "line" & more', made, {"x": [0.0, np.nan], "y": np.array([0, 1])}, dense)
     table = Table((Column("a", "key", "a"), Column("b", "number", "b")))
     table.add("<b>", "1")
-    table.add("c", "2", style="whole")
+    table.add("c", "2", style="summary")
     return Section("Two words", ("x < y",), (table,), parts=(Section("part", pictures=(picture,)),))
 
 
