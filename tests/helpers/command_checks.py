@@ -13,10 +13,10 @@ import uproot
 from click.shell_completion import BashComplete, CompletionItem
 from click.testing import CliRunner
 from rich.cells import cell_len
-from rich.console import Console
 
 from trigemu.cli import outputs
 from trigemu.cli.commands import cli
+from trigemu.cli.fitting_console import FittingConsole
 
 Run = Callable[..., tuple[int, str]]
 
@@ -55,25 +55,24 @@ def check_a_url_is_handed_on_as_it_is(place: Any, trigemu: Run, command: tuple[s
 
 def printed(arguments: tuple[str, ...]) -> list[Any]:
     """What a command prints, before it is laid out for a width."""
-    kept: list[Any] = []
+    pages: list[Any] = []
 
-    class Kept(Console):
+    class Collector(FittingConsole):
         def print(self, *objects: Any, **options: Any) -> None:
-            kept.extend(objects)
+            pages.extend(objects)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outputs, "console", lambda: Kept())
+        patch.setattr(outputs, "console", Collector)
         result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    return kept
+    return pages
 
 
 def lines_of(page: list[Any], width: int, encoding: str) -> list[str]:
     """The lines of a page in an encoding. None is too long, and no number is cut."""
     buffer = io.BytesIO()
     stream = io.TextIOWrapper(buffer, encoding=encoding, errors="strict", write_through=True)
-    console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
-    console.print(*page)
+    FittingConsole(file=stream, width=width, highlight=False, markup=False, emoji=False).print(*page)
     lines = buffer.getvalue().decode(encoding).splitlines()
     assert max(map(cell_len, lines)) <= width
     assert not any("…" in line for line in lines if "±" in line)

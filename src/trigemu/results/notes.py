@@ -192,8 +192,8 @@ def of_equal_weight(result: MenuRates) -> Iterator[Note]:
             elif files > 1:
                 of, source = f" of {files} files", "files without a catalogue are"
             yield Note(
-                f"Each of the {sample.entries} events{of} counts as {each}{mean}: {source} taken as crossings "
-                f"of equal weight that make up the crossing rate."
+                f"Each of the {sample.entries} events{of} counts as {each}{mean}: {source} taken as "
+                f"crossings of equal weight that make up the crossing rate."
             )
 
 

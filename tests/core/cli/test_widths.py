@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from command_checks import lines_of, printed
 from project import ROOT
-from rich.console import Console
 
 import trigemu as package
 from trigemu.api import console
+from trigemu.cli.fitting_console import FittingConsole
 
 MENUS = ROOT / "menus"
 #: Some events of the embedded sample, for the command line: those of its longest background.
@@ -111,7 +111,7 @@ def test_no_colour_where_none_is_wanted(
 
     def printed() -> str:
         stream = io.StringIO()
-        Console(file=stream, force_terminal=True, width=100).print(*page("run"))
+        FittingConsole(file=stream, force_terminal=True, width=100).print(*page("run"))
         return stream.getvalue()
 
     assert cyan in printed()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import tempfile
 from collections.abc import Sequence
@@ -259,10 +258,9 @@ def test_a_bin_without_events_has_no_efficiency(tmp_path: Path) -> None:
     (curve,) = curves(result)
     for values in (curve.value, curve.low, curve.high, curve.gain, curve.gain_error):
         assert np.isnan(values).tolist() == [False, False, True]
-    text = result.to_dict()
-    bins = json.loads(text)["turnons"][0]["curves"][0]
+    bins = result.to_dict()["turnons"][0]["curves"][0]
     assert bins["efficiency"][2] is bins["gain_error"][2] is None
-    assert "NaN" not in text
+    assert "NaN" not in VIEW.json(result)
     rows = list(csv.DictReader(io.StringIO(VIEW.csv(result))))
     assert [row["efficiency"] == "" for row in rows] == [False, False, True, False]
 

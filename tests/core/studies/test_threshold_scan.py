@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from plugin_toys import write_card
 from toys import engine, memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu, score_table
+from trigemu import Menu, TrigemuError, __version__, emulate, rates_of, read_menu, score_table
 from trigemu.api import MenuRates
 from trigemu.emulation import solve_budgets
 from trigemu.results.kinds.threshold_scan import VIEW
@@ -469,7 +469,7 @@ def test_json_and_csv_hold_every_point(tmp_path: Path, catalogue: Catalogue) -> 
     for point, expected in zip(document["points"], found.points, strict=True):
         assert point["menu"]["rate_hz"] == expected.rate.hz
         assert [t["unique_hz"] for t in point["triggers"]] == [t.unique.hz for t in expected.triggers]
-    assert document["provenance"]["version"] == "1.2.3"
+    assert document["provenance"]["version"] == __version__
     rows = list(csv.DictReader(io.StringIO(VIEW.csv(found))))
     assert [float(row["menu rate_hz"]) for row in rows] == [point.rate.hz for point in found.points]
     assert [float(row["G unique_error_hz"]) for row in rows] == [
