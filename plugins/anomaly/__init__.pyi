@@ -4,8 +4,8 @@ from .anomaly import (
     InputBlock as InputBlock,
     Scorer as Scorer,
     event_blocks as event_blocks,
-    of_asked as of_asked,
     open_scorer as open_scorer,
+    preselected as preselected,
     read_inputs as read_inputs,
     scores_among as scores_among,
 )
@@ -22,8 +22,8 @@ from .fixed_row import FixedRow as FixedRow, score_by as score_by
 from .machine_code import (
     CodeRecipe as CodeRecipe,
     build_library as build_library,
-    last_words as last_words,
     open_library as open_library,
+    output_tail as output_tail,
 )
 from .model_call import Model as Model, ModelCall as ModelCall, Native as Native
 from .network import Network as Network

@@ -1,7 +1,7 @@
-"""`anomaly`: anomaly detection, a cut on the score of an ONNX model.
+"""`anomaly`: anomaly detection, a threshold on the score of an ONNX model.
 
     card = "autoencoder.toml"           # relative to the menu
-    requires = "n_photon >= 1"          # optional: the model is not evaluated on other events
+    requires = "n_photon >= 1"          # optional: the model is evaluated only on events that pass
     unique_rate_hz = 1350.0             # or above = …
 
 The card lists the inputs of the model; standardisation and masks are part of the model.
@@ -61,10 +61,10 @@ class InputBlock(TomlTable, frozen=True):
     Attributes
     ----------
     observables : tuple of str
-        The inputs, in the observable language. Its `dphi` is in (−π, π]: +π, never −π, for an object that is
-        alone in the missing HT. Whoever computes the inputs elsewhere, as in firmware, has to keep this sign.
+        The inputs, in the observable language. `dphi` is in (−π, π]: it is +π, never −π, for the only object
+        in the missing HT. Firmware that computes the inputs has to follow this convention.
     padding : float or None
-        What replaces all of them where one is missing; None: such an event has no score.
+        Replaces all of them if one is missing; None: such an event has no score.
     """
 
     observables: tuple[str, ...]
@@ -111,9 +111,10 @@ class Anomaly(ScoreKind, frozen=True):
     card : str
         The card of the model, a path relative to the menu.
     sha256 : str or None
-        The digest of the card; another card is refused.
+        The expected digest of the card; any other card is refused.
     requires : str or None
-        A condition in the observable language; the model is not evaluated on other events, which never fire.
+        The preselection, a condition in the observable language. The model is evaluated only on events that
+        pass it; the trigger rejects all others.
     """
 
     card: str
@@ -139,8 +140,8 @@ class CompiledAnomaly(Compiled):
     cut: float
 
     def evaluate(self, work: Workspace) -> FloatArray:
-        asked, chosen = of_asked(work, self.requires)
-        return scores_among(chosen, lambda: self.scorer.scores(asked))
+        selected, passed = preselected(work, self.requires)
+        return scores_among(passed, lambda: self.scorer.scores(selected))
 
 
 @preselection.register(CompiledAnomaly)
@@ -162,17 +163,17 @@ def _(trigger: CompiledAnomaly) -> ModelCall:
 
 
 class SingleScore:
-    """The single-event model: the score against a cut."""
+    """The single-event model: the score compared with a threshold."""
 
-    def __init__(self, row: Row, cut: float) -> None:
-        self._row, self.engine, self._settle = row, row.engine, (cut, row.near)
+    def __init__(self, row: Row, threshold: float) -> None:
+        self._row, self.engine, self._settle = row, row.engine, (threshold, row.near)
 
     def __call__(self) -> int:
         y = self._row.evaluate()
         return settled_decision(y, y, *self._settle)
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
-        """Give its pieces for timing; the network runs on the features that were written last."""
+        """Return its stages for timing; the network runs on the features that were written last."""
         return {
             "features": features,
             "autoencoder": lambda event: self._row.evaluate(),
@@ -180,21 +181,21 @@ class SingleScore:
         }
 
 
-def of_asked(work: Workspace, requires: Condition | None) -> tuple[Workspace, BoolArray]:
-    """Return a workspace of the events that satisfy a condition, and which they are, bool[n]."""
+def preselected(work: Workspace, requires: Condition | None) -> tuple[Workspace, BoolArray]:
+    """Return a workspace of the events that pass a preselection, and a mask of these events, bool[n]."""
     if requires is None:
         return work, np.ones(len(work.events), np.bool_)
     chosen = requires.evaluate(work)
     return work.narrowed(requires, chosen), chosen
 
 
-def scores_among(chosen: BoolArray, scores: Callable[[], FloatArray]) -> FloatArray:
-    """Return float64[n]: the scores of the chosen events, −inf for the others. `scores` is not called if no
-    event is chosen."""
-    everywhere = np.full(len(chosen), -np.inf)
-    if chosen.any():
-        everywhere[chosen] = scores()
-    return everywhere
+def scores_among(selected: BoolArray, scores: Callable[[], FloatArray]) -> FloatArray:
+    """Return float64[n]: the scores of the selected events, −inf for the others. `scores` is called only if
+    any event is selected."""
+    result = np.full(len(selected), -np.inf)
+    if selected.any():
+        result[selected] = scores()
+    return result
 
 
 @dataclass(frozen=True)
@@ -216,18 +217,18 @@ class Scorer:
         missing."""
         return work.once(self, lambda: self.scores_of(map(self.inputs.evaluate, event_blocks(work))))
 
-    def scores_of(self, made: Iterable[tuple[Features, BoolArray]]) -> FloatArray:
+    def scores_of(self, evaluated: Iterable[tuple[Features, BoolArray]]) -> FloatArray:
         """Return the scores float64[n] for the results of `inputs.evaluate` on consecutive blocks of
         events."""
         lanes = self.network.lanes()
-        whole = [np.empty(0, np.bool_)]
-        for features, complete in made:
+        complete_blocks = [np.empty(0, np.bool_)]
+        for features, complete in evaluated:
             lanes.add(features)
-            whole.append(complete)
-        return np.where(np.concatenate(whole), lanes.scores(), -np.inf)
+            complete_blocks.append(complete)
+        return np.where(np.concatenate(complete_blocks), lanes.scores(), -np.inf)
 
     def stages(self, events: Events) -> dict[str, Callable[[], object]]:
-        """Give its pieces for timing, by name, on all of these events."""
+        """Return its stages for timing, by name, on all of these events."""
         features, _ = self.inputs.evaluate(Workspace(events))
         return {
             "features": lambda: [self.inputs.evaluate(block) for block in event_blocks(Workspace(events))],
@@ -245,7 +246,7 @@ def event_blocks(work: Workspace, size: int = BLOCK) -> list[Workspace]:
 
 
 def open_scorer(context: Context, name: str, sha256: str | None) -> Scorer:
-    """Open the network of a card; raise TableError or TrigemuError for mistakes in card or model."""
+    """Open the network of a card; raise TableError or TrigemuError if card or model have mistakes."""
     card = open_card(context, name, sha256, AnomalyCard)
     table = card.table.network
     inputs = read_inputs(
@@ -262,8 +263,8 @@ def open_scorer(context: Context, name: str, sha256: str | None) -> Scorer:
 
 
 def read_inputs(blocks: Iterable[InputBlock], parse: Callable[[str, int, int], Number | None]) -> Inputs:
-    """Read the inputs of some blocks. parse(text, block, position) returns a number, or None after recording
-    that the text is not one."""
+    """Read the inputs of blocks. parse(text, block, position) returns a number, or None after recording
+    a mistake."""
     numbers: list[Number] = []
     texts: list[str] = []
     padding: list[float | None] = []

@@ -36,7 +36,7 @@ class ModelFile(TomlTable, frozen=True):
     file : str
         The path of the file, relative to the card.
     sha256 : str
-        Its digest; another file is refused.
+        Its expected digest; any other file is refused.
     """
 
     file: str
@@ -51,7 +51,7 @@ class CardTable(TomlTable, frozen=True, kw_only=True):
     description : str
         Free text.
     trained_on : TrainedOn or None
-        The events that the model was trained on; rates are then from the others.
+        The events that the model was trained on; rates are computed from the other events.
     """
 
     description: str = ""
@@ -62,7 +62,7 @@ C = TypeVar("C", bound=CardTable)
 
 
 class Card(Generic[C]):
-    """A card that was read: its `table`, and the `context` that gives its names a meaning.
+    """A card that was read: its `table`, and the `context` that resolves its names.
 
     Mistakes are collected; `finish` raises TableError with all of them.
     """
@@ -79,7 +79,7 @@ class Card(Generic[C]):
         self._document.problem(key, "", message)
 
     def observable(self, text: str, key: Key) -> Number | None:
-        """Parse a number per event, in the card's own names; if that fails, record the mistake at the key and
+        """Parse a number per event with the names of the card; on failure, record the mistake at the key and
         return None."""
         return self._document.attempt(lambda: self.context.observable(text), key)
 

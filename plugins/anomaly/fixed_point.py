@@ -20,7 +20,7 @@ from trigemu.api import BoolArray, FloatArray, IntArray, TrigemuError, excerpt, 
 #: two words: up, towards zero, away from zero, down, to the even word.
 ROUNDINGS = ("AP_TRN", "AP_TRN_ZERO", "AP_RND", "AP_RND_ZERO", "AP_RND_INF", "AP_RND_MIN_INF", "AP_RND_CONV")
 OVERFLOWS = ("AP_WRAP", "AP_SAT", "AP_SAT_ZERO", "AP_SAT_SYM")
-#: Modes in which a number that overflows keeps its order relative to all others.
+#: Modes in which a number that overflows keeps its order relative to all other numbers.
 SATURATING = ("AP_SAT", "AP_SAT_SYM")
 #: Words of more bits do not fit into the integers of VHDL.
 MAX_WIDTH = 32
@@ -45,21 +45,21 @@ class ApFixed:
             raise TrigemuError(f"{self}: expected a width of 1 to {MAX_WIDTH} bits, not {self.width}")
         if abs(self.integer) > MAX_INTEGER:
             raise TrigemuError(f"{self}: expected −{MAX_INTEGER} to {MAX_INTEGER} bits before the point")
-        for mode, known in ((self.rounding, ROUNDINGS), (self.overflow, OVERFLOWS)):
-            if mode not in known:
-                what = "rounding" if known is ROUNDINGS else "overflow"
-                raise TrigemuError(f"{self}: unknown {what} {mode!r}{nearest(mode, known)}")
+        for mode, names in ((self.rounding, ROUNDINGS), (self.overflow, OVERFLOWS)):
+            if mode not in names:
+                kind = "rounding" if names is ROUNDINGS else "overflow"
+                raise TrigemuError(f"{self}: unknown {kind} {mode!r}{nearest(mode, names)}")
 
     @classmethod
     def parse(cls, text: str) -> ApFixed:
         """Parse `ap_fixed<12,8>` or `ap_ufixed<12,8,AP_RND,AP_SAT>`; raise TrigemuError for anything else."""
-        found = _TYPE.fullmatch("".join(text.split()))
-        if not found:
+        match = _TYPE.fullmatch("".join(text.split()))
+        if not match:
             raise TrigemuError(
                 f"{excerpt(text)!r}: expected ap_fixed<WIDTH,INTEGER> or ap_ufixed<WIDTH,INTEGER>, and after "
-                f"it, if wanted, a rounding ({', '.join(ROUNDINGS)}) and an overflow ({', '.join(OVERFLOWS)})"
+                f"it, if needed, a rounding ({', '.join(ROUNDINGS)}) and an overflow ({', '.join(OVERFLOWS)})"
             )
-        unsigned, width, integer, rounding, overflow = found.groups()
+        unsigned, width, integer, rounding, overflow = match.groups()
         return cls(int(width), int(integer), not unsigned, rounding or ROUNDINGS[0], overflow or OVERFLOWS[0])
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ class ApFixed:
         return self._each(values)[0]
 
     def overflows(self, values: FloatArray) -> BoolArray:
-        """Return which values are outside of the range after rounding, bool[…]."""
+        """Return whether each value is outside of the range after rounding, bool[…]."""
         return self._each(values)[1]
 
     def to_float(self, words: IntArray) -> FloatArray:
@@ -112,18 +112,18 @@ class ApFixed:
         return np.asarray(words, np.float64) * self.step
 
     def _each(self, values: FloatArray) -> tuple[IntArray, BoolArray]:
-        given = np.asarray(values, np.float64)
+        array = np.asarray(values, np.float64)
         with np.errstate(over="ignore"):
-            finite = np.isfinite(np.ldexp(given, self.fraction)).all()
+            finite = np.isfinite(np.ldexp(array, self.fraction)).all()
         if not finite:
             raise TrigemuError(f"{self}: only finite numbers have a fixed-point form")
-        words, outside = self.quantise_columns(given.reshape(-1, 1), (0,))
-        return words.reshape(given.shape), outside.reshape(given.shape)
+        words, outside = self.quantise_columns(array.reshape(-1, 1), (0,))
+        return words.reshape(array.shape), outside.reshape(array.shape)
 
     def quantise_columns(
         self, values: npt.NDArray[np.floating], scales: Sequence[int]
     ) -> tuple[IntArray, BoolArray]:
-        """Return the words int64[n, d] of values[:, i] · 2^scales[i], and which of them overflow, bool[n, d];
+        """Return the words int64[n, d] of values[:, i] · 2^scales[i], and whether they overflow, bool[n, d];
         values: finite float32[n, d] or float64[n, d]."""
         words, outside = np.empty(values.shape, np.int64), np.empty(values.shape, np.bool_)
         factors = np.ldexp(1.0, np.array(scales, np.int64) + self.fraction)
@@ -135,13 +135,13 @@ class ApFixed:
 def rounded(value: float, rounding: int) -> float:
     """Return the integer that a value is rounded to."""
     down: float = np.floor(value)
-    rest = value - down
-    if rounding == 0 or rest == 0.0:
+    fraction = value - down
+    if rounding == 0 or fraction == 0.0:
         return down
     if rounding == 1:
         return down + (value < 0.0)
-    if rest != 0.5:
-        return down + (rest > 0.5)
+    if fraction != 0.5:
+        return down + (fraction > 0.5)
     if rounding == 2:
         return down + 1.0
     if rounding == 3:
@@ -155,16 +155,16 @@ def rounded(value: float, rounding: int) -> float:
 
 
 @kernel
-def in_range(whole: float, overflow: int, lowest: int, highest: int) -> int:
+def in_range(integer: float, overflow: int, lowest: int, highest: int) -> int:
     """Return the word of an integer of any size."""
-    if lowest <= whole <= highest:
-        return int(whole)
+    if lowest <= integer <= highest:
+        return int(integer)
     if overflow == 2:
         return 0
     if overflow != 0:
-        return lowest if whole < lowest else highest
+        return lowest if integer < lowest else highest
     period = np.float64(highest - lowest + 1)
-    low: float = whole - np.floor(whole / period) * period  # exact: a period is a power of two
+    low: float = integer - np.floor(integer / period) * period  # exact: a period is a power of two
     return int(low if low <= highest else low - period)
 
 
@@ -179,9 +179,9 @@ def quantise(
     words: IntArray,
     outside: BoolArray,
 ) -> None:
-    """Write the words of values · factors, and which of them are outside of the range."""
+    """Write the words of values · factors, and whether they are outside of the range."""
     for row in range(len(values)):
         for column in range(len(factors)):
-            whole = rounded(np.float64(values[row, column]) * factors[column], rounding)
-            words[row, column] = in_range(whole, overflow, lowest, highest)
-            outside[row, column] = not lowest <= whole <= highest
+            integer = rounded(np.float64(values[row, column]) * factors[column], rounding)
+            words[row, column] = in_range(integer, overflow, lowest, highest)
+            outside[row, column] = not lowest <= integer <= highest

@@ -11,16 +11,15 @@ from .fixed_point import in_range, quantise
 from .tree_lookup import add_leaves_of
 from .trees import FixedEnsemble
 
-#: The numbers of a row: how many inputs it has, the addresses of their words, of flags and of factors; the
-#: modes and words of the input and of the score; the base, the address of the sum, and how many tables there
-#: are.
+#: The numbers of a row: the number of inputs, the addresses of their words, of flags and of factors; the
+#: modes and words of the input and of the score; the base, the address of the sum, and the number of tables.
 _HEAD = 15
-#: Of each table: the numbers of inputs, cuts, buckets and masks, and the addresses of nine arrays.
+#: For each table: the numbers of inputs, cuts, buckets and masks, and the addresses of nine arrays.
 _TABLE = 13
 
 
 class FixedRow:
-    """function, arguments: addresses for `score_by`; they are valid as long as the object is kept."""
+    """function, arguments: addresses for `score_by`; they are valid as long as the object exists."""
 
     def __init__(self, fixed: FixedEnsemble) -> None:
         inputs, score, d = fixed.precision.input, fixed.precision.score, len(fixed.scales)
@@ -34,16 +33,16 @@ class FixedRow:
             memory += arrays
             numbers += [len(table.feature), len(table.cuts), len(table.first), table.masks.shape[1]]
             numbers += [array.ctypes.data for array in arrays]
-        self._kept = memory, np.array(numbers, np.int64)
-        self._arguments = np.array([0, self._kept[1].ctypes.data, 0], np.int64)
+        self._memory = memory, np.array(numbers, np.int64)
+        self._arguments = np.array([0, self._memory[1].ctypes.data, 0], np.int64)
         self.arguments = int(self._arguments.ctypes.data)
         self.function = address_of(_of_arguments, types.intp(types.intp))
 
 
 @kernel
 def score_by(function: int, arguments: int, x: int) -> float:
-    """Call the function of a `FixedRow` or a `CellRow` for the float32 row at an address: a kernel that had
-    the trees in it would be long to compile, also for menus without any."""
+    """Call the function of a `FixedRow` or a `CellRow` for the float32 row at an address: a kernel that
+    contained the trees would take long to compile, also for menus without trees."""
     carray(pointer(arguments), (3,), np.int64)[2] = x
     call_function(function, arguments)
     return carray(pointer(arguments), (1,), np.float64)[0]  # type: ignore[no-any-return]

@@ -2,10 +2,10 @@
 
 The last bits of ONNX Runtime's result for a row depend on its position: sums along the row begin at aligned
 addresses, and the last rows of a call go through different code. A row is therefore always placed in the same
-one of 16 lanes, determined by its content, so that its score depends on nothing else.
+one of 16 lanes, determined by its content, and its score depends on nothing else.
 
 Lanes fill at random. With two consecutive buffers, lanes that are ahead continue in the second until the
-first is full in all lanes, so that very few places are run without a row.
+first is full in all lanes, so that very few positions are run without a row.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Lanes:
     """Collects rows, block by block, and computes their scores. A row is not added again while an equal one
     is waiting.
 
-    Place p of a lane is in buffer p // _DEPTH; one even and one odd buffer are kept.
+    Position p of a lane is in buffer p // _DEPTH; one even and one odd buffer are in memory.
     """
 
     def __init__(self, run: Callable[[Features], FloatArray], features: int) -> None:
@@ -43,32 +43,32 @@ class Lanes:
         self._run, self._keys = run, _random_keys(features)
         self._buffers = aligned(2 * BATCH, features)
         self._filled = np.zeros(LANES, np.int64)
-        self._known = np.full(_SLOTS, -1, np.int64)
+        self._slots = np.full(_SLOTS, -1, np.int64)
         self._scores: list[FloatArray] = []
-        self._places: list[IntArray] = []
+        self._positions: list[IntArray] = []
 
     def add(self, features: Features) -> None:
         """Add rows, float32[n, k]."""
         rows = np.ascontiguousarray(features).view(np.uint32)
-        places = np.empty(len(rows), np.int64)
+        positions = np.empty(len(rows), np.int64)
         buffers = self._buffers.view(np.uint32)
-        self._places.append(places)
+        self._positions.append(positions)
         first = 0
         while True:
             done = len(self._scores)
-            first = _lay_out(rows, first, self._keys, buffers, done, self._filled, self._known, places)
+            first = _lay_out(rows, first, self._keys, buffers, done, self._filled, self._slots, positions)
             if first == len(rows):
                 return
             self._run_buffer()
 
     def scores(self) -> FloatArray:
         """Return the scores float64[m] of all rows that were added."""
-        if not self._places:
+        if not self._positions:
             return np.empty(0)
         while len(self._scores) * _DEPTH < self._filled.max():
             self._run_buffer()
-        places = np.concatenate(self._places)
-        return np.concatenate(self._scores)[places] if self._scores else np.empty(0)
+        positions = np.concatenate(self._positions)
+        return np.concatenate(self._scores)[positions] if self._scores else np.empty(0)
 
     def _run_buffer(self) -> None:
         """Run the first buffer that has not been run yet."""
@@ -109,45 +109,44 @@ def _lay_out(
     buffers: Bits,
     done: int,
     filled: IntArray,
-    known: IntArray,
-    places: IntArray,
+    slots: IntArray,
+    positions: IntArray,
 ) -> int:
     """Place rows from `first` on, until the lane of a row is full, and return the number of that row; `done`
-    buffers have been run. places, int64[n]: place × 16 + lane of each row, the index of its score."""
+    buffers have been run. positions, int64[n]: position × 16 + lane of each row, the index of its score."""
     for row in range(first, len(rows)):
         hashed = np.uint64(0)
         for column in range(rows.shape[1]):
             hashed += np.uint64(rows[row, column]) * keys[column]
         slot = np.int64((hashed >> np.uint64(36)) & np.uint64(_SLOTS - 1))
         while True:
-            place = known[slot]
-            new = place < done * BATCH  # what was run has left its slot
-            other = False
+            position = slots[slot]
+            new = position < done * BATCH  # rows that were run have left their slots
+            differs = False
             if not new:
                 for column in range(rows.shape[1]):
-                    other |= rows[row, column] != buffers[place % (2 * BATCH), column]
-            if not other:
+                    differs |= rows[row, column] != buffers[position % (2 * BATCH), column]
+            if not differs:
                 break
             slot = (slot + 1) % _SLOTS
         if new:
             lane = np.int64(hashed >> np.uint64(60))
             if filled[lane] == (done + 2) * _DEPTH:
                 return row
-            place = filled[lane] * LANES + lane
+            position = filled[lane] * LANES + lane
             filled[lane] += 1
             for column in range(rows.shape[1]):
-                buffers[place % (2 * BATCH), column] = rows[row, column]
-            known[slot] = place
-        places[row] = place
+                buffers[position % (2 * BATCH), column] = rows[row, column]
+            slots[slot] = position
+        positions[row] = position
     return len(rows)
 
 
 @kernel
 def _close(rows: Bits, first: int, n: int, some: int, filled: IntArray) -> None:
-    """Fill the empty ones of the places first to first + n of each lane with copies of a row of lane
-    `some`."""
+    """Fill the empty positions among first to first + n of each lane with copies of a row of lane `some`."""
     for lane in range(LANES):
-        for place in range(max(filled[lane] - first, 0), n):
+        for position in range(max(filled[lane] - first, 0), n):
             for column in range(rows.shape[1]):
-                rows[place * LANES + lane, column] = rows[some, column]
+                rows[position * LANES + lane, column] = rows[some, column]
         filled[lane] = max(filled[lane], first + _DEPTH)

@@ -13,28 +13,30 @@ class Model(Protocol):
     """A model that decides one event at a time, on inputs that were written to its memory."""
 
     def __call__(self) -> int:
-        """Return 1 if it fires, 0 if it does not, −1 if undecided: fall back to `evaluate`."""
+        """Return 1 if the event passes, 0 if it fails, −1 if undecided: the caller falls back to
+        `evaluate`."""
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
-        """Give its pieces for timing, by name. Each takes the number of one of n events; `features` writes
-        the inputs of that event."""
+        """Return its stages for timing, by name. Each is called with the number of one of n events;
+        `features` writes the inputs of that event."""
 
 
 @dataclass(frozen=True)
 class Native:
-    """A model of which everything is machine code: a network, and trees whose score is subtracted. All
-    numbers but the last two are addresses, or 0.
+    """A model that is machine code throughout: a network, and trees whose score is subtracted. All numbers
+    but the last two are addresses, or 0.
 
     Attributes
     ----------
     network, features, score, size : int
-        The compiled network, its input, its output, and the size of that in bytes.
+        The compiled network, its input, its output, and the size of the output in bytes.
     tree_code, x, quantile : int
-        The compiled trees, their input and memory for their score; tree_code = 0: none.
+        The compiled trees, their input and memory for their score; tree_code = 0: no trees.
     tables, arguments : int
-        The function of trees as look-up tables (`CellRow`, `FixedRow`), and its arguments; tables = 0: none.
-    cut, near : float
-        The cut, and the distance to it within which the score does not decide.
+        The function of trees as look-up tables (`CellRow`, `FixedRow`), and its arguments; tables = 0: no
+        tables.
+    threshold, near : float
+        The threshold of the trigger, and the distance to it within which the score does not decide.
     """
 
     network: int
@@ -46,25 +48,26 @@ class Native:
     quantile: int
     tables: int
     arguments: int
-    cut: float
+    threshold: float
     near: float
 
 
 @dataclass(frozen=True)
 class ModelCall:
-    """A model that decides one event at a time, and the memory that it reads.
+    """A model that decides one event at a time, and the memory of its inputs.
 
     Attributes
     ----------
     requires : Condition or None
-        The events that the model is evaluated on; None: all.
+        The preselection of the events that the model is evaluated on; None: all events.
     reads : tuple of (Inputs, float32[k])
         Inputs, and the memory to write them to. The model is not evaluated on an event that lacks an input
         without padding.
     model : Model
         The model.
     native : Native or None
-        The same as machine code, which decides without a call of `model` unless the score is near the cut.
+        The same as machine code, which decides without a call of `model` unless the score is near the
+        threshold.
     """
 
     requires: Condition | None

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 _SILENT = 4
 _NO_FOLDER = "/dev/null/none"
-#: What loading a model and a batch of events may take.
+#: Bytes that loading a model and a batch of events may use.
 _MEMORY = 4 * 2**30
-#: Seconds that a batch of events may take.
+#: Longest time for a batch of events, in seconds.
 _SECONDS = 30.0
 _LIMITING = Lock()
 
@@ -47,9 +47,9 @@ class Network:
 
     def _open(self, content: bytes, features: int) -> None:
         self._features = features
-        # As it stands in the file first: ONNX Runtime computes what is constant while it optimises a model,
-        # and cannot be stopped there.
-        for load in (_as_it_stands, _optimised):
+        # Without optimisation first: ONNX Runtime computes constants while it optimises a model, and cannot
+        # be stopped there.
+        for load in (_unoptimised, _optimised):
             self._session = load(content)
             self._input = self._input_name()
             self._try()
@@ -64,8 +64,8 @@ class Network:
             )
         declared = inputs[0].shape
         if len(declared) != 2 or (isinstance(declared[1], int) and declared[1] != self._features):
-            wanted = f"{declared[1]} features an event" if len(declared) == 2 else f"the shape {declared}"
-            raise TrigemuError(f"reads {wanted}, but the card names {self._features} inputs")
+            features = f"{declared[1]} features an event" if len(declared) == 2 else f"the shape {declared}"
+            raise TrigemuError(f"reads {features}, but the card names {self._features} inputs")
         if isinstance(declared[0], int):
             raise TrigemuError(f"takes {declared[0]} events per call: export it with a variable batch size")
         if outputs[0].type not in ("tensor(float)", "tensor(double)"):
@@ -73,7 +73,7 @@ class Network:
         return str(inputs[0].name)
 
     def _try(self) -> None:
-        """Raise TrigemuError unless it gives one number an event, and a batch in time."""
+        """Raise TrigemuError unless it returns one number per event, and a batch in time."""
         from onnxruntime import RunOptions
 
         options = RunOptions()
@@ -99,7 +99,8 @@ class Network:
             stop.cancel()
 
     def _check_independence(self) -> None:
-        """Raise TrigemuError if the score of a row changes with the other rows, or from call to call."""
+        """Raise TrigemuError if the score of a row depends on the other rows, or changes from call to
+        call."""
         random = np.random.default_rng(1)
         rows = aligned(LANES, self._features)
         rows[:] = random.normal(size=rows.shape)
@@ -112,8 +113,8 @@ class Network:
             )
 
     def score(self, features: Features) -> FloatArray:
-        """Return the scores float64[n] of features float32[n, k]; NaN if the model gives NaN. The score of a
-        row does not depend on the other rows."""
+        """Return the scores float64[n] of features float32[n, k]; NaN if the model returns NaN. The score of
+        a row does not depend on the other rows."""
         lanes = self.lanes()
         lanes.add(features)
         return lanes.scores()
@@ -123,7 +124,7 @@ class Network:
         return Lanes(self._run, self._features)
 
     def bound(self, features: Features) -> Callable[[], npt.NDArray[np.floating]]:
-        """Return a call that runs the bare model on these rows; its scores may differ from `score` in the
+        """Return a function that runs the bare model on these rows; its scores may differ from `score` in the
         last bits."""
         rows = aligned(*features.shape)
         rows[:] = features
@@ -146,7 +147,7 @@ class Network:
         return row
 
     def _compiled(self, trial: Features, scores: FloatArray, kind: type[np.floating]) -> NetworkCode | str:
-        """Return the network as machine code, or why it is not there; once for all streams."""
+        """Return the network as machine code, or why there is none; compiled once for all streams."""
         if self._code is None:
             self._code = compiled_network(self._content, trial, scores, kind)
         return self._code
@@ -158,8 +159,8 @@ class Network:
 
 @contextmanager
 def _limited_memory() -> Iterator[None]:
-    """Let this process take no more than `_MEMORY` in addition, where Linux says how much it has: so that an
-    absurd model is an error, and does not end the process, or another one."""
+    """Limit the additional memory of this process to `_MEMORY`, on Linux: an absurd model is then an error
+    and does not end this process or another one."""
     with _LIMITING:
         try:
             import resource
@@ -170,8 +171,8 @@ def _limited_memory() -> Iterator[None]:
             return
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
-        wanted = min([pages * resource.getpagesize() + _MEMORY, *limits])
-        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+        lowered = min([pages * resource.getpagesize() + _MEMORY, *limits])
+        resource.setrlimit(resource.RLIMIT_AS, (lowered, hard))
         try:
             yield
         finally:
@@ -179,7 +180,7 @@ def _limited_memory() -> Iterator[None]:
 
 
 # onnxruntime is imported late: it slows down start-up, and most menus have no network.
-def _as_it_stands(content: bytes) -> InferenceSession:
+def _unoptimised(content: bytes) -> InferenceSession:
     from onnxruntime import GraphOptimizationLevel, SessionOptions
 
     options = SessionOptions()

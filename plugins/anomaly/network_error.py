@@ -1,9 +1,10 @@
-"""How far apart two evaluations of a network in its precision can be, from its weights.
+"""The largest difference between two evaluations of a network in its precision, from its weights.
 
-Each operation of the graph rounds, by at most so much whatever the order of its sums (N. J. Higham, Accuracy
-and Stability of Numerical Algorithms, 2nd edition, SIAM 2002, sections 2.2 and 3.1). What that does to the
-score is the derivative of the score by the result of the operation. The sum over all of them bounds the error
-of the score to first order; two evaluations differ by at most twice that.
+The rounding error of each operation of the graph has a bound that does not depend on the order of its sums
+(N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, SIAM 2002, sections 2.2 and 3.1).
+It changes the score by that error times the derivative of the score by the result of the operation. The sum
+over all operations bounds the error of the score to first order; two evaluations differ by at most twice
+that.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ def trial_rows(features: int) -> npt.NDArray[np.float32]:
 
 
 def largest_difference(model: Any, rows: npt.NDArray[np.float32]) -> float:
-    """Return the most by which two evaluations of the score may differ on any of the rows, relative to the
-    score if that is above 1. Rows without a finite bound do not count; NaN if none has one.
+    """Return the largest possible difference of two evaluations of the score on any of the rows, relative to
+    the score if that is above 1. Rows without a finite bound do not count; NaN if no row has one.
 
     model: for one event, as `network_source.rebuilt` makes it. rows: float32[n, k].
     """
@@ -56,15 +57,15 @@ def score_function(model: Any) -> Callable[[Value], Value]:
     def score(row: Value) -> Value:
         values = {name: exact(weight) for name, weight in weights} | {first.name: row}
         for node, attributes in nodes:
-            given = [values[name] for name in node.input if name]
-            values[node.output[0]] = RULES[node.op_type](given, attributes)
+            inputs = [values[name] for name in node.input if name]
+            values[node.output[0]] = RULES[node.op_type](inputs, attributes)
         return values[last.name]
 
     return score
 
 
 def error_of(score: Value) -> float:
-    """Return the bound on the error of a score, and set the slopes of all that it is made of."""
+    """Return the bound on the error of a score, and set the slopes of all values that it depends on."""
     score.slope, total = np.ones(np.shape(score.v)), 0.0
     for value in reversed(_in_order(score)):
         total += float(np.sum(np.abs(value.slope) * value.own))
@@ -74,15 +75,15 @@ def error_of(score: Value) -> float:
 
 
 def _in_order(score: Value) -> list[Value]:
-    """Return all values that a score is made of, each after those that it is made of itself."""
+    """Return all values that a score depends on, each after those that it depends on itself."""
     order: list[Value] = []
-    seen: set[Value] = set()
+    visited: set[Value] = set()
     pending = [(score, False)]
     while pending:
         value, done = pending.pop()
         if done:
             order.append(value)
-        elif value not in seen:
-            seen.add(value)
+        elif value not in visited:
+            visited.add(value)
             pending += [(value, True), *((of, False) for of, _ in value.pulls)]
     return order

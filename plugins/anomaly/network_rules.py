@@ -1,5 +1,5 @@
-"""Operators of networks: values in float64, the most by which each operation rounds, and derivatives by what
-it is made of; for `network_error.py`."""
+"""Operators of networks: values in float64, the largest rounding error of each operation, and derivatives by
+its operands; for `network_error.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import numpy as np
 
 #: Roundings of float and double, by the number of the type in onnx.proto; other types have none.
 _ROUNDING = {1: 2.0**-24, 11: 2.0**-53}
-#: Errors of exp, log, tanh and their like, in roundings: of ONNX Runtime's approximations, and of libraries.
+#: Errors of exp, log, tanh and similar functions, in roundings: of ONNX Runtime's approximations and of
+#: libraries.
 _FUNCTION = 8.0
 
 Attributes = Mapping[str, Any]
@@ -22,9 +23,9 @@ Pull = Callable[[Any], Any]
 
 @dataclass(eq=False)
 class Value:
-    """A tensor. v: its elements in float64. own: the most by which computing each one rounds. u: the rounding
-    of its type. pulls: what it is made of, each with the function from the derivatives of the score by this
-    tensor to those by that one. slope: these derivatives."""
+    """A tensor. v: its elements in float64. own: the largest rounding error of computing each element. u: the
+    rounding of its type. pulls: its operands, each with the function from the derivatives of the score by
+    this tensor to those by the operand. slope: the derivatives of the score by this tensor."""
 
     v: Any
     own: Any = 0.0
@@ -33,8 +34,8 @@ class Value:
     slope: Any = 0.0
 
 
-Given = Sequence[Value]
-Rule = Callable[[Given, Attributes], Value]
+Operands = Sequence[Value]
+Rule = Callable[[Operands, Attributes], Value]
 
 
 def exact(array: Any) -> Value:
@@ -43,8 +44,8 @@ def exact(array: Any) -> Value:
 
 
 def _elementwise(v: Any, roundings: Any, *of: tuple[Value, Any]) -> Value:
-    """A function of elements at the same places, with its derivatives by them. roundings: float, or of each
-    element."""
+    """A function of elements at the same positions, with its derivatives by them. roundings: float, or one
+    per element."""
 
     def pull(x: Value, derivative: Any, slope: Any) -> Any:
         moved = slope * derivative
@@ -60,8 +61,8 @@ def _elementwise(v: Any, roundings: Any, *of: tuple[Value, Any]) -> Value:
 def _unary(function: Callable[[Any], Any], derivative: Callable[[Any, Any], Any], roundings: float) -> Rule:
     """derivative: of x and the value."""
 
-    def rule(given: Given, _: Attributes) -> Value:
-        (x,) = given
+    def rule(operands: Operands, _: Attributes) -> Value:
+        (x,) = operands
         v = function(x.v)
         return _elementwise(v, roundings, (x, derivative(x.v, v)))
 
@@ -71,8 +72,8 @@ def _unary(function: Callable[[Any], Any], derivative: Callable[[Any, Any], Any]
 def _bent(usual: float, below: Callable[[Any], Any], slope: Callable[[Any], Any]) -> Rule:
     """x above 0, alpha times a function below."""
 
-    def rule(given: Given, attributes: Attributes) -> Value:
-        (x,), alpha = given, attributes.get("alpha", usual)
+    def rule(operands: Operands, attributes: Attributes) -> Value:
+        (x,), alpha = operands, attributes.get("alpha", usual)
         under = np.minimum(x.v, 0.0)
         v = np.where(x.v > 0, x.v, alpha * below(under))
         return _elementwise(v, _FUNCTION, (x, np.where(x.v > 0, 1.0, alpha * slope(under))))
@@ -80,32 +81,32 @@ def _bent(usual: float, below: Callable[[Any], Any], slope: Callable[[Any], Any]
     return rule
 
 
-def _add(given: Given, _: Attributes, sign: float = 1.0) -> Value:
-    a, b = given
+def _add(operands: Operands, _: Attributes, sign: float = 1.0) -> Value:
+    a, b = operands
     return _elementwise(a.v + sign * b.v, 1.0, (a, 1.0), (b, sign))
 
 
-def _multiply(given: Given, _: Attributes) -> Value:
-    a, b = given
+def _multiply(operands: Operands, _: Attributes) -> Value:
+    a, b = operands
     return _elementwise(a.v * b.v, 1.0, (a, b.v), (b, a.v))
 
 
-def _divide(given: Given, _: Attributes) -> Value:
-    a, b = given
+def _divide(operands: Operands, _: Attributes) -> Value:
+    a, b = operands
     v = a.v / b.v
     return _elementwise(v, 2.0, (a, 1 / b.v), (b, -v / b.v))  # it may be computed as a product with 1 / b
 
 
-def _power(given: Given, _: Attributes) -> Value:
-    a, b = given
+def _power(operands: Operands, _: Attributes) -> Value:
+    a, b = operands
     v = np.power(a.v, b.v)
     slope = np.where(b.v == 0, 0.0, b.v * np.power(a.v, b.v - 1))
     large = 1 + np.abs(b.v * np.log(np.abs(np.where(a.v == 0, 1.0, a.v))))
     return _elementwise(v, _FUNCTION * large, (a, slope))
 
 
-def _matmul(given: Given, _: Attributes) -> Value:
-    a, b = given
+def _matmul(operands: Operands, _: Attributes) -> Value:
+    a, b = operands
     if np.ndim(b.v) == 1:
         column = _arranged(b, lambda part: part[:, np.newaxis])
         return _arranged(_matmul((a, column), {}), lambda part: part[..., 0])
@@ -118,12 +119,12 @@ def _matmul(given: Given, _: Attributes) -> Value:
     return Value(a.v @ b.v, own, u, pulls)
 
 
-def _gemm(given: Given, attributes: Attributes) -> Value:
-    a, b, *c = given
+def _gemm(operands: Operands, attributes: Attributes) -> Value:
+    a, b, *c = operands
     a = _arranged(a, np.transpose) if attributes.get("transA") else a
     b = _arranged(b, np.transpose) if attributes.get("transB") else b
-    made = _scaled(_matmul((a, b), {}), attributes.get("alpha", 1.0))
-    return _add((made, _scaled(c[0], attributes.get("beta", 1.0))), {}) if c else made
+    product = _scaled(_matmul((a, b), {}), attributes.get("alpha", 1.0))
+    return _add((product, _scaled(c[0], attributes.get("beta", 1.0))), {}) if c else product
 
 
 def _scaled(x: Value, factor: float) -> Value:
@@ -143,23 +144,23 @@ def _arranged(x: Value, function: Callable[[Any], Any]) -> Value:
 
 
 def _extreme(function: Callable[[Any, Any], Any]) -> Rule:
-    def rule(given: Given, _: Attributes) -> Value:
-        made, *others = given
+    def rule(operands: Operands, _: Attributes) -> Value:
+        extreme, *others = operands
         for x in others:
-            v = function(made.v, x.v)
-            made = _elementwise(v, 0.0, (made, made.v == v), (x, (x.v == v) & (made.v != v)))
-        return made
+            v = function(extreme.v, x.v)
+            extreme = _elementwise(v, 0.0, (extreme, extreme.v == v), (x, (x.v == v) & (extreme.v != v)))
+        return extreme
 
     return rule
 
 
-def _two(given: Given) -> list[Any]:
-    """Return the elements of two inputs, None for one that is not given."""
-    return [*(value.v for value in given), None, None][:2]
+def _two(operands: Operands) -> list[Any]:
+    """Return the elements of two inputs, None for a missing one."""
+    return [*(value.v for value in operands), None, None][:2]
 
 
-def _clip(given: Given, attributes: Attributes) -> Value:
-    x, *bounds = given
+def _clip(operands: Operands, attributes: Attributes) -> Value:
+    x, *bounds = operands
     low, high = _two(bounds)
     low = attributes.get("min", -math.inf) if low is None else low
     high = attributes.get("max", math.inf) if high is None else high
@@ -167,8 +168,8 @@ def _clip(given: Given, attributes: Attributes) -> Value:
     return _elementwise(v, 0.0, (x, v == x.v))
 
 
-def _softmax(given: Given, attributes: Attributes) -> Value:
-    (x,), axis = given, attributes.get("axis", -1)
+def _softmax(operands: Operands, attributes: Attributes) -> Value:
+    (x,), axis = operands, attributes.get("axis", -1)
     v = np.exp(x.v - x.v.max(axis=axis, keepdims=True))
     v /= v.sum(axis=axis, keepdims=True)
     # exp multiplies the rounding of x − max; each number is a quotient with a sum of n.
@@ -176,41 +177,41 @@ def _softmax(given: Given, attributes: Attributes) -> Value:
     return Value(v, own, x.u, ((x, lambda slope: v * (slope - (slope * v).sum(axis, keepdims=True))),))
 
 
-def _normalised(given: Given, attributes: Attributes) -> Value:
-    x, scale, shift, mean, variance = given
+def _normalised(operands: Operands, attributes: Attributes) -> Value:
+    x, scale, shift, mean, variance = operands
     shape = (-1, *[1] * (x.v.ndim - 2))
     factor = (scale.v / np.sqrt(variance.v + attributes.get("epsilon", 1e-5))).reshape(shape)
     shifted, centre = shift.v.reshape(shape), mean.v.reshape(shape)
-    # Perhaps x · factor + (shift − centre · factor).
+    # It may be computed as x · factor + (shift − centre · factor).
     own = 6 * x.u * (np.abs(factor) * (np.abs(x.v) + np.abs(centre)) + np.abs(shifted))
-    made = _elementwise((x.v - centre) * factor + shifted, 0.0, (x, factor))
-    return Value(made.v, own, x.u, made.pulls)
+    scaled = _elementwise((x.v - centre) * factor + shifted, 0.0, (x, factor))
+    return Value(scaled.v, own, x.u, scaled.pulls)
 
 
-def _axes(given: Given, attributes: Attributes) -> tuple[int, ...] | None:
-    """Return the axes that an operator is told by its second input, or in older versions by an attribute."""
-    axes = given[1].v if len(given) > 1 else attributes.get("axes")
+def _axes(operands: Operands, attributes: Attributes) -> tuple[int, ...] | None:
+    """Return the axes of an operator: its second input, or in older versions an attribute."""
+    axes = operands[1].v if len(operands) > 1 else attributes.get("axes")
     return None if axes is None else tuple(int(axis) for axis in np.ravel(axes))
 
 
 def _reduced(
     function: Callable[..., Any], slope_of: Callable[[Any, Any, float], Any], roundings: Callable[..., Any]
 ) -> Rule:
-    """A number for the elements along some axes. slope_of: its derivative by each, of x, the number and how
-    many there are. roundings: what it rounds by, of |x|, with the function."""
+    """A reduction of the elements along some axes to one number. slope_of: its derivative by each element, a
+    function of x, the number and the count of elements. roundings: its rounding error, a function of |x|."""
 
-    def rule(given: Given, attributes: Attributes) -> Value:
-        x, axis = given[0], _axes(given, attributes) or None
+    def rule(operands: Operands, attributes: Attributes) -> Value:
+        x, axis = operands[0], _axes(operands, attributes) or None
         if axis is None and attributes.get("noop_with_empty_axes"):
             return x
-        kept = function(x.v, axis=axis, keepdims=True)
-        n = np.size(x.v) / max(1, np.size(kept))
-        derivative = slope_of(x.v, kept, n)
-        v = kept if attributes.get("keepdims", 1) else np.squeeze(kept, axis)
+        reduced = function(x.v, axis=axis, keepdims=True)
+        n = np.size(x.v) / max(1, np.size(reduced))
+        derivative = slope_of(x.v, reduced, n)
+        v = reduced if attributes.get("keepdims", 1) else np.squeeze(reduced, axis)
         own = x.u * np.reshape(roundings(np.abs(x.v), n, axis), np.shape(v))
 
         def pull(slope: Any) -> Any:
-            return np.broadcast_to(np.reshape(slope, np.shape(kept)) * derivative, np.shape(x.v))
+            return np.broadcast_to(np.reshape(slope, np.shape(reduced)) * derivative, np.shape(x.v))
 
         return Value(v, own, x.u, ((x, pull),))
 
@@ -229,23 +230,23 @@ def _of_norm(x: Any, n: float, axis: Any) -> Any:
     return (n + 3) * np.sqrt(np.sum(x * x, axis=axis, keepdims=True))
 
 
-def _cast(given: Given, attributes: Attributes) -> Value:
-    (x,) = given
+def _cast(operands: Operands, attributes: Attributes) -> Value:
+    (x,) = operands
     u = _ROUNDING.get(attributes["to"], 0.0)
     if not u:
         return Value(np.trunc(x.v).astype(np.int64))
-    made = _elementwise(np.asarray(x.v, np.float64), 0.0, (x, 1.0))
-    return Value(made.v, u * np.abs(made.v) if 0 < x.u < u else 0.0, u, made.pulls)
+    converted = _elementwise(np.asarray(x.v, np.float64), 0.0, (x, 1.0))
+    return Value(converted.v, u * np.abs(converted.v) if 0 < x.u < u else 0.0, u, converted.pulls)
 
 
-def _where(given: Given, _: Attributes) -> Value:
-    condition, a, b = given
+def _where(operands: Operands, _: Attributes) -> Value:
+    condition, a, b = operands
     chosen = np.asarray(condition.v, bool)
     return _elementwise(np.where(chosen, a.v, b.v), 0.0, (a, chosen), (b, ~chosen))
 
 
-def _slice(given: Given, _: Attributes) -> Value:
-    x, start, stop, *more = given
+def _slice(operands: Operands, _: Attributes) -> Value:
+    x, start, stop, *more = operands
     axes, steps = _two(more)
     axes = range(len(start.v)) if axes is None else axes
     steps = [1] * len(start.v) if steps is None else steps
@@ -256,35 +257,35 @@ def _slice(given: Given, _: Attributes) -> Value:
     return _arranged(x, lambda part: part[tuple(parts)])
 
 
-def _concatenated(given: Given, attributes: Attributes) -> Value:
+def _concatenated(operands: Operands, attributes: Attributes) -> Value:
     axis = attributes["axis"]
-    edges = np.cumsum([x.v.shape[axis] for x in given])[:-1]
-    pulls = tuple((x, lambda s, i=i: np.split(s, edges, axis)[i]) for i, x in enumerate(given))
-    return Value(np.concatenate([x.v for x in given], axis), 0.0, max(x.u for x in given), pulls)
+    edges = np.cumsum([x.v.shape[axis] for x in operands])[:-1]
+    pulls = tuple((x, lambda s, i=i: np.split(s, edges, axis)[i]) for i, x in enumerate(operands))
+    return Value(np.concatenate([x.v for x in operands], axis), 0.0, max(x.u for x in operands), pulls)
 
 
-def _reshaped(given: Given, attributes: Attributes) -> Value:
-    x, shape = given
-    wanted = [int(n) for n in shape.v]
+def _reshaped(operands: Operands, attributes: Attributes) -> Value:
+    x, shape = operands
+    sizes = [int(n) for n in shape.v]
     if not attributes.get("allowzero"):
-        wanted = [x.v.shape[i] if n == 0 else n for i, n in enumerate(wanted)]
-    return _arranged(x, lambda part: part.reshape(wanted))
+        sizes = [x.v.shape[i] if n == 0 else n for i, n in enumerate(sizes)]
+    return _arranged(x, lambda part: part.reshape(sizes))
 
 
-def _flat(given: Given, attributes: Attributes) -> Value:
-    first = int(np.prod(given[0].v.shape[: attributes.get("axis", 1)]))
-    return _arranged(given[0], lambda part: part.reshape(first, -1))
+def _flat(operands: Operands, attributes: Attributes) -> Value:
+    first = int(np.prod(operands[0].v.shape[: attributes.get("axis", 1)]))
+    return _arranged(operands[0], lambda part: part.reshape(first, -1))
 
 
 def _with_axes(function: Callable[[Any, Any], Any]) -> Rule:
-    def rule(given: Given, attributes: Attributes) -> Value:
-        axes = _axes(given, attributes)
-        return _arranged(given[0], lambda part: function(part, axes))
+    def rule(operands: Operands, attributes: Attributes) -> Value:
+        axes = _axes(operands, attributes)
+        return _arranged(operands[0], lambda part: function(part, axes))
 
     return rule
 
 
-def _constant(_: Given, attributes: Attributes) -> Value:
+def _constant(_: Operands, attributes: Attributes) -> Value:
     from onnx import numpy_helper
 
     ((name, value),) = attributes.items()
@@ -293,8 +294,8 @@ def _constant(_: Given, attributes: Attributes) -> Value:
     return exact(np.array(value, np.float32 if "float" in name else np.int64))
 
 
-def _taken(given: Given, attributes: Attributes) -> Value:
-    x, at = given
+def _taken(operands: Operands, attributes: Attributes) -> Value:
+    x, at = operands
     return _arranged(x, lambda part: np.take(part, at.v, axis=attributes.get("axis", 0)))
 
 
@@ -308,12 +309,12 @@ RULES: dict[str, Rule] = {
     "Constant": _constant,
     "Div": _divide,
     "Elu": _bent(1.0, np.expm1, np.exp),
-    "Equal": lambda given, a: Value(given[0].v == given[1].v),
+    "Equal": lambda operands, a: Value(operands[0].v == operands[1].v),
     "Exp": _unary(np.exp, lambda x, v: v, _FUNCTION),
     "Flatten": _flat,
     "Gather": _taken,
     "Gemm": _gemm,
-    "Identity": lambda given, a: given[0],
+    "Identity": lambda operands, a: operands[0],
     "LeakyRelu": _bent(0.01, lambda x: x, np.ones_like),
     "Log": _unary(np.log, lambda x, v: 1 / x, _FUNCTION),
     "MatMul": _matmul,
@@ -321,7 +322,7 @@ RULES: dict[str, Rule] = {
     "Min": _extreme(np.minimum),
     "Mul": _multiply,
     "Neg": _unary(np.negative, lambda x, v: -1.0, 0.0),
-    "Not": lambda given, a: Value(~given[0].v),
+    "Not": lambda operands, a: Value(~operands[0].v),
     "Pow": _power,
     "ReduceL1": _reduced(lambda x, **k: np.sum(np.abs(x), **k), lambda x, v, n: _sign(x), _of_sum),
     "ReduceL2": _reduced(
@@ -346,7 +347,7 @@ RULES: dict[str, Rule] = {
     "Softmax": _softmax,
     "Sqrt": _unary(np.sqrt, lambda x, v: 0.5 / v, 1.0),
     "Squeeze": _with_axes(np.squeeze),
-    "Sub": lambda given, a: _add(given, a, -1.0),
+    "Sub": lambda operands, a: _add(operands, a, -1.0),
     "Tanh": _unary(np.tanh, lambda x, v: 1 - v * v, _FUNCTION),
     "Unsqueeze": _with_axes(np.expand_dims),
     "Where": _where,

@@ -1,11 +1,11 @@
-"""Write a network as C, for one event, with how far two evaluations can be apart (`network_error.py`):
+"""Write a network as C, for one event, with the largest difference of two evaluations (`network_error.py`):
 `python -m trigemu_anomaly.network_source < model.onnx > main.c`.
 
-This runs as a program of its own, with limits on time and memory, because it reads a file that nobody vouches
-for. The graph is made anew from parts that are known: operators, their attributes that are numbers, and
-weights. No text of the file reaches the C. The C itself is written by emx-onnx-cgen.
+This runs as a separate program, with limits on time and memory, because it reads an untrusted file. The graph
+is rebuilt from known parts: operators, their numeric attributes, and weights. No text of the file reaches the
+C code, which emx-onnx-cgen writes.
 
-Exit status 3: an operator or a shape is not one of those that are known; the reason is on standard error.
+Exit status 3: an operator or a shape is not a known one; the reason is on standard error.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
-#: Operators of fully connected networks, and of what is around them.
+#: Operators of fully connected networks and of their pre- and postprocessing.
 OPERATORS = (
     "Gemm", "MatMul", "Add", "Sub", "Mul", "Div", "Neg", "Relu", "LeakyRelu", "Elu", "Sigmoid", "Tanh",
     "Softmax", "BatchNormalization", "Gather", "Slice", "Concat", "Reshape", "Flatten", "Squeeze",
@@ -32,48 +32,48 @@ _EXACT = (
 _FLOAT, _INT, _TENSOR, _FLOATS, _INTS = 1, 2, 4, 6, 7
 #: Types of values: float, int32, int64, bool, double.
 TYPES = frozenset({1, 6, 7, 9, 11})
-#: A compiler takes some seconds for as many weights; a network of a trigger has thousands.
+#: A compiler needs some seconds for so many weights; a network of a trigger has thousands.
 MAX_WEIGHTS = 200_000
 STATUS = 3
 
 
 class UnknownError(Exception):
-    """Raised for a part that is not known."""
+    """Raised for an unknown part of a model."""
 
 
 def rebuilt(content: bytes) -> Any:
-    """Return the model for one event, made of known parts only."""
+    """Return the model for one event, rebuilt from known parts only."""
     import numpy as np
     import onnx
     from onnx import helper, numpy_helper
 
-    given = onnx.load_from_string(content)
-    graph = given.graph
+    model = onnx.load_from_string(content)
+    graph = model.graph
     names: dict[str, str] = {}
 
     def renamed(name: str) -> str:
         return names.setdefault(name, f"v{len(names)}") if name else ""
 
-    def tensor(given: Any, name: str) -> Any:
-        if given.data_location == onnx.TensorProto.EXTERNAL:
+    def tensor(weight: Any, name: str) -> Any:
+        if weight.data_location == onnx.TensorProto.EXTERNAL:
             raise UnknownError("weights in another file")
-        if given.data_type not in TYPES:
-            raise UnknownError(f"weights of type {given.data_type}")
-        values = numpy_helper.to_array(given)
+        if weight.data_type not in TYPES:
+            raise UnknownError(f"weights of type {weight.data_type}")
+        values = numpy_helper.to_array(weight)
         return numpy_helper.from_array(np.ascontiguousarray(values), name)
 
     def attributes(node: Any) -> Iterable[Any]:
-        for given in node.attribute:
-            name = next((name for name in _ATTRIBUTES if name == given.name), None)
+        for attribute in node.attribute:
+            name = next((name for name in _ATTRIBUTES if name == attribute.name), None)
             if name is None:
                 raise UnknownError(f"{_known(node.op_type)} with an attribute that is not known")
-            if given.type == _TENSOR:
-                yield helper.make_attribute(name, tensor(given.t, ""))
-            elif given.type in (_FLOAT, _INT):
-                yield helper.make_attribute(name, given.f if given.type == _FLOAT else given.i)
-            elif given.type in (_FLOATS, _INTS):
-                values = list(given.floats if given.type == _FLOATS else given.ints)
-                yield helper.make_attribute(name, values, attr_type=given.type)
+            if attribute.type == _TENSOR:
+                yield helper.make_attribute(name, tensor(attribute.t, ""))
+            elif attribute.type in (_FLOAT, _INT):
+                yield helper.make_attribute(name, attribute.f if attribute.type == _FLOAT else attribute.i)
+            elif attribute.type in (_FLOATS, _INTS):
+                values = list(attribute.floats if attribute.type == _FLOATS else attribute.ints)
+                yield helper.make_attribute(name, values, attr_type=attribute.type)
             else:
                 raise UnknownError(f"{_known(node.op_type)} with an attribute that is no number")
 
@@ -82,9 +82,9 @@ def rebuilt(content: bytes) -> Any:
         kind = _known(node.op_type)
         if kind is None or node.domain not in ("", "ai.onnx"):
             raise UnknownError(f"the operator {node.op_type[:50]!r}")
-        made = helper.make_node(kind, [renamed(n) for n in node.input], [renamed(n) for n in node.output])
-        made.attribute.extend(attributes(node))
-        nodes.append(made)
+        copy = helper.make_node(kind, [renamed(n) for n in node.input], [renamed(n) for n in node.output])
+        copy.attribute.extend(attributes(node))
+        nodes.append(copy)
     _refuse_jumps(nodes)
     weights = [tensor(weight, renamed(weight.name)) for weight in graph.initializer]
     if sum(int(np.prod(weight.dims)) for weight in weights) > MAX_WEIGHTS:
@@ -95,10 +95,10 @@ def rebuilt(content: bytes) -> Any:
         raise UnknownError("several inputs or outputs")
     features = [d.dim_value for d in inputs[0].type.tensor_type.shape.dim][1:]
     (output,) = graph.output
-    opset = max((o.version for o in given.opset_import if o.domain in ("", "ai.onnx")), default=17)
+    opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=17)
     if inputs[0].type.tensor_type.elem_type != 1 or len(features) != 1 or not features[0] > 0:
         raise UnknownError("an input that is not float[n, k]")
-    made = helper.make_model(
+    result = helper.make_model(
         helper.make_graph(
             nodes,
             "score",
@@ -109,7 +109,7 @@ def rebuilt(content: bytes) -> Any:
         opset_imports=[helper.make_opsetid("", opset)],
         ir_version=8,
     )
-    return onnx.shape_inference.infer_shapes(made, strict_mode=True, data_prop=True)
+    return onnx.shape_inference.infer_shapes(result, strict_mode=True, data_prop=True)
 
 
 _ATTRIBUTES = (
@@ -120,8 +120,8 @@ _ATTRIBUTES = (
 
 
 def _refuse_jumps(nodes: Iterable[Any]) -> None:
-    """Raise UnknownError if a value that may be rounded decides between numbers that are far apart: machine
-    code and ONNX Runtime could then decide differently."""
+    """Raise UnknownError if a rounded value selects one of two numbers that are far apart: machine code and
+    ONNX Runtime could then decide differently."""
     rounded: set[str] = set()
     for node in nodes:
         inexact = not rounded.isdisjoint(node.input)
@@ -133,12 +133,12 @@ def _refuse_jumps(nodes: Iterable[Any]) -> None:
 
 
 def _known(kind: str) -> str | None:
-    """Return the name of an operator as it is written here."""
+    """Return the name of an operator from this file's own list, or None."""
     return next((known for known in OPERATORS if known == kind), None)
 
 
 def source(model: Any) -> str:
-    """Return the C of `void model(const float input[1][k], float output[…])`."""
+    """Return the C code of `void model(const float input[1][k], float output[…])`."""
     from emx_onnx_cgen import Compiler
     from emx_onnx_cgen.compiler import CompilerOptions
 
@@ -149,8 +149,8 @@ def source(model: Any) -> str:
 
 
 def _compile_templates_when_used() -> None:
-    """Have this program compile the templates that a network needs: emx-onnx-cgen asks for those of all
-    operators, 170 of them, which takes a second."""
+    """Let this program compile only the templates that a network needs: emx-onnx-cgen compiles those of all
+    170 operators, which takes a second."""
     import jinja2
 
     compiled = jinja2.Environment.get_template
@@ -168,7 +168,7 @@ class _Template:
 
 
 def bound(model: Any) -> str:
-    """Return the C of `const double apart`: the most by which two evaluations can differ on trial rows."""
+    """Return the C code of `const double apart`, the largest difference of two evaluations on trial rows."""
     from .network_error import largest_difference, trial_rows
 
     features = model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
@@ -186,7 +186,7 @@ def main() -> int:
     except UnknownError as error:
         sys.stderr.write(f"{error}")
         return STATUS
-    except Exception as error:  # emx-onnx-cgen and onnx refuse what they do not know in many ways
+    except Exception as error:  # emx-onnx-cgen and onnx raise many kinds of errors
         sys.stderr.write(f"emx-onnx-cgen: {error}")
         return STATUS
     return 0

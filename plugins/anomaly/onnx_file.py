@@ -1,8 +1,8 @@
-"""What an ONNX model may not contain: parts that run as long, or take as much memory, as its numbers say.
+"""Refuse ONNX models whose time or memory depends on the numbers of an event.
 
-Read from the file itself, field by field (protobuf), since ONNX Runtime gives no access to the nodes and the
-package onnx is not needed to run a menu. Without loops, subgraphs, functions, and shapes that are made from
-numbers of an event, what a model takes depends on the number of events only, and one trial shows it.
+The file is read field by field (protobuf), since ONNX Runtime gives no access to the nodes and the package
+onnx is not needed to run a menu. Without loops, subgraphs, functions, and shapes computed from numbers of an
+event, the time and memory of a model depend only on the number of events, and one trial measures them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _NODE, _INITIALIZER, _NAME = 1, 5, 8
 _INPUT, _OUTPUT, _TYPE, _ATTRIBUTE, _DOMAIN = 1, 2, 4, 5, 7
 _SUBGRAPH, _SUBGRAPHS = 6, 11
 _DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "com.microsoft")
-#: Operators whose output has a shape that numbers of inputs give, from the first, second or third input on.
+#: Operators whose output shape depends on the values of inputs, from the first, second or third input on.
 _SHAPING = (
     ("ConstantOfShape", "Range", "HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix"),
     ("Expand", "Tile", "Pad", "Resize", "Upsample", "OneHot", "CenterCropPad", "Col2Im", "AffineGrid"),
     ("MaxUnpool",),
 )
-#: Operators whose output is as long as the numbers of their input say; the same if the second input varies.
+#: Operators whose output length depends on the values of their input; the same if the second input varies.
 _SELECTING = ("NonZero", "Compress", "Unique", "NonMaxSuppression")
 _CUTTING = ("Slice", "TopK", "Split", "SplitToSequence", "Reshape")
 #: Operators that read only the shape of their input.
@@ -35,8 +35,8 @@ _OF_SHAPES = ("Shape", "Size")
 
 
 def check_onnx(content: bytes) -> None:
-    """Raise TrigemuError for a model that may take any time or memory. Files that are no models of ONNX, or
-    are damaged, are left to ONNX Runtime."""
+    """Raise TrigemuError for a model with unlimited time or memory. ONNX Runtime refuses files that are
+    damaged or not ONNX models."""
     if len(content) > MAX_BYTES:
         raise TrigemuError(f"has {len(content)} bytes: expected at most {MAX_BYTES}")
     try:
@@ -67,7 +67,7 @@ def _check(model: memoryview) -> None:
 
 
 def _varying(nodes: list[_Node], weights: set[str], except_of: tuple[str, ...]) -> set[str]:
-    """Return the names of values that depend on numbers of an event, not through these operators."""
+    """Return the names of values that depend on numbers of an event other than through these operators."""
     readers: dict[str, list[_Node]] = {}
     for node in nodes:
         for name in node.inputs:
@@ -107,7 +107,8 @@ class _Node:
         return node
 
     def takes(self, names: set[str], first: int, kinds: tuple[str, ...]) -> bool:
-        """Return whether it is one of these operators, and reads one of these values after `first` others."""
+        """Return whether it is one of these operators and reads one of these values after `first` other
+        inputs."""
         return self.kind in kinds and not names.isdisjoint(self.inputs[first:])
 
     def check(self, varying: set[str]) -> None:
@@ -134,7 +135,7 @@ def _text(value: memoryview) -> str:
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Give the fields of a protobuf message that have bytes: their numbers and contents."""
+    """Yield the fields of a protobuf message that have bytes: their numbers and contents."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)

@@ -1,6 +1,6 @@
 """The fixed-point precision of a trigger's boosted trees.
 
-A kind with trees has a key `precision`, and its compiled trigger gives a `TreeModel` in `trees`:
+A kind with trees has a key `precision`, and its compiled trigger has a `TreeModel` in `trees`:
 
     precision = { input = "ap_fixed<12,8>", threshold = "ap_fixed<12,8>",
                   score = "ap_fixed<16,4>", scales = [0, 1] }
@@ -45,8 +45,8 @@ class PrecisionTable(TomlTable, frozen=True):
             except TrigemuError as error:
                 yield key, f"{key} = {error}"
         if any(abs(scale) > _MAX_SCALE for scale in self.scales or ()):
-            given = excerpt(str(list(self.scales or ())))
-            yield "scales", f"scales = {given}: expected −{_MAX_SCALE} to {_MAX_SCALE}"
+            values = excerpt(str(list(self.scales or ())))
+            yield "scales", f"scales = {values}: expected −{_MAX_SCALE} to {_MAX_SCALE}"
 
     def of(self, ensemble: Ensemble) -> FixedEnsemble:
         """Return the trees in this precision; raise TrigemuError unless there is one scale per input."""
@@ -66,7 +66,7 @@ def table_of(fixed: FixedEnsemble) -> PrecisionTable:
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """Boosted trees of a trigger. inputs: in the order of their numbers in the trees. sha256: digest of the
+    """Boosted trees of a trigger. inputs: ordered as the trees number them. sha256: digest of the
     model file. precision: None for floating point."""
 
     inputs: Inputs
@@ -88,8 +88,8 @@ class TreeModel:
         if thresholds:
             yield f"{thresholds} thresholds overflow {types.threshold}: see trigemu firmware precision --auto"
         if leaves:
-            what = "leaf values (or the base)"
-            yield f"{leaves} {what} overflow {types.score}: see trigemu firmware precision --auto"
+            kind = "leaf values (or the base)"
+            yield f"{leaves} {kind} overflow {types.score}: see trigemu firmware precision --auto"
         if types.score.overflows(types.score.to_float(np.array(fixed.reach))).any():
             low, high = types.score.to_float(np.array(fixed.reach))
             yield (

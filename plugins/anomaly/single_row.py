@@ -1,7 +1,7 @@
-"""Run a network on one row, with memory that is bound once, and judge whether the decision is certain.
+"""Run a network on one row, with memory that is bound once, and test whether the decision is certain.
 
 A single row goes through different code than a row in a batch (`lanes.py`). Its score differs from that of
-`Network.score` in the last bits, and therefore decides only if it is not close to the cut.
+`Network.score` in the last bits, and therefore decides only if it is not close to the threshold.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
 
     from .network_code import NetworkCode
 
-#: A score this close to the cut, relative to the score if that is above 1, does not decide. Float32 sums in
-#: another order differ by a thousandth of that.
+#: A score this close to the threshold, relative to the score if that is above 1, does not decide. Float32
+#: sums in another order differ by a thousandth of that.
 NEAR = 1e-3
 #: The same, in units of the largest difference found in trial rows.
 _TIMES_TRIAL = 1000.0
-#: The same, in units of the largest difference that machine code can have on them. Of real rows near the cut
-#: that is up to 8 times as much; rows with more have scores far below it.
+#: The same, in units of the largest difference that machine code can have on trial rows. For real rows near
+#: the threshold the difference is up to 8 times as large; rows with more have scores far below it.
 _TIMES_BOUND = 32.0
 
 
 class Row:
     """Memory for one row of a network, or more. features: float32[1, k], read by `run`. score: float32[1] or
-    float64[1], written by it. near: the distance to the cut within which a score does not decide. code: the
-    address of the network as machine code, for `call`, or 0. addresses: what `score_of` takes. engine: what
-    serves, and why."""
+    float64[1], written by `run`. near: the distance to the threshold within which a score does not decide.
+    code: the address of the network as machine code, for `call`, or 0. addresses: the arguments of
+    `score_of`. engine: what evaluates the network, and why."""
 
     def __init__(self, session: InferenceSession, features: Features) -> None:
-        (given,), (output,) = session.get_inputs(), session.get_outputs()
+        (source,), (output,) = session.get_inputs(), session.get_outputs()
         kind = np.float64 if output.type == "tensor(double)" else np.float32
-        shape = session.run(None, {given.name: features})[0].shape
+        shape = session.run(None, {source.name: features})[0].shape
         binding = session.io_binding()
         self.features, self.score, self.near = features, np.zeros(shape, kind).reshape(-1), NEAR
-        binding.bind_input(given.name, "cpu", 0, np.float32, features.shape, features.ctypes.data)
+        binding.bind_input(source.name, "cpu", 0, np.float32, features.shape, features.ctypes.data)
         binding.bind_output(output.name, "cpu", 0, kind, shape, self.score.ctypes.data)
         self._session, self._binding = session, binding
         self.code, self.engine = 0, "ONNX Runtime"
@@ -65,7 +65,7 @@ class Row:
                 self.near = max(self.near, _TIMES_TRIAL * apart)
 
     def take(self, code: NetworkCode | str) -> None:
-        """Take the network as machine code, or the reason why there is none."""
+        """Use the network as machine code, or note the reason why there is none."""
         if isinstance(code, str):
             self.engine = (
                 f"ONNX Runtime, because {code if code.startswith('there') else f'the network {code}'}"
@@ -73,12 +73,12 @@ class Row:
             return
         self.code, self.engine = code.address, "machine code"
         self.addresses = code.address, *self.addresses[1:]
-        self._kept = code
+        self._library = code
         self.near = max(self.near, _TIMES_BOUND * code.apart)
 
     @property
     def address(self) -> tuple[int, int]:
-        """The address of the score, and its size in bytes."""
+        """The address and the size in bytes of the score."""
         return self.addresses[2:]
 
     def evaluate(self) -> float:
@@ -96,9 +96,9 @@ def call(typing: Any, function: Any, first: Any, second: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [pointer, pointer])
-        at, *given = arguments
+        at, *addresses = arguments
         called = builder.inttoptr(at, kind.as_pointer())
-        builder.call(called, [builder.inttoptr(address, pointer) for address in given])
+        builder.call(called, [builder.inttoptr(address, pointer) for address in addresses])
         return context.get_dummy_value()
 
     return types.void(types.uintp, types.uintp, types.uintp), generate
@@ -146,21 +146,22 @@ def tree_score(predict: int, row: int, result: int) -> float:
 
 
 @kernel
-def settled_decision(y: float, score: float, cut: float, near: float) -> int:
-    """Return 1 if the score, derived from y, is above the cut, 0 if it is not, −1 if it is too close or
-    NaN."""
-    if abs(score - cut) > near * max(1.0, abs(y)):
-        return 1 if score > cut else 0
+def settled_decision(y: float, score: float, threshold: float, near: float) -> int:
+    """Return 1 if the score, derived from y, is above the threshold, 0 if it is not, −1 if it is too close to
+    the threshold or NaN."""
+    if abs(score - threshold) > near * max(1.0, abs(y)):
+        return 1 if score > threshold else 0
     return -1
 
 
 @kernel
-def decided(code: IntArray, cut: float, near: float) -> int:
-    """Decide one event with machine code alone, as `settled_decision`. code: the addresses of a `Native`."""
+def decided(code: IntArray, threshold: float, near: float) -> int:
+    """Decide one event with machine code alone, like `settled_decision`. code: the addresses of a
+    `Native`."""
     y = score_of(code[0], code[1], code[2], code[3])
     quantile = 0.0
     if code[4] != 0:
         quantile = tree_score(code[4], code[5], code[6])
     elif code[7] != 0:
         quantile = score_by(code[7], code[8], code[5])
-    return settled_decision(y, y - quantile, cut, near)
+    return settled_decision(y, y - quantile, threshold, near)

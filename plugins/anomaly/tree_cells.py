@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float32]
 
 #: Most cells of a table, which then has 1 MB and stays in the caches of a core.
 MAX_CELLS = 2**18
-#: Most leaves that are added to cells while a table is made, which takes half a second.
+#: Most leaves that are added to cells to make a table, which takes half a second.
 _MAX_SUMS = 2**28
 #: Thresholds that a value is compared with in each step of a search. With 2, 8 or 16, rows take 1.5, 1.1 or 2
 #: times as long.
@@ -33,10 +33,11 @@ _WIDTH = 4
 class CellTable:
     """Trees as a table.
 
-    feature, stride: int64[k], the inputs that they split on, and the cells from one bin of it to the next.
-    cuts: float32[c]. For each of these inputs, its thresholds, ascending; before them every fourth of these,
-    and so on until four or fewer are left: the levels of a search. A level is filled up with NaN, which no
-    value reaches. level: int64[k + 1], the first level of each input; start: int64[l], where a level begins.
+    feature, stride: int64[k], the inputs that they split on, and the number of cells from one bin of an input
+    to the next. cuts: float32[c], the levels of a search: for each of these inputs, its thresholds,
+    ascending, preceded by every fourth of them, and so on until at most four are left. A level is filled up
+    with NaN, which no value reaches. level: int64[k + 1], the first level of each input. start: int64[l], the
+    start of each level.
     values: float32[cells].
     """
 
@@ -125,8 +126,8 @@ class CellRow:
         arrays = [np.ascontiguousarray(array) for array in vars(table).values()]
         numbers = [number for array in arrays for number in (len(array), array.ctypes.data)]
         score = np.zeros(1, np.float32)
-        self._kept = np.array([table.width, score.ctypes.data, *numbers], np.int64), arrays, score
-        self._arguments = np.array([0, self._kept[0].ctypes.data, 0], np.int64)
+        self._memory = np.array([table.width, score.ctypes.data, *numbers], np.int64), arrays, score
+        self._arguments = np.array([0, self._memory[0].ctypes.data, 0], np.int64)
         self.arguments = int(self._arguments.ctypes.data)
         self.function = address_of(_of_arguments, types.intp(types.intp))
 
@@ -146,7 +147,7 @@ def _predict(
         cell = 0
         for k in range(len(feature)):
             value = x[row, feature[k]]
-            below = 0  # how many thresholds of a level are not above the value
+            below = 0  # number of thresholds of a level at or below the value
             for at in range(level[k], level[k + 1]):
                 first = start[at] + _WIDTH * below
                 below *= _WIDTH

@@ -25,7 +25,7 @@ _MASKS = 64
 _BUCKETS = 4096
 #: Multiplied by a power of two below 2³², its bits 27 to 31 are a different number for each power.
 _DE_BRUIJN = 0x077CB531
-_PLACES = np.array([_DE_BRUIJN << bit >> 27 & 31 for bit in range(32)])
+_POSITIONS = np.array([_DE_BRUIJN << bit >> 27 & 31 for bit in range(32)])
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class LookupTable:
 @dataclass(frozen=True)
 class _Part:
     """At most 31 leaves of a tree. inputs, cuts: int64[s], its splits. left, right: int64[s], the bits of the
-    leaves on either side. values: int64[l]."""
+    leaves on the left and right. values: int64[l]."""
 
     inputs: IntArray
     cuts: IntArray
@@ -97,8 +97,8 @@ def _parts(
         left, right = (below[side, at : at + _LEAVES] @ bits for side in sides)
         chosen = (left | right) != 0
         some = splits[chosen]
-        found = feature[some].astype(np.int64), cuts[some], left[chosen], right[chosen]
-        yield _Part(*found, values[leaves[at : at + _LEAVES]])
+        splits_of_part = feature[some].astype(np.int64), cuts[some], left[chosen], right[chosen]
+        yield _Part(*splits_of_part, values[leaves[at : at + _LEAVES]])
 
 
 def _table(parts: list[_Part]) -> LookupTable:
@@ -121,7 +121,7 @@ def _table(parts: list[_Part]) -> LookupTable:
     values = np.zeros((len(parts), 32), np.int64)
     for column, part in enumerate(parts):
         masks[:, column] = 0xFFFFFFFF
-        values[column, _PLACES[: len(part.values)]] = part.values
+        values[column, _POSITIONS[: len(part.values)]] = part.values
         for feature, cut, left, right in zip(part.inputs, part.cuts, part.left, part.right, strict=True):
             k = int(np.searchsorted(features, feature))
             at = edges[k] + k
@@ -189,11 +189,11 @@ def add_leaves_of(
         for k in range(len(feature)):
             word = min(max(words[row, feature[k]], low[k]), high[k])
             at = bucket[k] + ((word - low[k]) >> shift[k])
-            found = first[at]
+            interval = first[at]
             for cut in range(first[at], first[at + 1]):
-                found += cuts[cut] <= word
+                interval += cuts[cut] <= word
             for t in range(m):
-                allowed[t] &= masks[found + k, t]
+                allowed[t] &= masks[interval + k, t]
         s = total[row]
         for t in range(m):
             bit = allowed[t] & -allowed[t]

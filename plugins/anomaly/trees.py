@@ -93,7 +93,7 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class Precision:
-    """The types of inputs, thresholds and scores in a firmware."""
+    """The types of inputs, thresholds and scores in firmware."""
 
     input: ApFixed
     threshold: ApFixed
@@ -102,7 +102,7 @@ class Precision:
 
 @dataclass(frozen=True)
 class Overflows:
-    """The number of rows in which each input overflows, and in which the score does."""
+    """The number of rows in which each input overflows, and in which the score overflows."""
 
     inputs: tuple[int, ...]
     scores: int
@@ -158,8 +158,8 @@ class FixedEnsemble:
 
     @cached_property
     def reach(self) -> tuple[int, int]:
-        """The lowest and the highest word of the sum, if each tree gave its lowest or highest leaf and
-        nothing overflowed."""
+        """The lowest and the highest word of the sum, if each tree contributed its lowest or highest leaf
+        and nothing overflowed."""
         leaf, starts = self.ensemble.feature < 0, self.ensemble.starts[:-1]
         highest = np.iinfo(np.int64).max
         low = np.minimum.reduceat(np.where(leaf, self.values, highest), starts)
@@ -186,14 +186,14 @@ class FixedEnsemble:
         return self.precision.score.to_float(words)
 
     def _evaluate(self, x: Features) -> tuple[IntArray, BoolArray, BoolArray]:
-        """Return the scores, int64[n], which inputs overflow, bool[n, d], and which scores, bool[n]."""
+        """Return the scores, int64[n], and whether inputs, bool[n, d], and scores, bool[n], overflow."""
         score = self.precision.score
         words, outside = self.precision.input.quantise_columns(x, self.scales)
         total, beyond = np.full(len(x), self.base, np.int64), np.zeros(len(x), np.bool_)
         for table in self.tables:
             add(table, words, score, total, beyond)
-        whole = total[:, np.newaxis].astype(np.float64)
-        wrapped, above = score.quantise_columns(whole, (-score.fraction,))
+        totals = total[:, np.newaxis].astype(np.float64)
+        wrapped, above = score.quantise_columns(totals, (-score.fraction,))
         return wrapped[:, 0], outside, beyond | above[:, 0]
 
     @cached_property

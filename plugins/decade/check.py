@@ -46,37 +46,38 @@ def scored_events(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> ScoredEvents:
-    """Return the events that a `decade` trigger of a menu evaluates, in the half that no model has seen.
+    """Return the events that a `decade` trigger of a menu evaluates, of the half that no model was trained
+    on.
 
-    Budgets are solved first. For comparison, a cut on the score alone is set at the same unique rate.
-    executor, progress: as in `emulate`. Raises TrigemuError if the menu has no such trigger, or several and
-    none is named.
+    Budgets are solved first. For comparison, a threshold on the score alone is set at the same unique rate.
+    executor, progress: as in `emulate`. Raises TrigemuError if the menu has no such trigger, or if it has
+    several and `name` is None.
     """
     name = trigger_of(menu, name)
     (solved,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
     plan = make_plan([solved])
     unseen = scaling.unseen_half([solved], plan, catalogue)
-    asked = gather(solved, catalogue, _ReadScores(name), executor=executor, progress=progress)
-    asked = asked.of(split.EVALUATION if unseen is None else unseen)
-    if not len(asked.weight):
-        raise TrigemuError(f"{menu.path}: trigger {name!r} asks for no event of {catalogue.path}")
-    slot, others = _compiled(plan, name), asked.any_but(name)
-    y, quantile = asked.values["y"], asked.values["Y(x)"]
-    failing = asked.weight * (1.0 - others)
-    unique = float(failing[y - quantile > slot.cut].sum())
+    selected = gather(solved, catalogue, _ReadScores(name), executor=executor, progress=progress)
+    selected = selected.of(split.EVALUATION if unseen is None else unseen)
+    if not len(selected.weight):
+        raise TrigemuError(f"{menu.path}: no event of {catalogue.path} passes `requires` of trigger {name!r}")
+    compiled, others = _compiled(plan, name), selected.any_but(name)
+    y, quantile = selected.values["y"], selected.values["Y(x)"]
+    failing = selected.weight * (1.0 - others)
+    unique = float(failing[y - quantile > compiled.cut].sum())
     solution = solved.trigger(name).solution
     return ScoredEvents(
-        weight=asked.weight,
-        interaction=asked.interaction,
-        x=dict(zip(slot.quantile.inputs.texts, asked.values["x"].T, strict=True)),
+        weight=selected.weight,
+        interaction=selected.interaction,
+        x=dict(zip(compiled.quantile.inputs.texts, selected.values["x"].T, strict=True)),
         y=y,
         quantile=quantile,
-        q=slot.q,
-        threshold=slot.cut,
+        q=compiled.q,
+        threshold=compiled.cut,
         threshold_error=solution.error if solution else None,
-        y_threshold=_bare_cut(y, failing, unique),
+        y_threshold=_score_threshold(y, failing, unique),
         primary={
-            trigger.name: asked.acceptance.total[:, column]
+            trigger.name: selected.acceptance.total[:, column]
             for column, trigger in enumerate(solved.enabled)
             if trigger.name != name
         },
@@ -97,18 +98,18 @@ class _ReadScores:
     name: str
 
     def __call__(self, plan: Plan, work: Workspace) -> tuple[BoolArray, Mapping[str, FloatArray]]:
-        slot = _compiled(plan, self.name)
-        parts = slot.parts(work)
+        compiled = _compiled(plan, self.name)
+        parts = compiled.parts(work)
         scored = parts.y > -np.inf
-        everywhere = parts.chosen.copy()
-        everywhere[parts.chosen] = scored
-        x = np.column_stack([number.evaluate(parts.asked) for number in slot.quantile.inputs.numbers])
+        has_score = parts.passed.copy()
+        has_score[parts.passed] = scored
+        x = np.column_stack([number.evaluate(parts.selected) for number in compiled.quantile.inputs.numbers])
         x = np.nan_to_num(x[scored], nan=0.0)
-        return everywhere, {"y": parts.y[scored], "Y(x)": parts.quantile[scored], "x": x}
+        return has_score, {"y": parts.y[scored], "Y(x)": parts.quantile[scored], "x": x}
 
 
-def _bare_cut(y: FloatArray, failing: FloatArray, unique: float) -> float:
-    """Return the cut on the score alone at a unique rate; infinite if no cut gives that rate."""
+def _score_threshold(y: FloatArray, failing: FloatArray, unique: float) -> float:
+    """Return the threshold on the score alone at a unique rate; infinite if no threshold gives that rate."""
     try:
         return cut_for(y, failing, unique).cut if unique > 0 else math.inf
     except ValueError:
@@ -116,16 +117,16 @@ def _bare_cut(y: FloatArray, failing: FloatArray, unique: float) -> float:
 
 
 def trigger_of(menu: Menu, name: str | None) -> str:
-    """Return the name of the trigger to check; TrigemuError if there is none, or several without a choice."""
-    known = [trigger.name for trigger in menu.enabled if isinstance(trigger.description, Decade)]
-    if name is None and len(known) == 1:
-        return known[0]
-    if name in known:
+    """Return the name of the trigger to check; TrigemuError if there is none, or several and no `name`."""
+    names = [trigger.name for trigger in menu.enabled if isinstance(trigger.description, Decade)]
+    if name is None and len(names) == 1:
+        return names[0]
+    if name in names:
         return str(name)
-    wanted = (
-        f"{name!r} is not one of them" if name else "choose one with --trigger" if known else "there is none"
+    problem = (
+        f"{name!r} is not one of them" if name else "choose one with --trigger" if names else "there is none"
     )
-    raise TrigemuError(f"{menu.path}: enabled triggers of kind 'decade' ({', '.join(known)}): {wanted}")
+    raise TrigemuError(f"{menu.path}: enabled triggers of kind 'decade' ({', '.join(names)}): {problem}")
 
 
 def check(events: ScoredEvents, figures: Path | None) -> tuple[Diagnostics, list[Path]]:
@@ -137,11 +138,11 @@ def check(events: ScoredEvents, figures: Path | None) -> tuple[Diagnostics, list
 
 
 def label(observable: str) -> str:
-    """Return the axis label of an observable, such as `leading jet pT [GeV]` for `jet[0].pt`, typeset."""
-    found = re.fullmatch(r"(\w+)\[([0-3])\]\.pt", observable)
-    if found:
-        place = ("leading", "second", "third", "fourth")[int(found[2])]
-        return style.axis_label(f"{place} {found[1].replace('_', ' ')} pT", "GeV")
+    """Return the typeset axis label of an observable, such as `leading jet pT [GeV]` for `jet[0].pt`."""
+    match = re.fullmatch(r"(\w+)\[([0-3])\]\.pt", observable)
+    if match:
+        rank = ("leading", "second", "third", "fourth")[int(match[2])]
+        return style.axis_label(f"{rank} {match[1].replace('_', ' ')} pT", "GeV")
     if counted := re.fullmatch(r"n_(\w+)", observable):
         return style.axis_label(f"number of {counted[1].replace('_', ' ')}s", "")
     named = {"met": "missing ET", "ht": "HT", "mht": "missing HT"}
@@ -154,48 +155,48 @@ def as_dict(result: Diagnostics) -> dict[str, Any]:
 
 
 def summary(result: Diagnostics) -> Table:
-    """Return a table of results with and without the correction, at the same unique rate. χ² is of y' > 0
-    and of the threshold, and of y alone where it accepts the same rate."""
-    head, *rows = told(result)
+    """Return a table of results with and without the correction, at the same unique rate. χ² is for y' > 0,
+    for y' above the threshold, and for y alone at the same rate."""
+    head, *rows = summary_rows(result)
     table = Table([Column(name, "number" if name else "label", name) for name in head])
     for row in rows:
         table.add(*row)
     return table
 
 
-def told(result: Diagnostics) -> Iterator[tuple[str, ...]]:
+def summary_rows(result: Diagnostics) -> Iterator[tuple[str, ...]]:
     """Yield the rows of the summary, the header first."""
     yield "", "y − Y(x)", "y alone"
     error = "" if result.threshold_error is None else f" ± {result.threshold_error:.4f}"
     yield "threshold", f"{result.threshold:.4f}{error}", ""
-    yield "unique rate at y′ > 0 [Hz]", _told(result.overlap_at_zero.unique, 1), ""
+    yield "unique rate at y′ > 0 [Hz]", _estimate(result.overlap_at_zero.unique, 1), ""
     pair = result.overlap, result.overlap_uncorrected
     for what in ("total", "unique", "not_unique"):
-        rates = (_told(getattr(overlap, what), 1) for overlap in pair)
+        rates = (_estimate(getattr(overlap, what), 1) for overlap in pair)
         yield (f"{what.replace('_', ' ')} rate [Hz]", *rates)
-    yield ("unique share", *(_told(overlap.share, 4) for overlap in pair))
-    yield ("its ceiling", *(_told(overlap.ceiling, 4) for overlap in pair))
+    yield ("unique share", *(_estimate(overlap.share, 4) for overlap in pair))
+    yield ("its ceiling", *(_estimate(overlap.ceiling, 4) for overlap in pair))
     yield ("share − ceiling", *map(_pull, pair))
     for closure in result.closures:
         of = ", ".join(axis.observable for axis in closure.axes)
-        for cuts in (closure.acceptances[:2], closure.acceptances[2:]):
-            cut = "0" if cuts[0].at_zero else f"{result.threshold:.4f}"
-            yield (f"χ²/ndf of acceptance in {of}, y′ > {cut}", *map(_chi2, cuts))
+        for acceptances in (closure.acceptances[:2], closure.acceptances[2:]):
+            threshold = "0" if acceptances[0].at_zero else f"{result.threshold:.4f}"
+            yield (f"χ²/ndf of acceptance in {of}, y′ > {threshold}", *map(_chi2, acceptances))
     yield "pinball loss", f"{result.pinball.quantile:.6f}", f"{result.pinball.constant:.6f} (constant)"
     for correlation in result.rank_correlations:
-        of = correlation.observable + (" where there is one" if correlation.present else "")
-        yield f"rank correlation with {of}", _told(correlation.after, 3), _told(correlation.before, 3)
+        of = correlation.observable + (" where present" if correlation.present else "")
+        yield f"rank correlation with {of}", _estimate(correlation.after, 3), _estimate(correlation.before, 3)
 
 
-def _told(estimate: Estimate, digits: int) -> str:
+def _estimate(estimate: Estimate, digits: int) -> str:
     if estimate.value is None:
         return "none"
     return f"{estimate.value:.{digits}f} ± {estimate.error:.{digits}f}"
 
 
 def _chi2(acceptance: Acceptance) -> str:
-    found = acceptance.against_q
-    return "none" if found.value is None else f"{found.value:.1f} / {found.ndf}"
+    chi2 = acceptance.against_q
+    return "none" if chi2.value is None else f"{chi2.value:.1f} / {chi2.ndf}"
 
 
 def _pull(overlap: Overlap) -> str:

@@ -29,7 +29,7 @@ from trigemu.api import (
     without_bad_files,
 )
 
-if TYPE_CHECKING:  # they need what only training does
+if TYPE_CHECKING:  # these modules need packages that only training needs
     from .training.config import Config
     from .training.stages import Stages
     from .training.train import Trained
@@ -73,8 +73,8 @@ def train(
 ) -> None:
     """Train the models that CONFIG (TOML) describes on one half of the samples.
 
-    The card decade.toml is replaced last, and refers to a new folder with all other files: a training that
-    is interrupted leaves the old set, and the next one continues it after its last finished stage.
+    The card decade.toml is replaced last and refers to a new folder with all other files. An interrupted
+    training leaves the old set intact; the next training continues after the last finished stage.
     """
     try:
         from .training.write import CARD
@@ -86,25 +86,25 @@ def train(
     folder = config.parent if output is None else output
     if replicas and settings.card:
         raise TrigemuError(
-            f"{config}: --replicas: the network is given by a card, so replicas would have it in common: "
+            f"{config}: --replicas: all replicas would share the network of the card: "
             f"give its [[autoencoder.inputs]] instead"
         )
     sets = [(settings, folder)]
     if replicas:
         sets = [(replica(settings, number), folder / str(number)) for number in range(1, replicas + 1)]
-    for _, made in sets:
-        _make(made)
-    check_outputs([made / CARD for _, made in sets], (config, settings.menu, catalogue, settings.card))
+    for _, new in sets:
+        _make(new)
+    check_outputs([new / CARD for _, new in sets], (config, settings.menu, catalogue, settings.card))
     epochs = len(sets) * settings.table.autoencoder.epochs
     with processing.opened(catalogue) as (engine, samples), bar("epochs", epochs) as advance:
-        for of, made in sets:
-            _train(of, samples, made, advance, engine)
+        for of, new in sets:
+            _train(of, samples, new, advance, engine)
 
 
 def _train(
     settings: Config, samples: Catalogue, folder: Path, advance: Callable[[int], None], engine: Any
 ) -> None:
-    """Train one set of models, write it into a folder, and say what was found."""
+    """Train one set of models, write it into a folder, and print a summary."""
     from .training.train import train as fit
     from .training.write import chosen, write
 
@@ -117,8 +117,8 @@ def _train(
     if trained.choice:
         present([chosen(trained.choice)], [], [])
     say(
-        f"q = {trained.q:.5f}: out of fold, the cut for {settings.table.training.unique_rate_hz:g} Hz is "
-        f"{trained.shift.cut:.4f} ± {trained.shift.error:.4f}, which is added to Y(x)"
+        f"q = {trained.q:.5f}: out of fold, the threshold for {settings.table.training.unique_rate_hz:g} Hz "
+        f"is {trained.shift.cut:.4f} ± {trained.shift.error:.4f}, which is added to Y(x)"
     )
     say(f"{trained.quantile.trees} trees, {trained.quantile.split_nodes} split nodes")
     for name, digest in digests.items():
@@ -138,7 +138,7 @@ def _make(folder: Path) -> None:
 @processing
 @max_trees
 def suggest(config: Path, catalogue: Path | None, processing: Processing, max_trees: int | None) -> None:
-    """Say which observables x = "menu" would choose for CONFIG (TOML), and train nothing else."""
+    """Print the observables that x = "menu" would choose for CONFIG (TOML), without further training."""
     try:
         from .training.train import suggest as steps
         from .training.write import chosen
@@ -149,8 +149,8 @@ def suggest(config: Path, catalogue: Path | None, processing: Processing, max_tr
     settings = from_menu(with_most_trees(read_config(config), max_trees))
     epochs = 0 if settings.card else settings.table.autoencoder.epochs
     with processing.opened(catalogue) as (engine, samples), bar("epochs", epochs) as advance:
-        found = without_bad_files(samples, lambda good: steps(settings, good, advance, engine))
-    present([chosen(found)], [], [])
+        choice = without_bad_files(samples, lambda good: steps(settings, good, advance, engine))
+    present([chosen(choice)], [], [])
 
 
 @command.command("check")
@@ -167,13 +167,13 @@ def suggest(config: Path, catalogue: Path | None, processing: Processing, max_tr
     "--replicas",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder that `decade train --replicas` wrote: check each set of models in place of that of MENU.",
+    help="Folder that `decade train --replicas` wrote: check each set of models in place of the one of MENU.",
 )
 @click.option(
     "--efficiency",
     "profiles",
     type=click.Path(path_type=Path),
-    help="With --replicas: file of efficiency profiles (TOML), whose gains are measured for each.",
+    help="With --replicas: file of efficiency profiles (TOML); their gains are measured for each replica.",
 )
 def check_(
     menu: Path,
@@ -201,14 +201,14 @@ def check_(
     with processing.opened(catalogue) as (engine, samples):
         check_inputs(outputs, [read], samples)
         if folder:
-            wanted = read_profiles(profiles) if profiles else None
-            about = [read_menu(file, path) for file in wanted.menus] if wanted else []
-            found = without_bad_files(
-                samples, lambda good: check_replicas(read, good, folder, trigger, wanted, about, engine)
+            profile_set = read_profiles(profiles) if profiles else None
+            about = [read_menu(file, path) for file in profile_set.menus] if profile_set else []
+            checked = without_bad_files(
+                samples, lambda good: check_replicas(read, good, folder, trigger, profile_set, about, engine)
             )
-            tables = [found.summary(), found.each()]
-            present(tables, [(json_file, lambda: in_json(found.as_dict()))], found.draw(figures))
-            for line in found.told():
+            tables = [checked.summary(), checked.each()]
+            present(tables, [(json_file, lambda: in_json(checked.as_dict()))], checked.draw(figures))
+            for line in checked.notes():
                 say(line)
             return
         with menus_bar([read], samples, engine) as advance:

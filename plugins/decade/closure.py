@@ -5,8 +5,8 @@ fraction under the hypothesis a = p has the variance p (1 − p) / n_eff. χ² u
 observed one is smallest if few events are accepted by chance, which biases χ² at low statistics. Without
 weights it is Pearson's χ². The variance assumes that, at given x, passing does not depend on the weight.
 
-Events made from one interaction may pass together. The correlation ρ of their passing is measured with all
-such pairs; in the variance of a bin, Σw² becomes Σw² + ρ (Σ over interactions of (Σw)² − Σw²).
+Decisions on events made from one interaction are correlated. All such pairs measure the correlation ρ; in the
+variance of a bin, Σw² becomes Σw² + ρ (Σ over interactions of (Σw)² − Σw²).
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class ChiSquare:
 
 @dataclass(frozen=True)
 class Acceptance:
-    """Accepted fractions of a cut: on y' if corrected, else on y, with the same overall fraction.
+    """Accepted fractions at a threshold: on y' if corrected, else on y, with the same overall fraction.
 
-    at_zero: whether the corrected cut of the pair is at y' = 0 instead of the threshold of the trigger.
+    at_zero: whether the corrected one of the pair is at y' = 0 instead of the threshold of the trigger.
     value, error: of each bin, None if it is empty; if all or no events pass, the error is the one expected
     for the overall fraction. against_q: χ² for the hypothesis q everywhere. against_flat: χ² for the same
     fitted fraction everywhere, which costs one degree of freedom.
@@ -96,14 +96,17 @@ def closures(
     q: float,
     threshold: float,
 ) -> tuple[Closure, ...]:
-    """Return the closure in each observable, then in the plane of the first two; corrected is y', the rest as
-    in `ScoredEvents`."""
-    cuts = [*_cuts(weight, y, corrected, 0.0, True), *_cuts(weight, y, corrected, threshold, False)]
+    """Return the closure in each observable, then in the plane of the first two. corrected: y'; the other
+    arguments as in `ScoredEvents`."""
+    selections = [
+        *_selections(weight, y, corrected, 0.0, True),
+        *_selections(weight, y, corrected, threshold, False),
+    ]
     need = MIN_EXPECTED / min(q, 1.0 - q)
     partitions = [_axes([name], x, weight, need, MAX_BINS) for name in x]
     if len(x) > 1:
         partitions.append(_axes(list(x)[:2], x, weight, need * MAX_PLANE_BINS, MAX_PLANE_BINS))
-    return tuple(_closure(axes, weight, interaction, x, cuts, q, need) for axes in partitions)
+    return tuple(_closure(axes, weight, interaction, x, selections, q, need) for axes in partitions)
 
 
 def _axes(
@@ -113,7 +116,7 @@ def _axes(
 
 
 @dataclass(frozen=True)
-class _Cut:
+class _Selection:
     """passing: bool[n]; the rest as in `Acceptance`."""
 
     corrected: bool
@@ -122,21 +125,21 @@ class _Cut:
     passing: BoolArray
 
 
-def _cuts(
+def _selections(
     weight: FloatArray, y: FloatArray, corrected: FloatArray, threshold: float, at_zero: bool
-) -> tuple[_Cut, _Cut]:
-    """Return a cut on y' and one on y with the same overall acceptance."""
+) -> tuple[_Selection, _Selection]:
+    """Return a selection by y' and one by y with the same overall acceptance."""
     passing = corrected > threshold
     rejected = float(np.sum(weight[~passing]) / weight.sum())
     constant = float(np.quantile(y, rejected, weights=weight, method="inverted_cdf"))
-    return _Cut(True, at_zero, threshold, passing), _Cut(False, at_zero, constant, y > constant)
+    return _Selection(True, at_zero, threshold, passing), _Selection(False, at_zero, constant, y > constant)
 
 
 def make_axis(name: str, x: FloatArray, weight: FloatArray, need: float, most: int) -> Axis:
     """Make at most `most` bins with a value, each with at least `need` effective events if possible.
 
-    They divide the number of events, not the rate, more finely towards the tail: it has little rate, but most
-    deviations occur there.
+    The bins divide the number of events, not the rate, more finely towards the tail, where the rate is low
+    but most deviations occur.
     """
     present = x != 0
     missing = not present.all()
@@ -147,13 +150,13 @@ def make_axis(name: str, x: FloatArray, weight: FloatArray, need: float, most: i
     edges = np.unique(edges) if edges[0] < edges[-1] else edges[[0, -1]]
     fine = np.searchsorted(edges[1:-1], x[present], "right")
     rate, square = (np.bincount(fine, weight[present] ** k, len(edges) - 1) for k in (1, 2))
-    kept, low = [], 0
+    upper, low = [], 0
     for high in range(1, len(edges)):
         if rate[low:high].sum() ** 2 >= need * square[low:high].sum():
-            kept.append(float(edges[high]))
+            upper.append(float(edges[high]))
             low = high
-    # The last of `kept` is the end of the axis, or begins a bin with too few events.
-    return Axis(name, missing, (float(edges[0]), *kept[:-1], float(edges[-1])))
+    # The last of `upper` is the end of the axis, or begins a bin with too few events.
+    return Axis(name, missing, (float(edges[0]), *upper[:-1], float(edges[-1])))
 
 
 def bin_numbers(axis: Axis, x: FloatArray) -> IntArray:
@@ -167,7 +170,7 @@ def _closure(
     weight: FloatArray,
     interaction: IntArray,
     x: Mapping[str, FloatArray],
-    cuts: Sequence[_Cut],
+    selections: Sequence[_Selection],
     q: float,
     need: float,
 ) -> Closure:
@@ -176,14 +179,14 @@ def _closure(
         cell, cells = cell * axis.bins + bin_numbers(axis, x[axis.observable]), cells * axis.bins
     sums = _Sums(weight, interaction, cell, cells)
     tested = sums.effective >= need
-    acceptances = tuple(_acceptance(cut, sums, tested, q) for cut in cuts)
+    acceptances = tuple(_acceptance(selection, sums, tested, q) for selection in selections)
     events = np.bincount(cell, minlength=cells).tolist()
     return Closure(axes, tuple(events), tuple(sums.effective.tolist()), tuple(tested.tolist()), acceptances)
 
 
 class _Sums:
-    """Sums of weights in cells. weight, interaction, cell: those of events [n]; rate, square: float64[cells],
-    Σw and Σw²; together: Σ over interactions of (Σw)², less Σw²; effective: (Σw)² / Σw²."""
+    """Sums of weights in cells. weight, interaction, cell: of the n events; rate, square: float64[cells], Σw
+    and Σw²; together: Σ over interactions of (Σw)², minus Σw²; effective: (Σw)² / Σw²."""
 
     def __init__(self, weight: FloatArray, interaction: IntArray, cell: IntArray, cells: int) -> None:
         self.weight, self.interaction, self.cell = weight, interaction, cell
@@ -195,7 +198,7 @@ class _Sums:
         return squares_by_cell(terms, self.interaction, self.cell, len(self.rate))
 
     def correlation(self, passing: BoolArray, overall: float) -> float:
-        """Return ρ, that of the passing of events made from one interaction; at least 0."""
+        """Return ρ, the correlation between decisions on events from one interaction; at least 0."""
         terms = self.weight * (passing - overall)
         pairs = squares(terms, self.interaction) - float(np.sum(terms**2))
         most = overall * (1 - overall)
@@ -203,8 +206,8 @@ class _Sums:
         return max(pairs / most, 0.0) if most > 0 else 0.0
 
 
-def _acceptance(cut: _Cut, sums: _Sums, tested: BoolArray, q: float) -> Acceptance:
-    weight, passing = sums.weight, cut.passing
+def _acceptance(selection: _Selection, sums: _Sums, tested: BoolArray, q: float) -> Acceptance:
+    weight, passing = sums.weight, selection.passing
     overall = float(weight[passing].sum() / weight.sum())
     overall_error = math.sqrt(squares(weight * (passing - overall), sums.interaction)) / float(weight.sum())
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -215,9 +218,9 @@ def _acceptance(cut: _Cut, sums: _Sums, tested: BoolArray, q: float) -> Acceptan
     certain = (value == 0) | (value == 1)
     error = np.sqrt(np.where(certain, overall * (1 - overall) / effective, variance))
     return Acceptance(
-        cut.corrected,
-        cut.at_zero,
-        cut.threshold,
+        selection.corrected,
+        selection.at_zero,
+        selection.threshold,
         overall,
         overall_error,
         _plain(value),
@@ -228,7 +231,7 @@ def _acceptance(cut: _Cut, sums: _Sums, tested: BoolArray, q: float) -> Acceptan
 
 
 def _chi_square(value: FloatArray, effective: FloatArray, p: float | None) -> ChiSquare:
-    """Return the χ² against p; if it is None, against the best fit, the mean weighted by effective events.
+    """Return the χ² against p; if p is None, against the best fit, the mean weighted by effective events.
     (The overall acceptance is not the best fit: its error is dominated by the largest weights.)"""
     if not len(value):
         return ChiSquare(None, 0, p)

@@ -1,7 +1,7 @@
 """`decade`: a score minus its conditional quantile given the primary observables.
 
     card = "models/primary/decade.toml"     # relative to the menu
-    requires = "n_photon >= 1"              # the models are not evaluated on other events
+    requires = "n_photon >= 1"              # the models are evaluated only on events that pass
     unique_rate_hz = 1350.0                 # or above = 0.0
     precision = { … }                       # optional: Y(x) as in firmware (trigemu_anomaly.PrecisionTable)
 
@@ -58,9 +58,9 @@ from trigemu_anomaly import (
     Scorer,
     TreeModel,
     event_blocks,
-    of_asked,
     open_card,
     open_scorer,
+    preselected,
     read_inputs,
     scores_among,
 )
@@ -71,8 +71,9 @@ from .single import SingleDecade
 
 #: Tolerance on q: XGBoost stores the quantile as a float32.
 _SINGLE = 1e-6
-#: Number of events from which on two threads are faster than one: they contend for Python between kernels.
-MANY = 4096
+#: Smallest number of events for which two threads are faster than one: they contend for Python between
+#: kernels.
+MIN_PARALLEL = 4096
 
 
 class ScoreTable(TomlTable, frozen=True):
@@ -83,7 +84,7 @@ class ScoreTable(TomlTable, frozen=True):
     card : str
         Its path, relative to this card.
     sha256 : str
-        Its digest; another card is refused.
+        Its expected digest; any other card is refused.
     """
 
     card: str
@@ -96,15 +97,15 @@ class Step(TomlTable, frozen=True):
     Attributes
     ----------
     observable : str
-        What was added; "" for the bare score.
+        The observable that was added; "" for the score alone.
     trigger : str
-        The trigger for whose overlap it was.
-    not_unique_hz : float
-        The rate that other triggers take too, at the budget of the training.
-    fell_hz : float
-        By how much that fell.
+        The trigger whose overlap it reduces.
+    overlap_hz : float
+        The rate that other triggers accept too, at the budget of the training; the key `not_unique_hz`.
+    overlap_reduction_hz : float
+        The reduction of that rate by this step; the key `fell_hz`.
     error_hz : float
-        The error of this.
+        The error of the reduction.
     share : float
         The unique share.
     trees : float
@@ -115,8 +116,8 @@ class Step(TomlTable, frozen=True):
 
     observable: str
     trigger: str
-    not_unique_hz: float
-    fell_hz: float
+    overlap_hz: float = msgspec.field(name="not_unique_hz")
+    overlap_reduction_hz: float = msgspec.field(name="fell_hz")
     error_hz: float
     share: float
     trees: float
@@ -133,9 +134,9 @@ class QuantileTable(ModelFile, frozen=True):
     x : tuple of str
         The observables that Y depends on.
     missing : float
-        What replaces the value of a missing object.
+        Replaces the value of a missing object.
     chosen : tuple of Step
-        The steps in which x was chosen from what a menu cuts on, if it was.
+        The steps in which x was chosen from the observables that a menu cuts on, if it was.
     """
 
     q: Annotated[float, msgspec.Meta(gt=0, lt=1)]
@@ -164,19 +165,19 @@ class DecadeCard(CardTable, frozen=True):
 
 
 class Decade(ScoreKind, frozen=True):
-    """The trigger kind `decade`: its score is that of an autoencoder less its conditional quantile, y − Y(x).
+    """The trigger kind `decade`: the score of an autoencoder minus its conditional quantile, y − Y(x).
 
     Attributes
     ----------
     card : str
         The card of the two models, a path relative to the menu.
     sha256 : str or None
-        The digest of the card; another card is refused.
+        The expected digest of the card; any other card is refused.
     requires : str or None
-        A condition in the observable language; the models are not evaluated on other events, which never
-        fire.
+        The preselection, a condition in the observable language. The models are evaluated only on events
+        that pass it; the trigger rejects all others.
     precision : PrecisionTable or None
-        Types in which the trees of Y(x) are evaluated as in firmware; None: floating point.
+        Fixed-point types for the trees of Y(x), as in firmware; None: floating point.
     """
 
     card: str
@@ -220,11 +221,11 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quant
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of the score. asked: the m events that are evaluated; chosen: bool[n], which of all events
-    these are; y: float64[m], −∞ if there is none; quantile: Y(x), float64[m]."""
+    """The parts of the score. selected: the m events that pass the preselection; passed: bool[n], a mask of
+    these among all events; y: float64[m], −∞ if there is none; quantile: Y(x), float64[m]."""
 
-    asked: Workspace
-    chosen: BoolArray
+    selected: Workspace
+    passed: BoolArray
     y: FloatArray
     quantile: FloatArray
 
@@ -242,43 +243,43 @@ class CompiledDecade(Compiled):
     pool: Executor | None = field(default_factory=lambda: ThreadPoolExecutor(1), compare=False)
 
     def evaluate(self, work: Workspace) -> FloatArray:
-        asked, chosen = of_asked(work, self.requires)
-        return scores_among(chosen, lambda: np.subtract(*self._scores(asked)))
+        selected, passed = preselected(work, self.requires)
+        return scores_among(passed, lambda: np.subtract(*self._scores(selected)))
 
     def parts(self, work: Workspace) -> Parts:
         """Compute y and Y(x), which are independent of each other, in parallel."""
-        asked, chosen = of_asked(work, self.requires)
-        return Parts(asked, chosen, *self._scores(asked))
+        selected, passed = preselected(work, self.requires)
+        return Parts(selected, passed, *self._scores(selected))
 
-    def _scores(self, asked: Workspace) -> tuple[FloatArray, FloatArray]:
+    def _scores(self, selected: Workspace) -> tuple[FloatArray, FloatArray]:
         """Return y and Y(x)."""
-        return self._both(asked, self.pool if len(asked.events) >= MANY else None)
+        return self._both(selected, self.pool if len(selected.events) >= MIN_PARALLEL else None)
 
-    def _both(self, asked: Workspace, pool: Executor | None) -> tuple[FloatArray, FloatArray]:
-        """Return y and Y(x). With a pool, it computes those of half of the events."""
-        if asked.has(self.scorer):  # y was made for another trigger
-            x, _ = self.quantile.inputs.evaluate(asked)
-            return self.scorer.scores(asked), self.quantile.predict(x)
-        halves = event_blocks(asked, -(-len(asked.events) // 2)) if pool else [asked]
-        others = [pool.submit(self._of_part, half) for half in halves[1:]] if pool else []
-        parts = [self._of_part(halves[0]), *(other.result() for other in others)]
+    def _both(self, selected: Workspace, pool: Executor | None) -> tuple[FloatArray, FloatArray]:
+        """Return y and Y(x). The pool, if any, computes them for half of the events."""
+        if selected.has(self.scorer):  # y was computed for another trigger
+            x, _ = self.quantile.inputs.evaluate(selected)
+            return self.scorer.scores(selected), self.quantile.predict(x)
+        halves = event_blocks(selected, -(-len(selected.events) // 2)) if pool else [selected]
+        futures = [pool.submit(self._of_part, half) for half in halves[1:]] if pool else []
+        parts = [self._of_part(halves[0]), *(future.result() for future in futures)]
         y, quantile = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        return asked.once(self.scorer, lambda: y), quantile
+        return selected.once(self.scorer, lambda: y), quantile
 
     def _of_part(self, work: Workspace) -> tuple[FloatArray, FloatArray]:
         """Return y and Y(x), on this thread."""
         quantiles: list[FloatArray] = []
 
-        def features() -> Iterator[tuple[Features, BoolArray]]:
+        def evaluated() -> Iterator[tuple[Features, BoolArray]]:
             for block in event_blocks(work):
-                made, complete, x = self._features(block)
+                features, complete, x = self._features(block)
                 quantiles.append(self.quantile.predict(x))
-                yield made, complete
+                yield features, complete
 
-        return self.scorer.scores_of(features()), np.concatenate(quantiles)
+        return self.scorer.scores_of(evaluated()), np.concatenate(quantiles)
 
     def _features(self, work: Workspace) -> tuple[Features, BoolArray, Features]:
-        """Return the inputs of the network, which events have all of them, and x."""
+        """Return the inputs of the network, whether each event has all of them, and x."""
         features, complete = self.scorer.inputs.evaluate(work)
         if self._columns is None:
             return features, complete, self.quantile.inputs.evaluate(work)[0]
@@ -296,7 +297,7 @@ class CompiledDecade(Compiled):
         return TreeModel(of.inputs, of.sha256, of.trees.ensemble, precision)
 
     def stages(self, events: Events) -> dict[str, Callable[[], object]]:
-        """Give its pieces for timing, by name, on all of these events."""
+        """Return its stages for timing, by name, on all of these events."""
 
         def score(pool: Executor | None) -> FloatArray:
             y, quantile = self._both(Workspace(events), pool)

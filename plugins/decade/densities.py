@@ -20,10 +20,10 @@ class Density:
     """Rates in m bins of an observable x and k bins of y, or of y' if corrected.
 
     x_edges: float64[m + 1], in a geometric series if is_log. y_edges: float64[k + 1]. rate: float64[1 + m,
-    k], Hz in each bin; the first row is for events without the observable. cut: float64[1 + m, 3], the 16, 50
-    and 84 % quantiles, over the events of a row, of the cut of the corrected trigger: Y(x) + t before the
-    correction, t after it; NaN if the row is empty. constant: the cut of the uncorrected trigger; None after
-    the correction.
+    k], Hz in each bin; the first row is for events without the observable. threshold: float64[1 + m, 3], the
+    16, 50 and 84 % quantiles, over the events of a row, of the threshold of the corrected trigger: Y(x) + t
+    before the correction, t after it; NaN if the row is empty. constant: the threshold of the uncorrected
+    trigger; None after the correction.
     """
 
     observable: str
@@ -32,24 +32,31 @@ class Density:
     x_edges: FloatArray
     y_edges: FloatArray
     rate: FloatArray
-    cut: FloatArray
+    threshold: FloatArray
     constant: float | None
 
 
 def densities(events: ScoredEvents) -> list[Density]:
     """Return the densities before and after the correction, for each observable that occurs."""
     t = events.threshold
-    cut = events.quantile + t
-    found = []
+    threshold = events.quantile + t
+    result = []
     for name, x in events.x.items():
         if (x != 0).any():
-            found.append(_density(name, x, events.y, cut, events.weight, events.y_threshold))
-            found.append(_density(name, x, events.corrected, np.full_like(cut, t), events.weight, None))
-    return found
+            result.append(_density(name, x, events.y, threshold, events.weight, events.y_threshold))
+            result.append(
+                _density(name, x, events.corrected, np.full_like(threshold, t), events.weight, None)
+            )
+    return result
 
 
 def _density(
-    name: str, x: FloatArray, score: FloatArray, cut: FloatArray, weight: FloatArray, constant: float | None
+    name: str,
+    x: FloatArray,
+    score: FloatArray,
+    threshold: FloatArray,
+    weight: FloatArray,
+    constant: float | None,
 ) -> Density:
     low, high = x[x != 0].min(), x.max()
     is_log = bool(low > 0 and high > 5 * low)
@@ -59,8 +66,8 @@ def _density(
     column = np.clip(np.searchsorted(y_edges, score, "right") - 1, 0, BINS - 1)
     flat = np.bincount(row * BINS + column, weight, (1 + BINS) * BINS)
     rate = flat.astype(np.float64).reshape(1 + BINS, BINS)
-    cuts = np.array([_spread(cut, weight, row == number) for number in range(1 + BINS)])
-    return Density(name, constant is None, is_log, x_edges, y_edges, rate, cuts, constant)
+    spreads = np.array([_spread(threshold, weight, row == number) for number in range(1 + BINS)])
+    return Density(name, constant is None, is_log, x_edges, y_edges, rate, spreads, constant)
 
 
 def _edges(low: float, high: float) -> FloatArray:

@@ -1,9 +1,9 @@
 """Diagnostics of the decorrelation: numbers from plain arrays, for `figures.py` and for JSON.
 
-The decision is y' = y − Y(x) > t. At t = 0 it accepts the fraction q of the background at every x; at other t
-it need not, even for an exact Y. Counts of interactions are Poisson: an event changes any result r by its
-weight times the influence ∂r/∂w, so the variance of r is Σ (Σ w ∂r/∂w)², the inner sum over the events made
-from one interaction.
+An event passes if y' = y − Y(x) > t. At t = 0 the fraction q of the background passes at every x; at other t
+the fraction may vary, even for an exact Y. Counts of interactions are Poisson: an event changes any result r
+by its weight times the influence ∂r/∂w, so the variance of r is Σ (Σ w ∂r/∂w)², the inner sum over the events
+made from one interaction.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from .interactions import squares
 class ScoredEvents:
     """The n events that `requires` selects.
 
-    weight: float64[n], Hz. interaction: int64[n], the number of the one that each is made from. x: float64[n]
-    of each primary observable, 0 if its object is missing. y, quantile: float64[n], the score and Y(x), its
-    (1 − q) quantile. threshold: t, the cut on y'; threshold_error: its error, None if it was given.
-    y_threshold: the cut on y of the trigger without the correction. primary: float64[n] for each other
+    weight: float64[n], Hz. interaction: int64[n], the number of the interaction that each is made from. x:
+    float64[n] of each primary observable, 0 if its object is missing. y, quantile: float64[n], the score and
+    Y(x), its (1 − q) quantile. threshold: t, on y'; threshold_error: its error, None if t was given.
+    y_threshold: the threshold on y of the trigger without the correction. primary: float64[n] for each other
     trigger, the probability that it accepts the event; any_primary: float64[n], that any of them does.
     """
 
@@ -59,8 +59,8 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Pinball:
-    """The mean pinball loss at τ = 1 − q: of Y(x), of the best constant, and the first minus the second, with
-    the error of the paired difference. The constant is optimised on these events, Y is not."""
+    """The mean pinball loss at τ = 1 − q: of Y(x), of the best constant, and the difference of the two, with
+    its error from pairs. The constant is optimised on these events, Y is not."""
 
     quantile: float
     constant: float
@@ -83,9 +83,9 @@ class Overlap:
     """The overlap of a trigger with others.
 
     total, unique, not_unique = total − unique, and primary, the rate shared with each other trigger: in Hz.
-    share: unique / total. ceiling: the fraction of the events that `requires` selects which fail all other
+    share: unique / total. ceiling: the fraction of the events selected by `requires` that fail all other
     triggers, which is the share of any decision that is independent of theirs. pull: (share − ceiling) / its
-    error; None if nothing is accepted, or everything.
+    error; None if no event or every event is accepted.
     """
 
     total: Estimate
@@ -156,25 +156,25 @@ def _pinball_loss(excess: FloatArray, tau: float) -> FloatArray:
 
 
 def rank_correlations(events: ScoredEvents) -> tuple[RankCorrelation, ...]:
-    """Return the correlation of each observable, over all events and, if some lack it, over those that have
-    it."""
-    found = []
+    """Return the correlation of each observable over all events and, if some events lack it, over those that
+    have it."""
+    correlations = []
     for name, x in events.x.items():
         present = x != 0
         for rows in [present] if present.all() else [np.ones_like(present), present]:
             of = events.weight[rows], events.interaction[rows]
             before = rank_correlation(x[rows], events.y[rows], *of)
             after = rank_correlation(x[rows], events.corrected[rows], *of)
-            found.append(RankCorrelation(name, rows is present, before, after))
-    return tuple(found)
+            correlations.append(RankCorrelation(name, rows is present, before, after))
+    return tuple(correlations)
 
 
 def rank_correlation(a: FloatArray, b: FloatArray, weight: FloatArray, interaction: IntArray) -> Estimate:
     """Return Spearman's ρ of weighted events: the correlation of ranks, where the rank of an event is the
-    weight of those below it plus half of that of its equals, including itself.
+    weight of the events below it plus half the weight of its equals, including itself.
 
-    Weights enter the ranks too, so that ∂ρ/∂w has a term for each event's own product of ranks and one for
-    the ranks of all events above it.
+    Weights enter the ranks too: ∂ρ/∂w has a term for the event's own product of ranks and one for the ranks
+    of all events above it.
     """
     (a, order_a), (b, order_b) = (_centred_ranks(values, weight) for values in (a, b))
     cross, square_a, square_b = (float(np.sum(weight * product)) for product in (a * b, a * a, b * b))
@@ -195,7 +195,7 @@ def _centred_ranks(values: FloatArray, weight: FloatArray) -> tuple[FloatArray, 
 
 
 def _below(terms: FloatArray, order: IntArray) -> FloatArray:
-    """Return float64[n]: the sum of the terms of lower events plus half of those of equal ones."""
+    """Return float64[n]: the sum of the terms of lower events plus half of the terms of equal events."""
     sums = np.bincount(order, terms)
     return (np.cumsum(sums) - 0.5 * sums)[order]
 
@@ -207,8 +207,8 @@ def overlap(events: ScoredEvents, accepted: BoolArray) -> Overlap:
     that no other trigger accepts; so is the ceiling C, over all events, which include the accepted ones. With
     the total weights T of accepted and R of all events, S − C is Σ w (s / T − 1 / R) (u − C) over all events,
     with s = 1 for accepted ones; this includes the correlation. For the pull, (u − C)² is replaced by its
-    mean over all events, which is correct if S = C: the observed value is smallest if all is unique by
-    chance. In that case the mean also gives the error of the share.
+    mean over all events, which is correct if S = C: the observed value is smallest if all events are unique
+    by chance. In that case the mean also gives the error of the share.
     """
     weight, lost, interaction = events.weight, 1.0 - events.any_primary, events.interaction
     w, u, of = weight[accepted], lost[accepted], interaction[accepted]
@@ -230,7 +230,7 @@ def _rate(terms: FloatArray, interaction: IntArray) -> Estimate:
 
 
 def _mean(values: FloatArray, weight: FloatArray, interaction: IntArray) -> Estimate:
-    """Return the weighted mean and its error, √(Σ (Σ w (v − mean))²) / Σ w, that of a ratio of dependent
+    """Return the weighted mean and its error, √(Σ (Σ w (v − mean))²) / Σ w, as of a ratio of dependent
     sums."""
     total = float(weight.sum())
     if not total > 0:

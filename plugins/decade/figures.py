@@ -20,13 +20,13 @@ from .densities import Density
 from .diagnostics import Diagnostics, Estimate, RankCorrelation
 
 CORRECTED, UNCORRECTED = style.COLOURS[0], style.COLOURS[2]
-#: Ratios below the first are not shown, nor corrected ones above the second on the linear scale.
+#: Ratios below the first, and on the linear scale corrected ones above the second, are not shown.
 SMALLEST_RATIO, LARGEST_CORRECTED = 0.01, 4.0
 #: The colour scale of a map spans q / 4 to 4 q.
 FACTOR = 4.0
 #: Lowest rate shown in a density, relative to the highest.
 DECADES_SHOWN = 1e-6
-#: Width of an axis in units of the strip for events that miss the object.
+#: Width of an axis in units of the strip for events without the object.
 STRIP = 14
 
 
@@ -35,9 +35,9 @@ def write_figures(
 ) -> list[Path]:
     """Write all figures as PNG and return the files; labels: of each observable, with its unit."""
     files = []
-    for name, made in _draw(result, densities, labels):
+    for name, figure in _draw(result, densities, labels):
         files.append(folder / f"{name}.png")
-        style.save(made, files[-1])
+        style.save(figure, files[-1])
     return files
 
 
@@ -54,14 +54,14 @@ def _draw(
 
 
 def draw_acceptance(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
-    """Draw acceptance / q in bins of one observable, all of the same width: all four cuts in the upper panel,
-    the corrected ones on a linear scale in the lower. If nothing passes, a triangle shows the expected
-    error."""
+    """Draw acceptance / q in bins of one observable, all of the same width: all four selections in the upper
+    panel, the corrected ones on a linear scale in the lower one. If no event passes, a triangle shows the
+    expected error."""
     (axis,) = closure.axes
     corrected = [acceptance for acceptance in closure.acceptances if acceptance.corrected]
-    with style.figure(8, 7.5) as (made, axes):
+    with style.figure(8, 7.5) as (figure, axes):
         axes.remove()
-        panels = top, bottom = made.subplots(2, 1, sharex=True)
+        panels = top, bottom = figure.subplots(2, 1, sharex=True)
         for panel, acceptances in ((top, closure.acceptances), (bottom, corrected)):
             for acceptance in acceptances:
                 _draw_ratios(panel, axis, acceptance, q)
@@ -74,12 +74,12 @@ def draw_acceptance(closure: Closure, q: float, labels: Mapping[str, str]) -> Fi
             panel.axvline(1, color="black", linewidth=1)
         bottom.set_xlabel(labels[axis.observable])
         handles, texts = top.get_legend_handles_labels()
-        made.legend(handles, texts, loc="outside upper center", ncols=2, fontsize=11, frameon=False)
-    return made
+        figure.legend(handles, texts, loc="outside upper center", ncols=2, fontsize=11, frameon=False)
+    return figure
 
 
 def _draw_ratios(panel: Axes, axis: Axis, acceptance: Acceptance, q: float) -> None:
-    """Draw points at t = 0 filled and left of the middle of a bin, those at the threshold open and right of
+    """Draw points at t = 0 filled and left of the middle of a bin, points at the threshold open and right of
     it."""
     colour = CORRECTED if acceptance.corrected else UNCORRECTED
     value, error = (np.array(v, np.float64) / q for v in (acceptance.value, acceptance.error))
@@ -94,13 +94,13 @@ def _draw_ratios(panel: Axes, axis: Axis, acceptance: Acceptance, q: float) -> N
         markerfacecolor=colour if acceptance.at_zero else "white",
         markersize=5,
         linewidth=1.2,
-        label=_cut(acceptance),
+        label=_selection(acceptance),
     )
     panel.plot(x[none], error[none], "v", color=colour, markersize=4)
 
 
-def _cut(acceptance: Acceptance) -> str:
-    """Return the label of a cut, with the χ² against q at t = 0, else against any constant."""
+def _selection(acceptance: Acceptance) -> str:
+    """Return the label of a selection, with the χ² against q at t = 0, else against any constant."""
     score = "y'" if acceptance.corrected else "y"
     chi_square = acceptance.against_q if acceptance.at_zero else acceptance.against_flat
     hypothesis = "q" if acceptance.at_zero else "flat"
@@ -135,11 +135,11 @@ def _shown(acceptance: Acceptance) -> list[tuple[float, float]]:
 
 def draw_replicas(closures: Sequence[Closure], q: Sequence[float], label: str) -> Figure:
     """Draw acceptance / q of y' > 0 in bins of one observable for several replicas, each with its error, and
-    their mean. Bins of the same number hold the same share of the events of a half; labels are those of the
-    first."""
+    their mean. Bins of the same number hold the same share of the events of a half; labels are from the first
+    replica."""
     (axis,) = closures[0].axes
     ratios = np.full((len(closures), axis.bins), np.nan)
-    with style.figure(8, 5) as (made, axes):
+    with style.figure(8, 5) as (figure, axes):
         for i, (closure, fraction) in enumerate(zip(closures, q, strict=True)):
             acceptance = closure.acceptances[0]
             if closure.axes[0].bins != axis.bins:
@@ -155,7 +155,7 @@ def draw_replicas(closures: Sequence[Closure], q: Sequence[float], label: str) -
         axes.set(xlim=(0, axis.bins), ylim=(0, 2.5), ylabel="acceptance / $q$", xlabel=label)
         _cell_axis(axes.xaxis, axis)
         axes.legend(frameon=False)
-    return made
+    return figure
 
 
 def draw_map(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
@@ -163,51 +163,52 @@ def draw_map(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
     have the same size; grey ones have too few events for a χ²."""
     first, second = closure.axes
     norm = LogNorm(1 / FACTOR, FACTOR)
-    with style.figure(9, 5) as (made, axes):
+    with style.figure(9, 5) as (figure, axes):
         axes.remove()
-        panels = made.subplots(1, 2, sharey=True)
+        panels = figure.subplots(1, 2, sharey=True)
         for panel, acceptance in zip(panels, closure.acceptances[:2], strict=True):
             value = np.where(closure.tested, np.array(acceptance.value, np.float64) / q, np.nan)
             panel.set_facecolor("lightgrey")
             cells = np.clip(value, 1e-9, None).reshape(first.bins, second.bins).T
             panel.pcolormesh(cells, cmap="RdBu_r", norm=norm, edgecolors="white", linewidth=0.5)
-            panel.set_title(_cut(acceptance), fontsize=12)
+            panel.set_title(_selection(acceptance), fontsize=12)
             panel.set_xlabel(labels[first.observable], fontsize=13)
             _cell_axis(panel.xaxis, first)
             _cell_axis(panel.yaxis, second)
             panel.set(xlim=(0, first.bins), ylim=(0, second.bins))
         panels[0].set_ylabel(labels[second.observable], fontsize=13)
         ticks = [1 / FACTOR, 1 / 2, 1, 2, FACTOR]
-        bar = made.colorbar(
+        bar = figure.colorbar(
             ScalarMappable(norm, "RdBu_r"), ax=panels, extend="both", label="acceptance / $q$"
         )
         bar.ax.yaxis.set_major_locator(FixedLocator(ticks))
         bar.ax.yaxis.set_minor_locator(NullLocator())
         bar.ax.set_yticklabels([f"{tick:g}" for tick in ticks])
-    return made
+    return figure
 
 
 def _cell_axis(drawn: XAxis | YAxis, axis: Axis) -> None:
-    """Label bins of width one: at the edges of those with a value, in the middle of the one without."""
-    places = [float(axis.missing + i) for i in range(len(axis.edges))]
+    """Label bins of width one: bins with a value at their edges, the bin without a value in its middle."""
+    positions = [float(axis.missing + i) for i in range(len(axis.edges))]
     texts = [f"{edge:.3g}" if edge < 1e3 else f"{edge:.0f}" for edge in axis.edges]
     if axis.missing:
-        places, texts = [0.5, *places], ["none", *texts]
+        positions, texts = [0.5, *positions], ["none", *texts]
     drawn.set_minor_locator(NullLocator())
-    drawn.set_ticks(places, texts, rotation=90 if isinstance(drawn, XAxis) else 0, fontsize=11)
+    drawn.set_ticks(positions, texts, rotation=90 if isinstance(drawn, XAxis) else 0, fontsize=11)
     drawn.set_tick_params(length=3, direction="out")
 
 
 def draw_densities(before: Density, after: Density, labels: Mapping[str, str]) -> Figure:
-    """Draw rates in the plane of an observable and y (top) or y' (bottom), with the cuts. The corrected cut
-    also depends on the other observables: its median is shown and, as thin lines, 16 and 84 % at each x."""
+    """Draw rates in the plane of an observable and y (top) or y' (bottom), with the thresholds. The corrected
+    threshold also depends on the other observables: its median is shown and, as thin lines, its 16 and 84 %
+    quantiles at each x."""
     highest = max(float(density.rate.max()) for density in (before, after))
     norm = LogNorm(highest * DECADES_SHOWN, highest)
     columns = 2 if before.rate[0].any() else 1
-    with style.figure(8, 8) as (made, axes):
+    with style.figure(8, 8) as (figure, axes):
         axes.remove()
         widths = [1, STRIP][-columns:]
-        panels = made.subplots(2, columns, squeeze=False, sharey="row", sharex="col", width_ratios=widths)
+        panels = figure.subplots(2, columns, squeeze=False, sharey="row", sharex="col", width_ratios=widths)
         for row, density in zip(panels, (before, after), strict=True):
             _draw_density(row[-1], density.x_edges, density, slice(1, None), norm)
             if columns == 2:
@@ -220,10 +221,10 @@ def draw_densities(before: Density, after: Density, labels: Mapping[str, str]) -
             style.log_axis(main.xaxis)
         main.set_xlim(before.x_edges[[0, -1]])
         main.set_xlabel(labels[before.observable])
-        made.colorbar(ScalarMappable(norm, "viridis"), ax=panels, label="rate [Hz]")
+        figure.colorbar(ScalarMappable(norm, "viridis"), ax=panels, label="rate [Hz]")
         handles, texts = panels[0, -1].get_legend_handles_labels()
-        made.legend(handles, texts, loc="outside upper center", ncols=2, fontsize=11, frameon=False)
-    return made
+        figure.legend(handles, texts, loc="outside upper center", ncols=2, fontsize=11, frameon=False)
+    return figure
 
 
 def _draw_strip(part: Axes, density: Density, norm: LogNorm) -> None:
@@ -236,35 +237,35 @@ def _draw_strip(part: Axes, density: Density, norm: LogNorm) -> None:
 def _draw_density(part: Axes, edges: FloatArray, density: Density, rows: slice, norm: LogNorm) -> None:
     rate = np.where(density.rate[rows] > 0, density.rate[rows], np.nan)
     part.pcolormesh(edges, density.y_edges, rate.T, cmap="viridis", norm=norm, rasterized=True)
-    lines = ((0.8, None), (2.2, "cut with the correction"), (0.8, None))
-    for quantile, (width, label) in zip(density.cut[rows].T, lines, strict=True):
+    lines = ((0.8, None), (2.2, "threshold with the correction"), (0.8, None))
+    for quantile, (width, label) in zip(density.threshold[rows].T, lines, strict=True):
         part.stairs(quantile, edges, baseline=None, color=style.COLOURS[2], linewidth=width, label=label)
     if density.constant is not None:
-        part.axhline(density.constant, color="black", linestyle="--", label="cut without it")
+        part.axhline(density.constant, color="black", linestyle="--", label="threshold without it")
 
 
-def draw_rank_correlations(found: Sequence[RankCorrelation], labels: Mapping[str, str]) -> Figure:
+def draw_rank_correlations(correlations: Sequence[RankCorrelation], labels: Mapping[str, str]) -> Figure:
     """Draw Spearman's ρ of each observable with the score, before and after the correction."""
-    with style.figure(8, 2 + 0.6 * len(found)) as (made, axes):
-        rows = np.arange(len(found))[::-1]
+    with style.figure(8, 2 + 0.6 * len(correlations)) as (figure, axes):
+        rows = np.arange(len(correlations))[::-1]
         for number, (name, colour) in enumerate((("$y$", UNCORRECTED), ("$y'$", CORRECTED))):
-            estimates = [(c.before, c.after)[number] for c in found]
+            estimates = [(c.before, c.after)[number] for c in correlations]
             value, error = (np.array(v, np.float64) for v in zip(*map(_pair, estimates), strict=True))
             axes.errorbar(value, rows + 0.1 - 0.2 * number, xerr=error, fmt="o", color=colour, label=name)
         axes.axvline(0, color="black", linewidth=1, zorder=0)
-        axes.set_yticks(rows, [_name(c, labels) for c in found], fontsize=12)
+        axes.set_yticks(rows, [_name(c, labels) for c in correlations], fontsize=12)
         axes.yaxis.set_minor_locator(NullLocator())
-        axes.set_ylim(-0.6, len(found) - 0.4)
+        axes.set_ylim(-0.6, len(correlations) - 0.4)
         axes.set_xlim(-1.05, 1.05)
         axes.set_xlabel(r"rank correlation $\rho$")
         axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)
-    return made
+    return figure
 
 
 def _pair(estimate: Estimate) -> tuple[float | None, float | None]:
     return estimate.value, estimate.error
 
 
-def _name(found: RankCorrelation, labels: Mapping[str, str]) -> str:
-    label = labels[found.observable].partition(" [")[0]
-    return f"{label}\n{'where present' if found.present else 'all events'}"
+def _name(correlation: RankCorrelation, labels: Mapping[str, str]) -> str:
+    label = labels[correlation.observable].partition(" [")[0]
+    return f"{label}\n{'where present' if correlation.present else 'all events'}"

@@ -42,7 +42,7 @@ from trigemu.api import (
     split,
 )
 
-#: Returns which events are selected, bool[n], and arrays of these, by name.
+#: Returns a mask of the selected events, bool[n], and arrays of these, by name.
 Read = Callable[[Plan, Workspace], tuple[BoolArray, Mapping[str, npt.NDArray[Any]]]]
 
 
@@ -79,9 +79,9 @@ class Gathered:
 
     @property
     def interaction(self) -> IntArray:
-        """The number of the interaction that each event is made from, int64[n], from 0 on."""
-        known = np.unique(self.parent, return_inverse=True)[1]
-        number = np.where(self.shared, known, len(known) + np.arange(len(known)))
+        """The number, from 0, of the interaction that each event is made from, int64[n]."""
+        group = np.unique(self.parent, return_inverse=True)[1]
+        number = np.where(self.shared, group, len(group) + np.arange(len(group)))
         return np.unique(number, return_inverse=True)[1].astype(np.int64)
 
     @cached_property
@@ -90,12 +90,12 @@ class Gathered:
         return acceptances(self.words, self.menu, self.bits)
 
     def any_but(self, name: str | None = None) -> FloatArray:
-        """Return the probability float64[n] that any trigger of the menu accepts, except the named one; in a
-        menu with levels, any of the same level, or of the last one if none is named."""
+        """Return the probability float64[n] that any trigger of the menu other than the named one accepts; in
+        a menu with levels, any of the same level, or of the last level if none is named."""
         of_level = members_by_level(self.menu)
         level = self.menu.trigger(name).level if name else list(of_level)[-1]
-        others = np.array([trigger.name != name for trigger in self.menu.enabled])
-        return self.acceptance.either(of_level[level or ""] & others)
+        is_other = np.array([trigger.name != name for trigger in self.menu.enabled])
+        return self.acceptance.either(of_level[level or ""] & is_other)
 
 
 def gather(
@@ -123,7 +123,7 @@ def gather(
 
 @dataclass(frozen=True)
 class _Rows:
-    """The selected events of some chunks, with weights as they are, and the weight of each half."""
+    """The selected events of some chunks with their original weights, and the weight of each half."""
 
     table: PatternTable
     sample: IntArray
@@ -145,14 +145,14 @@ class _Gather:
         scaling.refuse_negative(events)
         work = Workspace(events)
         words = decide(events, plan, work)
-        chosen, values = self.read(plan, work)
+        selected, values = self.read(plan, work)
         half = split.half_of(events.parent)
         counted = np.zeros(len(events), np.bool_)
         counted[events.core] = True
-        values = {name: value[counted[chosen]] for name, value in values.items()}
-        chosen = chosen & counted
-        sample = np.full(np.count_nonzero(chosen), chunk.sample)
-        columns = events.weight[chosen], half[chosen], events.parent[chosen], words[chosen]
+        values = {name: value[counted[selected]] for name, value in values.items()}
+        selected = selected & counted
+        sample = np.full(np.count_nonzero(selected), chunk.sample)
+        columns = events.weight[selected], half[selected], events.parent[selected], words[selected]
         return _Rows(scaling.weights_by_half(chunk.sample, events), sample, *columns, values)
 
     def merge(self, parts: Sequence[_Rows]) -> _Rows:

@@ -1,4 +1,4 @@
-"""Sums over events that may share interactions: errors are made of the sums of each interaction."""
+"""Sums over events that may share interactions, for errors: terms of one interaction are summed first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def squares(terms: FloatArray, interaction: IntArray) -> float:
 
 
 def squares_by_cell(terms: FloatArray, interaction: IntArray, cell: IntArray, cells: int) -> FloatArray:
-    """Return the same within each cell, float64[cells]; cell: int64[n], that of each event."""
+    """Return the same within each cell, float64[cells]; cell: int64[n], the cell of each event."""
     pairs, pair = np.unique(cell * (interaction.max(initial=0) + 1) + interaction, return_inverse=True)
     of = np.empty(len(pairs), np.int64)
     of[pair] = cell

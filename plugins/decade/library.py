@@ -19,12 +19,12 @@ import tl2cgen
 import treelite
 
 from trigemu.api import Features, TrigemuError, children, kernel, own_cause
-from trigemu_anomaly import CodeRecipe, add_leaves, build_library, last_words, open_library
+from trigemu_anomaly import CodeRecipe, add_leaves, build_library, open_library, output_tail
 
 #: Tolerance relative to the largest value, for sums of float32 leaves in another order.
 _TOLERANCE = 1e-5
 _CHECKED_ROWS = 1024
-#: Ten times what the largest models that are compiled take.
+#: Ten times the needs of the largest models that are compiled.
 _LIMITS = children.Limits(seconds=120, memory=4 * 2**30)
 
 Scores = npt.NDArray[np.float32]
@@ -61,8 +61,8 @@ class Library:
 
 
 def build(model: treelite.Model, content: bytes) -> Library | None:
-    """Return the library of a model, from a cache or newly compiled; None if there is no C compiler and none
-    was kept, or no folder to compile in.
+    """Return the library of a model, from a cache or newly compiled; None if it is not cached and there is no
+    C compiler, or no folder to compile in.
 
     content: the file that the model was read from. Raises TrigemuError if the compiler fails, or the result
     differs from treelite's own evaluation.
@@ -93,30 +93,29 @@ def _write(model: treelite.Model, folder: Path) -> None:
     except Exception as error:
         if own := own_cause(error):
             raise own from error
-        raise TrigemuError(f"tl2cgen cannot write the trees as C: {last_words(str(error))}") from None
+        raise TrigemuError(f"tl2cgen cannot write the trees as C: {output_tail(str(error))}") from None
 
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Silence tl2cgen, which warns of long code and, directly from C++, of a newer treelite."""
-    kept = os.dup(2)
+    """Silence tl2cgen, which warns about long code and, directly from C++, about a newer treelite."""
+    stderr = os.dup(2)
     with tempfile.TemporaryFile() as sink, redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         os.dup2(sink.fileno(), 2)
         try:
             yield
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            os.dup2(stderr, 2)
+            os.close(stderr)
 
 
 def _checked(model: treelite.Model, path: Path) -> Library:
-    """Load a library, and compare it with the interpreter on rows that are on and next to the thresholds of
-    splits."""
+    """Load a library, and compare it with the interpreter on rows at and next to the thresholds of splits."""
     library = Library(path, model.num_feature)
     x = edges(model, _CHECKED_ROWS)
-    expected, made = interpret(model, x), library.by_row(x)
-    difference = float(np.abs(made - expected).max())
+    expected, results = interpret(model, x), library.by_row(x)
+    difference = float(np.abs(results - expected).max())
     if not difference <= _TOLERANCE * max(1.0, float(np.abs(expected).max())):
         raise TrigemuError(
             f"the compiled trees differ by {difference:g} from treelite's own evaluation: "

@@ -1,9 +1,9 @@
-"""XGBoost models of Y(x) in JSON: what is read of them, and checked before any library sees it.
+"""XGBoost models of Y(x) in JSON, checked before any library reads them.
 
 treelite, tl2cgen and compiled code trust the structure of trees: a child that is out of range or reached
-again, or a split on an input that does not exist, ends the process, or keeps it busy for ever. They are given
-JSON that is written here, from what was checked, and never the file itself. Binary formats (UBJSON,
-checkpoints of treelite) are not read, since only those libraries can.
+twice, or a split on an input that does not exist, ends the process or keeps it busy forever. They therefore
+read JSON that is written here from checked values, never the file itself. Binary formats (UBJSON, checkpoints
+of treelite) are not supported, since only those libraries can read them.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from trigemu_anomaly import MAX_DEPTH, MAX_NODES, MAX_TREES
 
 OBJECTIVE = "reg:quantileerror"
 
-#: Largest file: XGBoost writes 200 bytes a node at most.
+#: Largest file: XGBoost writes at most 200 bytes per node.
 MAX_BYTES = 2**25
 #: XGBoost writes parameters as strings.
-_WHOLE = re.compile(r"\d{1,9}", re.ASCII)
+_INTEGER = re.compile(r"\d{1,9}", re.ASCII)
 _BASE = re.compile(r"\[?([-+]?\d{1,20}(\.\d{0,20})?(E[-+]?\d{1,3})?)\]?", re.ASCII | re.IGNORECASE)
 
 _Child = Annotated[int, msgspec.Meta(ge=-1, lt=2**31)]
@@ -91,8 +91,8 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class QuantileModel(msgspec.Struct, frozen=True):
-    """A model that was checked. tau: the quantile it was trained for. json: the model, as XGBoost would write
-    what is read of it."""
+    """A checked model. tau: the quantile it was trained for. json: the model in XGBoost's format, with only
+    the fields that are read."""
 
     tau: float
     json: str
@@ -104,11 +104,11 @@ def read_model(content: bytes, features: int) -> QuantileModel:
     learner = file.learner
     tau = _tau(learner.objective)
     parameters, booster = learner.learner_model_param, learner.gradient_booster
-    given = _whole(parameters.num_feature, "num_feature")
-    if given != features:
-        raise TrigemuError(f"reads {given} features, but the card names {features} in x")
+    features_in_file = _integer(parameters.num_feature, "num_feature")
+    if features_in_file != features:
+        raise TrigemuError(f"reads {features_in_file} features, but the card names {features} in x")
     for name in ("num_class", "num_target"):
-        number = _whole(getattr(parameters, name), name)
+        number = _integer(getattr(parameters, name), name)
         if number > 1:
             raise TrigemuError(f"has {name} = {number}: expected one score")
     if booster.name not in ("gbtree", "dart"):
@@ -125,7 +125,7 @@ def _parse(content: bytes) -> _File:
     if len(content) > MAX_BYTES:
         raise TrigemuError(f"has {len(content)} bytes: expected at most {MAX_BYTES}")
     try:
-        # Not msgspec's own parser: XGBoost writes NaN and Infinity where they do not matter.
+        # Not msgspec's own parser: XGBoost writes NaN and Infinity in some unused fields.
         return msgspec.convert(json.loads(content), _File)
     except (ValueError, RecursionError, OverflowError, msgspec.ValidationError) as error:
         reason = f"{type(error).__name__}: {error}"[:200]
@@ -149,19 +149,19 @@ def _tau(objective: _Objective) -> float:
     return tau
 
 
-def _whole(text: str, name: str) -> int:
-    if not _WHOLE.fullmatch(text):
+def _integer(text: str, name: str) -> int:
+    if not _INTEGER.fullmatch(text):
         raise TrigemuError(f"has {name} = {text[:50]!r}: expected a whole number of at most 9 digits")
     return int(text)
 
 
 def _checked(model: _Trees, features: int) -> list[_Tree]:
-    """Return the trees, without nodes that were deleted."""
-    trees, said = model.trees, model.gbtree_model_param.num_trees
+    """Return the trees without deleted nodes."""
+    trees, stated = model.trees, model.gbtree_model_param.num_trees
     if not trees:
         raise TrigemuError("has no trees")
-    if said is not None and _whole(said, "num_trees") != len(trees):
-        raise TrigemuError(f"is damaged: it has {len(trees)} trees, and says {said}")
+    if stated is not None and _integer(stated, "num_trees") != len(trees):
+        raise TrigemuError(f"is damaged: it has {len(trees)} trees, but num_trees = {stated}")
     nodes = sum(len(tree.left_children) for tree in trees)
     if len(trees) > MAX_TREES or nodes > MAX_NODES:
         raise TrigemuError(
@@ -183,11 +183,11 @@ def _check_lists(tree: _Tree) -> None:
     n, parameters = len(tree.left_children), tree.tree_param
     columns = (tree.right_children, tree.split_indices, tree.split_conditions, tree.default_left)
     lengths = [len(column) for column in columns]
-    if not n or set(lengths) != {n} or _whole(parameters.num_nodes, "num_nodes") != n:
+    if not n or set(lengths) != {n} or _integer(parameters.num_nodes, "num_nodes") != n:
         raise TrigemuError(
             f"num_nodes = {parameters.num_nodes[:50]}, and its lists have {n}, {lengths} entries"
         )
-    if _whole(parameters.size_leaf_vector, "size_leaf_vector") > 1:
+    if _integer(parameters.size_leaf_vector, "size_leaf_vector") > 1:
         raise TrigemuError(f"size_leaf_vector = {parameters.size_leaf_vector}: expected one number a leaf")
     if any(tree.split_type):
         raise TrigemuError("it splits on categories")
@@ -210,8 +210,8 @@ def _reached(tree: _Tree, features: int) -> set[int]:
             raise TrigemuError(f"it has more than {MAX_DEPTH} splits from its root to a leaf")
         for child in children:
             if not 0 < child < n or child in depth:
-                what = "reached twice" if child in depth else f"none of {n} nodes"
-                raise TrigemuError(f"the child {child} of node {node} is {what}")
+                problem = "reached twice" if child in depth else f"none of {n} nodes"
+                raise TrigemuError(f"the child {child} of node {node} is {problem}")
             depth[child] = depth[node] + 1
             order.append(child)
     return set(depth)
@@ -219,21 +219,21 @@ def _reached(tree: _Tree, features: int) -> set[int]:
 
 def _without_deleted(tree: _Tree, reached: set[int]) -> _Tree:
     """Return a tree without the nodes that XGBoost's pruning deleted, which would remain as leaves; raise
-    TrigemuError if others are not reached."""
-    n, said = len(tree.left_children), tree.tree_param.num_deleted
-    if n - len(reached) != _whole(said, "num_deleted"):
-        raise TrigemuError(f"{n - len(reached)} nodes cannot be reached, and num_deleted = {said}")
-    kept = sorted(reached)
-    if not _finite([tree.split_conditions[node] for node in kept]):
+    TrigemuError if any other node cannot be reached."""
+    n, stated = len(tree.left_children), tree.tree_param.num_deleted
+    if n - len(reached) != _integer(stated, "num_deleted"):
+        raise TrigemuError(f"{n - len(reached)} nodes cannot be reached, and num_deleted = {stated}")
+    remaining = sorted(reached)
+    if not _finite([tree.split_conditions[node] for node in remaining]):
         raise TrigemuError("a threshold or a leaf is not finite")
-    numbers = {node: number for number, node in enumerate(kept)} | {-1: -1}
-    split = [tree.left_children[node] != -1 for node in kept]
+    numbers = {node: number for number, node in enumerate(remaining)} | {-1: -1}
+    split = [tree.left_children[node] != -1 for node in remaining]
     return _Tree(
-        left_children=[numbers[tree.left_children[node]] for node in kept],
-        right_children=[numbers[tree.right_children[node]] for node in kept],
-        split_indices=[tree.split_indices[n] if s else 0 for n, s in zip(kept, split, strict=True)],
-        split_conditions=_singles([tree.split_conditions[node] for node in kept]),
-        default_left=[tree.default_left[node] for node in kept],
+        left_children=[numbers[tree.left_children[node]] for node in remaining],
+        right_children=[numbers[tree.right_children[node]] for node in remaining],
+        split_indices=[tree.split_indices[n] if s else 0 for n, s in zip(remaining, split, strict=True)],
+        split_conditions=_singles([tree.split_conditions[node] for node in remaining]),
+        default_left=[tree.default_left[node] for node in remaining],
         tree_param=tree.tree_param,
     )
 

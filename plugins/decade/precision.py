@@ -24,10 +24,10 @@ def read_ensemble(model: treelite.Model) -> Ensemble:
         )
         split = left >= 0
         if (kind[split] != _NUMERICAL).any() or (operator[split] != _BELOW).any():
-            raise TrigemuError("splits on categories, or otherwise than x < threshold")
+            raise TrigemuError("has splits on categories, or other splits than x < threshold")
         threshold, value = tree.get_field("threshold"), tree.get_field("leaf_value")
         columns = (feature, -1), (threshold, 0.0), (left + starts[-1], -1), (right + starts[-1], -1)
-        parts.append([*(np.where(split, of, none) for of, none in columns), np.where(split, 0.0, value)])
+        parts.append([*(np.where(split, of, unused) for of, unused in columns), np.where(split, 0.0, value)])
         starts.append(starts[-1] + len(split))
     features, thresholds, lefts, rights, values = (
         np.concatenate(column) for column in zip(*parts, strict=True)

@@ -16,7 +16,7 @@ from .library import Scores, build, interpret
 from .model_file import read_model
 from .precision import read_ensemble
 
-#: Most nodes that are compiled, in some 12 s and 1 GB. An event takes ten times as long with the interpreter.
+#: Most nodes that are compiled, in about 12 s and 1 GB. The interpreter is ten times slower for an event.
 MAX_COMPILED = 20_000
 
 
@@ -24,7 +24,7 @@ MAX_COMPILED = 20_000
 class Trees:
     """Boosted trees. predict: float32[n, d] → float32[n]. interpreted: why treelite's interpreter evaluates
     them, "" if it does not. tau: the quantile they were trained for. ensemble: their nodes. row: makes their
-    look-up tables for single events, if they have any. address: that of the compiled function, or 0."""
+    look-up tables for single events, if they have any. address: of the compiled function, or 0."""
 
     predict: Callable[[Features], Scores | FloatArray]
     interpreted: str
@@ -51,8 +51,8 @@ class Quantile:
 
 @lru_cache(maxsize=32)
 def load_trees(content: bytes, features: int) -> Trees:
-    """Read a BDT with this number of inputs and make a table of it, or compile it if that would be too large;
-    raise TrigemuError if it cannot be used."""
+    """Read a BDT with this number of inputs and make a table of it, or compile it if the table would be too
+    large; raise TrigemuError if it cannot be used."""
     checked = read_model(content, features)
     try:
         model = treelite.frontend.from_xgboost_json(checked.json)
@@ -68,7 +68,7 @@ def load_trees(content: bytes, features: int) -> Trees:
     library = build(model, content) if nodes <= MAX_COMPILED else None
     if library:
         return Trees(library.predict, "", checked.tau, ensemble, address=library.address)
-    why = "no C compiler (gcc, clang or the variable CC)"
+    reason = "no C compiler (gcc, clang or the variable CC)"
     if nodes > MAX_COMPILED:
-        why = f"{nodes} nodes, of which at most {MAX_COMPILED} are compiled"
-    return Trees(lambda x: interpret(model, x), why, checked.tau, ensemble)
+        reason = f"{nodes} nodes, of which at most {MAX_COMPILED} are compiled"
+    return Trees(lambda x: interpret(model, x), reason, checked.tau, ensemble)

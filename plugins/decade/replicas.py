@@ -1,8 +1,8 @@
-"""Replicas: the same training with other seeds and on the other half, and how much its results differ.
+"""Replicas: the spread of results between trainings with other seeds and on the other half.
 
-`decade train --replicas N` writes one set of models into each of the folders 1 to N. Here each is put into a
-menu in place of its `decade` trigger, and what `decade check` finds is summarised: a published number is the
-mean, its spread between replicas, and its statistical error.
+`decade train --replicas N` writes one set of models into each of the folders 1 to N. Here each replaces the
+models of the `decade` trigger of a menu, and the results of `decade check` are summarised: a published number
+is the mean, its spread between replicas, and its statistical error.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ CARD, METRICS = "decade.toml", "metrics.json"
 
 @dataclass(frozen=True)
 class Replica:
-    """A set of models. number: that of its folder; score: the card of its score; trees, split_nodes: of
-    Y(x); budget_hz, error_hz: the unique rate that it was trained for, with the error of that out of fold."""
+    """A set of models. number: of its folder; score: the card of its score; trees, split_nodes: of Y(x);
+    budget_hz, error_hz: the unique rate that it was trained for, and the error of that rate out of fold."""
 
     number: int
     card: Path
@@ -59,7 +59,7 @@ class Replica:
 
 @dataclass(frozen=True)
 class Spread:
-    """A number of each replica, and the mean of its statistical errors; None where it has none."""
+    """A number of each replica, and the mean of its statistical errors, if it has any."""
 
     values: tuple[float, ...]
     error: float | None = None
@@ -79,12 +79,12 @@ class Spread:
 
 
 def read_replicas(folder: Path) -> tuple[Replica, ...]:
-    """Return the replicas in a folder, by number. TrigemuError if there is none, or one is not complete."""
+    """Return the replicas in a folder, by number. TrigemuError if there is none, or one is incomplete."""
     numbers = sorted(
         int(path.parent.name) for path in folder.glob(f"*/{CARD}") if path.parent.name.isdecimal()
     )
     if not numbers:
-        raise TrigemuError(f"{folder}: there is no replica: expected folders 1, 2, …, each with a {CARD}")
+        raise TrigemuError(f"{folder}: no replicas: expected folders 1, 2, …, each with a {CARD}")
     return tuple(_replica(folder / str(number), number) for number in numbers)
 
 
@@ -105,68 +105,70 @@ def _replica(folder: Path, number: int) -> Replica:
             metrics["out_of_fold"]["error_hz"],
         )
     except (KeyError, TypeError, ValueError, OSError) as error:
-        raise TrigemuError(f"{folder}: this is not a whole replica of `decade train`: {error!r}") from None
+        raise TrigemuError(f"{folder}: not a complete replica of `decade train`: {error!r}") from None
 
 
 def with_replica(menu: Menu, of: Decade, home: Path, replica: Replica) -> Menu:
-    """Return a menu in which the models of a `decade` trigger are those of a replica, also where its score is
-    cut on alone. home: the folder that the card of the trigger is relative to."""
+    """Return a menu with the models of a `decade` trigger replaced by a replica's, also in triggers on its
+    score alone. home: the folder that the card of the trigger is relative to."""
     card = (home / of.card).resolve()
     score = (card.parent / load_toml(card).data["score"]["card"]).resolve()
-    known = {card: replica.card, score: replica.score}
+    card_of = {card: replica.card, score: replica.score}
 
     def replaced(trigger: Trigger) -> Trigger:
         name = getattr(trigger.description, "card", None)
-        found = known.get((menu.path.parent / name).resolve()) if isinstance(name, str) else None
-        if found is None:
+        new_card = card_of.get((menu.path.parent / name).resolve()) if isinstance(name, str) else None
+        if new_card is None:
             return trigger
-        made = msgspec.structs.replace(trigger.description, card=str(found.resolve()), sha256=None)
-        return replace(trigger, description=made)
+        description = msgspec.structs.replace(trigger.description, card=str(new_card.resolve()), sha256=None)
+        return replace(trigger, description=description)
 
     return replace(menu, triggers=tuple(map(replaced, menu.triggers)))
 
 
 def spreads(results: Sequence[Diagnostics], replicas: Sequence[Replica]) -> dict[str, Spread]:
-    """Return the numbers of `decade check` for all replicas, by what they are."""
-    found: dict[str, Spread] = {}
-    for what in ("total", "unique", "not_unique", "share", "ceiling"):
+    """Return the results of `decade check` for all replicas, by quantity."""
+    numbers: dict[str, Spread] = {}
+    for quantity in ("total", "unique", "not_unique", "share", "ceiling"):
         for name, of in (("y − Y(x)", "overlap"), ("y alone", "overlap_uncorrected")):
-            estimates = [getattr(getattr(result, of), what) for result in results]
-            if what != "ceiling" or of == "overlap":
-                found[f"{_NAMES[what]}, {name}" if what != "ceiling" else _NAMES[what]] = _spread(estimates)
+            estimates = [getattr(getattr(result, of), quantity) for result in results]
+            if quantity != "ceiling" or of == "overlap":
+                numbers[f"{_NAMES[quantity]}, {name}" if quantity != "ceiling" else _NAMES[quantity]] = (
+                    _spread(estimates)
+                )
     errors = [result.threshold_error or 0.0 for result in results]
-    found["threshold"] = Spread(tuple(result.threshold for result in results), float(np.mean(errors)))
-    found["unique rate at y′ > 0 [Hz]"] = _spread([result.overlap_at_zero.unique for result in results])
+    numbers["threshold"] = Spread(tuple(result.threshold for result in results), float(np.mean(errors)))
+    numbers["unique rate at y′ > 0 [Hz]"] = _spread([result.overlap_at_zero.unique for result in results])
     for names in dict.fromkeys(_axes(closure) for result in results for closure in result.closures):
-        every = _closures(results, names)
+        closures = _closures(results, names)
         axes = ", ".join(names)
-        if len(every) < len(results):  # x was chosen from the menu, and differs
-            axes += f" ({len(every)} replicas)"
+        if len(closures) < len(results):  # x was chosen from the menu and differs between replicas
+            axes += f" ({len(closures)} replicas)"
         for i, name in enumerate(("y′ > 0", "y alone for y′ > 0", "y′ > threshold", "y alone")):
-            chi2 = [closure.acceptances[i].against_q for closure in every]
+            chi2 = [closure.acceptances[i].against_q for closure in closures]
             each = tuple(c.value / c.ndf if c.value is not None and c.ndf else np.nan for c in chi2)
-            found[f"χ²/ndf of acceptance in {axes}, {name}"] = Spread(each)
-    found["trees"] = Spread(tuple(float(replica.trees) for replica in replicas))
-    found["split nodes"] = Spread(tuple(float(replica.split_nodes) for replica in replicas))
-    return found
+            numbers[f"χ²/ndf of acceptance in {axes}, {name}"] = Spread(each)
+    numbers["trees"] = Spread(tuple(float(replica.trees) for replica in replicas))
+    numbers["split nodes"] = Spread(tuple(float(replica.split_nodes) for replica in replicas))
+    return numbers
 
 
 _NAMES = {
     "total": "total rate [Hz]",
     "unique": "unique rate [Hz]",
-    "not_unique": "rate that others take too [Hz]",
+    "not_unique": "overlap with other triggers [Hz]",
     "share": "unique share",
     "ceiling": "ceiling of the unique share",
 }
 
 
 def _axes(closure: Closure) -> tuple[str, ...]:
-    """Return the observables of a closure, in one order whichever was chosen first."""
+    """Return the observables of a closure, sorted, since the order of the choice may differ."""
     return tuple(sorted(axis.observable for axis in closure.axes))
 
 
 def _closures(results: Sequence[Diagnostics], names: tuple[str, ...]) -> list[Closure]:
-    """Return the closures in the given observables, of the results that have one."""
+    """Return the closures in these observables, one of each result that has it."""
     return [closure for result in results for closure in result.closures if _axes(closure) == names]
 
 
@@ -176,38 +178,38 @@ def _spread(estimates: Sequence[Estimate]) -> Spread:
 
 
 def gains(results: Sequence[Efficiencies]) -> dict[str, Spread]:
-    """Return the efficiency of each menu, and its gain over the first, as a whole, for all replicas."""
-    found: dict[str, Spread] = {}
+    """Return the gain in overall efficiency of each menu over the first menu, for all replicas."""
+    numbers: dict[str, Spread] = {}
     first = results[0].menus[0].name
     for at, turnon in enumerate(results[0].turnons):
         if turnon.profile != results[0].turnons[0].profile:
             continue
-        for place, curve in enumerate(turnon.curves):
-            every = [result.turnons[at].curves[place].overall for result in results]
+        for position, curve in enumerate(turnon.curves):
+            overalls = [result.turnons[at].curves[position].overall for result in results]
             where = f"{turnon.sample}, {turnon.name}" if turnon.sample else turnon.name
             if curve.menu == first:
                 continue
-            error = float(np.mean([overall.gain_error for overall in every]))
-            of = tuple(overall.gain for overall in every)
-            found[f"{where}: gain of {curve.name} over {first}"] = Spread(of, error)
-    return found
+            error = float(np.mean([overall.gain_error for overall in overalls]))
+            of = tuple(overall.gain for overall in overalls)
+            numbers[f"{where}: gain of {curve.name} over {first}"] = Spread(of, error)
+    return numbers
 
 
-def nearest_to_median(replicas: Sequence[Replica], found: Mapping[str, Spread]) -> Replica:
-    """Return the replica to ship: of those trained on the training half, the one with the unique share
+def nearest_to_median(replicas: Sequence[Replica], spreads: Mapping[str, Spread]) -> Replica:
+    """Return the replica to ship: of the replicas trained on the training half, the one whose unique share is
     nearest to the median of all. It is not the best one."""
-    share = np.array(found[MEASURE].values)
+    share = np.array(spreads[MEASURE].values)
     usual = [i for i, replica in enumerate(replicas) if replica.half == "training"] or range(len(replicas))
     return replicas[min(usual, key=lambda i: abs(share[i] - np.median(share)))]
 
 
-#: What the shipped replica is chosen by.
+#: The quantity that determines the shipped replica.
 MEASURE = f"{_NAMES['share']}, y − Y(x)"
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What `decade check` finds for each replica, and the spread of it."""
+    """The results of `decade check` for each replica, and their spread."""
 
     replicas: tuple[Replica, ...]
     results: tuple[Diagnostics, ...]
@@ -222,14 +224,14 @@ class Checked:
         names = ("mean", "spread", "statistical error", "from", "to")
         columns = (Column(name, "number", name, text=_short) for name in names)
         table = Table((Column("", "label", ""), *columns), title=f"{len(self.replicas)} replicas")
-        for what, spread in self.spreads.items():
+        for quantity, spread in self.spreads.items():
             numbers = spread.mean, spread.spread, spread.error, min(spread.values), max(spread.values)
-            table.add(what, *numbers)
+            table.add(quantity, *numbers)
         return table
 
     def each(self) -> Table:
-        """Return a table of the threshold of each replica, and of its unique rate at y′ > 0. The pull of the
-        latter from the budget includes the error of Y(x), which is from other events."""
+        """Return a table of the threshold and the unique rate at y′ > 0 of each replica. The pull of the rate
+        from the budget includes the error of Y(x), which comes from other events."""
         labels = (Column(name, "label", name) for name in ("replica", "trained on"))
         names = ("threshold", "unique rate at y′ > 0 [Hz]", "± of Y(x)", "− budget")
         columns = (*labels, *(Column(name, "number", name) for name in names))
@@ -248,14 +250,14 @@ class Checked:
             )
         return table
 
-    def told(self) -> Iterator[str]:
-        """Yield what each replica has in x, and which one is nearest to the median."""
+    def notes(self) -> Iterator[str]:
+        """Yield sentences: the x of each replica, and which replica is nearest to the median."""
         for x in dict.fromkeys(replica.x for replica in self.replicas):
             numbers = [str(replica.number) for replica in self.replicas if replica.x == x]
             yield f"x = {', '.join(x)}: replica{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
         yield (
-            f"Replica {self.shipped.number} is nearest to the median of the {MEASURE}, of those that were "
-            f"trained on the training half."
+            f"Of the replicas trained on the training half, replica {self.shipped.number} is nearest to the "
+            f"median of the {MEASURE}."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -264,22 +266,22 @@ class Checked:
         return {
             "replicas": [asdict(r) | path for r, path in zip(self.replicas, paths, strict=True)],
             "nearest_to_median": self.shipped.number,
-            "numbers": {what: spread.as_dict() for what, spread in self.spreads.items()},
+            "numbers": {quantity: spread.as_dict() for quantity, spread in self.spreads.items()},
             "results": [asdict(result) for result in self.results],
         }
 
     def draw(self, folder: Path | None) -> list[Path]:
-        """Draw the acceptance in bins of each observable that all replicas have in x; return the files."""
+        """Draw the acceptance in bins of each observable that is in x of all replicas; return the files."""
         if folder is None:
             return []
         files = []
         for closure in self.results[0].closures:
-            every = _closures(self.results, _axes(closure))
-            if len(every) == len(self.results) and len(closure.axes) == 1:
+            closures = _closures(self.results, _axes(closure))
+            if len(closures) == len(self.results) and len(closure.axes) == 1:
                 name = closure.axes[0].observable
                 files.append(folder / f"replicas_{file_stem(name)}.png")
                 style.save(
-                    draw_replicas(every, [result.q for result in self.results], label(name)), files[-1]
+                    draw_replicas(closures, [result.q for result in self.results], label(name)), files[-1]
                 )
         return files
 
@@ -295,19 +297,21 @@ def check_replicas(
 ) -> Checked:
     """Check each replica in a folder in place of the models of a `decade` trigger of a menu.
 
-    name: of the trigger, if the menu has several. profiles, about: efficiency profiles to be measured with
-    each replica, and their menus. Raises TrigemuError as `scored_events` and `read_replicas` do."""
+    name: of the trigger, if the menu has several. profiles, about: efficiency profiles to measure with each
+    replica, and their menus. Raises TrigemuError like `scored_events` and `read_replicas`."""
     replicas, name = read_replicas(folder), trigger_of(menu, name)
     of, home = menu.trigger(name).description, menu.path.parent
     assert isinstance(of, Decade)
     results, measured = [], []
     for replica in replicas:
-        put = partial(with_replica, of=of, home=home, replica=replica)
-        results.append(diagnose(scored_events(put(menu), catalogue, name, executor)))
+        exchanged = partial(with_replica, of=of, home=home, replica=replica)
+        results.append(diagnose(scored_events(exchanged(menu), catalogue, name, executor)))
         if profiles:
-            measured.append(profiles.measure([put(other) for other in about], catalogue, executor=executor))
-    found = spreads(results, replicas) | (gains(measured) if measured else {})
-    return Checked(replicas, tuple(results), found)
+            measured.append(
+                profiles.measure([exchanged(other) for other in about], catalogue, executor=executor)
+            )
+    numbers = spreads(results, replicas) | (gains(measured) if measured else {})
+    return Checked(replicas, tuple(results), numbers)
 
 
 def _plain(value: float) -> float | None:

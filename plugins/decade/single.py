@@ -1,4 +1,4 @@
-"""Decide one event: y − Y(x) against a cut, with memory allocated once."""
+"""Decide one event: y − Y(x) compared with a threshold, with memory allocated once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .quantile import Trees
 
 
 class SingleDecade:
-    """The single-event model. x: float32[d], the input of the trees, which run after the network: handing
+    """The single-event model. x: float32[d], the input of the trees, which run after the network: passing
     them to another thread takes much longer than running them."""
 
-    def __init__(self, row: Row, trees: Trees, x: Features, cut: float, pool: Executor | None) -> None:
+    def __init__(self, row: Row, trees: Trees, x: Features, threshold: float, pool: Executor | None) -> None:
         self._x, self._pool = x, pool
-        self._row, self.engine, self._settle = row, row.engine, (cut, row.near)
+        self._row, self.engine, self._settle = row, row.engine, (threshold, row.near)
         quantile, tables = np.zeros(1, np.float32), trees.row and trees.row()
         self._kept = trees, quantile, tables  # keeps the memory at the addresses alive
         result, by = quantile.ctypes.data, (tables.function, tables.arguments) if tables else (0, 0)
@@ -28,7 +28,7 @@ class SingleDecade:
             self._tree = lambda at: tree_score(trees.address, at, result)
         elif tables:
             self._tree = lambda at: score_by(*by, at)
-        else:  # without a C compiler: of the event whose features were written last
+        else:  # without a C compiler: for the event whose features were written last
             self._tree = lambda at: float(trees.predict(x[np.newaxis])[0])
         addresses = *row.addresses, trees.address, x.ctypes.data, result, *by
         self.native = Native(*addresses, *self._settle) if trees.address or tables else None
@@ -41,7 +41,7 @@ class SingleDecade:
         return settled_decision(y, y - self._tree(self._x.ctypes.data), *self._settle)
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
-        """Give its pieces for timing; the network runs on the features written last, the trees on x of the
+        """Return its stages for timing; the network runs on the features written last, the trees on x of the
         event."""
         x = np.empty((n, len(self._x)), np.float32)
         for event in range(n):

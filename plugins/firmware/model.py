@@ -33,7 +33,7 @@ from trigemu.api import (
     scaling,
     split,
 )
-from trigemu_anomaly import TreeModel, of_asked
+from trigemu_anomaly import TreeModel, preselected
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class _Read:
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> TreeInputs:
         compiled, model = _trees(plan, self.name)
-        asked, chosen = of_asked(Workspace(events), preselection(compiled))
+        asked, chosen = preselected(Workspace(events), preselection(compiled))
         x, complete = model.inputs.evaluate(asked)
         counted = np.zeros(len(events), np.bool_)
         counted[events.core] = True

@@ -1,4 +1,4 @@
-"""The latency of a menu: its triggers decided one event at a time, and the time that each takes.
+"""The latency of a menu: decisions of its triggers one event at a time, and their times.
 
 in: `Menu`s, `Events`
 out: `Stream`, which decides single events; `Bench`, the times
@@ -14,5 +14,5 @@ PLUGIN = Plugin(
     uses=("anomaly",),
 )
 
-# What is exported stands in the stub; it is imported when it is used.
+# The stub lists the exported names; each is imported when it is first used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -28,7 +28,7 @@ from .timing import costs as latency
 from .timing.first import first_decision
 from .views.bench import figure_of
 
-#: Events that are drawn, all of which stay in memory; threads; and the longest measurement.
+#: The largest number of events, which all stay in memory; the largest number of threads; the longest time.
 MAX_EVENTS, MAX_THREADS = 100_000_000, 1024
 MAX_SECONDS = 1e6
 
@@ -37,15 +37,15 @@ MAX_SECONDS = 1e6
 @options.menu
 @click.option(
     "--batch",
-    help=f"Sizes of batches, separated by commas [default: {','.join(map(str, latency.BATCHES))}, as far as "
-    "there are events].",
+    help=f"Sizes of batches, separated by commas [default: those of {','.join(map(str, latency.BATCHES))} "
+    "for which there are enough events].",
 )
 @click.option(
     "--events",
     type=click.IntRange(1, MAX_EVENTS),
     default=latency.EVENTS,
     show_default=True,
-    help="How many events to draw from the background.",
+    help="Number of events to draw from the background.",
 )
 @click.option(
     "--threads",
@@ -59,7 +59,7 @@ MAX_SECONDS = 1e6
     type=click.FloatRange(0, MAX_SECONDS, min_open=True),
     default=latency.SECONDS,
     show_default=True,
-    help="When to stop timing further triggers; the menu and the first ones always are.",
+    help="Time limit: no further triggers are timed after it; the menu and the first triggers always are.",
 )
 @options.samples
 @options.plugin_path

@@ -1,4 +1,4 @@
-"""Histograms of the time per event, below each other on one logarithmic axis."""
+"""Histograms of the time per event, one below the other on a common logarithmic axis."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LatencyBar:
 
 def draw_latencies(rows: Sequence[LatencyBar], label: str) -> Figure:
     """Draw each histogram with a logarithmic height, log(1 + calls), so that its tail is visible."""
-    with style.figure(7.0, 1.3 + HEIGHT * len(rows)) as (made, axes):
+    with style.figure(7.0, 1.3 + HEIGHT * len(rows)) as (figure, axes):
         for number, row in enumerate(rows):
             colour = "black" if not number else style.COLOURS[2] if row.inner else style.COLOURS[0]
             height = np.log10(1.0 + row.calls) / np.log10(1.0 + row.calls.max())
@@ -64,9 +64,9 @@ def draw_latencies(rows: Sequence[LatencyBar], label: str) -> Figure:
         axes.yaxis.set_tick_params(length=0)
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlabel(label, fontsize=14)
-        colours = "red: on events that a trigger asks for; " if any(row.inner for row in rows) else ""
+        colours = "red: on events that pass the preselection; " if any(row.inner for row in rows) else ""
         axes.set_title(f"{colours}lines: median, 99 %, 99.9 %", loc="right", fontsize=11)
-    return made
+    return figure
 
 
 def _with_unit(ns: float) -> str:

@@ -1,4 +1,5 @@
-"""What the timing of decisions asks of a trigger, with an answer for every kind (`trigemu.api.answers`)."""
+"""Questions to a trigger for the timing of decisions, with an answer for every kind
+(`trigemu.api.answers`)."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ def single(trigger: Compiled) -> Condition | Compiled | ModelCall | None:
     Returns
     -------
     Condition, Compiled, ModelCall or None
-        The condition that holds where the trigger fires; a trigger that `stream.program` knows as it is; or
-        the model that decides. None: a range of one event is evaluated, as any other.
+        The condition for events that pass the trigger; a trigger that `stream.program` can translate; or the
+        model that decides. None: a range of one event is evaluated like any other range.
     """
     return None
 
@@ -52,10 +53,10 @@ def _(trigger: CompiledLegThreshold) -> CompiledCombination:
 
 @Question
 def stages(trigger: Compiled, events: Events) -> Mapping[str, Callable[[], object]]:
-    """Return the pieces of a trigger for timing, by name.
+    """Return the stages of a trigger for timing, by name.
 
-    Each call does one piece once more on all of these events, which all ask for the trigger, and not what
-    comes before it: "features": all that models read; "autoencoder", "bdt": the models, beside
-    "bare_onnxruntime" and "bare_bdt"; "sequential", "parallel": all, on 1 or 2 threads.
+    Each call repeats one stage, without the stages before it, on all of these events, which all pass the
+    preselection of the trigger: "features": the inputs of the models; "autoencoder", "bdt": the models, with
+    "bare_onnxruntime" and "bare_bdt" for comparison; "sequential", "parallel": all stages, on 1 or 2 threads.
     """
     return {}

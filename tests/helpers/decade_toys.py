@@ -125,14 +125,14 @@ class Models:
 class Truth:
     """Of all events, by other libraries and loops; y, Y and score also where AD does not ask."""
 
-    asked: np.ndarray
+    passed: np.ndarray
     x: np.ndarray
     y: np.ndarray
     quantile: np.ndarray
 
     @property
     def score(self) -> np.ndarray:
-        return np.where(self.asked, self.y - self.quantile, -np.inf)
+        return np.where(self.passed, self.y - self.quantile, -np.inf)
 
 
 def truth(models: Models, events: list[dict[str, Any]], missing: float = 0.0) -> Truth:
@@ -152,9 +152,9 @@ def truth(models: Models, events: list[dict[str, Any]], missing: float = 0.0) ->
     y = evaluator.run(None, {"x": np.array(inputs, np.float32)})[0]
     observables = np.array(x)
     read = np.float32(np.nan_to_num(observables, nan=missing))
-    asked = [any(p["pt"] >= 15 for p in event["photon"]) for event in events]
+    passed = [any(p["pt"] >= 15 for p in event["photon"]) for event in events]
     quantile = models.booster.inplace_predict(read)
-    return Truth(np.array(asked), np.nan_to_num(observables), np.float64(y), np.float64(quantile))
+    return Truth(np.array(passed), np.nan_to_num(observables), np.float64(y), np.float64(quantile))
 
 
 def distance(a: dict[str, float], b: dict[str, float]) -> float:

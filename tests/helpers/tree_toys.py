@@ -33,7 +33,7 @@ from trigemu_anomaly import (
     Precision,
     PrecisionTable,
     TreeModel,
-    of_asked,
+    preselected,
     read_inputs,
     scores_among,
 )
@@ -160,11 +160,11 @@ class CompiledBoosted(Compiled):
         return TreeModel(self.inputs, "00", TREES, self.precision)
 
     def evaluate(self, work: Workspace) -> FloatArray:
-        asked, chosen = of_asked(work, self.requires)
-        x, _ = self.inputs.evaluate(asked)
+        selected, passed = preselected(work, self.requires)
+        x, _ = self.inputs.evaluate(selected)
         fixed = self.trees.fixed
         trees = fixed.to_float(fixed.predict(x)) if fixed else np.array(floating_walk(TREES, x))
-        return scores_among(chosen, lambda: self.met.evaluate(asked) - trees)  # type: ignore[attr-defined]
+        return scores_among(passed, lambda: self.met.evaluate(selected) - trees)  # type: ignore[attr-defined]
 
 
 @preselection.register(CompiledBoosted)

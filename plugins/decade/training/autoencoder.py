@@ -1,7 +1,7 @@
 """The autoencoder of DECADE: its input, its training, and its score in plain NumPy.
 
 A dense network learns to reproduce its input, the standardised features of one event, through a bottleneck.
-An event that it reproduces badly is unlike the training events: the score is the logarithm of the mean
+An event that it reproduces badly differs from the training events: the score is the logarithm of the mean
 squared error over the entries that are present (arXiv:2508.10224). Entries of missing objects are 0 in the
 input of the network and do not enter the loss or the score.
 """
@@ -31,13 +31,13 @@ Block = tuple[int, int, bool]
 PADDING = 0.0
 # Added to the MSE, so that a perfect reconstruction has a score: log(1e-12) = −27.6.
 TINY = 1e-12
-# The logarithm of a smaller feature is that of this one, in the feature's own unit: HT and MHT may be 0.
+# Smaller features are replaced by this before the logarithm, in their own unit: HT and MHT may be 0.
 LEAST = 1.0
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Architecture and training of the network; the defaults are those of the paper where it gives them."""
+    """Architecture and training of the network; the defaults follow the paper where it gives them."""
 
     hidden: tuple[int, ...] = (32, 16, 8, 3, 8, 16, 32)
     epochs: int = 200
@@ -45,7 +45,7 @@ class Settings:
     batch_size: int = 256
     event_weights: bool = True
     initialisation: Literal["he", "glorot"] = "he"
-    log: tuple[int, ...] = ()  # the columns of which the network sees the logarithm
+    log: tuple[int, ...] = ()  # the columns that enter the network as logarithms
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Standard:
 
     mean: FloatArray  # [n_feature], in the feature's own unit, or of the logarithm
     std: FloatArray  # [n_feature], > 0
-    log: tuple[int, ...] = ()  # the columns of which the logarithm is taken
+    log: tuple[int, ...] = ()  # the columns whose logarithm is used
 
     def apply(self, features: npt.NDArray[Any], present: BoolArray) -> Float32Array:
         """Standardise features[n_event, n_feature]; missing entries become 0."""
@@ -66,9 +66,9 @@ class Standard:
 
 def logarithms(features: npt.NDArray[Any], log: Sequence[int]) -> npt.NDArray[Any]:
     """Return features[n_event, n_feature], with ln(max(v, LEAST)) in some columns."""
-    found = features.copy()
-    found[:, log] = np.log(np.maximum(features[:, log], features.dtype.type(LEAST)))
-    return found
+    values = features.copy()
+    values[:, log] = np.log(np.maximum(features[:, log], features.dtype.type(LEAST)))
+    return values
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Fit:
 
 
 def presence(features: npt.NDArray[Any], blocks: Sequence[Block]) -> BoolArray:
-    """Return which of features[n_event, n_feature] belong to an object that exists: its pT is not 0."""
+    """Return a mask of the features[n_event, n_feature] whose object is present: its pT is not 0."""
     check_blocks(blocks, features.shape[1])
     present = np.ones(features.shape, np.bool_)
     for start, stop, padded in blocks:
@@ -147,7 +147,7 @@ def fit(
 ) -> Fit:
     """Fit to features[n_event, n_feature], weighted by weight[n_event] (≥ 0; the scale does not matter).
 
-    learns: bool[n_event], the events that the network learns from; the others give the test loss. The same
+    learns: bool[n_event], the events that the network is trained on; the others give the test loss. The same
     seed on the same machine gives the same network. `progress` is called after every epoch. Raises
     TrigemuError for features or weights that cannot be used.
     """
@@ -157,8 +157,8 @@ def fit(
     rng = np.random.default_rng(seed)
     train, test = np.flatnonzero(learns), np.flatnonzero(~learns)
     standard = standardise(features[train], present[train], weight[train], settings.log)
-    z, mean_one = standard.apply(features, present), (weight / weight.mean()).astype(np.float32)
-    sets = [(jnp.asarray(z[s]), jnp.asarray(present[s]), jnp.asarray(mean_one[s])) for s in (train, test)]
+    z, normalised = standard.apply(features, present), (weight / weight.mean()).astype(np.float32)
+    sets = [(jnp.asarray(z[s]), jnp.asarray(present[s]), jnp.asarray(normalised[s])) for s in (train, test)]
     layers = _INITIAL[settings.initialisation]((z.shape[1], *settings.hidden, z.shape[1]), rng)
     optimiser = optax.adam(settings.learning_rate)
     state, curve = optimiser.init(layers), []
@@ -178,8 +178,8 @@ def log_mse(
 ) -> FloatArray:
     """Return the score of features[n_event, n_feature]: log of each event's MSE, in float32 arithmetic.
 
-    This is the plain version of the ONNX graph, against which tests compare it. Both lose the same precision
-    through float32, about 1e-5 and at most a few 1e-4 of a score, because a good reconstruction is a small
+    This is the plain version of the ONNX graph, for comparison in tests. Both have the same loss of precision
+    in float32, about 1e-5 and at most a few 1e-4 of a score, because a good reconstruction is a small
     difference.
     """
     x = standard.apply(features, present)
@@ -241,7 +241,8 @@ _mean_loss = jax.jit(_loss)
 
 
 def _epoch(optimiser: optax.GradientTransformation) -> Any:
-    """Return one epoch as a compiled loop: called from Python, a step would cost more than its arithmetic."""
+    """Return one epoch as a compiled loop: calling each step from Python would cost more than its
+    arithmetic."""
 
     def epoch(layers: Any, state: Any, events: Any, order: jax.Array) -> Any:
         def step(carry: Any, rows: jax.Array) -> tuple[Any, None]:

@@ -1,4 +1,4 @@
-"""What the triggers of a menu cut on: the observables that the correction may depend on."""
+"""The observables that the triggers of a menu cut on, and that the correction may depend on."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Candidate:
 
 
 def candidates(menu: Menu) -> tuple[Candidate, ...]:
-    """Return what the enabled triggers of a menu cut on, in their order; TrigemuError if that is nothing."""
-    found: dict[str, list[str]] = {}
+    """Return the observables that the enabled triggers of a menu cut on, in order; TrigemuError if none."""
+    names_of: dict[str, list[str]] = {}
     for trigger in menu.enabled:
         if isinstance(trigger.description, Kind):
             for observable, _ in cuts_on(trigger.description):
-                found.setdefault(observable, []).append(trigger.name)
-    if not found:
+                names_of.setdefault(observable, []).append(trigger.name)
+    if not names_of:
         raise TrigemuError(
             f'{menu.path}: x = "menu": no enabled trigger cuts on an observable; list them in x'
         )
-    return tuple(Candidate(observable, tuple(names)) for observable, names in found.items())
+    return tuple(Candidate(observable, tuple(names)) for observable, names in names_of.items())

@@ -1,7 +1,7 @@
 """The training configuration, one TOML file.
 
 [training]
-menu = "primary.toml"               # the other triggers, whose events should not be selected again
+menu = "primary.toml"               # the other triggers, whose events should not be accepted again
 requires = "n_photon >= 1"          # the events that the anomaly trigger evaluates
 unique_rate_hz = 1350.0
 seed = 1
@@ -54,14 +54,14 @@ S = TypeVar("S", bound=TomlTable)
 
 
 class TrainingTable(TomlTable, frozen=True, kw_only=True):
-    """[training]: what is trained for.
+    """[training]: the purpose of the training.
 
     Attributes
     ----------
     menu : str
         The menu of the other triggers, a path relative to this file.
     requires : str
-        The condition for events that the trigger evaluates.
+        The preselection of the events that the trigger evaluates.
     unique_rate_hz : float
         The budget: the unique rate in Hz.
     seed : int
@@ -78,12 +78,12 @@ class TrainingTable(TomlTable, frozen=True, kw_only=True):
 
 
 class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
-    """[autoencoder]: the defaults are those of the paper (arXiv:2508.10224), except for the batch size.
+    """[autoencoder]: the defaults follow the paper (arXiv:2508.10224), except for the batch size.
 
     Attributes
     ----------
     card : str or None
-        The card of an autoencoder that exists already, in place of all other keys.
+        The card of an existing autoencoder, in place of all other keys.
     inputs : tuple of InputBlock
         The inputs, in blocks of one object each.
     hidden : tuple of int
@@ -95,14 +95,14 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
     batch_size : int
         The number of events in a step.
     fraction : float
-        The fraction of the interactions of the training half that the network learns from. The others give
+        The fraction of the interactions of the training half that the network is trained on. The others give
         the test loss, and Y(x) is fitted to them.
     log : tuple of str
-        The inputs of which the network sees the logarithm; below 1 it is that of 1.
+        The inputs that enter the network as logarithms, ln(max(v, 1)).
     event_weights : bool
-        Whether the loss and the standardisation weight events; else all count the same.
+        Whether the loss and the standardisation use event weights; else all events count the same.
     initialisation : str
-        The first weights: "he" or "glorot".
+        The initial weights: "he" or "glorot".
     """
 
     card: str | None = None
@@ -122,19 +122,19 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
                 "inputs",
                 "give either the inputs of an autoencoder to train, or the card of an existing one",
             )
-        known = {text for block in self.inputs for text in block.observables}
+        names = {text for block in self.inputs for text in block.observables}
         for text in self.log:
-            if text not in known:
-                yield "log", f"{text!r} is not among the inputs{nearest(text, known)}"
+            if text not in names:
+                yield "log", f"{text!r} is not among the inputs{nearest(text, names)}"
 
 
 class QuantileTable(TomlTable, frozen=True, kw_only=True):
-    """[quantile]: the defaults are those of the paper (arXiv:2508.10224).
+    """[quantile]: the defaults follow the paper (arXiv:2508.10224).
 
     Attributes
     ----------
     x : tuple of str, or "menu"
-        The observables that the correction depends on; "menu": chosen from what the triggers cut on.
+        The observables that the correction depends on; "menu": chosen from those that the triggers cut on.
     learning_rate : float
         The shrinkage of the trees.
     max_depth : int
@@ -142,13 +142,13 @@ class QuantileTable(TomlTable, frozen=True, kw_only=True):
     max_trees : int
         The largest number of trees; early stopping may give fewer.
     patience : int
-        After so many trees without a better loss of the early-stopping sample the fit ends.
+        The fit ends after this many trees without a better loss in the early-stopping sample.
     tail_events : float
-        How many events are expected above the quantile in every leaf.
+        The number of events expected above the quantile in every leaf.
     levelled : bool
         Whether weights are divided by their mean at x.
     refit : bool
-        Whether the trees are fitted again to all events once their number is known.
+        Whether the trees are fitted again to all events once their number is determined.
     """
 
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] | Literal["menu"]
@@ -167,7 +167,7 @@ class ConfigTable(TomlTable, frozen=True, kw_only=True):
     Attributes
     ----------
     training : TrainingTable
-        What is trained for.
+        The purpose of the training.
     autoencoder : AutoencoderTable
         The network.
     quantile : QuantileTable
@@ -181,10 +181,10 @@ class ConfigTable(TomlTable, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Config:
-    """A configuration with resolved names. inputs: those of the autoencoder to train, None if a card is
-    given. x: the primary observables. candidates: those of x that may be chosen, empty if x is listed.
-    document: the TOML file, of which parts are copied into cards; of_x: the file with the names in x. half:
-    the half of the events to train on."""
+    """A configuration with resolved names. inputs: of the autoencoder to train, None if a card is used. x:
+    the primary observables. candidates: the ones to choose from, empty if x is listed. document: the TOML
+    file, of which parts are copied into cards; of_x: the file with the names in x. half: the half of the
+    events to train on."""
 
     path: Path
     table: ConfigTable
@@ -225,23 +225,23 @@ def read_config(path: Path) -> Config:
     document.finish()
     assert table is not None
     assert requires is not None
-    given = inputs if table.autoencoder.inputs else None
-    config = Config(path, table, document, context, requires, given, x, (), document)
+    trained_inputs = inputs if table.autoencoder.inputs else None
+    config = Config(path, table, document, context, requires, trained_inputs, x, (), document)
     return from_menu(config) if table.quantile.x == "menu" else config
 
 
 def from_menu(config: Config) -> Config:
-    """Return a configuration with x = "menu": x is everything that the triggers of its menu cut on."""
+    """Return a configuration with x = "menu": x has all observables that the triggers of its menu cut on."""
     menu = read_menu(config.menu)
-    found = candidates(menu)
+    chosen_from = candidates(menu)
     context = config.context.within(menu.scope, config.context.folder)
-    blocks = (InputBlock(tuple(candidate.observable for candidate in found), MISSING),)
+    blocks = (InputBlock(tuple(candidate.observable for candidate in chosen_from), MISSING),)
     x = read_inputs(blocks, lambda text, i, j: context.observable(text))
-    return replace(config, x=x, candidates=found, of_x=load_toml(config.menu))
+    return replace(config, x=x, candidates=chosen_from, of_x=load_toml(config.menu))
 
 
 def with_most_trees(config: Config, most: int | None) -> Config:
-    """Return the configuration with another largest number of trees, if one is given."""
+    """Return the configuration with this largest number of trees, unless it is None."""
     if most is None:
         return config
     quantile = msgspec.structs.replace(config.table.quantile, max_trees=most)
@@ -249,16 +249,16 @@ def with_most_trees(config: Config, most: int | None) -> Config:
 
 
 def replica(config: Config, number: int) -> Config:
-    """Return the configuration of a replica: its seed is its number, and those of even numbers are trained on
-    the evaluation half."""
+    """Return the configuration of a replica: its seed is its number; replicas with even numbers are trained
+    on the evaluation half."""
     training = msgspec.structs.replace(config.table.training, seed=number)
     table = msgspec.structs.replace(config.table, training=training)
     return replace(config, table=table, half=split.TRAINING if number % 2 else split.EVALUATION)
 
 
 def _section(document: Document, name: str, struct: type[S]) -> S | None:
-    """Read one table, or return None if it has mistakes, which are already recorded. This allows checking
-    names in the other tables."""
+    """Read one table, or return None if it has mistakes, which are already recorded. The names in the other
+    tables can then still be checked."""
     return read_table(replace(document, problems=[]), document.data.get(name), struct, (name,), "")
 
 
@@ -272,7 +272,7 @@ def _inputs(document: Document, context: Context, table: AutoencoderTable | None
     blocks = table.inputs if table else ()
     for i, block in enumerate(blocks):
         if block.padding not in (None, MISSING):
-            message = f"padding = {block.padding}: expected {MISSING}, which is what the network masks"
+            message = f"padding = {block.padding}: expected {MISSING}, the value that the network masks"
             document.problem(("autoencoder", "inputs", i, "padding"), "", message)
     return _read(document, context, blocks, lambda i, j: ("autoencoder", "inputs", i, "observables", j))
 

@@ -1,7 +1,7 @@
-"""Y(x) out of fold: of each event, from a fit to events of other interactions.
+"""Y(x) out of fold: for each event, from a fit to events of other interactions.
 
-Trees follow the events that they are fitted to, so that these show neither which fraction of others lies
-above Y(x) nor where the cut for a budget will be. Out of fold they do.
+Trees follow the events that they are fitted to. These events are therefore biased: both the fraction of
+events above Y(x) and the threshold for a budget have to be measured out of fold.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from .levelling import fit_weight
 
 @dataclass(frozen=True)
 class Sample:
-    """n events that no network has learned from. x: float32[n, c]; y: float64[n]; weight: float64[n] in Hz;
-    accepts: float64[n, t], the probabilities with which the triggers accept them; others: float64[n], with
-    which any does; parent: uint64[n]; interaction: int64[n], the number of the one each is made from."""
+    """n events that no network was trained on. x: float32[n, c]; y: float64[n]; weight: float64[n] in Hz;
+    accepts: float64[n, t], the probabilities with which the triggers accept them; others: float64[n], the
+    probability that any trigger accepts; parent: uint64[n]; interaction: int64[n], the number of the
+    interaction that each is made from."""
 
     x: npt.NDArray[np.float32]
     y: FloatArray
@@ -41,7 +42,7 @@ class Sample:
 
     @property
     def together(self) -> tuple[npt.NDArray[np.uint64], BoolArray]:
-        """The interactions, as `cut_for` takes them."""
+        """The interactions, as arguments of `cut_for`."""
         return self.interaction.astype(np.uint64), np.ones(len(self.interaction), np.bool_)
 
     @cached_property
@@ -68,9 +69,9 @@ def out_of_fold(
     for out in _folds(sample.parent, folds):
         fit = ~out
         weight = fit_weight(x[fit], sample.weight[fit], settings, seed=seed)
-        made = regression.fit(x[fit], sample.y[fit], weight, q, settings, seed=seed, stop=sample.stop[fit])
-        residual[out] = sample.y[out] - load_trees(made.json, x.shape[1]).predict(x[out])
-        fits.append(made)
+        fitted = regression.fit(x[fit], sample.y[fit], weight, q, settings, seed=seed, stop=sample.stop[fit])
+        residual[out] = sample.y[out] - load_trees(fitted.json, x.shape[1]).predict(x[out])
+        fits.append(fitted)
     return residual, fits
 
 

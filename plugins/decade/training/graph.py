@@ -19,9 +19,9 @@ OPSET, IR_VERSION = 17, 8
 def onnx_model(network: Network, standard: Standard, blocks: Sequence[Block]) -> bytes:
     """Return a model with one input `features` float32[n, k], raw, and one output `score` float32[n].
 
-    Mask, logarithms, standardisation, network and log-MSE are part of the model, so that any runtime gives
-    the same score. A padded block is one object, which is present if its first entry, its pT, differs from
-    the padding.
+    Mask, logarithms, standardisation, network and log-MSE are part of the model, so that the score does not
+    depend on the runtime. A padded block is one object, which is present if its first entry, its pT, differs
+    from the padding.
     """
     graph = _Graph()
     k = len(standard.mean)
@@ -59,8 +59,8 @@ def _mask(graph: _Graph, blocks: Sequence[Block], k: int) -> str:
         always[start:stop] = not padded
     key = graph.node("Gather", "features", graph.constant(first, np.int64), axis=1)
     missing = graph.node("Equal", key, graph.constant(np.array([PADDING])))
-    there = graph.node("Cast", graph.node("Not", missing), to=TensorProto.FLOAT)
-    return graph.node("Max", there, graph.constant(always))
+    present = graph.node("Cast", graph.node("Not", missing), to=TensorProto.FLOAT)
+    return graph.node("Max", present, graph.constant(always))
 
 
 class _Graph:

@@ -1,8 +1,8 @@
-"""The mean weight at x, by which weights are divided so that the fit is also good in regions of low rate.
+"""The mean weight at x: weights are divided by it to make the fit good in regions of low rate too.
 
 A conditional quantile does not change if weights are multiplied by a function of x. The region of the primary
 triggers has a hundredth of the rate, but many simulated events of small weight. With the original weights the
-fit almost ignores it; divided by the mean weight at x, each region counts by its number of events.
+fit almost ignores it; after the division by the mean weight at x, each region counts by its number of events.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _EVENTS_A_LEAF = 50
 def fit_weight(
     x: npt.NDArray[np.float32], weight: FloatArray, settings: Settings, *, seed: int
 ) -> FloatArray:
-    """Return the weights float64[n] of a fit of Y(x): those of the events, divided by their mean at x if the
-    settings say so."""
+    """Return the weights float64[n] for a fit of Y(x): the weights of the events, divided by their mean at x
+    if `settings.levelled`."""
     return weight / mean_weight(x, weight, seed=seed) if settings.levelled else weight
 
 

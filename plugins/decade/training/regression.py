@@ -29,13 +29,13 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the fit; learning rate, depth and number of trees are those of the paper
-    (arXiv:2508.10224). levelled: whether weights were divided by their mean at x, see `levelling.py`."""
+    """Settings of the fit; learning rate, depth and number of trees follow the paper (arXiv:2508.10224).
+    levelled: whether weights were divided by their mean at x, see `levelling.py`."""
 
     learning_rate: float = 0.3
     max_depth: int = 4
     max_trees: int = 100
-    patience: int = 5  # trees without a better pinball loss of the early-stopping sample
+    patience: int = 5  # number of trees without a better pinball loss in the early-stopping sample
     #: Most events have no jet, x = 0. With XGBoost's default of 256 bins, events with a jet just above its
     #: threshold shared a bin with them, and were accepted 2.3 times as often as they should be.
     max_bin: int = 1024
@@ -154,14 +154,14 @@ def _matrix(
     x: Float32Array,
     y: FloatArray,
     weight: FloatArray,
-    chosen: BoolArray,
+    rows: BoolArray,
     settings: Settings,
     reference: xgboost.QuantileDMatrix | None = None,
 ) -> xgboost.QuantileDMatrix:
     return xgboost.QuantileDMatrix(
-        x[chosen],
-        y[chosen],
-        weight=weight[chosen],
+        x[rows],
+        y[rows],
+        weight=weight[rows],
         max_bin=settings.max_bin,
         ref=reference,
         nthread=settings.threads or None,

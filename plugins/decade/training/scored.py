@@ -1,4 +1,4 @@
-"""The events to train on with their score, from a network that is trained or from a given card."""
+"""The events to train on with their score, from a newly trained network or from a card."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from trigemu.api import (
     read_menu,
     splitmix64,
 )
-from trigemu_anomaly import InputBlock, Network, Scorer, of_asked, open_scorer
+from trigemu_anomaly import InputBlock, Network, Scorer, open_scorer, preselected
 
 from ..gather import gather
 from . import autoencoder
@@ -41,8 +41,8 @@ from .stages import Arrays, Stages, as_array, stages_of
 
 @dataclass(frozen=True)
 class Scored:
-    """The events to fit Y(x) to, those of the training half that the network has not learned from, with
-    weights that stand for all; network, curve as in `Trained`."""
+    """The events to fit Y(x) to: those of the training half that the network was not trained on, with weights
+    scaled to the full rate; network, curve as in `Trained`."""
 
     menu: Menu
     events: Sample
@@ -57,7 +57,7 @@ def scored(
     output: Path | None,
     executor: Any,
 ) -> tuple[Scored, Stages]:
-    """Return the events, and where further stages of the training are kept; arguments as those of `train`."""
+    """Return the events, and where further stages of the training are stored; arguments as in `train`."""
     card = _card(config)
     _check_columns(config, catalogue)
     menu = read_menu(config.menu)
@@ -65,7 +65,7 @@ def scored(
     sample = stages.arrays("events", lambda: _events(config, menu, catalogue, card, executor))
     weight = sample["weight"]
     if not len(weight):
-        raise TrigemuError(f"{config.path}: no event of {catalogue.path} is asked for")
+        raise TrigemuError(f"{config.path}: no event of {catalogue.path} passes `requires`")
     if card:
         return Scored(menu, _apart(sample, sample["y"], np.ones(len(weight), np.bool_)), None, ()), stages
     features = sample["features"].astype(np.float32)
@@ -78,26 +78,26 @@ def scored(
 
 
 def learned(parent: npt.NDArray[np.uint64], fraction: float, seed: int) -> BoolArray:
-    """Select the events that the network learns from, bool[n], by interaction; each seed selects others."""
-    chosen: BoolArray = splitmix64(splitmix64(parent) + np.uint64(seed)) < np.uint64(fraction * 2.0**64)
-    return chosen
+    """Select the events to train the network on, bool[n], by interaction, depending on the seed."""
+    selected: BoolArray = splitmix64(splitmix64(parent) + np.uint64(seed)) < np.uint64(fraction * 2.0**64)
+    return selected
 
 
-def _apart(sample: Arrays, y: FloatArray, chosen: BoolArray) -> Sample:
+def _apart(sample: Arrays, y: FloatArray, rows: BoolArray) -> Sample:
     weight = sample["weight"]
     return Sample(
-        x=sample["x"][chosen].astype(np.float32),
-        y=y[chosen].astype(np.float64),
-        weight=weight[chosen] * (weight.sum() / weight[chosen].sum()),
-        accepts=sample["accepts"][chosen],
-        others=sample["others"][chosen],
-        parent=sample["parent"][chosen],
-        interaction=sample["interaction"][chosen],
+        x=sample["x"][rows].astype(np.float32),
+        y=y[rows].astype(np.float64),
+        weight=weight[rows] * (weight.sum() / weight[rows].sum()),
+        accepts=sample["accepts"][rows],
+        others=sample["others"][rows],
+        parent=sample["parent"][rows],
+        interaction=sample["interaction"][rows],
     )
 
 
 def _check_columns(config: Config, catalogue: Catalogue) -> None:
-    """Raise TrigemuError if a sample has not all columns that the inputs, x or the condition need."""
+    """Raise TrigemuError if a sample lacks a column that the inputs, x or the condition need."""
     for sample in catalogue.background:
         for need in sorted(config.context.needs):
             if problem := lacks(sample, need):
@@ -135,14 +135,14 @@ def _network(
             "test": np.array([loss.test for loss in curve]),
         }
 
-    made = stages.arrays("autoencoder", fit)
+    result = stages.arrays("autoencoder", fit)
     if not fitted:
-        progress(len(made["train"]))
+        progress(len(result["train"]))
     curve = [
         autoencoder.Loss(*losses)
-        for losses in zip(made["train"].tolist(), made["test"].tolist(), strict=True)
+        for losses in zip(result["train"].tolist(), result["test"].tolist(), strict=True)
     ]
-    return made["network"].tobytes(), curve
+    return result["network"].tobytes(), curve
 
 
 @dataclass(frozen=True)
@@ -182,17 +182,17 @@ class _ReadInputs:
     card: _Card | None
 
     def __call__(self, plan: Plan, work: Workspace) -> tuple[BoolArray, Mapping[str, Features | FloatArray]]:
-        asked, chosen = of_asked(work, self.requires)
-        values: dict[str, Features | FloatArray] = {"x": self.x.evaluate(asked)[0]}
+        selected, passed = preselected(work, self.requires)
+        values: dict[str, Features | FloatArray] = {"x": self.x.evaluate(selected)[0]}
         if self.card:
-            values["y"] = self.card.scorer.scores(asked)
+            values["y"] = self.card.scorer.scores(selected)
             complete = values["y"] > -np.inf
         else:
             assert self.inputs
-            values["features"], complete = self.inputs.evaluate(asked)
-        everywhere = chosen.copy()
-        everywhere[chosen] = complete
-        return everywhere, {name: value[complete] for name, value in values.items()}
+            values["features"], complete = self.inputs.evaluate(selected)
+        complete_events = passed.copy()
+        complete_events[passed] = complete
+        return complete_events, {name: value[complete] for name, value in values.items()}
 
 
 def _fit_network(

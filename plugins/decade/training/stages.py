@@ -1,5 +1,5 @@
-"""Results of the stages of a training, kept in the user's cache until it has succeeded: one that is
-interrupted continues where it was, with the same result to the last bit."""
+"""Results of the stages of a training, stored in the user's cache until it has succeeded: an interrupted
+training continues where it stopped, with the same result to the last bit."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from trigemu.api import Catalogue, Menu, TrigemuError, cache, digest_of_code, ma
 from .config import Config
 
 LIBRARIES = ("numpy", "jax", "optax", "onnx", "xgboost-cpu")
-#: Variables of the environment that change what JAX computes begin with these.
+#: Prefixes of environment variables that change the results of JAX.
 _VARIABLES = ("JAX_", "XLA_")
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 def as_array(content: bytes) -> npt.NDArray[np.uint8]:
-    """Return bytes as an array, to be kept among others."""
+    """Return bytes as an array, to be stored with other arrays."""
     return np.frombuffer(content, np.uint8)
 
 
 @dataclass(frozen=True)
 class Stages:
-    """Where results are kept: a folder of this output and all that they depend on. None: nowhere."""
+    """Where results are stored: a folder for this output and all that they depend on. None: nowhere."""
 
     folder: Path | None = None
 
     def arrays(self, name: str, make: Callable[[], Arrays]) -> Arrays:
-        """Return the arrays of a stage that was finished before, else make and keep them."""
-        content = self._kept(name)
+        """Return the stored arrays of a finished stage, else make and store them."""
+        content = self._stored(name)
         if content is None:
-            made = make()
-            self._keep(name, made)
-            return made
+            result = make()
+            self._store(name, result)
+            return result
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             return {key: file[key] for key in file.files}
 
@@ -57,7 +57,7 @@ class Stages:
             for other in self.folder.parent.glob(f"{self.folder.name.partition('-')[0]}-*"):
                 shutil.rmtree(other, ignore_errors=True)
 
-    def _kept(self, name: str) -> bytes | None:
+    def _stored(self, name: str) -> bytes | None:
         for path in self.folder.glob(f"{name}-*.npz") if self.folder else ():
             with suppress(OSError):
                 content = path.read_bytes()
@@ -65,19 +65,19 @@ class Stages:
                     return content
         return None
 
-    def _keep(self, name: str, made: Arrays) -> None:
+    def _store(self, name: str, arrays: Arrays) -> None:
         if self.folder is None:
             return
         stream = io.BytesIO()
-        np.savez(stream, allow_pickle=False, **made)
+        np.savez(stream, allow_pickle=False, **arrays)
         content = stream.getvalue()
-        with suppress(TrigemuError, OSError):  # the training succeeds without, and may be long
+        with suppress(TrigemuError, OSError):  # the training may be long, and succeeds without
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_bytes(self.folder / f"{name}-{hashlib.sha256(content).hexdigest()}.npz", content)
 
 
 def stages_of(config: Config, menu: Menu, catalogue: Catalogue, output: Path) -> Stages:
-    """Return where the stages of a training are kept; nowhere if there is no cache."""
+    """Return where the stages of a training are stored; nowhere if there is no cache."""
     of = hashlib.sha256(os.fsencode(output.resolve())).hexdigest()[:16]
     key = hashlib.sha256(json.dumps(list(_depends_on(config, menu, catalogue))).encode()).hexdigest()
     try:
@@ -87,7 +87,7 @@ def stages_of(config: Config, menu: Menu, catalogue: Catalogue, output: Path) ->
 
 
 def _depends_on(config: Config, menu: Menu, catalogue: Catalogue) -> Iterator[object]:
-    """Yield all that a result depends on: the code, the libraries, the machine, and what is read."""
+    """Yield all that a result depends on: the code, the libraries, the machine, and the input files."""
     yield digest_of_code(Path(__file__).parents[1])
     yield [version(name) for name in LIBRARIES]
     yield [platform.node(), platform.machine(), platform.python_version(), os.cpu_count()]
@@ -103,7 +103,7 @@ def _depends_on(config: Config, menu: Menu, catalogue: Catalogue) -> Iterator[ob
 
 def _identity(path: Path) -> list[int]:
     try:
-        found = path.stat()
-    except OSError:  # it is remote
+        status = path.stat()
+    except OSError:  # the file is remote
         return []
-    return [found.st_size, found.st_mtime_ns, found.st_ino]
+    return [status.st_size, status.st_mtime_ns, status.st_ino]

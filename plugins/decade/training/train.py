@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
-from msgspec.structs import asdict
 
 from trigemu.api import Catalogue, FloatArray, Solution, TrigemuError, cut_for
 
@@ -25,18 +25,18 @@ from .levelling import fit_weight
 from .scored import Scored, scored
 from .stages import Arrays, Stages, as_array
 
-#: The parts of the events that Y(x) is fitted to, of which Y(x) of each is from the others.
+#: The parts of the events that Y(x) is fitted to; Y(x) of each part out of fold is fitted to the others.
 _FOLDS = 4
 
 
 @dataclass(frozen=True)
 class Trained:
-    """The result of a training. network: the ONNX model, None if a card was given. curve: its losses by
-    epoch. x: the primary observables; choice: the steps in which they were chosen, if they were. losses: the
-    pinball losses of the fits out of fold by tree, of events that each was not fitted to. q: the fraction
-    above Y(x). shift: the cut that meets the budget out of fold, which Y(x) includes; error_hz: the error of
-    the unique rate at this cut. events, effective_events: those that Y(x) was fitted to. rate_hz: the rate of
-    the selected events; failing_hz: of those that fail all other triggers."""
+    """The result of a training. network: the ONNX model, None if a card was used. curve: its losses by epoch.
+    x: the primary observables; choice: the steps in which they were chosen, if they were. losses: the pinball
+    losses of the fits out of fold by tree, on events that each was not fitted to. q: the fraction above Y(x).
+    shift: the threshold that meets the budget out of fold, which Y(x) includes; error_hz: the error of the
+    unique rate at this threshold. events, effective_events: the numbers of events that Y(x) was fitted to.
+    rate_hz: the rate of the selected events; failing_hz: of those that fail all other triggers."""
 
     network: bytes | None
     curve: Sequence[autoencoder.Loss]
@@ -62,16 +62,16 @@ def train(
 ) -> tuple[Trained, Stages]:
     """Fit on the training half of a catalogue's background; the other half remains unseen.
 
-    `progress` is called with the number of epochs done. output: the folder that the result is for; what an
-    interrupted training for it has finished is used. executor: what gathers the events, as in `emulate`.
-    Returns the stages too, to be removed when the result is written. Raises TrigemuError if the sample cannot
-    provide what the configuration requires.
+    `progress` is called with the number of epochs done. output: the folder for the result; finished stages of
+    an interrupted training for it are used. executor: gathers the events, as in `emulate`. Returns also the
+    stages, to be removed once the result is written. Raises TrigemuError if the sample does not fulfil the
+    requirements of the configuration.
     """
-    found, stages = scored(config, catalogue, progress, output, executor)
-    events, x = found.events, config.x.texts
+    scored_, stages = scored(config, catalogue, progress, output, executor)
+    events, x = scored_.events, config.x.texts
     choice: tuple[Step, ...] = ()
     if config.candidates:
-        choice = _choice(config, found, stages)
+        choice = _choice(config, scored_, stages)
         x = tuple(step.observable for step in choice[1:])
     columns = [config.x.texts.index(text) for text in x]
     q = _fraction(config, events)
@@ -79,8 +79,8 @@ def train(
     with _of_budget(config):
         shift = cut_for(folds.score, events.failing, config.table.training.unique_rate_hz, events.together)
     trained = Trained(
-        network=found.network,
-        curve=found.curve,
+        network=scored_.network,
+        curve=scored_.curve,
         x=x,
         choice=choice,
         quantile=_quantile(config, events, columns, q, shift.cut, folds.trees, stages),
@@ -102,28 +102,28 @@ def suggest(
     progress: Callable[[int], None] = lambda epochs: None,
     executor: Any = None,
 ) -> tuple[Step, ...]:
-    """Return the steps in which x = "menu" is chosen, without the training that follows; as `train`."""
-    found, stages = scored(config, catalogue, progress, None, executor)
-    return _choice(config, found, stages)
+    """Return the steps in which x = "menu" is chosen, like `train` but without the training that follows."""
+    scored_, stages = scored(config, catalogue, progress, None, executor)
+    return _choice(config, scored_, stages)
 
 
-def _choice(config: Config, found: Scored, stages: Stages) -> tuple[Step, ...]:
-    """Return the steps in which x is chosen from what the menu cuts on."""
+def _choice(config: Config, scored_: Scored, stages: Stages) -> tuple[Step, ...]:
+    """Return the steps in which x is chosen from the observables that the menu cuts on."""
 
-    def made() -> Arrays:
-        names = [trigger.name for trigger in found.menu.enabled]
+    def arrays() -> Arrays:
+        names = [trigger.name for trigger in scored_.menu.enabled]
         budget, seed = config.table.training.unique_rate_hz, config.table.training.seed
         with _of_budget(config):
-            steps = choose(found.events, config.candidates, names, budget, _settings(config), seed)
-        return {"steps": as_array(json.dumps([asdict(step) for step in steps]).encode())}
+            steps = choose(scored_.events, config.candidates, names, budget, _settings(config), seed)
+        return {"steps": as_array(json.dumps(msgspec.to_builtins(steps)).encode())}
 
-    steps = json.loads(stages.arrays("choice", made)["steps"].tobytes())
+    steps = json.loads(stages.arrays("choice", arrays)["steps"].tobytes())
     if len(steps) == 1:
         raise TrigemuError(
-            f'{config.path}: x = "menu": nothing that {config.menu} cuts on lowers the rate that other '
-            'triggers take too: use kind "anomaly", or list observables in x'
+            f'{config.path}: x = "menu": no observable that {config.menu} cuts on reduces the overlap with '
+            'other triggers: use kind "anomaly", or list observables in x'
         )
-    return tuple(Step(**step) for step in steps)
+    return msgspec.convert(tuple(steps), tuple[Step, ...])
 
 
 def _settings(config: Config) -> regression.Settings:
@@ -140,7 +140,7 @@ def _settings(config: Config) -> regression.Settings:
 
 
 def _fraction(config: Config, events: Sample) -> float:
-    """Return q, for which the events above Y(x) have the unique rate of the budget."""
+    """Return q such that the events above Y(x) have the unique rate of the budget."""
     budget, failing = config.table.training.unique_rate_hz, float(events.failing.sum())
     if not budget < failing:
         raise TrigemuError(
@@ -160,24 +160,24 @@ class _Folds:
 
 
 def _folds(config: Config, events: Sample, columns: Sequence[int], q: float, stages: Stages) -> _Folds:
-    """Fit Y(x) fold by fold. trees: the median number, that of the fit to all: with another one, the score
-    out of fold would not show what that fit does."""
+    """Fit Y(x) fold by fold. trees: the median number, which the fit to all events uses too: with another
+    number, the score out of fold would not describe that fit."""
 
-    def made() -> Arrays:
+    def arrays() -> Arrays:
         seed = config.table.training.seed
         score, fits = out_of_fold(events, columns, q, _settings(config), seed, _FOLDS)
         losses = [[loss.stop for loss in fit.curve] for fit in fits]
         trees = round(np.median([fit.trees for fit in fits]))
         return {"score": score, "trees": np.array(trees), "losses": as_array(json.dumps(losses).encode())}
 
-    kept = stages.arrays("folds", made)
-    losses = json.loads(kept["losses"].tobytes())
-    return _Folds(kept["score"], int(kept["trees"]), tuple(map(tuple, losses)))
+    result = stages.arrays("folds", arrays)
+    losses = json.loads(result["losses"].tobytes())
+    return _Folds(result["score"], int(result["trees"]), tuple(map(tuple, losses)))
 
 
 @contextmanager
 def _of_budget(config: Config) -> Iterator[None]:
-    """Name the file and the budget that cannot be met."""
+    """Name the file and the budget in the error if the budget cannot be met."""
     try:
         yield
     except ValueError as error:
@@ -194,14 +194,14 @@ def _quantile(
     trees: int,
     stages: Stages,
 ) -> regression.Quantile:
-    """Return Y(x) + shift of all events, with a number of trees."""
+    """Return Y(x) + shift fitted to all events, with this number of trees."""
     x, settings, seed = events.of(columns), _settings(config), config.table.training.seed
 
     def arrays() -> Arrays:
         weight = fit_weight(x, events.weight, settings, seed=seed)
         y = events.y + shift
-        made = regression.fit(x, y, weight, q, settings, seed=seed, stop=events.stop, trees=trees)
-        return {"json": as_array(made.json), "nodes": np.array([made.trees, made.split_nodes])}
+        quantile = regression.fit(x, y, weight, q, settings, seed=seed, stop=events.stop, trees=trees)
+        return {"json": as_array(quantile.json), "nodes": np.array([quantile.trees, quantile.split_nodes])}
 
-    made = stages.arrays("quantile", arrays)
-    return regression.Quantile(made["json"].tobytes(), *made["nodes"].tolist())
+    stored = stages.arrays("quantile", arrays)
+    return regression.Quantile(stored["json"].tobytes(), *stored["nodes"].tolist())

@@ -11,9 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
-from msgspec.structs import asdict
 
 from trigemu.api import (
     Catalogue,
@@ -37,14 +37,14 @@ NETWORK, QUANTILE = "autoencoder.onnx", "quantile.json"
 NETWORK_CARD, CARD = "autoencoder.toml", "decade.toml"
 METRICS, CURVE, CHOICE = "metrics.json", "training.png", "choice.png"
 _FILES = {NETWORK, QUANTILE, NETWORK_CARD, METRICS, CURVE, CHOICE}
-#: Names of the folders of sets: this and so many digits of a digest of their files.
+#: Names of the folders of sets: this prefix and so many digits of the digest of their files.
 _SET, _DIGITS = "decade-", 16
 
 
 def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) -> dict[str, str]:
     """Write a trained set into a folder: all files but one into a new folder named by their digest, then the
-    card that refers to them, which replaces that of an older set. At no time there is a mixture of two.
-    Return the sha256 of the cards, which a menu may give."""
+    card that refers to them, which replaces the card of an older set. Two sets are never mixed. Return the
+    sha256 of the cards, for use in a menu."""
     files = {QUANTILE: trained.quantile.json}
     files[METRICS] = (json.dumps(metrics(trained, config, catalogue), indent=1) + "\n").encode()
     if trained.network is not None:
@@ -57,10 +57,10 @@ def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) 
         score_card, digest = f"{name}/{NETWORK_CARD}", hashlib.sha256(files[NETWORK_CARD]).hexdigest()
         digests = {score_card: digest}
     else:
-        given = config.card
-        assert given
-        score_card = Path(os.path.relpath(given, folder)).as_posix()
-        digest, digests = hashlib.sha256(given.read_bytes()).hexdigest(), {}
+        card_path = config.card
+        assert card_path
+        score_card = Path(os.path.relpath(card_path, folder)).as_posix()
+        digest, digests = hashlib.sha256(card_path.read_bytes()).hexdigest(), {}
     card = _card(trained, config, catalogue, f"{name}/{QUANTILE}", score_card, digest)
     _write_set(folder / name, files)
     write_text(folder / CARD, card)
@@ -73,13 +73,13 @@ def _write_set(folder: Path, files: Mapping[str, bytes]) -> None:
         for name, content in files.items():
             write_bytes(folder / name, content)
         return
-    with new_folder(folder) as made:
+    with new_folder(folder) as new:
         for name, content in files.items():
-            (made / name).write_bytes(content)
+            (new / name).write_bytes(content)
 
 
 def _remove_old_sets(folder: Path, name: str) -> None:
-    """Remove sets that the card does not refer to any more, unless something else is in them."""
+    """Remove sets that the card no longer refers to, unless they contain other files."""
     for other in folder.glob(f"{_SET}{'[0-9a-f]' * _DIGITS}"):
         if other.name != name and {file.name for file in other.iterdir()} <= _FILES:
             shutil.rmtree(other, ignore_errors=True)
@@ -111,7 +111,7 @@ def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str,
             "error_hz": trained.error_hz,
         },
         "x": list(trained.x),
-        "choice": [asdict(step) for step in trained.choice],
+        "choice": [msgspec.to_builtins(step) for step in trained.choice],
         "trees": trained.quantile.trees,
         "split_nodes": trained.quantile.split_nodes,
         "pinball_loss_by_tree": [[round(loss, 7) for loss in losses] for losses in trained.losses],
@@ -129,10 +129,10 @@ def _network_card(trained: Trained, config: Config, catalogue: Catalogue) -> str
         {"observables": block.observables, "padding": block.padding}
         for block in config.table.autoencoder.inputs
     )
-    what = "Autoencoder: the logarithm of the masked mean squared error."
+    title = "Autoencoder: the logarithm of the masked mean squared error."
     tables = [toml_text.table("[network]", network)]
     tables += (toml_text.table("[[network.inputs]]", block) for block in blocks)
-    return "\n".join([*_head(what, config, catalogue, config.document), *tables])
+    return "\n".join([*_head(title, config, catalogue, config.document), *tables])
 
 
 def _card(
@@ -145,17 +145,17 @@ def _card(
         "x": trained.x,
         "missing": MISSING,
     }
-    what = "DECADE: a score less its conditional quantile."
+    title = "DECADE: a score minus its conditional quantile."
     tables = [toml_text.table("[score]", {"card": score_card, "sha256": score_digest})]
     tables.append(toml_text.table("[quantile]", quantile))
-    tables += (toml_text.table("[[quantile.chosen]]", asdict(step)) for step in trained.choice)
-    return "\n".join([*_head(what, config, catalogue, config.of_x), *tables])
+    tables += (toml_text.table("[[quantile.chosen]]", msgspec.to_builtins(step)) for step in trained.choice)
+    return "\n".join([*_head(title, config, catalogue, config.of_x), *tables])
 
 
-def _head(what: str, config: Config, catalogue: Catalogue, names: Document) -> Iterator[str]:
-    """Yield the tables that both cards have. names: the file that says what names mean."""
+def _head(title: str, config: Config, catalogue: Catalogue, names: Document) -> Iterator[str]:
+    """Yield the tables that both cards have. names: the file that defines the names."""
     further = config.table.training.description
-    yield toml_text.entry("description", f"{what} {further}".strip()) + "\n"
+    yield toml_text.entry("description", f"{title} {further}".strip()) + "\n"
     digests = [digest for sample in catalogue.background for digest in sample.sha256 if digest]
     trained_on = {"catalogue": catalogue.table.name, "files": digests}
     if config.half != split.TRAINING:
@@ -168,7 +168,7 @@ def _head(what: str, config: Config, catalogue: Catalogue, names: Document) -> I
 
 def chosen(steps: Sequence[Step]) -> Table:
     """Return a table of the steps in which x was chosen."""
-    heads = ("not unique [Hz]", "fell by", "unique share", "trees", "split nodes")
+    heads = ("overlap [Hz]", "reduced by", "unique share", "trees", "split nodes")
     names = (
         Column("observable", "key", "observable"),
         Column("trigger", "label", "for the overlap with", leads=False),
@@ -176,8 +176,8 @@ def chosen(steps: Sequence[Step]) -> Table:
     columns = (*names, *(Column(head, "number", head) for head in heads))
     table = Table(columns, title="x from the menu, on the training half")
     for step in steps:
-        fell = f"{step.fell_hz:.0f} ± {step.error_hz:.0f}" if step.observable else ""
-        rates = f"{step.not_unique_hz:.0f}", fell, f"{step.share:.3f}"
+        reduction = f"{step.overlap_reduction_hz:.0f} ± {step.error_hz:.0f}" if step.observable else ""
+        rates = f"{step.overlap_hz:.0f}", reduction, f"{step.share:.3f}"
         size = f"{step.trees:.1f}", f"{step.split_nodes:.1f}"
         table.add(step.observable or "(the score alone)", step.trigger, *rates, *size)
     return table
@@ -185,22 +185,22 @@ def chosen(steps: Sequence[Step]) -> Table:
 
 def _curve(trained: Trained) -> Figure:
     epochs = range(1, len(trained.curve) + 1)
-    with style.figure() as (made, axes):
+    with style.figure() as (figure, axes):
         axes.plot(
             epochs, [loss.train for loss in trained.curve], color=style.COLOURS[0], label="training events"
         )
         axes.plot(epochs, [loss.test for loss in trained.curve], color=style.COLOURS[2], label="test events")
         axes.set(xlabel="epoch", ylabel="weighted mean squared error")
         axes.legend()
-        return made
+        return figure
 
 
 def _choice(trained: Trained) -> Figure:
     """Draw the unique share, with its ceiling, and the size of the trees after each step of the choice."""
     steps = range(len(trained.choice))
-    with style.figure(8, 7) as (made, axes):
+    with style.figure(8, 7) as (figure, axes):
         axes.remove()
-        top, bottom = made.subplots(2, 1, sharex=True)
+        top, bottom = figure.subplots(2, 1, sharex=True)
         top.plot(
             steps, [step.share for step in trained.choice], "o-", color=style.COLOURS[0], label="unique share"
         )
@@ -225,4 +225,4 @@ def _choice(trained: Trained) -> Figure:
         bottom.xaxis.set_minor_locator(NullLocator())
         bottom.set_xlim(-0.15, len(trained.choice) - 0.85)
         top.legend(loc="lower right", frameon=False)
-        return made
+        return figure

@@ -1,4 +1,4 @@
-"""Assembly of instructions and the arrays that they work on, for some events."""
+"""Assembly of instructions and their arrays, for a range of events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import opcodes as do
 
 #: Bits of a half word.
 HALF = 32
-#: Every integer below this is exactly a float64.
+#: Every integer below this is exact in float64.
 _EXACT = 2**53
 
 
@@ -22,8 +22,8 @@ class NoFormError(Exception):
 
 
 class Assembly:
-    """Registers, columns and selections, each created once; `finish` lays them out for the machine. A column
-    that the events lack is a SampleError."""
+    """Registers, columns and selections, each created once; `finish` lays them out for the machine. Raises
+    SampleError if the events lack a column."""
 
     def __init__(self, events: Events) -> None:
         self._events, self._work = events, Workspace(events)
@@ -37,13 +37,13 @@ class Assembly:
         self._rows = 0
         counts = (np.diff(collection.offsets) for collection in events.collections.values())
         self._capacity = max([1, *(int(count.max(initial=0)) for count in counts)])
-        self._known: dict[Hashable, int] = {}
+        self._positions: dict[Hashable, int] = {}
         self._arrays: list[Array] = []
 
     def once(self, key: Hashable, make: Callable[[], int]) -> int:
-        if key not in self._known:
-            self._known[key] = make()
-        return self._known[key]
+        if key not in self._positions:
+            self._positions[key] = make()
+        return self._positions[key]
 
     def constant(self, *values: float) -> int:
         """Put values into consecutive registers and return the first register."""
@@ -69,7 +69,7 @@ class Assembly:
 
     def scalar(self, name: str) -> int:
         """Return the start of a scalar column."""
-        return self._kept("", name, lambda: self._work.scalar(name))
+        return self._column_start("", name, lambda: self._work.scalar(name))
 
     def half_word(self, name: str, half: int) -> int:
         """Return the start of the lower (0) or upper (1) half of the bits of an integer column."""
@@ -77,13 +77,14 @@ class Assembly:
         def bits() -> Array:
             return self._work.scalar(name).astype(np.int64) >> HALF * half & (1 << HALF) - 1
 
-        return self._kept(f"half {half}", name, bits)
+        return self._column_start(f"half {half}", name, bits)
 
     def column(self, collection: str, name: windows.Column, crossing: int = 0) -> int:
-        """Return the start of a column of a collection, of which the values of a crossing are known."""
+        """Return the start of a column of a collection; a scaled column is filled for the objects of a
+        crossing."""
 
-        given = "pt" if isinstance(name, windows.Scaled) else name
-        begin = self._kept(collection, name, lambda: self._work.base_column(collection, given))
+        stored_name = "pt" if isinstance(name, windows.Scaled) else name
+        begin = self._column_start(collection, name, lambda: self._work.base_column(collection, stored_name))
         if isinstance(name, windows.Scaled):
             self.once((collection, name, crossing), lambda: self._scale(collection, name, crossing, begin))
         return begin
@@ -92,7 +93,7 @@ class Assembly:
         """Add the instruction that fills a scaled column for the objects of a crossing."""
         dtype = self._work.base_column(collection, "pt").dtype
         if dtype not in (np.float32, np.float64):
-            raise NoFormError(f"{scaled.name}, which is made of a pT of type {dtype}")
+            raise NoFormError(f"{scaled.name}, which is computed from a pT of type {dtype}")
         rows = self.selection(Derivation(collection), crossing)
         pieces = [
             (self.within(rows, collection, passing, crossing), self.constant(slope, offset))
@@ -103,7 +104,7 @@ class Assembly:
         self.add(do.SCALED, begin, rows, self.column(collection, "pt"), pool, len(pieces), single)
         return begin
 
-    def _kept(self, collection: str, name: windows.Column, column: Callable[[], Array]) -> int:
+    def _column_start(self, collection: str, name: windows.Column, column: Callable[[], Array]) -> int:
         need = collection, name
         if need not in self._begin:
             self._columns.append(column().astype(np.float64))
@@ -132,8 +133,8 @@ class Assembly:
         if derivation.overlap:
             other, dr = derivation.overlap
             columns = [self.column(d, c) for d in (derivation.base, other.base) for c in ("eta", "phi")]
-            near = self.selection(other, crossing)
-            rows = self._new(do.CLEAR, rows, near, *columns, self.constant(dr))
+            others = self.selection(other, crossing)
+            rows = self._new(do.CLEAR, rows, others, *columns, self.constant(dr))
         return rows
 
     def within(self, rows: int, base: str, passing: windows.Windows, crossing: int = 0) -> int:
@@ -174,7 +175,7 @@ class Assembly:
             yield do.AMONG, self.constant(*map(float, w.any_of)), len(w.any_of)
 
     def _has_bits(self, collection: str, name: windows.Column) -> bool:
-        """Whether a column has integers that a float64 holds exactly."""
+        """Whether a column has integers that are exact in float64."""
         if isinstance(name, windows.Scaled):
             return False
         values = self._work.base_column(collection, name)
@@ -190,13 +191,13 @@ class Assembly:
 
     def _collection(self, name: str) -> int:
         if name not in self._collections:
-            self._work.objects(Derivation(name))  # there has to be one of that name
+            self._work.objects(Derivation(name))  # raises SampleError if there is no such collection
             self._collections.append(name)
         return self._collections.index(name)
 
     def finish(self, decisions: Words) -> int:
-        """Lay everything out and return the address of the machine's table. Decisions go to the given
-        words."""
+        """Lay everything out and return the address of the machine's table. decisions: the words to write
+        to."""
         used = [self._events.collections[name].offsets for name in self._collections]
         arrays: dict[int, Array] = {
             do.CODE: np.array(self._code, np.int64).reshape(-1),

@@ -1,5 +1,5 @@
-"""The instruction that looks for objects for the legs of a combination. The machine calls it by its address:
-it takes as long to compile as all others together, and many menus have no combination."""
+"""The instruction that searches objects for the legs of a combination. The machine calls it by its address:
+compiling it takes as long as all other instructions together, and many menus have no combination."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def chooser() -> int:
 
 @c_function
 def _choose(table: int) -> int:
-    """Return whether any choice of objects fits a combination of i[3] legs and i[4] cuts, or REFUSED if that
-    needs more than i[8] trials.
+    """Return whether any choice of objects fits a combination of i[3] legs and i[4] cuts, or REFUSED if the
+    search needs more than i[8] trials.
 
     The pool holds the collection and the twin of each leg, then for each leg its selection and columns (−1:
     not read), then the cuts, whose numbers are the i[6] registers from i[5] on.

@@ -26,7 +26,7 @@ def compute(op: int, i: IntArray, r: FloatArray) -> float:
         return -a
     if op == do.ABSOLUTE:
         return abs(a)
-    if op == do.LARGER:  # of those that have a value
+    if op == do.LARGER:  # of the operands that have a value
         return a if a >= b or b != b else b
     if op == do.SMALLER:
         return a if a <= b or b != b else b
@@ -40,7 +40,7 @@ def compute(op: int, i: IntArray, r: FloatArray) -> float:
         return 1.0 if a <= b else 0.0
     if op == do.EQUAL:
         return 1.0 if a == b else 0.0
-    if op == do.UNEQUAL:  # the one comparison that IEEE makes true for a missing value
+    if op == do.UNEQUAL:  # the one comparison that is true for NaN in IEEE 754
         return 1.0 if a < b or a > b else 0.0
     if op == do.AND:
         return a * b

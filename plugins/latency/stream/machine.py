@@ -2,9 +2,9 @@
 one event.
 
 A program works on registers (float64; NaN: no value; conditions are 1 and 0) and on selections: the number of
-objects that a derivation keeps in the current event, then their rows. All arrays are created once, and
-kernels get a table of their addresses: an array among the arguments of a call from Python costs an
-allocation, and passing several of them from kernel to kernel takes longer than most instructions.
+selected objects in the current event, then their rows. All arrays are created once, and kernels receive a
+table of their addresses: each array argument of a call from Python costs an allocation, and passing several
+arrays from kernel to kernel takes longer than most instructions.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def _store(address: int, value: float, padding: float) -> int:
 
 @kernel
 def _fill(t: IntArray, i: IntArray) -> int:
-    """Write a column that begins at i[4], or its Δφ to register i[5], if that is not −1, of i[2] objects of
-    selection i[3]. The pool has the number of each object, the address of a float32 and the register of the
-    padding. Return as `_store`."""
+    """Write, for i[2] objects of selection i[3], the column that begins at i[4], or its Δφ to register i[5]
+    if that is not −1. The pool has the number of each object, the address of a float32 and the register of
+    the padding. Return as `_store`."""
     pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)
     r = floats(t, do.REGISTERS)
     complete = 1
@@ -121,7 +121,7 @@ def _within_windows(t: IntArray, i: IntArray) -> None:
     what follows) for each."""
     pool, columns, r = integers(t, do.POOL), floats(t, do.COLUMNS), floats(t, do.REGISTERS)
     rows = integers(t, do.ROWS)
-    kept = i[1] + 1
+    end = i[1] + 1
     for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
         row = rows[n]
         passing, in_window, in_any = True, True, False
@@ -133,25 +133,25 @@ def _within_windows(t: IntArray, i: IntArray) -> None:
                 if pool[k + 4] == do.END:
                     passing &= in_any
                     in_any = False
-        rows[kept] = row
-        kept += passing
-    rows[i[1]] = kept - i[1] - 1
+        rows[end] = row
+        end += passing
+    rows[i[1]] = end - i[1] - 1
 
 
 @kernel
 def _in_either(t: IntArray, i: IntArray) -> None:
-    """Select the objects of selection i[2] that are in any of the i[4] selections that the pool names, which
+    """Select the objects of selection i[2] that are in any of the i[4] selections named in the pool, which
     are parts of it in the same order."""
     pool, rows = integers(t, do.POOL), integers(t, do.ROWS)
-    kept = i[1] + 1
+    end = i[1] + 1
     for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
-        there = False
+        included = False
         for k in range(i[3], i[3] + i[4]):
             for m in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
-                there |= rows[m] == rows[n]
-        rows[kept] = rows[n]
-        kept += there
-    rows[i[1]] = kept - i[1] - 1
+                included |= rows[m] == rows[n]
+        rows[end] = rows[n]
+        end += included
+    rows[i[1]] = end - i[1] - 1
 
 
 @kernel
@@ -168,8 +168,8 @@ def _scaled(t: IntArray, i: IntArray) -> None:
         for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
             at, pt = i[1] + rows[n], columns[i[3] + rows[n]]
             if i[6]:
-                made = np.float32(pt) * np.float32(slope) + np.float32(offset)
-                columns[at] = np.float32(columns[at]) + made
+                term = np.float32(pt) * np.float32(slope) + np.float32(offset)
+                columns[at] = np.float32(columns[at]) + term
             else:
                 columns[at] += pt * slope + offset
 
@@ -179,25 +179,26 @@ def _clear(t: IntArray, i: IntArray) -> None:
     """Select the objects of selection i[2] that are not within dR of an object of i[3]; i[4:8]: the columns
     of η and φ."""
     columns, rows, dr = floats(t, do.COLUMNS), integers(t, do.ROWS), floats(t, do.REGISTERS)[i[8]]
-    kept = i[1] + 1
+    end = i[1] + 1
     for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
         row = rows[n]
         clear = True
         for k in range(i[3] + 1, i[3] + 1 + rows[i[3]]):
-            near = rows[k]
-            d_eta = columns[i[4] + row] - columns[i[6] + near]
+            other = rows[k]
+            d_eta = columns[i[4] + row] - columns[i[6] + other]
             if clear and abs(d_eta) < dr:  # hypot is never smaller than that
-                d_phi = momenta.delta_phi(columns[i[5] + row], columns[i[7] + near])
+                d_phi = momenta.delta_phi(columns[i[5] + row], columns[i[7] + other])
                 clear = not math.hypot(d_eta, d_phi) < dr
-        rows[kept] = row
-        kept += clear
-    rows[i[1]] = kept - i[1] - 1
+        rows[end] = row
+        end += clear
+    rows[i[1]] = end - i[1] - 1
 
 
 @kernel
 def _called(t: IntArray, i: IntArray) -> bool:
-    """Call the function at i[2] on the row of registers from i[1] on: the first i[4] are copies of those that
-    the pool names, the result is at i[5]; it is NaN if one of them is. Return whether that worked."""
+    """Call the function at i[2] on the row of registers from i[1] on: the first i[4] are copies of the
+    registers that the pool names, the result is at i[5], NaN if any of them is NaN. Return whether the call
+    succeeded."""
     r, pool = floats(t, do.REGISTERS), integers(t, do.POOL)
     complete = True
     for n in range(i[4]):
@@ -239,7 +240,7 @@ def _look(t: IntArray, i: IntArray, event: int) -> None:
 @kernel
 def run(address: int, event: int) -> int:
     """Run the program on an event: write its decisions into DECISIONS and the inputs of models to their
-    memory. Return the models to run, one per bit, or REFUSED. address: that of the table."""
+    memory. Return the models to run, one per bit, or REFUSED. address: of the table."""
     t = carray(pointer(address), (do.TABLE,), np.int64)
     if event < 0 or event >= t[0]:
         return do.REFUSED
@@ -247,7 +248,7 @@ def run(address: int, event: int) -> int:
     r, columns = floats(t, do.REGISTERS), floats(t, do.COLUMNS)
     decisions = carray(pointer(t[1 + 2 * do.DECISIONS]), (t[2 + 2 * do.DECISIONS],), np.uint64)
     decisions[:] = 0
-    first, asked, at = t[1 + 2 * do.CODE], 0, 0
+    first, requested, at = t[1 + 2 * do.CODE], 0, 0
     complete = 1
     while at < len(code):
         i = code[at : at + do.WIDTH]
@@ -273,22 +274,22 @@ def run(address: int, event: int) -> int:
             if stored == do.REFUSED:
                 return do.REFUSED
             complete &= stored
-        elif op == do.ASK:
-            fires = -1
+        elif op == do.REQUEST:
+            decision = -1
             if complete and i[3] >= 0:
                 pool = integers(t, do.POOL)
-                fires = decided(pool[i[3] : i[3] + do.NATIVE], r[i[4]], r[i[4] + 1])
-            if fires > 0:
+                decision = decided(pool[i[3] : i[3] + do.NATIVE], r[i[4]], r[i[4] + 1])
+            if decision > 0:
                 decisions[i[2] // 64] |= np.uint64(1) << np.uint64(i[2] % 64)
-            elif fires < 0:
-                asked |= complete << i[1]
+            elif decision < 0:
+                requested |= complete << i[1]
             complete = 1
         elif op == do.CALL:
             if not _called(t, i):
                 return do.REFUSED
         elif r[i[2]] != 0.0:  # FIRE
             decisions[i[1] // 64] |= np.uint64(1) << np.uint64(i[1] % 64)
-    return asked
+    return requested
 
 
 def compile_machine() -> None:
@@ -298,8 +299,8 @@ def compile_machine() -> None:
 
 @kernel
 def run_while(address: int, start: int, stop: int, words: Words) -> int:
-    """Run the program on events, and write the decisions of each to a row of words, until one asks for models
-    or is refused. Return it, or stop."""
+    """Run the program on events, and write the decisions of each to a row of words, until an event requests
+    models or is refused. Return that event, or stop."""
     t = carray(pointer(address), (do.TABLE,), np.int64)
     decisions = carray(pointer(t[1 + 2 * do.DECISIONS]), (t[2 + 2 * do.DECISIONS],), np.uint64)
     for event in range(start, stop):

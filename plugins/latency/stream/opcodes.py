@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-#: The length of an instruction: its opcode, where its result goes, up to seven operands.
+#: The length of an instruction: its opcode, the position of its result, up to seven operands.
 WIDTH = 9
 
-# The machine distinguishes groups by their order. The operands are described where they are read.
+# The machine distinguishes groups by their order. The code that reads the operands describes them.
 # Registers a, b, … → one register.
 (ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATIVE, ABSOLUTE, LARGER, SMALLER) = range(8)
 (ABOVE, AT_LEAST, BELOW, AT_MOST, EQUAL, UNEQUAL, AND, OR, NOT) = range(8, 17)
@@ -18,12 +18,12 @@ WIDTH = 9
 # → the rows of one column.
 (SCALED,) = range(39, 40)
 # → outside.
-(SKIP, STORE, FILL, ASK, CALL, FIRE) = range(40, 46)
+(SKIP, STORE, FILL, REQUEST, CALL, FIRE) = range(40, 46)
 
 #: How a value is compared with a window: low ≤ v ≤ high, the same for |v|, φ that wraps around, one of some
 #: values, bits that must all be set.
 (WITHIN, ABSOLUTELY, AROUND, AMONG, BITS) = range(5)
-#: What follows such a comparison: another test of the same window, an alternative window, or the end.
+#: What follows such a comparison: another test of the same window, an alternative window, or nothing.
 (MORE, OTHERWISE, END) = range(3)
 #: The length of a comparison: column, how, two operands, what follows.
 TEST = 5
@@ -32,7 +32,7 @@ TEST = 5
 NATIVE = 9
 
 #: The arrays, in the order of the table, which holds the number of events, then address and length of each
-#: array, then the address of the instruction that a function was called for.
+#: array, then the address of the instruction that calls a function.
 (CODE, POOL, REGISTERS, COLUMNS, OFFSETS, ROWS, DECISIONS, STARTS, OBJECTS, CHOSEN, FIRED) = range(11)
 INSTRUCTION = 23
 TABLE = 24

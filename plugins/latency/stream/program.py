@@ -1,5 +1,5 @@
-"""Translation of compiled triggers into a program for single events; each node and each derivation becomes
-instructions once."""
+"""Translation of compiled triggers into a program for single events; each node and each object selection is
+translated once."""
 
 from __future__ import annotations
 
@@ -38,28 +38,30 @@ class Program(Assembly):
         """Set decision `bit` if the condition holds."""
         self.add(do.FIRE, bit, self.register(condition))
 
-    def ask(self, number: int, bit: int, asked: ModelCall) -> None:
-        """Request model `number`, with its inputs written, if its condition holds and no required input is
-        missing. If it is machine code, run it, and request it only where its score is near the cut."""
-        requires = None if asked.requires is None else self.register(asked.requires)
-        known, length = self._known.copy(), len(self._code)
+    def ask(self, number: int, bit: int, call: ModelCall) -> None:
+        """Request model `number`, with its inputs written, if its preselection passes and no required input
+        is missing. A model that is machine code runs at once and is requested only if its score is near the
+        threshold."""
+        requires = None if call.requires is None else self.register(call.requires)
+        positions, length = self._positions.copy(), len(self._code)
         try:
             with self._only_if(requires):
-                for inputs, features in asked.reads:
+                for inputs, features in call.reads:
                     self._store(inputs, features)
-                self.add(do.ASK, number, bit, *self._native(asked.native))
+                self.add(do.REQUEST, number, bit, *self._native(call.native))
         except NoFormError:
             del self._code[length:]
             raise
         finally:
-            self._known = known  # instructions that may be skipped cannot be reused elsewhere
+            self._positions = positions  # instructions that may be skipped cannot be reused elsewhere
 
     def _native(self, native: Native | None) -> tuple[int, int]:
-        """Return where the addresses and the cut of machine code are; (−1, 0) if there is none."""
+        """Return the positions of the addresses and the threshold of machine code; (−1, 0) if there is
+        none."""
         if native is None or not native.network:
             return -1, 0
-        *code, cut, near = dataclasses.astuple(native)
-        return self.put(*code), self.constant(cut, near)
+        *code, threshold, near = dataclasses.astuple(native)
+        return self.put(*code), self.constant(threshold, near)
 
     @contextmanager
     def _only_if(self, register: int | None) -> Iterator[None]:
@@ -81,9 +83,9 @@ class Program(Assembly):
                 continue
             phi = -1 if part.phi is None else self.register(part.phi)
             of, column = self.selection(part.of), self.column(part.of.base, part.column)
-            places = zip(part.index.tolist(), part.at.tolist(), strict=True)
-            pool = self.put(*(n for index, at in places for n in (index, address + 4 * at, first + at)))
-            self.add(do.FILL, pool, len(part.index), of, column, phi)
+            elements = zip(part.index.tolist(), part.at.tolist(), strict=True)
+            position = self.put(*(n for index, at in elements for n in (index, address + 4 * at, first + at)))
+            self.add(do.FILL, position, len(part.index), of, column, phi)
 
     def register(self, node: Number | Condition | Compiled) -> int:
         """Return the register of the value of a node."""
@@ -102,7 +104,7 @@ class Program(Assembly):
 
 
 def _of_vectors(program: Program, node: vectors.OfVectors) -> int:
-    """Compute a function of vectors in the same way as `OfVectors` does in batches."""
+    """Compute a function of vectors exactly like `OfVectors` does in batches."""
     first, function = node.vectors[0], node.function
     if function == "m" and len(node.vectors) == 2:
         objects = cast("tuple[vectors.ObjectVector, ...]", node.vectors)
@@ -206,8 +208,8 @@ def _arithmetic(program: Program, node: expressions.Arithmetic) -> int:
 
 
 def _relation(program: Program, node: expressions.Relation) -> int:
-    sides = (program.register(side) for side in (node.left, node.right))
-    return program.compute(_COMPARISONS[node.operation], *sides)
+    operands = (program.register(operand) for operand in (node.left, node.right))
+    return program.compute(_COMPARISONS[node.operation], *operands)
 
 
 _ARITHMETIC = {
@@ -227,7 +229,7 @@ _COMPARISONS = {
     "==": do.EQUAL,
     "!=": do.UNEQUAL,
 }
-#: Functions of one vector: the instruction, and how many of px, py, pz, E it takes.
+#: Functions of one vector: the instruction, and the number of components px, py, pz, E that it reads.
 _FUNCTIONS = {
     "pt": (do.TRANSVERSE, 2),
     "phi": (do.AZIMUTH, 2),

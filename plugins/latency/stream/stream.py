@@ -1,14 +1,14 @@
-"""Decisions one event at a time, identical to those of `decide`. Memory is allocated once; an event allocates
-nothing but what ONNX Runtime needs for a run.
+"""Decisions one event at a time, identical to those of `decide`. Memory is allocated once; for an event, only
+ONNX Runtime allocates memory.
 
     stream = Stream(plan, events)
     stream.decide(17)
     stream.words                    # the decisions of event 17
-    stream.decide_many(0, 16)       # those of a small batch
+    stream.decide_many(0, 16)       # the decisions of a small batch
 
-The form of each compiled trigger for single events (`single` in `questions.py`) becomes part of
-one program (`program.py`, `assembly.py`), which one kernel interprets (`machine.py`); then the models run
-that the event needs.
+The form of each compiled trigger for single events (`single` in `questions.py`) becomes part of one program
+(`program.py`, `assembly.py`), which one kernel interprets (`machine.py`); then the models run that the event
+needs.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from .program import Program
 
 #: The machine returns the requested models as the bits of an int64, whose sign is not available.
 _MAX_MODELS = 63
-#: The number of consecutive events from which on `decide` takes them all, instead of the program one by one.
-#: `decide` takes as long for one event as for hundreds: 0.1 ms for two triggers, 2 ms for `menus/full.toml`,
-#: 9 ms for 42 seeds of CMS Phase-2, 20 ms for 466 algorithms of CMS Level-1. The program decides 700, 1150,
-#: 700 and 220 events in that time. This number lies in the middle of them: no size takes more than about 2.4
-#: times as long as by the better way. `decide` itself makes no stream, since to assemble one for its events
-#: takes as long as to decide them.
+#: The smallest number of consecutive events that `decide` evaluates together, instead of the program one by
+#: one. `decide` takes as long for one event as for hundreds: 0.1 ms for two triggers, 2 ms for
+#: `menus/full.toml`, 9 ms for 42 seeds of CMS Phase-2, 20 ms for 466 algorithms of CMS Level-1. The program
+#: decides 700, 1150, 700 and 220 events in that time. With this compromise, no batch takes more than about
+#: 2.4 times as long as with the faster method. `decide` itself does not use a stream, since assembling one
+#: takes as long as deciding its events.
 ARRAYS_FROM = 512
 
 
@@ -76,32 +76,32 @@ class Stream:
         self._open(plan, events, native=True)
 
     def _open(self, plan: Plan, events: Events, native: bool) -> None:
-        """Assemble the program. native: whether models that are machine code run in it, or are called."""
+        """Assemble the program. native: whether models that are machine code run inside the program."""
         if not isinstance(plan, Plan):
             raise wrong_type("the plan", plan, "a Plan (make_plan)", "decisions takes a menu")
         if not isinstance(events, Events):
             raise wrong_type("the events", events, "Events", "events_from_awkward makes them of an array")
-        # It takes seconds the first time, as do models, which other programs compile meanwhile.
+        # Compilation takes seconds the first time; other programs compile the models meanwhile.
         machine = Thread(target=compile_machine)
         machine.start()
         forms = [single(slot.compiled) for slot in plan.slots]
         self._plan, self._events = plan, events
         self.words: Words = np.zeros(plan.words, np.uint64)
         self._program = Program(events)
-        self._asked: list[tuple[int, ModelCall]] = []
+        self._calls: list[tuple[int, ModelCall]] = []
         self._models: list[tuple[int, int, Model]] = []
-        self._others = [bit for bit, form in enumerate(forms) if not self._add(bit, form)]
-        for bit, asked in self._asked:
-            self._add_model(bit, asked if native else replace(asked, native=None))
-        slots = tuple(plan.slots[bit] for bit in self._others)
-        self._plan_of_others = replace(plan, slots=slots)
+        self._unsupported = [bit for bit, form in enumerate(forms) if not self._add(bit, form)]
+        for bit, call in self._calls:
+            self._add_model(bit, call if native else replace(call, native=None))
+        slots = tuple(plan.slots[bit] for bit in self._unsupported)
+        self._unsupported_plan = replace(plan, slots=slots)
         self._table = self._program.finish(self.words)
         machine.join()
 
     def _add(self, bit: int, form: Condition | Compiled | ModelCall | None) -> bool:
         """Add the form of a slot for single events; return whether it has one."""
         if isinstance(form, ModelCall):
-            self._asked.append((bit, form))
+            self._calls.append((bit, form))
             return True
         try:
             if form is not None:
@@ -110,15 +110,15 @@ class Stream:
             return False
         return form is not None
 
-    def _add_model(self, bit: int, asked: ModelCall) -> None:
-        """Add a model, after all conditions, whose results its inputs may share."""
+    def _add_model(self, bit: int, call: ModelCall) -> None:
+        """Add a model, after all conditions: its inputs may share their results."""
         try:
             if len(self._models) == _MAX_MODELS:
                 raise NoFormError
-            self._program.ask(len(self._models), bit, asked)
-            self._models.append((1 << len(self._models), bit, asked.model))
+            self._program.request(len(self._models), bit, call)
+            self._models.append((1 << len(self._models), bit, call.model))
         except NoFormError:
-            self._others.append(bit)
+            self._unsupported.append(bit)
 
     def decide(self, event: int) -> None:
         """Decide one event and write its decisions to `words`.
@@ -135,15 +135,15 @@ class Stream:
         PluginError, SampleError
             As raised by `decide`.
         """
-        asked = run(self._table, event)
-        if asked:
-            self._decide_further(asked, event)
-        if self._others:
-            self.words |= self._decide_others(event, event + 1)[0]
+        requested = run(self._table, event)
+        if requested:
+            self._decide_further(requested, event)
+        if self._unsupported:
+            self.words |= self._decide_unsupported(event, event + 1)[0]
 
     def decide_many(self, start: int, stop: int) -> Words:
-        """Decide consecutive events in the faster way: up to a few hundred one after the other, more as
-        arrays.
+        """Decide consecutive events with the faster method: up to a few hundred events one after the other,
+        more as arrays.
 
         Parameters
         ----------
@@ -174,37 +174,38 @@ class Stream:
                 self._decide_further(run(self._table, event), event)
                 words[event - start] = self.words
                 event += 1
-        if self._others and start < stop:
-            words |= self._decide_others(start, stop)
+        if self._unsupported and start < stop:
+            words |= self._decide_unsupported(start, stop)
         return words
 
-    def _decide_further(self, asked: int, event: int) -> None:
+    def _decide_further(self, requested: int, event: int) -> None:
         """Run the models that the program requested."""
-        if asked == REFUSED:
+        if requested == REFUSED:
             return self._decide_again(event)
         for mask, bit, model in self._models:
-            if asked & mask:
-                fires = model()
-                if fires > 0:
+            if requested & mask:
+                decision = model()
+                if decision > 0:
                     self.words[bit // 64] |= np.uint64(1 << bit % 64)
-                elif fires < 0:
+                elif decision < 0:
                     return self._decide_again(event)
         return None
 
     def _decide_again(self, event: int) -> None:
-        """Decide an event with the function `decide`, if the program or a model could not, or if there is an
-        error to raise."""
+        """Decide an event with the function `decide`, where the program or a model could not decide, or to
+        raise an error."""
         if not 0 <= event < len(self._events):
             raise IndexError(f"event {event} of {len(self._events)}")
         self.words[:] = self._decide_arrays(event, event + 1, self._plan)[0]
 
-    def _decide_others(self, start: int, stop: int) -> Words:
-        """Return uint64[stop - start, plan.words] of the slots without a form for single events."""
-        found = self._decide_arrays(start, stop, self._plan_of_others)
+    def _decide_unsupported(self, start: int, stop: int) -> Words:
+        """Return the decisions of the slots without a form for single events, uint64[stop - start,
+        plan.words]."""
+        decisions = self._decide_arrays(start, stop, self._unsupported_plan)
         words: Words = np.zeros((stop - start, len(self.words)), np.uint64)
-        for number, bit in enumerate(self._others):
-            fired = found[:, number // 64] >> np.uint64(number % 64) & np.uint64(1)
-            words[:, bit // 64] |= fired << np.uint64(bit % 64)
+        for number, bit in enumerate(self._unsupported):
+            passed = decisions[:, number // 64] >> np.uint64(number % 64) & np.uint64(1)
+            words[:, bit // 64] |= passed << np.uint64(bit % 64)
         return words
 
     def _decide_arrays(self, start: int, stop: int, plan: Plan) -> Words:
@@ -221,10 +222,10 @@ class Stream:
         return {bit: engine for bit, engine in models if engine}
 
     def stages(self, bit: int) -> Mapping[str, Callable[[int], object]]:
-        """Return the parts of a slot for timing, by name, each a function of the position of an event.
+        """Return the stages of a slot for timing, by name, each a function of the position of an event.
 
-        Only a slot whose compiled trigger has a model has parts. They have memory of their own, and are
-        meaningful only for events that the trigger asks for.
+        Only slots with a model have stages. They have separate memory, and are meaningful only for events
+        that pass the preselection.
         """
         alone = Stream.__new__(Stream)
         alone._open(replace(self._plan, slots=(self._plan.slots[bit],)), self._events, native=False)

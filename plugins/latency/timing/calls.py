@@ -40,12 +40,12 @@ class Batches:
             call = several = self._several(plan)
             for i in range(self._number):
                 words[i * self._size : (i + 1) * self._size] = several(i)
-        self._check_alike(plan, words ^ expected)
+        self._check_equal(plan, words ^ expected)
         return TimedCall(self._number, self._size, call)
 
     def _several(self, plan: Plan) -> Callable[[int], Words]:
-        """Return what decides a batch of several events: a stream if it can be faster, which takes seconds to
-        compile the first time."""
+        """Return a function that decides a batch of several events, with a stream if that can be faster. A
+        stream takes seconds to compile the first time."""
         if (size := self._size) < ARRAYS_FROM:
             stream = Stream(plan, self._events)
             return lambda i: stream.decide_many(i * size, (i + 1) * size)
@@ -56,7 +56,7 @@ class Batches:
         starts = range(0, len(self._events), self._size)
         return [self._events.around(start, start + self._size, margin) for start in starts]
 
-    def _check_alike(self, plan: Plan, different: Words) -> None:
+    def _check_equal(self, plan: Plan, different: Words) -> None:
         if not different.any():
             return
         event, word = (int(at[0]) for at in np.nonzero(different))

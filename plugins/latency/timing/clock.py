@@ -14,8 +14,8 @@ import numpy as np
 
 from trigemu.api import FloatArray, IntArray, Shown, WithHistogram, machine
 
-#: Passes are repeated until there are enough calls for the slowest in a thousand and enough rounds, or time
-#: is up.
+#: Passes are repeated until there are enough calls for the slowest in a thousand and enough rounds, or until
+#: the time is up.
 CALLS = 1000
 ROUNDS = 3
 SECONDS = 0.3
@@ -93,7 +93,7 @@ class Timing(Shown):
 
 
 def measure(contenders: Sequence[TimedCall]) -> list[Timing]:
-    """Time several contenders, pass by pass in turn, so that a disturbance affects all of them."""
+    """Time several contenders, pass by pass in turn, such that a disturbance affects all of them."""
     passes: list[list[IntArray]] = [[] for _ in contenders]
     spent = [0] * len(contenders)
     waiting = list(range(len(contenders)))
@@ -107,7 +107,7 @@ def measure(contenders: Sequence[TimedCall]) -> list[Timing]:
 
 
 def summary(passes: IntArray, events: int) -> Timing:
-    """Return the timing from int64[passes, calls] in ns, for calls on the given number of events."""
+    """Return the timing from int64[passes, calls] in ns, for calls on this number of events."""
     durations = passes.ravel()
     return Timing(
         events=events,
@@ -123,8 +123,8 @@ def summary(passes: IntArray, events: int) -> Timing:
 
 
 def together(contenders: Sequence[TimedCall]) -> float:
-    """Return the events per second of all contenders together, each repeated on a thread of its own, in the
-    best of several time windows."""
+    """Return the events per second of all contenders together, each repeated on its own thread, in the best
+    of several time windows."""
     start = Barrier(len(contenders))
 
     def run(contender: TimedCall) -> float:
@@ -154,8 +154,8 @@ def _pass(contender: TimedCall) -> IntArray:
 
 
 def _enough(passes: list[IntArray], ns: int) -> bool:
-    seen = len(passes) >= ROUNDS and len(passes) * len(passes[0]) >= CALLS
-    return seen or ns >= SECONDS * 1e9
+    sufficient = len(passes) >= ROUNDS and len(passes) * len(passes[0]) >= CALLS
+    return sufficient or ns >= SECONDS * 1e9
 
 
 def _histogram(ns: FloatArray) -> Histogram:

@@ -1,8 +1,7 @@
-"""The cost of a menu: the time per event of each trigger and of the whole menu, for single events and in
-batches.
+"""The cost of a menu: the time per event of each trigger and of the menu, for single events and in batches.
 
-Batches of one, decided by a `Stream`, measure the latency, the others the throughput. They are consecutive
-events in memory, and are decided as `Stream.decide_many` does.
+Batches of one event, decided by a `Stream`, measure the latency; larger ones measure the throughput. A batch
+has consecutive events in memory and is decided like in `Stream.decide_many`.
 """
 
 from __future__ import annotations
@@ -44,13 +43,13 @@ from .first import FirstDecision
 
 BATCHES = (1, 16, 256, 4096)
 EVENTS = 20_000
-#: The time limit of the measurement. Triggers are timed so many at a time, in turn, and then the next ones if
-#: there is time.
+#: The time limit of the measurement. This many triggers are timed in turn, then the next ones if there is
+#: time.
 SECONDS = 60.0
 TOGETHER = 8
-#: The seed of the draw, so that every run times the same events.
+#: The seed of the draw: every run times the same events.
 SEED = 40_000_000
-#: The parts of an uncorrected score, and those that give the corrected score.
+#: The stages of an uncorrected score, and the ones that compute the corrected score.
 _BARE = ("features", "autoencoder")
 _CORRECTED = ("sequential", "parallel")
 
@@ -61,13 +60,13 @@ _Drawn = Mapping[Condition | None, DrawnEvents | None]
 
 
 @dataclass(frozen=True)
-class Asking:
-    """The timing of a trigger on the events that it asks for.
+class PreselectionTiming:
+    """The timing of a trigger on the events that pass its preselection.
 
     Attributes
     ----------
     share : float
-        The fraction of the background rate that the trigger asks for.
+        The fraction of the background rate that passes the preselection.
     distinct : int
         The number of distinct events among those drawn.
     batch : mapping of int to Timing
@@ -100,12 +99,13 @@ class TriggerCost(Shown):
         Its rates; None if it is disabled.
     batch : mapping of int to Timing
         Batch size → measured times on random background events; empty for a kind that acts on decisions.
-    asking : Asking or None
-        Its timing on the events that it asks for; None if it asks for all.
+    preselected : PreselectionTiming or None
+        Its timing on the events that pass its preselection; None without a preselection.
     parts : mapping of str to mapping of int to Timing
-        For each part by name, batch size → measured times on events that the trigger asks for.
+        For each part by name, batch size → measured times on events that pass the preselection.
     engine : str
-        What runs its network on single events: machine code, or ONNX Runtime and why; "" without a network.
+        What evaluates its network on single events: machine code, or ONNX Runtime and why; "" without a
+        network.
     """
 
     _view: ClassVar[str] = "trigemu_latency.views.trigger_cost"
@@ -113,7 +113,7 @@ class TriggerCost(Shown):
     trigger: Trigger
     rates: TriggerRates | None
     batch: Timings
-    asking: Asking | None
+    preselected: PreselectionTiming | None
     parts: Mapping[str, Timings]
     engine: str = ""
 
@@ -129,7 +129,7 @@ class TriggerCost(Shown):
 
 @dataclass(frozen=True)
 class RealTime:
-    """The resources that the crossing rate requires, if every core performs as measured. cores: from the
+    """The resources needed for the crossing rate, if every core performs as measured. cores: from the
     throughput of one thread alone. machines: from the throughput of all threads together."""
 
     cores: float
@@ -138,7 +138,7 @@ class RealTime:
 
 @dataclass(frozen=True, repr=False)
 class Bench(Shown, Named[TriggerCost]):
-    """The cost of a menu; result["J100"] is that of a trigger.
+    """The cost of a menu; result["J100"] is the cost of a trigger.
 
     Attributes
     ----------
@@ -159,9 +159,9 @@ class Bench(Shown, Named[TriggerCost]):
     events, distinct : int
         The number of events drawn from the background, and of distinct events among them.
     first : FirstDecision or None
-        What the first decision of a process costs; `trigemu bench` measures it.
+        The time of the first decision of a process; only `trigemu bench` measures it.
     untimed : tuple of str
-        The names of the triggers for which there was no time.
+        The names of the triggers that were not timed, for lack of time.
     """
 
     _view: ClassVar[str] = "trigemu_latency.views.bench"
@@ -206,12 +206,12 @@ def check(batches: Sequence[int], events: int, threads: int) -> None:
 
 
 def batches_of(events: int, threads: int) -> tuple[int, ...]:
-    """Return the usual batch sizes that can be made from some events for each thread."""
+    """Return the usual batch sizes for which each thread has enough events."""
     return tuple(size for size in BATCHES if size * threads <= events) or (1,)
 
 
 def steps(plan: Plan, batches: Sequence[int], threads: int) -> int:
-    """Return how many steps of progress `bench` reports."""
+    """Return the number of steps of progress that `bench` reports."""
     return len(batches) * (2 * len(_turns(plan)) + (threads > 1))
 
 
@@ -237,18 +237,18 @@ def bench(
     catalogue
         The samples for a menu, as in `emulate`.
     batches : sequence of int or None
-        The batch sizes, in events; None: those of 1, 16, 256 and 4096 that can be made from the events.
+        The batch sizes, in events; None: those of 1, 16, 256 and 4096 for which there are enough events.
     events : int
         The number of events to draw.
     threads : int
         The number of threads that run the menu at the same time, for the throughput.
     seconds : float
         After this time no further triggers are timed (`Bench.untimed`). The menu and its first triggers
-        always are.
+        are always timed.
     executor
-        What passes over the events to find the rates of a menu, as in `emulate`; nothing of it is timed.
+        Evaluates the rates of a menu, as in `emulate`; this is not timed.
     progress : callable
-        Called with the number of steps that are done, after some of the measurement.
+        Called repeatedly with the number of finished steps.
 
     Returns
     -------
@@ -268,43 +268,43 @@ def bench(
     before = machine.load_average()
     emulation = emulation_of(emulation, catalogue, executor)
     menu, plan, samples = emulation.menus[0], emulation.plan, emulation.catalogue
-    found = rates_of(emulation)
+    rates = rates_of(emulation)
     drawn = _drawn(plan, samples, events)
-    come = drawn[None]
-    if come is None:
+    background = drawn[None]
+    if background is None:
         raise SampleError(f"{samples.path}: all weights of the background are 0: no event can be drawn")
-    whole, alone, asked = _timed(plan, come.events, drawn, batches, seconds, progress)
-    at_once = {size: timing.events_per_s for size, timing in whole.items()}
+    of_menu, alone, preselected = _timed(plan, background.events, drawn, batches, seconds, progress)
+    at_once = {size: timing.events_per_s for size, timing in of_menu.items()}
     if threads > 1:
-        at_once = _at_once(menu, come.events, batches, threads, progress)
-    by_name = {trigger.name: trigger for trigger in found.triggers}
-    engines = Stream(plan, come.events[:0]).engines if min(batches) < ARRAYS_FROM else {}
+        at_once = _at_once(menu, background.events, batches, threads, progress)
+    by_name = {trigger.name: trigger for trigger in rates.triggers}
+    engines = Stream(plan, background.events[:0]).engines if min(batches) < ARRAYS_FROM else {}
     triggers, untimed = [], []
     for trigger in menu.used:
         bit = plan.bits[0].get(trigger.name)
-        costs: tuple[Timings, Asking | None, Mapping[str, Timings]] = {}, None, {}
+        costs: tuple[Timings, PreselectionTiming | None, Mapping[str, Timings]] = {}, None, {}
         if bit is not None and bit in alone:
-            costs = alone[bit], *_of_slot(plan.slots[bit], bit, drawn, asked)
+            costs = alone[bit], *_of_slot(plan.slots[bit], bit, drawn, preselected)
         elif bit is not None:
             untimed.append(trigger.name)
         engine = engines.get(bit, "") if bit is not None else ""
         triggers.append(TriggerCost(trigger, by_name.get(trigger.name), *costs, engine))
     return Bench(
-        rates=found,
-        menu=whole,
+        rates=rates,
+        menu=of_menu,
         events_per_s=at_once,
         triggers=tuple(triggers),
         environment=machine.environment(before),
         threads=threads,
         seed=SEED,
         events=events,
-        distinct=come.distinct,
+        distinct=background.distinct,
         untimed=tuple(untimed),
     )
 
 
 def _alone(plan: Plan, bits: Sequence[int]) -> dict[int, Plan]:
-    """Return a plan for each of some slots alone, by its bit."""
+    """Return a plan for each of these slots alone, by its bit."""
     return {bit: replace(plan, slots=(plan.slots[bit],)) for bit in bits}
 
 
@@ -327,11 +327,11 @@ def _timed(
     seconds: float,
     progress: Callable[[int], None],
 ) -> tuple[Timings, dict[int, Timings], dict[tuple[int, str], dict[int, Timing]]]:
-    """Time all triggers together, and each slot alone while there is time: the timings of the menu, of each
-    slot by its bit, and of what `_over_asked` returns."""
-    whole: dict[int, Timing] = {}
+    """Time all triggers together, and each slot alone while there is time. Return the timings of the menu, of
+    each slot by its bit, and the results of `_over_preselected`."""
+    of_menu: dict[int, Timing] = {}
     alone: dict[int, Timings] = {}
-    asked: dict[tuple[int, str], dict[int, Timing]] = {}
+    preselected: dict[tuple[int, str], dict[int, Timing]] = {}
     end, turns = time.monotonic() + seconds, _turns(plan)
     for number, bits in enumerate(turns):
         if number and time.monotonic() > end:
@@ -339,58 +339,62 @@ def _timed(
             break
         parts = _alone(plan, bits)
         menu, slots = _over_all(plan if not number else None, parts, events, batches, progress)
-        whole |= menu
+        of_menu |= menu
         alone |= slots
-        asked |= _over_asked(parts, drawn, batches, progress)
-    return whole, alone, asked
+        preselected |= _over_preselected(parts, drawn, batches, progress)
+    return of_menu, alone, preselected
 
 
 def _over_all(
-    whole: Plan | None,
+    menu: Plan | None,
     parts: Mapping[int, Plan],
     events: Events,
     batches: Sequence[int],
     progress: Callable[[int], None],
 ) -> tuple[Timings, dict[int, Timings]]:
-    """Time a whole plan, if there is one, and some slots alone, on random background events."""
-    plans = [*([whole] if whole else []), *parts.values()]
-    found: list[dict[int, Timing]] = [{} for _ in plans]
+    """Time the plan of the menu, if any, and some slots alone, on random background events."""
+    plans = [*([menu] if menu else []), *parts.values()]
+    timings: list[dict[int, Timing]] = [{} for _ in plans]
     for size in batches:
-        cut = Batches(events, size)
-        for of, timing in zip(found, measure([cut.decisions(plan) for plan in plans]), strict=True):
+        batch = Batches(events, size)
+        for of, timing in zip(timings, measure([batch.decisions(plan) for plan in plans]), strict=True):
             of[size] = timing
         progress(1)
-    return found[0] if whole else {}, dict(zip(parts, found[len(plans) - len(parts) :], strict=True))
+    return timings[0] if menu else {}, dict(zip(parts, timings[len(plans) - len(parts) :], strict=True))
 
 
-def _over_asked(
+def _over_preselected(
     parts: Mapping[int, Plan], drawn: _Drawn, batches: Sequence[int], progress: Callable[[int], None]
 ) -> dict[tuple[int, str], dict[int, Timing]]:
-    """Time slots and their parts on the events that they ask for: (slot, part) → batch size → timing. The
-    part "" is the whole slot, if it does not ask for every event."""
-    found: dict[tuple[int, str], dict[int, Timing]] = {}
+    """Time slots and their parts on the events that pass their preselection: (slot, part) → batch size →
+    timing. The part "" is the complete slot, if it has a preselection."""
+    timings: dict[tuple[int, str], dict[int, Timing]] = {}
     for size in batches:
         contenders: dict[tuple[int, str], TimedCall] = {}
-        cuts = {requires: Batches(among.events, size) for requires, among in drawn.items() if among}
+        split = {requires: Batches(among.events, size) for requires, among in drawn.items() if among}
         for bit, own in parts.items():
             requires = preselection(own.slots[0].compiled)
-            if requires not in cuts:
+            if requires not in split:
                 continue
             if requires is not None:
-                contenders[bit, ""] = cuts[requires].decisions(own)
-            contenders |= {(bit, name): part for name, part in cuts[requires].parts(own).items()}
+                contenders[bit, ""] = split[requires].decisions(own)
+            contenders |= {(bit, name): part for name, part in split[requires].parts(own).items()}
         for key, timing in zip(contenders, measure(list(contenders.values())), strict=True):
-            found.setdefault(key, {})[size] = timing
+            timings.setdefault(key, {})[size] = timing
         progress(1)
-    return found
+    return timings
 
 
 def _of_slot(
-    slot: Slot, bit: int, drawn: _Drawn, asked: Mapping[tuple[int, str], Timings]
-) -> tuple[Asking | None, dict[str, Timings]]:
+    slot: Slot, bit: int, drawn: _Drawn, preselected: Mapping[tuple[int, str], Timings]
+) -> tuple[PreselectionTiming | None, dict[str, Timings]]:
     among = drawn[preselection(slot.compiled)]
-    asking = Asking(among.share, among.distinct, asked[bit, ""]) if among and (bit, "") in asked else None
-    return asking, {name: timings for (of, name), timings in asked.items() if of == bit and name}
+    timing = (
+        PreselectionTiming(among.share, among.distinct, preselected[bit, ""])
+        if among and (bit, "") in preselected
+        else None
+    )
+    return timing, {name: timings for (of, name), timings in preselected.items() if of == bit and name}
 
 
 def _at_once(
@@ -399,9 +403,9 @@ def _at_once(
     """Return the events per second of all threads by batch size; each thread has its own plan and events."""
     share = len(events) // threads
     plans = [make_plan([menu]) for _ in range(threads)]
-    found = {}
+    rates = {}
     for size in batches:
-        cuts = [Batches(events[i * share : (i + 1) * share], size) for i in range(threads)]
-        found[size] = together([cut.decisions(plan) for cut, plan in zip(cuts, plans, strict=True)])
+        split = [Batches(events[i * share : (i + 1) * share], size) for i in range(threads)]
+        rates[size] = together([batch.decisions(plan) for batch, plan in zip(split, plans, strict=True)])
         progress(1)
-    return found
+    return rates

@@ -30,7 +30,7 @@ from trigemu.api import (
 @dataclass(frozen=True)
 class DrawnEvents:
     """Drawn events. events: in the order of the draw, with repetitions. distinct: the number of distinct
-    ones. share: the fraction of the background rate that they were drawn from."""
+    events. share: the fraction of the background rate that they were drawn from."""
 
     events: Events
     distinct: int
@@ -40,19 +40,19 @@ class DrawnEvents:
 def draw_events(
     plan: Plan, catalogue: Catalogue, n: int, conditions: Sequence[Condition | None], seed: int
 ) -> list[DrawnEvents | None]:
-    """Draw n independent events for each condition (None: all events) among those that fulfil it, in one
-    pass. The result is None for a condition that no event fulfils. Negative weights enter with their absolute
+    """Draw n independent events for each condition (None: all events) from the events that fulfil it, in one
+    pass. The result is None for a condition that no event fulfils. Negative weights count with their absolute
     value."""
     plan.check_background(catalogue)
     draws = [_Draws(n, np.random.default_rng([seed, number])) for number in range(len(conditions))]
     rates = over_background(Job((), plan, catalogue), _See(conditions, draws))
-    whole = sum(rates)
-    return [among.drawn(whole) for among in draws]
+    total = sum(rates)
+    return [among.drawn(total) for among in draws]
 
 
 @dataclass(frozen=True)
 class _See:
-    """The task that draws from a chunk, in this process; its result is the rate of all events in Hz."""
+    """The task that draws from a chunk, in this process; its result is the rate of all its events in Hz."""
 
     conditions: Sequence[Condition | None]
     draws: Sequence[_Draws]
@@ -71,18 +71,18 @@ class _See:
 
 @dataclass
 class _Draws:
-    """n draws over a stream of events. Each replaces its event by one of the next events with a probability
-    equal to their share of the rate so far."""
+    """n draws over a stream of events. Each draw replaces its event by one of the next events with a
+    probability equal to the share of the next events in the rate so far."""
 
     n: int
     random: np.random.Generator
     rate: float = 0.0
     parts: list[Events] = field(default_factory=list)
     keys: list[IntArray] = field(default_factory=list)
-    place: IntArray = field(init=False)
+    rows: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
-        self.place = np.zeros(self.n, np.int64)
+        self.rows = np.zeros(self.n, np.int64)
 
     def see(self, sample: int, events: Events, rate: FloatArray) -> None:
         """Draw from further events. rate: float64[n] in Hz, 0 for events that are not to be drawn."""
@@ -92,12 +92,12 @@ class _Draws:
         self.rate += more
         taken = np.flatnonzero(self.random.random(self.n) < more / self.rate)
         rows = self.random.choice(len(events), len(taken), p=rate / more)
-        self.place[taken] = sum(map(len, self.parts)) + np.arange(len(taken))
+        self.rows[taken] = sum(map(len, self.parts)) + np.arange(len(taken))
         self.parts.append(events.take(rows))
         self.keys.append(np.column_stack([np.full(len(rows), sample), events.id[rows].view(np.int64)]))
 
-    def drawn(self, whole: float) -> DrawnEvents | None:
+    def drawn(self, total: float) -> DrawnEvents | None:
         if not self.rate:
             return None
-        distinct = len(np.unique(np.concatenate(self.keys)[self.place], axis=0))
-        return DrawnEvents(join_events(self.parts).take(self.place), distinct, self.rate / whole)
+        distinct = len(np.unique(np.concatenate(self.keys)[self.rows], axis=0))
+        return DrawnEvents(join_events(self.parts).take(self.rows), distinct, self.rate / total)

@@ -1,4 +1,4 @@
-"""What the first decision costs on a machine where nothing has been compiled yet, and where it has."""
+"""The time of the first decision on a machine without compiled code, and with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from trigemu.api import TrigemuError, children
 
-#: Far more than any menu takes.
+#: Far more than any menu needs.
 _LIMITS = children.Limits(seconds=900, memory=32 * 2**30)
 
 
@@ -24,22 +24,22 @@ class FirstDecision:
     Attributes
     ----------
     compiled : float
-        In s, with no compiled code anywhere.
-    kept : float
-        In s, once more, with what the first process has compiled.
+        In s, without any compiled code.
+    cached : float
+        In s, in a second process with the compiled code of the first.
     kernels : int
-        The number of functions that were compiled, beside models.
+        The number of functions that were compiled, not counting models.
     """
 
     compiled: float
-    kept: float
+    cached: float
     kernels: int
 
 
 def first_decision(menu: Path, samples: Path | str | None, folders: Sequence[Path]) -> FirstDecision:
-    """Decide an event twice, each time in a process of its own, with a cache that is empty at first.
+    """Decide an event twice, each time in a new process, with a cache that is empty at first.
 
-    folders: where plugins are looked for. Raises TrigemuError if a process fails."""
+    folders: the search path of plugins. Raises TrigemuError if a process fails."""
     with TemporaryDirectory(prefix="trigemu-") as cache:
         cold, warm = (_decided(cache, menu, samples, folders) for _ in range(2))
     return FirstDecision(cold[0], warm[0], int(cold[1]))
@@ -48,12 +48,12 @@ def first_decision(menu: Path, samples: Path | str | None, folders: Sequence[Pat
 def _decided(
     cache: str, menu: Path, samples: Path | str | None, folders: Sequence[Path]
 ) -> tuple[float, float]:
-    """Return the time in s, and how many kernels were compiled."""
-    given = json.dumps([cache, time.time(), str(menu), samples and str(samples), [*map(str, folders)]])
-    done = children.run_limited([sys.executable, "-P", "-m", __name__, given], Path.cwd(), _LIMITS)
+    """Return the time in s, and the number of kernels that were compiled."""
+    arguments = json.dumps([cache, time.time(), str(menu), samples and str(samples), [*map(str, folders)]])
+    done = children.run_limited([sys.executable, "-P", "-m", __name__, arguments], Path.cwd(), _LIMITS)
     if done.code:
-        said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        raise TrigemuError(f"the first decision could not be timed: {' '.join(said)}")
+        last_line = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        raise TrigemuError(f"the first decision could not be timed: {' '.join(last_line)}")
     seconds, kernels = json.loads(done.stdout)
     return seconds, kernels
 

@@ -116,9 +116,9 @@ def _latencies(result: Bench) -> Table:
     for cost in result.triggers:
         if cost.batch:
             table.add(cost.trigger.name, *_percentiles(cost.batch[size]))
-        if cost.asking:
-            asked = f"  asked: {100 * cost.asking.share:.3g} %"
-            table.add(asked, *_percentiles(cost.asking.batch[size]), style="group")
+        if cost.preselected:
+            asked = f"  asked: {100 * cost.preselected.share:.3g} %"
+            table.add(asked, *_percentiles(cost.preselected.batch[size]), style="group")
     table.add(f"menu {result.rates.menu.name}", *_percentiles(result.menu[size]), style="summary")
     return table
 
@@ -146,7 +146,7 @@ def _parts(cost: TriggerCost, sizes: tuple[int, ...]) -> Table:
     """Return the table of parts, as medians: added times are smaller than the fluctuations of a mean."""
     title = f"{cost.trigger.name} on events that it asks for: p50 in ns per event, in batches of …"
     table = _table(title, "part", map(str, sizes))
-    whole = cost.asking.batch if cost.asking else cost.batch
+    whole = cost.preselected.batch if cost.preselected else cost.batch
     for part, timings in {"the whole trigger": whole, **cost.parts}.items():
         cells = [timings[size].p50_ns if size in timings else "–" for size in sizes]
         table.add(_PARTS.get(part, part), *cells)
@@ -168,7 +168,7 @@ def _notes(result: Bench) -> Iterator[str]:
     )
     if result.threads > 1:
         yield "Threads contend for the GIL; the --workers of trigemu run are processes and do not."
-    if any(cost.asking for cost in result.triggers):
+    if any(cost.preselected for cost in result.triggers):
         yield "asked: the share of the rate that a trigger asks for, and its times on those events alone."
     if result.untimed:
         yield (
@@ -210,7 +210,8 @@ def _smallest(result: Bench) -> Iterator[Timing]:
     """Yield the timings whose percentiles are shown."""
     size = min(result.batches)
     for cost in result.triggers:
-        yield from (timings[size] for timings in (cost.batch, cost.asking and cost.asking.batch) if timings)
+        preselected = cost.preselected and cost.preselected.batch
+        yield from (timings[size] for timings in (cost.batch, preselected) if timings)
     yield result.menu[size]
 
 
@@ -245,8 +246,8 @@ def figure_of(result: Bench) -> Figure:
     for cost in result.triggers:
         if size in cost.batch:
             rows.append(line(labels[cost.trigger.name], cost.batch))
-        if cost.asking:
-            rows.append(line("asked", cost.asking.batch, inner=True))
+        if cost.preselected:
+            rows.append(line("asked", cost.preselected.batch, inner=True))
         parts = [(name, timings) for name, timings in cost.parts.items() if size in timings]
         rows += [line(_PARTS.get(name, name), timings, inner=True) for name, timings in parts]
     label = "latency of a single event" if size == 1 else f"time per event in batches of {size}"

@@ -38,9 +38,9 @@ class _TriggerCost(View[TriggerCost]):
 
     def page(self, result: TriggerCost) -> Page:
         asked: list[Table | str] = []
-        if result.asking:
-            share = f"On events that it asks for, {100 * result.asking.share:.3g} % of the rate:"
-            asked = [share, times_table("batch", result.asking.batch)]
+        if result.preselected:
+            share = f"On events that pass its preselection, {100 * result.preselected.share:.3g} % of the rate:"
+            asked = [share, times_table("batch", result.preselected.batch)]
         return Page([times_table(f"{result.trigger.name}, batch", result.batch), *asked])
 
     def table(self, result: TriggerCost) -> Table:
@@ -83,17 +83,17 @@ def of_trigger(cost: TriggerCost, batches: Iterable[int]) -> dict[str, Any]:
     """Return the cost of one trigger, as in the JSON document."""
     trigger = cost.trigger
     known = cost.rates.to_dict() if cost.rates else {"name": trigger.name, "kind": trigger.kind}
-    asking = cost.asking and {
-        "share": cost.asking.share,
-        "distinct": cost.asking.distinct,
-        "batch": by_batch(cost.asking.batch),
-        "histogram": smallest_histogram(cost.asking.batch),
+    preselected = cost.preselected and {
+        "share": cost.preselected.share,
+        "distinct": cost.preselected.distinct,
+        "batch": by_batch(cost.preselected.batch),
+        "histogram": smallest_histogram(cost.preselected.batch),
     }
     return known | {
         "enabled": trigger.enabled,
         "batch": by_batch(cost.batch),
         "histogram": smallest_histogram(cost.batch),
-        "asking": asking,
+        "asking": preselected,
         "parts": {name: by_batch(timings) for name, timings in cost.parts.items()},
         "engine": cost.engine or None,
         "added": {

@@ -16,7 +16,7 @@ from printing import text_of
 from toys import evaluation_half, memory_catalogue
 
 from trigemu import Catalogue, TrigemuError, emulate, rates_of, solve_budgets
-from trigemu_decade.check import _bare_cut, as_dict, check, label, scored_events, summary
+from trigemu_decade.check import _score_threshold, as_dict, check, label, scored_events, summary
 from trigemu_decade.diagnostics import ScoredEvents
 
 Events = list[dict[str, Any]]
@@ -43,18 +43,18 @@ def test_they_are_those_of_a_loop(
     models.write_card(("missing = 0.0", f"missing = {missing}"))
     found = scored_events(models.menu(MENU, ("above = 0.0", "above = 0.25")), catalogue)
     expected = truth(models, halves, missing)
-    asked = [event for event, a in zip(halves, expected.asked, strict=True) if a]
-    assert found.weight == pytest.approx(np.array([e["weight"] for e in asked]), rel=1e-12)
-    assert found.y == pytest.approx(expected.y[expected.asked], abs=TOLERANCE)
-    assert found.quantile == pytest.approx(expected.quantile[expected.asked], rel=1e-6)
+    selected = [event for event, a in zip(halves, expected.passed, strict=True) if a]
+    assert found.weight == pytest.approx(np.array([e["weight"] for e in selected]), rel=1e-12)
+    assert found.y == pytest.approx(expected.y[expected.passed], abs=TOLERANCE)
+    assert found.quantile == pytest.approx(expected.quantile[expected.passed], rel=1e-6)
     assert list(found.x) == ["jet[0].pt", "photon[0].pt"]
     for column, x in enumerate(found.x.values()):
-        assert x.tolist() == expected.x[expected.asked, column].tolist()  # 0 where it is missing
+        assert x.tolist() == expected.x[expected.passed, column].tolist()  # 0 where it is missing
     assert (found.q, found.threshold) == (0.1, 0.25)
     assert list(found.primary) == ["J60", "MU"]
     for column, accepted in enumerate(found.primary.values()):
-        assert accepted.tolist() == [others(event)[column] for event in asked]
-    either = [1 - (1 - a) * (1 - b) for a, b in map(others, asked)]
+        assert accepted.tolist() == [others(event)[column] for event in selected]
+    either = [1 - (1 - a) * (1 - b) for a, b in map(others, selected)]
     assert found.any_primary.tolist() == either
 
 
@@ -98,10 +98,10 @@ def test_nothing_is_unique(models: Models, catalogue: Catalogue) -> None:
 def test_the_highest_score_alone_is_too_much() -> None:
     """Then nothing comes nearer to the rate than no event."""
     y, failing = np.array([3.0, 2.0, 1.0]), np.array([100.0, 1.0, 1.0])
-    assert _bare_cut(y, failing, 30.0) == math.inf
-    assert 2 < _bare_cut(y, failing, 70.0) < 3
-    assert _bare_cut(y, failing, 102.0) < 1
-    assert _bare_cut(y, 0 * failing, 0.0) == math.inf
+    assert _score_threshold(y, failing, 30.0) == math.inf
+    assert 2 < _score_threshold(y, failing, 70.0) < 3
+    assert _score_threshold(y, failing, 102.0) < 1
+    assert _score_threshold(y, 0 * failing, 0.0) == math.inf
 
 
 def test_events_without_a_score_are_left_out(models: Models, catalogue: Catalogue, halves: Events) -> None:
@@ -109,11 +109,13 @@ def test_events_without_a_score_are_left_out(models: Models, catalogue: Catalogu
     card.rename(models.folder / "network.toml")
     models.write_card()
     found = scored_events(models.menu(), catalogue)
-    expected = [e["jet"][0]["pt"] for e, a in zip(halves, truth_asked(halves), strict=True) if a and e["jet"]]
+    expected = [
+        e["jet"][0]["pt"] for e, a in zip(halves, truth_passed(halves), strict=True) if a and e["jet"]
+    ]
     assert found.y.tolist() == expected
 
 
-def truth_asked(events: Events) -> list[bool]:
+def truth_passed(events: Events) -> list[bool]:
     return [any(p["pt"] >= 15 for p in event["photon"]) for event in events]
 
 
@@ -165,9 +167,11 @@ def test_which_one_must_be_said(models: Models, catalogue: Catalogue) -> None:
         scored_events(off, catalogue)
 
 
-def test_a_trigger_that_asks_for_nothing(models: Models, catalogue: Catalogue) -> None:
+def test_a_trigger_whose_preselection_no_event_passes(models: Models, catalogue: Catalogue) -> None:
     menu = models.menu(MENU, ("n_photon >= 1", "n_photon >= 99"))
-    with pytest.raises(TrigemuError, match=r"menu.toml: trigger 'AD' asks for no event of toy.toml"):
+    with pytest.raises(
+        TrigemuError, match=r"menu.toml: no event of toy.toml passes `requires` of trigger 'AD'"
+    ):
         scored_events(menu, catalogue)
 
 

@@ -40,8 +40,8 @@ def test_observables_are_added_that_the_score_and_a_trigger_have_in_common() -> 
     assert steps[0].share < ceiling - 0.3
     assert steps[-1].share == pytest.approx(ceiling, abs=0.05)
     for before, step in pairwise(steps):
-        assert step.fell_hz == pytest.approx(before.not_unique_hz - step.not_unique_hz)
-        assert step.fell_hz > step.error_hz > 0
+        assert step.overlap_reduction_hz == pytest.approx(before.overlap_hz - step.overlap_hz)
+        assert step.overlap_reduction_hz > step.error_hz > 0
         assert step.trees >= 1
 
 

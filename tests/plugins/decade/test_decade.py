@@ -32,7 +32,7 @@ from trigemu import (
     worker_pool,
 )
 from trigemu.api import Engine, TableError, Workspace
-from trigemu_anomaly import of_asked
+from trigemu_anomaly import preselected
 from trigemu_anomaly.lanes import Lanes
 from trigemu_decade import Decade, decade
 
@@ -51,10 +51,10 @@ def test_the_score_is_that_of_a_loop(
     expected = truth(models, events, missing)
     score = compiled(menu).evaluate(Workspace(read_events(menu, catalogue, sample)))
     assert score.dtype == np.float64
-    assert (score == -np.inf).tolist() == (~expected.asked).tolist()
-    asked = expected.asked
-    assert score[asked] == pytest.approx(expected.score[asked], abs=TOLERANCE)
-    assert (expected.x[asked][:, 0] == 0).sum() > 20  # some have no jet
+    assert (score == -np.inf).tolist() == (~expected.passed).tolist()
+    selected = expected.passed
+    assert score[selected] == pytest.approx(expected.score[selected], abs=TOLERANCE)
+    assert (expected.x[selected][:, 0] == 0).sum() > 20  # some have no jet
     assert 2 <= (score > 0).sum() < len(score) / 2
 
 
@@ -81,7 +81,7 @@ def test_it_may_ask_for_all_events(models: Models, catalogue: Catalogue, plain_e
     assert score == pytest.approx(expected.y - expected.quantile, abs=TOLERANCE)
 
 
-def test_events_that_are_not_asked_cost_nothing(
+def test_events_that_fail_the_preselection_cost_nothing(
     models: Models, catalogue: Catalogue, plain_events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     menu = models.menu()
@@ -93,7 +93,7 @@ def test_events_that_are_not_asked_cost_nothing(
     noted = replace(trees, predict=lambda x: [seen.append(len(x)), trees.predict(x)][1])
     kind = replace(kind, quantile=replace(kind.quantile, trees=noted))
     kind.evaluate(Workspace(read_events(menu, catalogue)))
-    assert seen == [truth(models, plain_events[:600]).asked.sum()] * 2
+    assert seen == [truth(models, plain_events[:600]).passed.sum()] * 2
 
 
 def test_where_no_event_is_asked(models: Models, catalogue: Catalogue) -> None:
@@ -112,13 +112,13 @@ def test_an_event_without_an_input_has_no_score(
     models.write_card()
     menu = models.menu()
     score = compiled(menu).evaluate(Workspace(read_events(menu, catalogue)))
-    asked = truth_asked(plain_events[:600])
-    has = [a and bool(event["jet"]) for a, event in zip(asked, plain_events[:600], strict=True)]
+    selected = truth_passed(plain_events[:600])
+    has = [a and bool(event["jet"]) for a, event in zip(selected, plain_events[:600], strict=True)]
     assert (score > -np.inf).tolist() == has
-    assert sum(has) < sum(asked)
+    assert sum(has) < sum(selected)
 
 
-def truth_asked(events: Events) -> list[bool]:
+def truth_passed(events: Events) -> list[bool]:
     return [any(p["pt"] >= 15 for p in event["photon"]) for event in events]
 
 
@@ -128,7 +128,7 @@ def truth_asked(events: Events) -> list[bool]:
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads work on few events too."""
-    monkeypatch.setattr(decade, "MANY", 0)
+    monkeypatch.setattr(decade, "MIN_PARALLEL", 0)
 
 
 def test_parallel_and_sequential_give_the_same_bits(
@@ -150,7 +150,7 @@ def test_few_events_are_handed_to_no_one(models: Models, catalogue: Catalogue) -
 
     kind = replace(compiled(models.menu()), pool=Closed(1))
     events = read_events(models.menu(), catalogue)
-    assert 100 < (kind.evaluate(Workspace(events)) > -np.inf).sum() < decade.MANY
+    assert 100 < (kind.evaluate(Workspace(events)) > -np.inf).sum() < decade.MIN_PARALLEL
 
 
 def test_each_thread_has_half_of_the_events(models: Models, catalogue: Catalogue, shared: None) -> None:
@@ -173,8 +173,8 @@ def test_a_score_that_is_there_is_not_made_again(models: Models, catalogue: Cata
     menu = models.menu()
     kind, work = compiled(menu), Workspace(read_events(menu, catalogue))
     expected = kind.parts(Workspace(work.events))
-    asked, _ = of_asked(work, kind.requires)
-    y = kind.scorer.scores(asked)
+    selected, _ = preselected(work, kind.requires)
+    y = kind.scorer.scores(selected)
     found = kind.parts(work)
     assert found.y is y
     assert found.y.tobytes() == expected.y.tobytes()
@@ -186,7 +186,7 @@ def test_x_may_be_among_what_the_network_reads(
 ) -> None:
     """It is not made twice then, whatever the order."""
     expected = truth(models, plain_events[:600])
-    jets, photons = expected.x[expected.asked].T
+    jets, photons = expected.x[expected.passed].T
     inputs = [(["photon[0].pt"], 0.0), (["met"], None), (["jet[0].pt"], 0.0)]
     content = onnx_toys.autoencoder(3, (4, 2, 4), "Tanh")
     onnx_toys.write_card(models.folder, content, inputs, OBJECTS % 20.0).rename(

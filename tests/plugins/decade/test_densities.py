@@ -44,11 +44,11 @@ def test_cuts_are_quantiles_over_the_other_observables(toy: Toy) -> None:
         weights=events.weight[rows],
         method="inverted_cdf",
     )
-    assert before.cut[4] == pytest.approx(expected)
+    assert before.threshold[4] == pytest.approx(expected)
     assert before.constant == events.y_threshold
     filled = after.rate.any(axis=1)
-    assert (after.cut[filled] == events.threshold).all()
-    assert np.isnan(after.cut[~filled]).all()
+    assert (after.threshold[filled] == events.threshold).all()
+    assert np.isnan(after.threshold[~filled]).all()
     assert after.constant is None
 
 

@@ -76,18 +76,18 @@ def gathered(samples: dict[str, PlainEvents], tmp_path_factory: pytest.TempPathF
     return gather(menu, memory_catalogue(samples), read, [("", "met")])
 
 
-def asked(samples: dict[str, PlainEvents]) -> PlainEvents:
+def selected(samples: dict[str, PlainEvents]) -> PlainEvents:
     return [event for events in samples.values() for event in events if event["met"] > 10]
 
 
 def test_values_belong_to_their_events(gathered: Gathered, samples: dict[str, PlainEvents]) -> None:
-    met = [event["met"] for event in asked(samples)]
+    met = [event["met"] for event in selected(samples)]
     assert gathered.values["table"][:, 0].tolist() == met
     assert gathered.values["table"][:, 1].tolist() == [2 * value for value in met]
-    assert gathered.parent.tolist() == [event["parent"] for event in asked(samples)]
+    assert gathered.parent.tolist() == [event["parent"] for event in selected(samples)]
     numbers = [i for events in samples.values() for i, e in enumerate(events) if e["met"] > 10]
     assert gathered.values["id"].tolist() == numbers
-    assert gathered.half.tolist() == [int(is_evaluation(e["parent"])) for e in asked(samples)]
+    assert gathered.half.tolist() == [int(is_evaluation(e["parent"])) for e in selected(samples)]
     assert 0 < gathered.half.sum() < len(gathered.half)
 
 
@@ -127,7 +127,7 @@ def test_one_half(gathered: Gathered, half: int) -> None:
 def test_any_but_one(gathered: Gathered, samples: dict[str, PlainEvents], left_out: str | None) -> None:
     """J and M share a prescale counter: their or is the larger."""
     expected = []
-    for event in asked(samples):
+    for event in selected(samples):
         cuts = {"J": ("jet", 40, 4), "M": ("muon", 25, 2), "G": ("photon", 20, 3)}
         a = {
             name: (max((o["pt"] for o in event[which]), default=0) > cut) / prescale

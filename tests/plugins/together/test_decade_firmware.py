@@ -30,11 +30,11 @@ def test_the_score_is_the_network_less_the_words_of_the_trees(
     model = tree_model(menu, "AD")
     assert model.fixed
     words, _ = fixed_walk(model.fixed, np.float32(expected.x))
-    y = np.where(expected.asked, expected.y - model.fixed.to_float(np.array(words)), -np.inf)
+    y = np.where(expected.passed, expected.y - model.fixed.to_float(np.array(words)), -np.inf)
     events = read_events(menu, catalogue)
     assert compiled(menu).evaluate(Workspace(events)) == pytest.approx(y, abs=1e-6)
     floating = compiled(models.menu()).evaluate(Workspace(events))
-    assert np.abs(floating[expected.asked] - y[expected.asked]).max() > 0.01
+    assert np.abs(floating[expected.passed] - y[expected.passed]).max() > 0.01
 
 
 @pytest.fixture

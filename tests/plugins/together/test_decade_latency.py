@@ -108,7 +108,7 @@ def test_trees_without_a_compiler(models: Models, events: Events) -> None:
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
     stages = Stream(plan, events).stages(0)
     parts = plan.slots[0].compiled.parts(Workspace(events))
-    for number, event in enumerate(np.flatnonzero(parts.chosen)[:10].tolist()):
+    for number, event in enumerate(np.flatnonzero(parts.passed)[:10].tolist()):
         stages["features"](event)
         stages["bare_onnxruntime"](event)
         assert stages["autoencoder"](event) == pytest.approx(parts.y[number], rel=1e-6)
@@ -146,9 +146,9 @@ def test_stages(models: Models, events: Events) -> None:
         "bare_onnxruntime",
         "bare_bdt",
     }
-    asked = np.flatnonzero(parts.chosen)[:40].tolist()
-    assert [stages["bare_bdt"](event) for event in asked] == parts.quantile[:40].tolist()
-    for number, event in enumerate(asked):
+    selected = np.flatnonzero(parts.passed)[:40].tolist()
+    assert [stages["bare_bdt"](event) for event in selected] == parts.quantile[:40].tolist()
+    for number, event in enumerate(selected):
         stages["features"](event)
         stages["bare_onnxruntime"](event)
         y, quantile = parts.y[number], parts.quantile[number]
@@ -169,7 +169,7 @@ def test_scores_are_timed_with_their_parts(
     assert set(costs["AD"].parts) == BARE | {"bdt", "sequential", "parallel", "bare_bdt"}
     assert not costs["J60"].parts
     for name in ("AD", "AE"):
-        assert costs[name].asking
+        assert costs[name].preselected
         assert all(tuple(timings) == (1, 16) for timings in costs[name].parts.values())
     for size in (1, 16):
         added = costs["AD"].added(size)

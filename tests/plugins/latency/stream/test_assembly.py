@@ -60,5 +60,5 @@ def test_alternatives_bits_and_scaled_columns_need_no_batch(tmp_path: Path) -> N
     events, plan = events_of(5, 200), make_plan([menu_from(tmp_path, OBJECTS + text)])
     words = decide(events, plan)
     assert 0 < words.sum() < len(events)
-    assert Stream(plan, events)._others == []
+    assert Stream(plan, events)._unsupported == []
     np.testing.assert_array_equal(streamed(plan, events), words)

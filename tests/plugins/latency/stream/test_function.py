@@ -30,7 +30,7 @@ def test_single_events_are_those_of_batches(
 
 def test_no_event_needs_a_batch(tmp_path: Path) -> None:
     plan = make_plan([toy_menu(tmp_path, text("A", "curved", 2.0, 1.0))])
-    assert Stream(plan, events_of(1, 50))._others == []
+    assert Stream(plan, events_of(1, 50))._unsupported == []
     assert decide(events_of(1, 50), plan).any()
 
 

@@ -71,13 +71,13 @@ def test_who_asks_for_some_events_is_timed_on_those_too(result: Bench) -> None:
     whole = math.fsum(event["weight"] for event in EVENTS)
     share = math.fsum(event["weight"] for event in EVENTS if event["photon"]) / whole
     for name in ("MU", "AD"):
-        asking = costs[name].asking
-        assert asking
-        assert asking.share == pytest.approx(share)
-        assert tuple(asking.batch) == BATCHES
-        assert asking.distinct <= sum(bool(event["photon"]) for event in EVENTS)
+        preselected = costs[name].preselected
+        assert preselected
+        assert preselected.share == pytest.approx(share)
+        assert tuple(preselected.batch) == BATCHES
+        assert preselected.distinct <= sum(bool(event["photon"]) for event in EVENTS)
     for name in ("J30", "ALL", "NEVER", "NOT"):
-        assert costs[name].asking is None
+        assert costs[name].preselected is None
 
 
 def test_parts_are_done_on_events_that_ask(emulated: Emulation, result: Bench) -> None:

@@ -68,8 +68,8 @@ def test_json_numbers_are_those_of_the_result(document: dict[str, Any], result: 
             assert found == {key: getattr(cost.batch[int(size)], key) for key in KEYS}
         if cost.rates:
             assert cost.rates.to_dict().items() <= trigger.items()
-        if cost.asking:
-            assert trigger["asking"]["share"] == cost.asking.share
+        if cost.preselected:
+            assert trigger["asking"]["share"] == cost.preselected.share
         if cost.batch:
             assert sum(trigger["histogram"]["calls"]) == cost.batch[1].calls
             assert len(trigger["histogram"]["edges_ns"]) == len(trigger["histogram"]["calls"]) + 1
@@ -114,8 +114,8 @@ def test_the_table_shows_latencies_and_parts(result: Bench) -> None:
     assert digits(ad.batch[1].p50_ns / 1000) in next(x for x in latencies if x.startswith("AD"))
     start = lines.index(next(line for line in lines if line.startswith("AD on events that it asks for")))
     parts = {line.split("  ")[0]: line.split()[-3:] for line in lines[start + 2 : lines.index("", start)]}
-    assert ad.asking
-    assert parts["the whole trigger"] == [digits(ad.asking.batch[size].p50_ns) for size in BATCHES]
+    assert ad.preselected
+    assert parts["the whole trigger"] == [digits(ad.preselected.batch[size].p50_ns) for size in BATCHES]
     assert parts["BDT"] == ["–", *(digits(ad.parts["bdt"][size].p50_ns) for size in (8, 100))]
     assert any(name.startswith("sequential adds") for name in parts)
 
