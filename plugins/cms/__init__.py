@@ -1,6 +1,6 @@
 """Menus and recorded decisions of the CMS Level-1 trigger.
 
-in: its menus in XML, those of Phase 2 in YAML, its test vectors
+in: its menus in XML, the Phase-2 menus in YAML, its test vectors
 out: menus in TOML, samples with recorded decisions, a check of menus against them
 """
 
@@ -15,5 +15,5 @@ PLUGIN = Plugin(
     uses=("pages", "validation"),
 )
 
-# What is exported stands in the stub; it is imported when it is used.
+# The stub lists the exported names; each is imported when it is first used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -39,7 +39,7 @@ from .pairs import CheckedPair, Pair, find_pairs, read_menu_of
 
 @dataclass(frozen=True)
 class _Comparison:
-    """How decisions are compared, as the options say."""
+    """How decisions are compared, from the options."""
 
     processing: Processing
     decisions: Path | str | None
@@ -75,13 +75,13 @@ class _Comparison:
 @click.option(
     "--decisions",
     type=options.Location(),
-    help="File with the stored decisions, if SAMPLE does not have them: for the same events, in their order.",
+    help="File with the stored decisions, if SAMPLE has none: for the same events in the same order.",
 )
 @click.option(
     "--inject",
     type=click.IntRange(min=0),
     default=0,
-    help="Flip this many stored decisions, to test that they are found.",
+    help="Flip this many stored decisions, to test that the check detects them.",
 )
 @click.option(
     "--strict", is_flag=True, help="End with status 1 also if triggers are skipped, or left out of an import."
@@ -89,15 +89,15 @@ class _Comparison:
 @click.option(
     "--not-consecutive",
     is_flag=True,
-    help="The events are not consecutive crossings, although their numbers are: triggers that look at "
+    help="The events are not consecutive crossings, although their numbers are: triggers that use "
     "neighbouring crossings are skipped.",
 )
 @click.option(
     "--all",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Check every menu in this folder (XML of CMS, or TOML) on every test vector (.txt) whose name is "
-    "the same up to its version, such as L1Menu_A_v8.xml and TestVector_L1Menu_A_v8.txt.",
+    help="Check every menu in this folder (XML of CMS, or TOML) on every test vector (.txt) whose name "
+    "agrees up to the version, such as L1Menu_A_v8.xml and TestVector_L1Menu_A_v8.txt.",
 )
 @click.option(
     "--csv",
@@ -126,8 +126,8 @@ def check(
     mass_limit: bool,
     any_overlap_vetoes: bool,
 ) -> None:
-    """Compare the decisions of a MENU with those stored in a SAMPLE (a file, or a catalogue), or those of all
-    menus in a folder with those in their test vectors.
+    """Compare the decisions of a MENU with the decisions stored in a SAMPLE (a file, or a catalogue), or the
+    decisions of all menus in a folder with their test vectors.
 
     The exit status is 1 if any decision differs; with --strict also if a trigger is skipped.
     """
@@ -165,10 +165,10 @@ def _check_all(
     csv_file: Path | None,
     html_file: Path | None,
 ) -> list[CheckedPair]:
-    """Check the pairs of a folder, and write and print the results of all. read: returns the menu of a pair,
-    and what its import left out."""
+    """Check the pairs of a folder, and write and print all results. read: returns the menu of a pair, and the
+    algorithms that its import left out."""
     if html_file:
-        from . import pairs_html  # before the work: it needs a plugin that may be missing
+        from . import pairs_html  # first, since it needs a plugin that may be missing
     pairs, alone = find_pairs(folder)
     files = on_disk(json_file, csv_file, html_file)
     check_outputs(files, [file for pair in pairs for file in (pair.menu, pair.vector)])

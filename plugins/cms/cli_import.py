@@ -32,7 +32,7 @@ def cms_l1(menu: Path, file: Path, mass_limit: bool, any_overlap_vetoes: bool) -
         say(f"Warning: {warning}.")
     for out in imported.left_out:
         say(f"Left out: {out.index}, {out.name} (line {out.line}): {out.reason}.")
-    say(f"{file}: {imported.algorithms} algorithms, and {imported.conditions} conditions that several share")
+    say(f"{file}: {imported.algorithms} algorithms, {imported.conditions} conditions that they combine")
 
 
 @click.command("cms-phase2")

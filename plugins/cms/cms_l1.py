@@ -15,7 +15,7 @@ from typing import Any
 
 from trigemu.api import FORMAT, STANDARD, Menu, TrigemuError, toml_text
 
-from .cms_l1_conditions import AsEmulated, InexpressibleError, Made, condition_table
+from .cms_l1_conditions import AsEmulated, Converted, InexpressibleError, condition_table
 from .cms_l1_grammar import (
     NOT_IN_VECTORS,
     OBJECTS,
@@ -29,7 +29,7 @@ from .cms_l1_grammar import (
     parse,
 )
 from .cms_l1_objects import never_fires
-from .cms_l1_scales import Needed, integer_tables, other_scales, precision
+from .cms_l1_scales import Needed, integer_tables, precision, scale_warnings
 from .cms_l1_xml import Algorithm, Mistakes, XMLMenu, read_xml
 from .written import read_back
 
@@ -51,9 +51,9 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Imported:
-    """The result of an import. toml: the text of the menu; menu: what it was read back as. algorithms: the
-    number of algorithms in it. conditions: the number of conditions of which algorithms with several are
-    made."""
+    """The result of an import. toml: the text of the menu; menu: the menu in it. algorithms: the number of
+    its algorithms. conditions: the number of conditions that algorithms with several conditions consist
+    of."""
 
     toml: str
     menu: Menu
@@ -65,7 +65,7 @@ class Imported:
 
 def import_cms_l1(path: Path, as_emulated: AsEmulated | None = None) -> Imported:
     """Read and convert a menu. TableError with all its mistakes, each with its line; TrigemuError if no
-    algorithm can be emulated. as_emulated: by default, nothing is done otherwise than the menu says."""
+    algorithm can be emulated. as_emulated: by default, the conversion follows the menu exactly."""
     menu = read_xml(path)
     mistakes = Mistakes(path)
     assembly = _Assembly(menu, mistakes, as_emulated or AsEmulated())
@@ -81,7 +81,7 @@ def import_cms_l1(path: Path, as_emulated: AsEmulated | None = None) -> Imported
         len(assembly.algorithms),
         len(assembly.conditions),
         tuple(assembly.left_out),
-        (*_warnings(menu), *other_scales(menu, assembly.types()), *assembly.warnings()),
+        (*_warnings(menu), *scale_warnings(menu, assembly.types()), *assembly.warnings()),
     )
 
 
@@ -99,37 +99,37 @@ class _Assembly:
     menu: XMLMenu
     mistakes: Mistakes
     as_emulated: AsEmulated
-    algorithms: list[tuple[Algorithm, Made]] = field(default_factory=list)
-    conditions: dict[str, tuple[str, Made]] = field(default_factory=dict)
+    algorithms: list[tuple[Algorithm, Converted]] = field(default_factory=list)
+    conditions: dict[str, tuple[str, Converted]] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
 
     def add(self, algorithm: Algorithm) -> None:
         where = f"algorithm {algorithm.name!r} (index {algorithm.index})"
         try:
-            if made := self.mistakes.attempt(lambda: self._made(algorithm), algorithm.line, where):
-                self.algorithms.append((algorithm, made))
+            if converted := self.mistakes.attempt(lambda: self._convert(algorithm), algorithm.line, where):
+                self.algorithms.append((algorithm, converted))
         except InexpressibleError as reason:
             self.left_out.append(LeftOut(algorithm.name, algorithm.index, algorithm.line, str(reason)))
 
-    def _made(self, algorithm: Algorithm) -> Made:
+    def _convert(self, algorithm: Algorithm) -> Converted:
         term = parse(algorithm.expression)
         if not isinstance(term, Junction):
-            return self._converted(algorithm, term)
-        parts = {part: self._converted(algorithm, part) for part in _conditions(term)}
-        names = {part: self._named(part, made) for part, made in parts.items()}
+            return self._convert_condition(algorithm, term)
+        parts = {part: self._convert_condition(algorithm, part) for part in _conditions(term)}
+        names = {part: self._named(part, converted) for part, converted in parts.items()}
         joint = "\n" if len(parts) > 3 else " "
-        return Made({"kind": "logic", "expression": _logic(term, names, joint)})
+        return Converted({"kind": "logic", "expression": _logic(term, names, joint)})
 
-    def _converted(self, algorithm: Algorithm, condition: Condition) -> Made:
-        made = condition_table(self.menu, algorithm, condition, self.as_emulated)
-        for first, second, kinds in made.pairs:
+    def _convert_condition(self, algorithm: Algorithm, condition: Condition) -> Converted:
+        converted = condition_table(self.menu, algorithm, condition, self.as_emulated)
+        for first, second, kinds in converted.pairs:
             for kind in kinds:
                 precision(self.menu, first, second, kind)
-        return made
+        return converted
 
-    def _named(self, condition: Condition, made: Made) -> str:
-        """Return the name of the trigger with this table, a new one or one of another algorithm."""
-        key = repr(made.table)
+    def _named(self, condition: Condition, converted: Converted) -> str:
+        """Return the name of the trigger with this table, a new one or an existing one."""
+        key = repr(converted.table)
         if key not in self.conditions:
             taken = {name for name, _ in self.conditions.values()} | {a.name for a in self.menu.algorithms}
             name = unique = _name(condition)
@@ -137,28 +137,28 @@ class _Assembly:
             while unique in taken:
                 number += 1
                 unique = f"{name}_{number}"
-            self.conditions[key] = (unique, made)
+            self.conditions[key] = (unique, converted)
         return self.conditions[key][0]
 
     def warnings(self) -> Iterator[str]:
-        """Yield what the conditions of the converted algorithms need or never do."""
+        """Yield warnings about conditions that never pass or read columns that test vectors lack."""
         placeholders: dict[str, list[str]] = {}
         for algorithm, _ in self.algorithms:
             for condition in _conditions(parse(algorithm.expression)):
-                for asked in _objects_in(condition):
-                    if never_fires(self.menu, asked):
+                for object_ in _objects_in(condition):
+                    if never_fires(self.menu, object_):
                         yield (
-                            f"algorithm {algorithm.name!r} (line {algorithm.line}): {asked.type}"
-                            f"{asked.threshold} is the end of its scale, and never fires"
+                            f"algorithm {algorithm.name!r} (line {algorithm.line}): {object_.type}"
+                            f"{object_.threshold} is the end of its scale, and never fires"
                         )
-                names = [asked.type for asked in _objects_in(condition)]
+                names = [object_.type for object_ in _objects_in(condition)]
                 for name in [*names, *([condition.name] if isinstance(condition, Signal) else [])]:
                     if name in NOT_IN_VECTORS:
                         placeholders.setdefault(name, []).append(algorithm.name)
         for name, of in placeholders.items():
             yield (
-                f"{name} ({_first(of)}) is not in test vectors: give the sample what these triggers read, or "
-                f"write triggers in their place"
+                f"{name} ({_first(of)}) is not in test vectors: add the columns of these triggers to the "
+                f"sample, or replace the triggers"
             )
 
     def text(self) -> Iterator[str]:
@@ -169,37 +169,37 @@ class _Assembly:
         if own := sorted(self._objects() - set(STANDARD)):
             yield toml_text.table("[objects]", {name: {"from": name} for name in own})
         yield from self._integers()
-        for algorithm, made in self.algorithms:
+        for algorithm, converted in self.algorithms:
             comment = toml_text.comment(f"{algorithm.index}: {algorithm.expression}")
-            yield comment + self._trigger({"name": algorithm.name, "stored": str(algorithm.index)}, made)
+            yield comment + self._trigger({"name": algorithm.name, "stored": str(algorithm.index)}, converted)
         if self.conditions:
             yield toml_text.comment("Conditions that algorithms consist of; they are not items of the menu.")
-        for name, made in self.conditions.values():
-            yield self._trigger({"name": name, "enabled": False}, made)
+        for name, converted in self.conditions.values():
+            yield self._trigger({"name": name, "enabled": False}, converted)
         for out in self.left_out:
             yield toml_text.comment(
                 f"Left out: {out.index}, {out.name} (line {out.line} of the XML): {out.reason}."
             )
 
     @staticmethod
-    def _trigger(head: dict[str, Any], made: Made) -> str:
-        return (toml_text.comment(made.note) if made.note else "") + toml_text.table(
-            "[[trigger]]", {**head, **made.table}
+    def _trigger(head: dict[str, Any], converted: Converted) -> str:
+        return (toml_text.comment(converted.note) if converted.note else "") + toml_text.table(
+            "[[trigger]]", {**head, **converted.table}
         )
 
-    def _all(self) -> Iterator[Made]:
-        yield from (made for _, made in self.algorithms)
-        yield from (made for _, made in self.conditions.values())
+    def _all(self) -> Iterator[Converted]:
+        yield from (converted for _, converted in self.algorithms)
+        yield from (converted for _, converted in self.conditions.values())
 
     def types(self) -> set[str]:
         """Return the types of the objects that the algorithms use, as named in the XML."""
         return {kind for kind, name in OBJECTS.items() if name in self._objects()}
 
     def _objects(self) -> set[str]:
-        return {leg["object"] for made in self._all() for leg in made.table.get("legs", ())}
+        return {leg["object"] for converted in self._all() for leg in converted.table.get("legs", ())}
 
     def _integers(self) -> Iterator[str]:
-        needed: list[Needed] = [pair for made in self._all() for pair in made.pairs]
+        needed: list[Needed] = [pair for converted in self._all() for pair in converted.pairs]
         tables = integer_tables(self.menu, needed)
         if tables:
             comment = toml_text.comment(
@@ -244,10 +244,10 @@ def _logic(term: Term, names: dict[Condition, str], joint: str = " ") -> str:
     return functools.reduce(_exclusive, parts)[1:-1]
 
 
-def _exclusive(one: str, other: str) -> str:
-    if len(one) > MAX_EXCLUSIVE:  # every further XOR doubles the text
+def _exclusive(first: str, second: str) -> str:
+    if len(first) > MAX_EXCLUSIVE:  # every further XOR doubles the text
         raise TrigemuError(f"XOR of so many conditions would become more than {MAX_EXCLUSIVE} characters")
-    return f"(({one} and not {other}) or (not {one} and {other}))"
+    return f"(({first} and not {second}) or (not {first} and {second}))"
 
 
 # ------------------------------------------------------------------------------------------ names
@@ -268,12 +268,12 @@ def _name(condition: Condition) -> str:
 def _function_name(function: Function) -> str:
     """Return the name of a function. Objects that differ only in their thresholds are combined, as in
     JET84_68_48_ETA_CEN."""
-    alike: dict[tuple[str, int, tuple[str, ...]], list[str]] = {}
+    groups: dict[tuple[str, int, tuple[str, ...]], list[str]] = {}
     for o in function.objects:
-        alike.setdefault((o.type, o.crossing, o.cuts), []).append(("eq" if o.exact else "") + o.threshold)
+        groups.setdefault((o.type, o.crossing, o.cuts), []).append(("eq" if o.exact else "") + o.threshold)
     parts = [
         kind + "_".join(thresholds) + _crossing(crossing) + _cuts(kind, cuts)
-        for (kind, crossing, cuts), thresholds in alike.items()
+        for (kind, crossing, cuts), thresholds in groups.items()
     ]
     head = [] if function.name == "comb" else [function.name]
     return "_".join([*head, *parts, *function.cuts])

@@ -44,10 +44,11 @@ class InexpressibleError(Exception):
 
 @dataclass(frozen=True)
 class AsEmulated:
-    """What emulators of earlier years, which test vectors are from, do otherwise than menus say.
+    """Deviations from the menu in the emulators of earlier years that made the test vectors.
 
     mass_limit: `mass`, the function of 2016, never fires above M²/2 = 10⁶ GeV². any_overlap_vetoes: until
-    2021, overlap removal needs objects that no object of the last leg overlaps, not only the chosen one.
+    2021, overlap removal rejects an object that overlaps with any object of the last leg, not only with the
+    chosen one.
     """
 
     mass_limit: bool = False
@@ -55,9 +56,9 @@ class AsEmulated:
 
 
 @dataclass(frozen=True)
-class Made:
+class Converted:
     """A converted condition or algorithm. table: the keys of a trigger. pairs: types of objects whose pairs
-    have cuts, and the kinds of PRECISION that these need. note: a remark for the reader."""
+    have cuts, and the kinds of PRECISION that the cuts need. note: a remark for the reader."""
 
     table: Mapping[str, Any]
     pairs: tuple[tuple[str, str, frozenset[str]], ...] = ()
@@ -66,37 +67,37 @@ class Made:
 
 def condition_table(
     menu: XMLMenu, algorithm: Algorithm, condition: Condition, as_emulated: AsEmulated
-) -> Made:
+) -> Converted:
     """Convert a condition. TrigemuError if it has a mistake, InexpressibleError if it cannot be emulated."""
     if isinstance(condition, ExternalSignal):
         if condition.name not in menu.externals:
             hint = nearest(condition.name, menu.externals)
             raise TrigemuError(f"unknown external signal {'EXT_' + condition.name!r}{hint}")
-        return Made(_external(None, menu.externals[condition.name], condition.crossing))
+        return Converted(_external(None, menu.externals[condition.name], condition.crossing))
     if isinstance(condition, Signal):
         if condition.name in SCORES:
-            return Made(_score(algorithm, condition))
-        return Made(_external(*SIGNALS[condition.name], condition.crossing))
+            return Converted(_score(algorithm, condition))
+        return Converted(_external(*SIGNALS[condition.name], condition.crossing))
     if isinstance(condition, Object):
         legs = [leg_of(menu, algorithm, condition)]
-        return Made({"kind": "combination", "legs": legs})
-    return _Combination(menu, algorithm, condition, as_emulated).made()
+        return Converted({"kind": "combination", "legs": legs})
+    return _Combination(menu, algorithm, condition, as_emulated).convert()
 
 
-def _score(algorithm: Algorithm, asked: Signal) -> dict[str, Any]:
+def _score(algorithm: Algorithm, signal: Signal) -> dict[str, Any]:
     """Return a threshold on a column of the sample, named after the score and its model. Scores are multiples
-    of a step, so that `above` between two of them means "at least"."""
-    if asked.crossing:
-        raise InexpressibleError(f"scores are of the crossing itself, {asked.name} is of another one")
-    column, least = asked.name.lower(), None
-    for cut in cuts_of(algorithm, asked.cuts, asked.name, {"MODEL", "SCORE", "CSCORE"}):
+    of a step, and `above` a value between two multiples means "at least" the upper one."""
+    if signal.crossing:
+        raise InexpressibleError(f"{signal.name} is of another crossing, where scores do not exist")
+    column, least = signal.name.lower(), None
+    for cut in cuts_of(algorithm, signal.cuts, signal.name, {"MODEL", "SCORE", "CSCORE"}):
         if cut.type == "MODEL":
             column += "_" + re.sub(r"\W", "_", cut.data)
         else:
             least = cut.minimum
     if least is None:
-        raise InexpressibleError(f"{asked.name} has no cut on its score")
-    return {"kind": "threshold", "observable": column, "above": least - SCORES[asked.name] / 2}
+        raise InexpressibleError(f"{signal.name} has no cut on its score")
+    return {"kind": "threshold", "observable": column, "above": least - SCORES[signal.name] / 2}
 
 
 def _external(word: str | None, bit: int, crossing: int) -> dict[str, Any]:
@@ -112,19 +113,19 @@ class _Combination:
     ) -> None:
         self.menu, self.function, self.objects = menu, function, function.objects
         self.as_emulated = as_emulated
-        least, most, known = _FUNCTIONS[function.name]
+        least, most, allowed = _FUNCTIONS[function.name]
         if not least <= len(self.objects) <= most:
             expected = str(least) if least == most else f"{least} to {most}"
             raise TrigemuError(f"{function.name} of {len(self.objects)} objects: expected {expected}")
         if function.name == "comb" and len({(o.type, o.crossing) for o in self.objects}) > 1:
             raise TrigemuError("comb of different types or crossings: join them by AND")
-        self.cuts = list(cuts_of(algorithm, function.cuts, function.name, known))
-        self.legs = [leg_of(menu, algorithm, asked) for asked in self.objects]
+        self.cuts = list(cuts_of(algorithm, function.cuts, function.name, allowed))
+        self.legs = [leg_of(menu, algorithm, object_) for object_ in self.objects]
         self.pairs: dict[tuple[int, int], dict[str, Any]] = {}
         self.needed: dict[tuple[str, str], set[str]] = {}
         self.note = ""
 
-    def made(self) -> Made:
+    def convert(self) -> Converted:
         table: dict[str, Any] = {"kind": "combination", "legs": self.legs}
         for cut in self.cuts:
             if cut.type == "CHGCOR":
@@ -139,7 +140,7 @@ class _Combination:
         if self.pairs:
             table["pairs"] = [{"legs": list(legs)} | cuts for legs, cuts in sorted(self.pairs.items())]
         needed = tuple((*types, frozenset(kinds)) for types, kinds in self.needed.items())
-        return Made(table, needed, self.note)
+        return Converted(table, needed, self.note)
 
     def _pair_cut(self, cut: Cut) -> None:
         first = self.pairs.setdefault((0, 1), {}) if cut.type not in _OVERLAPS else {}

@@ -4,7 +4,7 @@
     dist{JET32,MU0[MU-QLTY_DBLE]}[DPHI_MAX_0p4] OR comb{JET84-1,JET68-1}
 
 Operators in order of decreasing precedence: NOT, AND, XOR, OR. The digits after an object are its threshold
-(p is the decimal point), followed by the crossing, earlier (−) or later (+) than the one that is decided.
+(p is the decimal point), followed by the crossing, earlier (−) or later (+) than the decided one.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ SIGNALS: dict[str, tuple[str, int]] = {
     **{name: ("shower", bit) for bit, name in enumerate(("MUS0", "MUS1", "MUSOOT0", "MUSOOT1", "MUS2"))},
     "ADT": ("adt", 0),
 }
-#: Scores, and the smallest steps of them in hardware: integers, and 1/256 for CICADA's fixed-point number.
+#: Scores, and their smallest steps in hardware: integers, and 1/256 for CICADA's fixed-point number.
 SCORES = {"AXO": 1.0, "TOPO": 1.0, "CICADA": 1 / 256}
-#: What test vectors do not contain.
+#: Objects and signals that test vectors do not contain.
 NOT_IN_VECTORS = ("ZDCP", "ZDCM", "ADT", *SCORES)
 FUNCTIONS = (
     *("comb", "dist", "mass", "mass_inv", "mass_trv", "mass_inv_upt", "mass_inv_dr", "mass_inv_3"),
@@ -132,8 +132,8 @@ class _Reader:
             before = f"… {before[-MAX_EXCERPT:]}"
         if len(after) > MAX_EXCERPT:
             after = f"{after[:MAX_EXCERPT]} …"
-        place = f"{before} ⟨here⟩ {after}".strip()
-        raise TrigemuError(f"column {self.at + 1}: {reason}: {place}")
+        context = f"{before} ⟨here⟩ {after}".strip()
+        raise TrigemuError(f"column {self.at + 1}: {reason}: {context}")
 
     def skip(self) -> None:
         self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]  # it always matches
@@ -144,15 +144,15 @@ class _Reader:
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         self.skip()
-        found = pattern.match(self.text, self.at)
-        self.at = found.end() if found else self.at
-        return found
+        match = pattern.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+        return match
 
     def sign(self, sign: str) -> bool:
         self.skip()
-        found = self.text.startswith(sign, self.at)
-        self.at += len(sign) if found else 0
-        return found
+        present = self.text.startswith(sign, self.at)
+        self.at += len(sign) if present else 0
+        return present
 
     def expect(self, sign: str) -> None:
         if not self.sign(sign):
@@ -161,9 +161,9 @@ class _Reader:
     def word(self, word: str) -> bool:
         self.skip()
         end = self.at + len(word)
-        found = self.text.startswith(word, self.at) and not _WORD.match(self.text, end)
-        self.at = end if found else self.at
-        return found
+        present = self.text.startswith(word, self.at) and not _WORD.match(self.text, end)
+        self.at = end if present else self.at
+        return present
 
     def junction(self, level: int) -> Term:
         if level == len(_OPERATIONS):
@@ -206,8 +206,8 @@ class _Reader:
         self.levels -= 1
 
     def function(self, name: str) -> Function:
-        known = _ALIASES.get(name, name)
-        if known not in FUNCTIONS:
+        canonical = _ALIASES.get(name, name)
+        if canonical not in FUNCTIONS:
             self.refuse(f"unknown function {name!r}{nearest(name, FUNCTIONS)}")
         self.at += len(name)
         self.expect("{")
@@ -215,33 +215,33 @@ class _Reader:
         while self.sign(","):
             objects.append(self.object())
         self.expect("}")
-        return Function(known, tuple(objects), self.cuts())
+        return Function(canonical, tuple(objects), self.cuts())
 
     def object(self) -> Object:
         self.skip()
-        start, found = self.at, self.take(_OBJECT)
-        if not found:
+        start, match = self.at, self.take(_OBJECT)
+        if not match:
             self.refuse(self._no_object())
-        if found[2] not in (None, ".ge.", ".eq."):
+        if match[2] not in (None, ".ge.", ".eq."):
             self.at = start
-            self.refuse(f"comparison {found[2]!r}: expected .ge. or .eq.")
-        return Object(found[1], found[3], found[2] == ".eq.", self.crossing(), self.cuts())
+            self.refuse(f"comparison {match[2]!r}: expected .ge. or .eq.")
+        return Object(match[1], match[3], match[2] == ".eq.", self.crossing(), self.cuts())
 
     def _no_object(self) -> str:
         name = _NAME.match(self.text, self.at)
         if not name:
             return "expected an object"
-        letters = max((known for known in OBJECTS if name[0].startswith(known)), key=len, default="")
+        letters = max((prefix for prefix in OBJECTS if name[0].startswith(prefix)), key=len, default="")
         if letters:
             return f"{name[0]!r}: expected a threshold after {letters}, as in {letters}10 or {letters}3p5"
-        known = {*OBJECTS, *SIGNALS, *SCORES}
-        return f"unknown object {name[0]!r}{nearest(name[0].rstrip('0123456789p'), known)}"
+        names = {*OBJECTS, *SIGNALS, *SCORES}
+        return f"unknown object {name[0]!r}{nearest(name[0].rstrip('0123456789p'), names)}"
 
     def crossing(self) -> int:
-        found = self.take(_CROSSING)
-        offset = int(found[0]) if found else 0
+        match = self.take(_CROSSING)
+        offset = int(match[0]) if match else 0
         if abs(offset) > MAX_CROSSING:
-            self.refuse(f"crossing {found and found[0]}: expected −{MAX_CROSSING} … +{MAX_CROSSING}")
+            self.refuse(f"crossing {match and match[0]}: expected −{MAX_CROSSING} … +{MAX_CROSSING}")
         return offset
 
     def cuts(self) -> tuple[str, ...]:
@@ -250,9 +250,9 @@ class _Reader:
         if not self.sign("["):
             return ()
         while not names or self.sign(","):
-            found = self.take(_CUT)
-            if not found:
+            match = self.take(_CUT)
+            if not match:
                 self.refuse("expected the name of a cut")
-            names.append(found[0])
+            names.append(match[0])
         self.expect("]")
         return tuple(names)

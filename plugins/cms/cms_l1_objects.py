@@ -21,49 +21,49 @@ _SETS = {"QLTY": "quality", "ISO": "isolation", "IP": "impact", "DISP": "displac
 _CHARGES = {"positive": 1, "negative": -1}
 
 
-def cuts_of(algorithm: Algorithm, names: Sequence[str], of: str, known: set[str]) -> Iterator[Cut]:
+def cuts_of(algorithm: Algorithm, names: Sequence[str], of: str, allowed: set[str]) -> Iterator[Cut]:
     for name in names:
         if name not in algorithm.cuts:
             hint = nearest(name, algorithm.cuts)
             raise TrigemuError(f"cut {name!r} of {of} is not among the cuts of this algorithm{hint}")
         cut = algorithm.cuts[name]
-        if cut.type not in known:
-            hint = nearest(cut.type, known)
+        if cut.type not in allowed:
+            hint = nearest(cut.type, allowed)
             raise TrigemuError(f"cut {name!r} of {of} (line {cut.line}) has the type {cut.type!r}{hint}")
         yield cut
 
 
-def leg_of(menu: XMLMenu, algorithm: Algorithm, asked: Object) -> dict[str, Any]:
-    name = OBJECTS[asked.type]
-    known = {"ETA", "PHI", "CHG", "SLICE", "INDEX", "UPT", *_SETS}
+def leg_of(menu: XMLMenu, algorithm: Algorithm, object_: Object) -> dict[str, Any]:
+    name = OBJECTS[object_.type]
+    allowed = {"ETA", "PHI", "CHG", "SLICE", "INDEX", "UPT", *_SETS}
     cuts: dict[str, list[Cut]] = {}
-    for cut in cuts_of(algorithm, asked.cuts, f"{asked.type}{asked.threshold}", known):
+    for cut in cuts_of(algorithm, object_.cuts, f"{object_.type}{object_.threshold}", allowed):
         cuts.setdefault(cut.type, []).append(cut)
-    edge = NEVER if never_fires(menu, asked) else _threshold(menu, asked)
-    leg: dict[str, Any] = {"object": name} | ({"crossing": asked.crossing} if asked.crossing else {})
-    leg["pt"] = {"min": edge, "max": edge} if asked.exact else {"min": edge}
+    edge = NEVER if never_fires(menu, object_) else _threshold(menu, object_)
+    leg: dict[str, Any] = {"object": name} | ({"crossing": object_.crossing} if object_.crossing else {})
+    leg["pt"] = {"min": edge, "max": edge} if object_.exact else {"min": edge}
     for kind, of_kind in cuts.items():
-        leg |= _window(menu, asked.type, kind, of_kind)
+        leg |= _window(menu, object_.type, kind, of_kind)
     return leg
 
 
-def never_fires(menu: XMLMenu, asked: Object) -> bool:
-    """Whether the threshold is the end of its scale: menus write "never" so."""
-    scale = _scale(menu, asked.type, _kind(menu, asked))
-    return bool(scale.edges) and abs(scale.edges[-1][1] - asked.value) <= _SAME_EDGE * scale.step
+def never_fires(menu: XMLMenu, object_: Object) -> bool:
+    """Whether the threshold is the end of its scale, which means "never" in menus."""
+    scale = _scale(menu, object_.type, _kind(menu, object_))
+    return bool(scale.edges) and abs(scale.edges[-1][1] - object_.value) <= _SAME_EDGE * scale.step
 
 
-def _kind(menu: XMLMenu, asked: Object) -> str:
-    return "COUNT" if (asked.type, "COUNT") in menu.scales else "ET"
+def _kind(menu: XMLMenu, object_: Object) -> str:
+    return "COUNT" if (object_.type, "COUNT") in menu.scales else "ET"
 
 
-def _threshold(menu: XMLMenu, asked: Object) -> float:
-    kind = _kind(menu, asked)
-    scale = _scale(menu, asked.type, kind)
+def _threshold(menu: XMLMenu, object_: Object) -> float:
+    kind = _kind(menu, object_)
+    scale = _scale(menu, object_.type, kind)
     for i, (lower, _, _) in enumerate(scale.edges):
-        if abs(lower - asked.value) <= _SAME_EDGE * scale.step:
-            return edge_of(menu, asked.type, kind, i, 0)
-    raise TrigemuError(_no_edge(f"the threshold of {asked.type}{asked.threshold}", asked.value, scale))
+        if abs(lower - object_.value) <= _SAME_EDGE * scale.step:
+            return edge_of(menu, object_.type, kind, i, 0)
+    raise TrigemuError(_no_edge(f"the threshold of {object_.type}{object_.threshold}", object_.value, scale))
 
 
 def _scale(menu: XMLMenu, object_: str, kind: str) -> Bins:
@@ -72,9 +72,9 @@ def _scale(menu: XMLMenu, object_: str, kind: str) -> Bins:
     return menu.scales[object_, kind]
 
 
-def _no_edge(what: str, value: float, scale: Bins) -> str:
+def _no_edge(name: str, value: float, scale: Bins) -> str:
     return (
-        f"{what} is {value:g}, which is not the edge of a bin: expected {scale.minimum:g} … "
+        f"{name} is {value:g}, which is not the edge of a bin: expected {scale.minimum:g} … "
         f"{scale.maximum:g} in steps of {scale.step:g} (scale in line {scale.line})"
     )
 
@@ -100,7 +100,7 @@ def _window(menu: XMLMenu, object_: str, kind: str, cuts: Sequence[Cut]) -> dict
 
 
 def _ranges(menu: XMLMenu, object_: str, kind: str, cut: Cut) -> list[dict[str, float | int]]:
-    """Return the windows of a cut, one of which must hold; none if everything passes it."""
+    """Return the windows of a cut, one of which must hold; none if every object passes."""
     if kind == "SLICE" and cut.data:
         low, high = _integers(cut)
         return [_ascending(cut, low, high)]
@@ -127,13 +127,13 @@ def _ascending(cut: Cut, low: int, high: int) -> dict[str, float | int]:
     return {"min": low, "max": high}
 
 
-def _edge(cut: Cut, scale: Bins, value: float, side: int) -> int:
+def _edge(cut: Cut, scale: Bins, value: float, text: int) -> int:
     """Return the bin that begins (side 0) or ends (side 1) at a value."""
     for i, edges in enumerate(scale.edges):
-        if abs(edges[side] - value) <= _SAME_EDGE * scale.step:
+        if abs(edges[text] - value) <= _SAME_EDGE * scale.step:
             return i
-    end = ("minimum", "maximum")[side]
-    raise TrigemuError(_no_edge(f"the {end} of cut {cut.name!r} (line {cut.line})", value, scale))
+    text = ("minimum", "maximum")[text]
+    raise TrigemuError(_no_edge(f"the {text} of cut {cut.name!r} (line {cut.line})", value, scale))
 
 
 def _wrapped(phi: float) -> float:

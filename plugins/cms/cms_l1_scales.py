@@ -28,15 +28,15 @@ _SAME = 0.25
 Needed = tuple[str, str, frozenset[str]]
 
 
-def edge_of(menu: XMLMenu, object_: str, kind: str, bin_: int, side: int) -> float:
-    """Return the lower (side 0) or upper edge of a bin of a scale, given by position, in the columns of
+def edge_of(menu: XMLMenu, object_: str, kind: str, bin_: int, end: int) -> float:
+    """Return the lower (end 0) or upper (end 1) edge of the bin at a position of a scale, in the columns of
     samples. This is the double of the XML; if the scale begins elsewhere, as in 2015, it is the edge of the
     same integer, unless test vectors have no such objects."""
     *ends, number = menu.scales[object_, kind].edges[bin_]
     if OBJECTS[object_] not in SCALES:
-        return ends[side]
-    column, step = _column_edge(OBJECTS[object_], kind, number + side)
-    return ends[side] if abs(ends[side] - column) < _SAME * step else column
+        return ends[end]
+    column, step = _column_edge(OBJECTS[object_], kind, number + end)
+    return ends[end] if abs(ends[end] - column) < _SAME * step else column
 
 
 def _column_edge(name: str, kind: str, number: int) -> tuple[float, float]:
@@ -52,9 +52,8 @@ def _column_edge(name: str, kind: str, number: int) -> tuple[float, float]:
     return scale.pt[0] + number * scale.pt[1], scale.pt[1]
 
 
-def other_scales(menu: XMLMenu, objects: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each scale of the given objects whose bins differ from those in the columns of
-    samples."""
+def scale_warnings(menu: XMLMenu, objects: Iterable[str]) -> Iterator[str]:
+    """Yield a warning for each scale of these objects whose bins differ from the columns of samples."""
     for object_, kind in menu.scales:
         if object_ in objects and kind in ("ET", "COUNT", "ETA", "PHI"):
             bins = menu.scales[object_, kind]
@@ -74,16 +73,16 @@ def integer_tables(menu: XMLMenu, needed: Iterable[Needed]) -> dict[str, dict[st
     for first, second, kinds in needed:
         types |= {first: None, second: None}
         for kind in sorted(kinds, key=list(_DIGITS).index):
-            (one, other), digits = precision(menu, first, second, kind)
-            pairs.setdefault(f"{OBJECTS[one]}-{OBJECTS[other]}", {})[_DIGITS[kind]] = digits
+            (a, b), digits = precision(menu, first, second, kind)
+            pairs.setdefault(f"{OBJECTS[a]}-{OBJECTS[b]}", {})[_DIGITS[kind]] = digits
     if not pairs:
         return {}
     return {**{OBJECTS[name]: _scale(menu, name) for name in sorted(types)}, "digits": pairs}
 
 
 def precision(menu: XMLMenu, first: str, second: str, kind: str) -> tuple[tuple[str, str], int]:
-    """Return the order in which the XML names the objects of a pair, and the decimal digits of a quantity of
-    it."""
+    """Return the objects of a pair in the order of the XML, and the decimal digits of a quantity of the
+    pair."""
     for pair in ((first, second), (second, first)):
         if (digits := menu.digits.get(f"{'-'.join(pair)}-{kind}")) is not None:
             return pair, digits

@@ -39,7 +39,7 @@ class XMLNode:
         return next(self.all(tag), None)
 
     def word(self, tag: str) -> str:
-        """Return the text of a child, empty if there is none."""
+        """Return the text of a child, "" if there is none."""
         child = self.get(tag)
         return child.text.strip() if child else ""
 
@@ -58,7 +58,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm of the menu. index: its bit. line: that of the expression."""
+    """An algorithm of the menu. index: its bit. line: of the expression."""
 
     name: str
     index: int
@@ -114,7 +114,7 @@ class Mistakes:
             return None
 
     def refuse(self, line: int, message: str) -> NoReturn:
-        """Raise TableError: nothing more can be read."""
+        """Record a mistake and raise TableError, since the rest cannot be read."""
         self.add(line, "", message)
         raise TableError(self.problems)
 
@@ -158,7 +158,7 @@ def read_xml(path: Path) -> XMLMenu:
 
 def _tree(content: bytes, mistakes: Mistakes) -> XMLNode:
     """Parse the XML. Document types are refused: no menu needs one, and their entities can expand without
-    limit or read other files. So are encodings for which the parser would ask Python's codecs."""
+    limit or read other files. Encodings that need Python's codecs are refused too."""
     top = XMLNode("", 0)
     stack = [top]
     texts: list[list[str]] = [[]]
@@ -209,8 +209,8 @@ def _number(node: XMLNode, tag: str, kind: Callable[[str], T], mistakes: Mistake
         return kind(text)
     except ValueError:
         child = node.get(tag)
-        what = f"{quoted(text)}, expected a number" if child else "is missing"
-        mistakes.add(child.line if child else node.line, where, f"<{tag}> {what}")
+        problem = f"{quoted(text)}, expected a number" if child else "is missing"
+        mistakes.add(child.line if child else node.line, where, f"<{tag}> {problem}")
         return None
 
 
@@ -229,7 +229,7 @@ def _finite(text: str) -> float:
 
 
 def _algorithms(root: XMLNode, mistakes: Mistakes) -> tuple[Algorithm, ...]:
-    made: list[Algorithm] = []
+    algorithms: list[Algorithm] = []
     lines: dict[str | int, int] = {}
     for node in root.all("algorithm"):
         name = node.word("name")
@@ -243,17 +243,17 @@ def _algorithms(root: XMLNode, mistakes: Mistakes) -> tuple[Algorithm, ...]:
             continue
         if not 0 <= index < 512:
             mistakes.add(node.line, where, f"index {index}: expected 0 … 511")
-        for key, what in ((name, "name"), (index, "index")):
+        for key, kind in ((name, "name"), (index, "index")):
             if key in lines:
-                message = f"another algorithm has this {what}, {key!r} (line {lines[key]})"
+                message = f"another algorithm has this {kind}, {key!r} (line {lines[key]})"
                 mistakes.add(node.line, where, message)
             lines[key] = node.line
         cuts = _cuts(node, mistakes, where)
         text = " ".join(expression.text.split())
-        made.append(Algorithm(name, index, text, cuts, expression.line))
-    if not made:
+        algorithms.append(Algorithm(name, index, text, cuts, expression.line))
+    if not algorithms:
         mistakes.add(root.line, "", "has no algorithms")
-    return tuple(sorted(made, key=lambda algorithm: algorithm.index))
+    return tuple(sorted(algorithms, key=lambda algorithm: algorithm.index))
 
 
 def _cuts(algorithm: XMLNode, mistakes: Mistakes, where: str) -> dict[str, Cut]:
@@ -292,10 +292,10 @@ def _bin(node: XMLNode, mistakes: Mistakes, where: str) -> tuple[float, float, i
 
 
 def _externals(root: XMLNode, mistakes: Mistakes) -> dict[str, int]:
-    found = {}
+    channels = {}
     for node in (signal for group in root.all("ext_signal_set") for signal in group.all("ext_signal")):
         name = node.word("name")
         channel = _number(node, "channel", _integer, mistakes, f"external signal {name!r}")
         if channel is not None:
-            found[name] = channel
-    return found
+            channels[name] = channel
+    return channels

@@ -34,8 +34,8 @@ _KEYS = ("cross_masks",)
 
 @dataclass(frozen=True)
 class Imported:
-    """The result of an import. toml: the text of the menu; menu: what it was read back as. seeds: their
-    number. objects: the number of object definitions that they use."""
+    """The result of an import. toml: the text of the menu; menu: the menu in it. seeds: the number of its
+    seeds. objects: the number of object definitions that they use."""
 
     toml: str
     menu: Menu
@@ -57,7 +57,7 @@ def import_cms_phase2(path: Path, objects: Path, scalings: Path | None = None) -
     mistakes, each with its line.
 
     scalings: a folder of files NAME:ID:RANGE.yaml with the constants of offline pT; by default, every object
-    has those of `Scaling`.
+    has the defaults of `Scaling`.
     """
     files = ObjectFiles.read(objects)
     document = yaml.load(path)
@@ -118,16 +118,16 @@ class _SeedReader:
                 legs.append(identified)
             if threshold:
                 texts.append(f"{key}: {threshold}")
-                found = self._parsed(
+                parsed = self._parsed(
                     lambda t=threshold, k=key: parse_threshold(t, k, numbers),
                     (name, key, "threshold_cut"),
                     where,
                 )
-                alternatives = self._both(alternatives, found, (name, key), where)
+                alternatives = self._both(alternatives, parsed, (name, key), where)
         for i, mask in enumerate(self._masks(table.get("cross_masks"), name, where)):
             texts.append(mask)
-            found = self._parsed(lambda m=mask: parse_mask(m, numbers), (name, "cross_masks", i), where)
-            alternatives = self._both(alternatives, found, (name, "cross_masks", i), where)
+            parsed = self._parsed(lambda m=mask: parse_mask(m, numbers), (name, "cross_masks", i), where)
+            alternatives = self._both(alternatives, parsed, (name, "cross_masks", i), where)
         if len(self.document.problems) > before:
             return None
         if not alternatives:
@@ -138,8 +138,8 @@ class _SeedReader:
 
     def _parsed(self, parse: Any, key: Key, where: str) -> Alternatives | None:
         try:
-            made: Alternatives = parse()
-            return made
+            alternatives: Alternatives = parse()
+            return alternatives
         except TrigemuError as error:
             self.document.problem(key, where, str(error))
             return None
@@ -179,8 +179,8 @@ class _SeedReader:
         return masks
 
     def _warn_of_twins(self, name: str, tables: Mapping[str, Any], legs: list[Identified]) -> None:
-        """Warn of legs that may be the same object in the tools, which require distinct objects only for legs
-        with the same text."""
+        """Warn about legs that may be the same object in the tools, which require distinct objects only for
+        legs with the same text."""
         texts = [leg["obj"] for leg in tables.values()]
         keys = list(tables)
         for j in range(len(legs)):

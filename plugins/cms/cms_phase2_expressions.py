@@ -36,7 +36,7 @@ _OPERATIONS: dict[type[ast.cmpop], str] = {
 _MIRRORED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "==": "==", "!=": "!="}
 _NEGATED = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
 _LIMITS = {">": "above", ">=": "min", "<": "below", "<=": "max"}
-#: Methods of one leg with another: the cut on the pair, and whether the value has a sign and so needs abs(…).
+#: Methods of one leg with another: the quantity of the pair, and whether it has a sign and needs abs(…).
 _METHODS = {"deltaR": ("dr", False), "deltaeta": ("deta", True), "deltaphi": ("dphi", True)}
 _DIFFERENCES = {"eta": "deta", "z0": "dz0"}
 _ALLOWED = (
@@ -70,8 +70,8 @@ Alternatives = tuple[Conjunction, ...]
 
 
 def parse_cut(text: str) -> Alternatives:
-    """Parse a cut on an object, with its columns in braces, as a cut on leg 0. TrigemuError if the cut is
-    outside of the grammar."""
+    """Parse a cut on an object, with its columns in braces, as a cut on leg 0. TrigemuError if it is outside
+    of the grammar."""
     with quoting(text):
         plain = re.sub(r"\{(\w+)\}", r" \1 ", text)
         if "{" in plain or "}" in plain:
@@ -86,7 +86,7 @@ def parse_threshold(text: str, leg: str, legs: Mapping[str, int]) -> Alternative
 
 
 def parse_mask(text: str, legs: Mapping[str, int]) -> Alternatives:
-    """Parse a condition on several legs, whose numbers are given by name."""
+    """Parse a condition on several legs. legs: their numbers by name."""
     with quoting(text):
         return _Reader(legs, None).condition(parse_tree(text))
 
@@ -95,33 +95,33 @@ def both(first: Alternatives, second: Alternatives) -> Alternatives:
     """Return the alternatives in which both hold, without contradictory ones."""
     if len(first) * len(second) > MAX_JOINED:
         raise TrigemuError(f"expands to {len(first)} times {len(second)} alternatives")
-    made: list[Conjunction] = []
-    for one in first:
-        for other in second:
-            joined = dict(one)
-            for quantity, window in other.items():
+    alternatives: list[Conjunction] = []
+    for left in first:
+        for right in second:
+            joined = dict(left)
+            for quantity, window in right.items():
                 joined[quantity] = joint(joined[quantity], window) if quantity in joined else window
             if all(map(possible, joined.values())):
-                made.append(joined)
-    if len(made) > MAX_ALTERNATIVES:
+                alternatives.append(joined)
+    if len(alternatives) > MAX_ALTERNATIVES:
         raise TrigemuError(f"expands to more than {MAX_ALTERNATIVES} alternatives")
-    return tuple(made)
+    return tuple(alternatives)
 
 
 def joint(first: Window, second: Window) -> Window:
     """Return the intersection of two windows."""
-    made: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
     for name in msgspec.structs.asdict(first):
         values = [v for v in (getattr(first, name), getattr(second, name)) if v is not None]
         if not values:
             continue
         if name == "any_of":
-            made[name] = tuple(sorted(set.intersection(*map(set, values))))
+            limits[name] = tuple(sorted(set.intersection(*map(set, values))))
         elif name == "bits":
-            made[name] = values[0] | values[-1]
+            limits[name] = values[0] | values[-1]
         else:
-            made[name] = max(values) if name.endswith(("min", "above")) else min(values)
-    return msgspec.convert(made, Window)
+            limits[name] = max(values) if name.endswith(("min", "above")) else min(values)
+    return msgspec.convert(limits, Window)
 
 
 def possible(window: Window) -> bool:
@@ -137,14 +137,14 @@ class _Reader:
 
     def __init__(self, legs: Mapping[str, int], own: int | None) -> None:
         self._legs, self._own = legs, own
-        self._known: dict[tuple[ast.expr, bool], Alternatives] = {}
+        self._read: dict[tuple[ast.expr, bool], Alternatives] = {}
 
     def condition(self, node: ast.expr, negated: bool = False) -> Alternatives:
-        """Return the alternatives of a condition, or of its negation. Each is read once: a comparison with
-        1 & (…) needs both."""
-        if (node, negated) not in self._known:
-            self._known[node, negated] = self._condition(node, negated)
-        return self._known[node, negated]
+        """Return the alternatives of a condition, or of its negation. Each is read only once, although a
+        comparison with 1 & (…) needs both."""
+        if (node, negated) not in self._read:
+            self._read[node, negated] = self._condition(node, negated)
+        return self._read[node, negated]
 
     def _condition(self, node: ast.expr, negated: bool) -> Alternatives:
         match node:
@@ -170,8 +170,8 @@ class _Reader:
             case ast.BinOp(left=ast.Constant(value=int() as limit), op=ast.BitAnd(), right=inner):
                 where = self.condition(inner)
                 elsewhere = self.condition(inner, negated=True)
-                held = both(where, self._compared(left, operation, limit & 1, negated))
-                return (*held, *both(elsewhere, self._compared(left, operation, 0, negated)))
+                where_held = both(where, self._compared(left, operation, limit & 1, negated))
+                return (*where_held, *both(elsewhere, self._compared(left, operation, 0, negated)))
         number = _number(right)
         if number is None:
             raise TrigemuError(f"{_text(right)!r} is not a number: {_ALLOWED}")
@@ -193,13 +193,13 @@ class _Reader:
         charge = isinstance(quantity, OfPair) and quantity.quantity == "charge"
         if charge and (limit or operation not in "<>"):
             raise TrigemuError("charges are compared as legA.charge*legB.charge < 0 or > 0")
-        sides = [_window(op, limit, absolute) for op in ("<>" if operation == "!=" else (operation,))]
+        windows = [_window(op, limit, absolute) for op in ("<>" if operation == "!=" else (operation,))]
         lowest = 0.0 if isinstance(quantity, OfPair) and not charge else -math.inf
-        return tuple({quantity: side} for side in sides if possible(side) and side.span()[1] >= lowest)
+        return tuple({quantity: w} for w in windows if possible(w) and w.span()[1] >= lowest)
 
     def _quantity(self, node: ast.expr) -> tuple[OfLeg | OfPair, bool]:
-        """Return the compared quantity, and whether its absolute value is compared, which for pairs is
-        implied."""
+        """Return the compared quantity, and whether its absolute value is compared. For pairs the absolute
+        value is implied."""
         match node:
             case ast.Call(func=ast.Name(id="abs"), args=[inner], keywords=[]):
                 if pair := self._signed(inner):
@@ -249,8 +249,8 @@ class _Reader:
     def _leg(self, node: ast.expr) -> int:
         if isinstance(node, ast.Name) and node.id in self._legs:
             return self._legs[node.id]
-        known = f" (there are: {', '.join(self._legs)})" if self._legs else ""
-        raise TrigemuError(f"{_text(node)!r} is not a leg{known}")
+        legs = f" (there are: {', '.join(self._legs)})" if self._legs else ""
+        raise TrigemuError(f"{_text(node)!r} is not a leg{legs}")
 
 
 def _text(node: ast.expr) -> str:
@@ -273,7 +273,7 @@ def _number(node: ast.expr) -> float | None:
 
 
 def _unshifted(node: ast.expr) -> tuple[ast.expr, int]:
-    """Return a column, and by how many bits it is shifted to the right."""
+    """Return a column, and the number of bits by which it is shifted to the right."""
     match node:
         case ast.BinOp(left=column, op=ast.RShift(), right=ast.Constant(value=int() as shift)):
             return column, shift
@@ -288,26 +288,25 @@ def _window(operation: str, limit: float, absolute: bool) -> Window:
 
 
 def written(window: Window) -> dict[str, float | int | list[int]]:
-    """Return the limits of a window on a float32 column as a menu writes them. NumPy rounds a limit to
-    float32 before it compares, so each limit becomes the shortest number that gives the same result without
-    rounding."""
-    made: dict[str, float | int | list[int]] = {}
+    """Return the limits of a window on a float32 column for a menu. NumPy rounds a limit to float32 before
+    the comparison; each limit becomes the shortest number with the same result without rounding."""
+    limits: dict[str, float | int | list[int]] = {}
     for name, limit in msgspec.structs.asdict(window).items():
         if name == "any_of" and limit is not None:
-            made[name] = list(limit)
+            limits[name] = list(limit)
         elif limit is not None:
-            made[name] = limit if name == "bits" else _as_float32(name, limit)
-    for absolute in ("", "abs_"):  # one limit per side
+            limits[name] = limit if name == "bits" else _as_float32(name, limit)
+    for absolute in ("", "abs_"):  # one lower and one upper limit
         for closed, open_, tighter in (("min", "above", operator.gt), ("max", "below", operator.lt)):
-            one, other = (getattr(window, absolute + name) for name in (closed, open_))
-            if one is not None and other is not None:
-                made.pop(absolute + (open_ if tighter(one, other) else closed))
-    return made
+            closed_limit, open_limit = (getattr(window, absolute + name) for name in (closed, open_))
+            if closed_limit is not None and open_limit is not None:
+                limits.pop(absolute + (open_ if tighter(closed_limit, open_limit) else closed))
+    return limits
 
 
 def _as_float32(name: str, limit: float) -> float:
     rounded = np.float32(limit)
-    if name.endswith(("min", "below")):  # from above the number before it up to itself
+    if name.endswith(("min", "below")):  # above the preceding number, up to this one
         before = np.nextafter(rounded, np.float32(-math.inf))
         low, high = math.nextafter(float(before), math.inf), float(rounded)
     else:

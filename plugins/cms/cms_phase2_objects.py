@@ -2,9 +2,9 @@
 menu.
 
 An id has cuts by range in η. The cuts of a range do not apply outside of it, and a range does not include its
-own ends: for an object at η = 0, or at an end that two ranges share, the cuts of neither apply. Offline pT is
+ends: for an object at η = 0, or at an end that two ranges share, neither set of cuts applies. Offline pT is
 slope × pT + offset with the constants of its range, including the lower end; the range `inclusive` is ignored
-if there are others. Outside of all ranges offline pT is 0.
+if there are other ranges. Outside of all ranges offline pT is 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .cms_phase2_regions import ETA, by_regions
 INCLUSIVE = "inclusive"
 #: The range `inclusive`, unless an object defines it.
 _EVERYWHERE = (0.0, 7.0)
-#: Beyond any detector: limits that are typed without a decimal point are mistakes.
+#: Beyond any detector: catches limits that are typed without a decimal point.
 _LARGEST_ETA = 100
 OFFLINE_PT = "offline_pt"
 
@@ -53,14 +53,14 @@ class Identified:
 
     @property
     def name(self) -> str:
-        """Its name in the menu, which always differs from that of the collection in samples."""
+        """The name in the menu, which always differs from the name of the collection in samples."""
         named = self.id != "default" or self.collection == self.collection.lower()
         parts = [self.collection, self.id if named else "", "" if self.range == INCLUSIVE else self.range]
         return re.sub(r"\W", "_", "_".join(filter(None, parts)))
 
     @property
     def scaled_ranges(self) -> dict[str, tuple[float, float] | None]:
-        """The ranges with constants of their own; None: everywhere."""
+        """The ranges that have separate constants; None: everywhere."""
         if self.ranges is None or set(self.ranges) == {INCLUSIVE}:
             return {INCLUSIVE: None}
         return {name: limits for name, limits in self.ranges.items() if name != INCLUSIVE}
@@ -69,7 +69,7 @@ class Identified:
         """Return its entries in a menu, with offline pT if there are constants for it."""
         entries: dict[str, Any] = {"from": self.collection.lower()}
         alternatives = [
-            {of.column: written(window) for of, window in sorted_windows(one)} for one in self.passing
+            {of.column: written(window) for of, window in sorted_windows(windows)} for windows in self.passing
         ]
         if len(alternatives) == 1:
             entries |= alternatives[0]
@@ -108,15 +108,15 @@ class ObjectFiles:
 
     @classmethod
     def read(cls, folder: Path) -> ObjectFiles:
-        found = sorted(folder.glob("*")) if is_folder(folder) else []
-        files = [file for file in found if file.suffix in (".yaml", ".yml") and file.is_file()]
+        entries = sorted(folder.glob("*")) if is_folder(folder) else []
+        files = [file for file in entries if file.suffix in (".yaml", ".yml") and file.is_file()]
         if not files:
             raise TrigemuError(f"{folder}: expected a folder with the YAML files of objects")
-        made = cls(folder)
+        result = cls(folder)
         for file in files:
             document = yaml.load(file)
-            made._objects |= {str(name): (document, table) for name, table in document.data.items()}
-        return made
+            result._objects |= {str(name): (document, table) for name, table in document.data.items()}
+        return result
 
     def identified(self, text: str) -> Identified:
         """Return the object NAME:ID[:RANGE]. TrigemuError if it is unknown; mistakes in its definition are
@@ -129,10 +129,10 @@ class ObjectFiles:
         document, table = self._objects[name]
         document.problems.clear()
         reader = _ObjectReader(document, name)
-        made = reader.read(table, id_, range_)
+        object_ = reader.read(table, id_, range_)
         document.finish()
-        assert made is not None
-        return made
+        assert object_ is not None
+        return object_
 
 
 class _ObjectReader:
@@ -154,14 +154,14 @@ class _ObjectReader:
             return None
         own = ids[id_] or {}
         if not isinstance(own, dict):
-            self._mistake(("ids", id_), f"ids.{id_}: expected cuts: and what else is its own")
+            self._mistake(("ids", id_), f"ids.{id_}: expected cuts: and further entries of the id")
             return None
         parameters = {**{key: value for key, value in table.items() if key != "ids"}, **own}
         at: Key = ("ids", id_) if "cuts" in own else ()
         ranges = self._ranges(parameters.get("eta_ranges"), ("ids", id_) if "eta_ranges" in own else ())
         if range_ not in (ranges or (INCLUSIVE,)):
-            known = nearest(range_, map(str, ranges or (INCLUSIVE,)))
-            self._mistake((), f"has no range {range_!r} in η{known}")
+            hint = nearest(range_, map(str, ranges or (INCLUSIVE,)))
+            self._mistake((), f"has no range {range_!r} in η{hint}")
             return None
         cuts = self._cuts(parameters.get("cuts") or {}, (*at, "cuts"), ranges or {})
         passing = self._passing(cuts, (*at, "cuts"), ranges, range_)
@@ -173,27 +173,27 @@ class _ObjectReader:
     def _ranges(self, table: Any, at: Key) -> dict[str, tuple[float, float]] | None:
         if table is None:
             return None
-        made: dict[str, tuple[float, float]] = {INCLUSIVE: _EVERYWHERE}
+        ranges: dict[str, tuple[float, float]] = {INCLUSIVE: _EVERYWHERE}
         for name, limits in table.items() if isinstance(table, dict) else ():
             match limits:
                 case [int() | float() as low, int() | float() as high] if 0 <= low < high < _LARGEST_ETA:
-                    made[name] = (float(low), float(high))
+                    ranges[name] = (float(low), float(high))
                 case _:
                     message = f"eta_ranges.{name}: {quoted(limits)}: expected [low, high] in |η|"
                     self._mistake((*at, "eta_ranges", name), message)
-        return made
+        return ranges
 
     def _cuts(self, table: Any, at: Key, ranges: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-        made: dict[str, tuple[str, ...]] = {}
+        cuts: dict[str, tuple[str, ...]] = {}
         for name, texts in table.items() if isinstance(table, dict) else ():
             if name not in (ranges or (INCLUSIVE,)):
-                known = nearest(str(name), map(str, ranges or (INCLUSIVE,)))
-                self._mistake((*at, name), f"cuts of an unknown range {name!r} in η{known}")
+                hint = nearest(str(name), map(str, ranges or (INCLUSIVE,)))
+                self._mistake((*at, name), f"cuts of an unknown range {name!r} in η{hint}")
             elif not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
                 self._mistake((*at, name), f"cuts.{name}: expected a list of expressions")
             else:
-                made[name] = tuple(texts)
-        return made
+                cuts[name] = tuple(texts)
+        return cuts
 
     def _passing(
         self,
@@ -206,8 +206,8 @@ class _ObjectReader:
         parsed: dict[str, Alternatives] = {name: ({},) for name in cuts}
         for name, texts in cuts.items():
             for i, text in enumerate(texts):
-                found = self._document.attempt(partial(parse_cut, text), (self._name, *at, name, i))
-                parsed[name] = both(parsed[name], found) if found is not None else parsed[name]
+                alternatives = self._document.attempt(partial(parse_cut, text), (self._name, *at, name, i))
+                parsed[name] = both(parsed[name], alternatives) if alternatives is not None else parsed[name]
         if ranges is None:
             return parsed.get(INCLUSIVE, ({},))
         if range_ != INCLUSIVE:
@@ -222,9 +222,9 @@ class _ObjectReader:
 def read_scalings(identified: Identified, folder: Path | None) -> dict[str, Scaling]:
     """Return the constants of each range, from files NAME:ID:RANGE.yaml if a folder is given. TableError or
     TrigemuError if one is missing or wrong."""
-    made = {}
+    scalings = {}
     for name in identified.scaled_ranges:
-        made[name] = Scaling()
+        scalings[name] = Scaling()
         if folder is None:
             continue
         range_ = name if identified.range == INCLUSIVE else identified.range
@@ -236,8 +236,8 @@ def read_scalings(identified: Identified, folder: Path | None) -> dict[str, Scal
             case {"slope": int() | float() as slope, "offset": int() | float() as offset} if (
                 0 < slope < math.inf and math.isfinite(offset)
             ):
-                made[name] = Scaling(float(slope), float(offset))
+                scalings[name] = Scaling(float(slope), float(offset))
             case _:
                 document.problem((), "", "expected slope, above 0, and offset")
                 document.finish()
-    return made
+    return scalings

@@ -22,8 +22,8 @@ ETA = OfLeg(0, "eta")
 
 @dataclass(frozen=True)
 class _Part:
-    """Cuts for low ≤ |η| ≤ high. An open end is not part of the interval. A free end may be either, since
-    another part covers it."""
+    """Cuts for low ≤ |η| ≤ high. An open end is not part of the interval. A free end may be open or closed,
+    since another part covers it."""
 
     low: float
     high: float
@@ -33,12 +33,12 @@ class _Part:
 
     def has(self, eta: float) -> bool:
         inside = self.low < eta < self.high
-        ends = {side for side in ("low", "high") if getattr(self, side) == eta}
+        ends = {end for end in ("low", "high") if getattr(self, end) == eta}
         return inside or bool(ends - self.open)
 
     def window(self) -> Window:
-        """Return the window on η. A free end is closed or open, such that rounding to float32 does not change
-        the number."""
+        """Return the window on η. A free end becomes closed or open such that rounding to float32 does not
+        change the result."""
         limits: dict[str, float] = {}
         if self.low > 0 or (not self.has(0.0) and "low" not in self.free):
             rounded_down = float(np.float32(self.low)) < self.low
@@ -55,23 +55,23 @@ def by_regions(cuts: Mapping[str, Alternatives], ranges: Mapping[str, tuple[floa
     """Return the alternatives that pass the cuts of all ranges."""
     parts: list[_Part] = []
     for region in _regions({0.0, *(edge for limits in ranges.values() for edge in limits)}):
-        here: Alternatives = ({},)
+        passing: Alternatives = ({},)
         for name, (low, high) in ranges.items():
             point = region.low == region.high
             if low < region.low < high if point else low <= region.low < high:
-                here = both(here, cuts[name])
-        for conjunction in here:
+                passing = both(passing, cuts[name])
+        for conjunction in passing:
             if both((conjunction,), _limits(region)):
                 _add(parts, replace(region, cuts=_needed(conjunction, region)))
     parts = [_freed(part, parts) for part in parts]
-    return tuple(one for part in parts for one in both((part.cuts,), _limits(part)))
+    return tuple(alternative for part in parts for alternative in both((part.cuts,), _limits(part)))
 
 
 def _needed(cuts: Conjunction, region: _Part) -> Conjunction:
-    """Return the cuts without a window on η that contains the whole region."""
-    eta, here = cuts.get(ETA, Window()), region.window()
-    inside = joint(eta, here)
-    if inside.span() == here.span() and inside.abs_span() == here.abs_span() and eta.any_of is None:
+    """Return the cuts, without the window on η if it contains the entire region."""
+    eta, of_region = cuts.get(ETA, Window()), region.window()
+    inside = joint(eta, of_region)
+    if inside.span() == of_region.span() and inside.abs_span() == of_region.abs_span() and eta.any_of is None:
         return {quantity: window for quantity, window in cuts.items() if quantity != ETA}
     return cuts
 
@@ -90,7 +90,7 @@ def _regions(edges: set[float]) -> Iterator[_Part]:
 
 
 def _add(parts: list[_Part], part: _Part) -> None:
-    """Add a part, joined to its neighbour below if that has the same cuts."""
+    """Add a part, joined to the neighbour below if the cuts are the same."""
     for i, below in enumerate(parts):
         touches = below.high == part.low and ("high" not in below.open or "low" not in part.open)
         if touches and below.cuts == part.cuts:
@@ -101,14 +101,14 @@ def _add(parts: list[_Part], part: _Part) -> None:
 
 
 def _freed(part: _Part, parts: list[_Part]) -> _Part:
-    """Return the part with those open ends free that another part contains with no further cuts."""
+    """Return the part with open ends made free if another part contains them without further cuts."""
     free = {
-        side
-        for side in part.open
+        end
+        for end in part.open
         if any(
-            other.has(getattr(part, side)) and other.cuts.items() <= part.cuts.items()
-            for other in parts
-            if other is not part
+            part_.has(getattr(part, end)) and part_.cuts.items() <= part.cuts.items()
+            for part_ in parts
+            if part_ is not part
         )
     }
     return replace(part, free=frozenset(free))

@@ -80,7 +80,7 @@ _LAYOUTS = {48: _Layout(12, 8, 12, 4), 60: _Layout(12, 12, 12, 12)}
 
 @dataclass(frozen=True)
 class _Crossings:
-    """n lines, decoded: number int64[n], of the crossings; words uint64[n, k] by kind."""
+    """n decoded lines. number: int64[n], of the crossings; words: uint64[n, k] by kind."""
 
     layout: _Layout
     number: IntArray
@@ -91,11 +91,11 @@ class _Crossings:
 class CMSVector(Source):
     """One file, decoded when first used."""
 
-    physical: ClassVar[bool] = False  # muons may have a pT of −0.5, as the scale of the hardware has it
+    physical: ClassVar[bool] = False  # the hardware scale allows muons with a pT of −0.5
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """Text of hexadecimal digits alone."""
+        """Return whether a file has only hexadecimal digits."""
         digits = b"".join(beginning.start.split())
         return bool(digits) and bool((DIGITS[np.frombuffer(digits, np.uint8)] < 16).all())
 
@@ -146,8 +146,8 @@ class CMSVector(Source):
                 words = crossings.words[name][start:stop]
                 collections[name] = collection_of(name, words, words != 0, OBJECT_BITS[name])
             else:
-                place, bits = layout.sum_bits()[name]
-                words = crossings.words["sums"][start:stop, place : place + 1]
+                position, bits = layout.sum_bits()[name]
+                words = crossings.words["sums"][start:stop, position : position + 1]
                 collections[name] = collection_of(name, words, np.ones(words.shape, np.bool_), bits)
         rows = np.arange(start, stop)
         return ReadEvents(np.ones(stop - start), crossings.number[start:stop], rows, collections, scalars)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from trigemu.api import Array, BoolArray, Collection, IntArray
 
 U64Array = npt.NDArray[np.uint64]
-#: Column → (its lowest bit in the word, how many bits).
+#: Column → (its lowest bit in the word, the number of its bits).
 Fields = Mapping[str, tuple[int, int]]
 
 
@@ -31,7 +31,7 @@ _SUM = WordScale(pt=(0.0, 0.5), eta=None, phi=None)
 _DIRECTED_SUM = WordScale(pt=(0.0, 0.5), eta=None, phi=144)
 _COUNT = WordScale(pt=(0.0, 1.0), eta=None, phi=None)
 
-#: The same in all menus since 2016.
+#: The scales of all menus since 2016.
 SCALES: Mapping[str, WordScale] = {
     "muon": WordScale(pt=(-0.5, 0.5), eta=(0.010875, True), phi=576),
     **dict.fromkeys(("egamma", "tau", "jet"), _CALORIMETER),

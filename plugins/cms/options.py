@@ -1,4 +1,4 @@
-"""Options of several commands: what an emulator of CMS did otherwise than its hardware."""
+"""Options of several commands: differences of a CMS emulator from the hardware."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ mass_limit = click.option(
 any_overlap_vetoes = click.option(
     "--any-overlap-vetoes",
     is_flag=True,
-    help="CMS: overlap removal needs objects that no object of the last leg overlaps, not only the chosen "
-    "one, as in the emulator until 2021.",
+    help="CMS: overlap removal rejects an object that overlaps with any object of the last leg, not only "
+    "with the chosen one, as in the emulator until 2021.",
 )

@@ -1,8 +1,8 @@
 """Menus and test vectors of a folder that belong together, by their names.
 
-A name counts without its ending, without `TestVector_` before it, and up to its version: `_v8`, `_v2_1_0`. A
-menu and a vector are a pair if what is left is the same: `L1Menu_Collisions2016_v8_m2.xml.xz` and
-`TestVector_L1Menu_Collisions2016_v8.txt.xz`. A name without a version counts as a whole.
+Names are compared without the ending, without the prefix `TestVector_`, and up to the version, `_v8` or
+`_v2_1_0`. A menu and a vector with equal names are a pair: `L1Menu_Collisions2016_v8_m2.xml.xz` and
+`TestVector_L1Menu_Collisions2016_v8.txt.xz`. A name without a version is compared in full.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MENU = re.compile(rf"(.+)(?:\.toml|\.xml{_PACKED})")
 _VECTOR = re.compile(rf"(.+)\.txt{_PACKED}")
 _VERSION = re.compile(r".+?_v\d+(?:_\d+)*(?=_|$)")
 _BEFORE = "TestVector_"
-#: Files that a message names.
+#: Largest number of files in a message.
 _NAMED = 10
 
 
@@ -45,7 +45,7 @@ class CheckedPair:
     pair : Pair
         The files.
     left_out : tuple of LeftOut
-        The algorithms that the import left out; none of a menu in TOML.
+        The algorithms that the import left out; empty for a menu in TOML.
     result : DecisionCheck
         The validation of the others.
     """
@@ -61,7 +61,7 @@ class CheckedPair:
 
 
 def find_pairs(folder: Path) -> tuple[tuple[Pair, ...], tuple[Path, ...]]:
-    """Find the menus and vectors in a folder, not in those within it.
+    """Find the menus and vectors in a folder, not in its subfolders.
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ def find_pairs(folder: Path) -> tuple[tuple[Pair, ...], tuple[Path, ...]]:
         files = sorted(file for file in folder.iterdir() if is_file(file))
     except OSError as error:
         raise TrigemuError(f"{folder}: cannot be read: {error.strerror}") from error
-    menus = {file: _key(found[1]) for file in files if (found := _MENU.fullmatch(file.name))}
-    vectors = {file: _key(found[1]) for file in files if (found := _VECTOR.fullmatch(file.name))}
-    pairs = tuple(Pair(m, v) for m, key in menus.items() for v, other in vectors.items() if key == other)
+    menus = {file: _key(match[1]) for file in files if (match := _MENU.fullmatch(file.name))}
+    vectors = {file: _key(match[1]) for file in files if (match := _VECTOR.fullmatch(file.name))}
+    pairs = tuple(Pair(m, v) for m, key in menus.items() for v, k in vectors.items() if key == k)
     if not pairs:
         raise TrigemuError(
-            f"{folder}: no menu and vector belong together: their names have to be the same up to the "
+            f"{folder}: no pairs of menu and vector: their names have to agree up to the "
             f"version, as in L1Menu_A_v8.xml and TestVector_L1Menu_A_v8.txt; menus: {_names(menus)}; "
             f"vectors: {_names(vectors)}"
         )
@@ -109,8 +109,8 @@ def read_menu_of(
 
 def _key(stem: str) -> str:
     name = stem.removeprefix(_BEFORE)
-    found = _VERSION.match(name)
-    return found[0] if found else name
+    match = _VERSION.match(name)
+    return match[0] if match else name
 
 
 def _names(files: Collection[Path]) -> str:

@@ -1,4 +1,4 @@
-"""Imported menus are read back before they are said to be done."""
+"""Check imported menus by reading them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from trigemu.api import Menu, TableError, TrigemuError, listed, read_menu
 
 
 def read_back(toml: str, source: Path) -> Menu:
-    """Return the menu that the TOML of an import means. TrigemuError, which names the source, if it cannot be
-    read: this package or the source has a mistake that the import did not notice."""
+    """Return the menu in the TOML of an import. Raises TrigemuError, which names the source, if it cannot be
+    read: this package or the source then has a mistake that the import did not notice."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "menu.toml")
         file.write_text(toml, encoding="utf-8")
@@ -18,4 +18,4 @@ def read_back(toml: str, source: Path) -> Menu:
             return read_menu(file)
         except TableError as error:
             reasons = [f"{problem.where}: {problem.message}" for problem in error.problems]
-            raise TrigemuError(f"{source}: what it is converted to is no menu: {listed(reasons)}") from error
+            raise TrigemuError(f"{source}: its conversion is not a valid menu: {listed(reasons)}") from error

@@ -12,7 +12,7 @@ from trigemu.api import Document, Key, MissingExtraError, Problem, TableError, r
 
 #: Limits of a file: its bytes (menus have 10 kB), and the entries of a mapping with all merged into it.
 MAX_BYTES, MAX_ENTRIES = 5_000_000, 100_000
-#: Larger integers are read as text: nothing in a menu is one.
+#: Larger integers are read as text: no menu has one.
 _MAX_INTEGER = 2**63
 
 
@@ -32,9 +32,9 @@ def load(path: Path) -> Document:
         loader = _loader()(content)
         node = loader.get_single_node()
         lines: dict[Key, int] = {}
-        known: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for mapping in _mappings(node):
-            if _entries(mapping, known) > MAX_ENTRIES:
+            if _entries(mapping, counts) > MAX_ENTRIES:
                 message = f"a mapping with all merged into it has more than {MAX_ENTRIES} entries"
                 raise refused(mapping.start_mark.line + 1, message)
         data = loader.construct_document(node) if node is not None else {}
@@ -56,8 +56,8 @@ def load(path: Path) -> Document:
 
 @functools.cache
 def _loader() -> Any:
-    """Return a loader of plain values that never fails on a scalar: PyYAML takes 0b_ for an integer and
-    2024-99-99 for a date, and cannot make them. These stay text, as do all dates."""
+    """Return a loader of plain values that never fails on a scalar: PyYAML reads 0b_ as an integer and
+    2024-99-99 as a date, and fails to convert them. These remain text, and so do all dates."""
     import yaml
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
@@ -85,12 +85,12 @@ def _mappings(root: Any) -> Iterator[Any]:
     """Yield each mapping of a document once."""
     import yaml
 
-    waiting, seen = [root], set[int]()
+    waiting, visited = [root], set[int]()
     while waiting:
         node = waiting.pop()
-        if id(node) in seen:
+        if id(node) in visited:
             continue
-        seen.add(id(node))
+        visited.add(id(node))
         if isinstance(node, yaml.MappingNode):
             yield node
             waiting += [part for pair in node.value for part in pair]
@@ -98,30 +98,30 @@ def _mappings(root: Any) -> Iterator[Any]:
             waiting += node.value
 
 
-def _entries(mapping: Any, known: dict[int, int]) -> int:
-    """Return the number of entries of a mapping, with those that << merges into it from others."""
-    if id(mapping) not in known:
-        known[id(mapping)] = 0
+def _entries(mapping: Any, counts: dict[int, int]) -> int:
+    """Return the number of entries of a mapping, including those merged into it by <<."""
+    if id(mapping) not in counts:
+        counts[id(mapping)] = 0
         merged = [value for key, value in mapping.value if key.tag == "tag:yaml.org,2002:merge"]
         parts = [p for value in merged for p in (value.value if value.id == "sequence" else [value])]
         own = len(mapping.value) - len(merged)
-        known[id(mapping)] = own + sum(_entries(part, known) for part in parts if part.id == "mapping")
-    return known[id(mapping)]
+        counts[id(mapping)] = own + sum(_entries(part, counts) for part in parts if part.id == "mapping")
+    return counts[id(mapping)]
 
 
-def _note_lines(node: Any, key: Key, lines: dict[Key, int], seen: set[int]) -> None:
-    """Record the line of each key, counted from 1. The content of an alias has the line where it was first
-    written."""
+def _note_lines(node: Any, key: Key, lines: dict[Key, int], visited: set[int]) -> None:
+    """Record the line of each key, counted from 1. The content of an alias has the line of its first
+    occurrence."""
     import yaml
 
-    if id(node) in seen:
+    if id(node) in visited:
         return
-    seen.add(id(node))
+    visited.add(id(node))
     if isinstance(node, yaml.MappingNode):
         for name, value in node.value:
             lines[(*key, name.value)] = name.start_mark.line + 1
-            _note_lines(value, (*key, name.value), lines, seen)
+            _note_lines(value, (*key, name.value), lines, visited)
     elif isinstance(node, yaml.SequenceNode):
         for i, value in enumerate(node.value):
             lines[(*key, i)] = value.start_mark.line + 1
-            _note_lines(value, (*key, i), lines, seen)
+            _note_lines(value, (*key, i), lines, visited)

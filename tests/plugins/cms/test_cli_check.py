@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: Command) ->
     monkeypatch.chdir(tmp_path)
     write_menu(tmp_path, EXPRESSIONS)
     status, said = trigemu("import", "cms-l1", "menu.xml", "-o", "menu.toml")
-    assert (status, said) == (0, "menu.toml: 4 algorithms, and 2 conditions that several share\n")
+    assert (status, said) == (0, "menu.toml: 4 algorithms, 2 conditions that they combine\n")
     lines = [
         vector_line(0, jets=[jet(40)], muons=[muon(11)], algorithms=0b0111),
         vector_line(1, jets=[jet(39)], muons=[muon(11)], algorithms=0b1011),

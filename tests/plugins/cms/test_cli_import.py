@@ -38,7 +38,7 @@ def test_what_is_left_out_is_listed(folder: Path, trigemu: Command) -> None:
     assert said.splitlines() == [
         "Warning: menu.xml has the grammar 9.9; the newest known one is 0.13.",
         "Left out: 1, L1_AXO (line 14): AXO has no cut on its score.",
-        "new.toml: 1 algorithms, and 0 conditions that several share",
+        "new.toml: 1 algorithms, 0 conditions that they combine",
     ]
 
 

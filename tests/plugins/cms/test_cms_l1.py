@@ -145,10 +145,10 @@ def test_what_never_fires_and_what_vectors_do_not_hold_is_a_warning(tmp_path: Pa
     made, triggers = imported(tmp_path, expressions)
     assert [re.sub(r"line \d+", "line …", warning) for warning in made.warnings] == [
         "algorithm 'L1_C' (line …): HTM50 is the end of its scale, and never fires",
-        "AXO (L1_A and 1 more) is not in test vectors: give the sample what these triggers read, or write "
-        "triggers in their place",
-        "ZDCP (L1_D) is not in test vectors: give the sample what these triggers read, or write triggers in "
-        "their place",
+        "AXO (L1_A and 1 more) is not in test vectors: add the columns of these triggers to the sample, or "
+        "replace the triggers",
+        "ZDCP (L1_D) is not in test vectors: add the columns of these triggers to the sample, or replace the "
+        "triggers",
     ]
     assert triggers["L1_A"]["observable"] == "axo_v5"
 
@@ -157,7 +157,7 @@ def test_what_is_written_is_read_back(tmp_path: Path, monkeypatch: pytest.Monkey
     made, _ = imported(tmp_path, {"L1_A": "MU3", "L1_B": "MU3 AND JET30"})
     assert [trigger.name for trigger in made.menu.enabled] == ["L1_A", "L1_B"]
     monkeypatch.setattr(toml_text, "table", lambda head, table: f"{head}\nname = 3\n")
-    with pytest.raises(TrigemuError, match=r"menu.xml: what it is converted to is no menu: .*name = 3"):
+    with pytest.raises(TrigemuError, match=r"menu.xml: its conversion is not a valid menu: .*name = 3"):
         import_cms_l1(tmp_path / "menu.xml")
 
 

@@ -12,7 +12,7 @@ from l1_toys import write_menu
 
 from trigemu import TrigemuError
 from trigemu_cms import AsEmulated
-from trigemu_cms.cms_l1_conditions import InexpressibleError, Made, condition_table
+from trigemu_cms.cms_l1_conditions import Converted, InexpressibleError, condition_table
 from trigemu_cms.cms_l1_grammar import Junction, parse
 from trigemu_cms.cms_l1_xml import read_xml
 
@@ -21,7 +21,7 @@ AS_THE_MENU_SAYS = AsEmulated()
 SINGLE = {"any_of": [12, 13, 14, 15]}
 
 
-def make(folder: Path, expression: str, as_emulated: AsEmulated = AS_THE_MENU_SAYS) -> Made:
+def make(folder: Path, expression: str, as_emulated: AsEmulated = AS_THE_MENU_SAYS) -> Converted:
     menu = read_xml(write_menu(folder, [expression]))
     term = parse(expression)
     assert not isinstance(term, Junction)

@@ -9,7 +9,7 @@ import pytest
 from l1_toys import write_menu
 
 from trigemu import TrigemuError
-from trigemu_cms.cms_l1_scales import edge_of, integer_tables, other_scales, precision
+from trigemu_cms.cms_l1_scales import edge_of, integer_tables, precision, scale_warnings
 from trigemu_cms.cms_l1_xml import XMLMenu, read_xml
 
 
@@ -67,7 +67,7 @@ def test_edges_are_the_doubles_of_the_xml(menu: XMLMenu) -> None:
                     lower,
                     upper,
                 )
-    assert list(other_scales(menu, ["MU", "EG", "JET", "ETM"])) == []
+    assert list(scale_warnings(menu, ["MU", "EG", "JET", "ETM"])) == []
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,6 @@ def test_a_scale_that_begins_elsewhere_is_told_and_its_integers_are_kept(
     moved = dataclasses.replace(menu, scales={**menu.scales, key: dataclasses.replace(scale, edges=edges)})
     place = next(i for i, (_, _, number) in enumerate(edges) if number == 3)
     assert edge_of(moved, *key, place, 0) == pytest.approx(of_bin_3)
-    (message,) = other_scales(moved, [key[0]])
+    (message,) = scale_warnings(moved, [key[0]])
     assert message.startswith(f"the scale {key[0]} {key[1]} (line {scale.line}) has its bin 0 at ")
-    assert list(other_scales(moved, ["EG"])) == []
+    assert list(scale_warnings(moved, ["EG"])) == []

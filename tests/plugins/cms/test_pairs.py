@@ -37,7 +37,7 @@ def test_names_are_the_same_up_to_the_version(tmp_path: Path, menu: str, vector:
     if together:
         assert find_pairs(tmp_path) == ((Pair(tmp_path / menu, tmp_path / vector),), ())
     else:
-        with pytest.raises(TrigemuError, match="no menu and vector belong together"):
+        with pytest.raises(TrigemuError, match="no pairs of menu and vector"):
             find_pairs(tmp_path)
 
 
