@@ -1,4 +1,4 @@
-"""The choice of bits before the point from data: as few as needed, so that more are left behind it."""
+"""The choice of bits before the point from data: as few as needed, which leaves more bits behind it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from trigemu_anomaly import SATURATING, ApFixed, Ensemble, FixedEnsemble, Precis
 
 #: The widths of arXiv:2508.10224, with the default rounding and overflow of ap_fixed.
 PAPER_PRECISION = Precision(ApFixed(12, 12), ApFixed(12, 12), ApFixed(16, 4))
-#: How many numbers of bits are tried, from a lower bound on.
+#: How many numbers of bits are tried, starting at a lower bound.
 _TRIED = 8
 
 
 def with_widths(types: Precision, input_bits: int | None, score_bits: int | None) -> Precision:
-    """Return types with other widths of inputs and thresholds, and of the score, where given."""
+    """Return types with other widths of inputs and thresholds, and of the score, unless None."""
     return Precision(
         replace(types.input, width=input_bits or types.input.width),
         replace(types.threshold, width=input_bits or types.threshold.width),
@@ -27,8 +27,8 @@ def with_widths(types: Precision, input_bits: int | None, score_bits: int | None
 
 
 def with_modes(types: Precision, rounding: str | None, overflow: str | None) -> Precision:
-    """Return types with another rounding of thresholds and leaves, which are constants of a firmware, and
-    another overflow of inputs and thresholds, where given."""
+    """Return types with another rounding of thresholds and leaves, which are constants in firmware, and
+    another overflow of inputs and thresholds, unless None."""
     threshold, score = types.threshold, types.score
     return Precision(
         replace(types.input, overflow=overflow or types.input.overflow),
@@ -38,10 +38,10 @@ def with_modes(types: Precision, rounding: str | None, overflow: str | None) -> 
 
 
 def choose(ensemble: Ensemble, x: Features, names: Sequence[str], types: Precision) -> FixedEnsemble:
-    """Choose the bits before the point of types with given widths, signs and modes.
+    """Choose the bits before the point of types, for their widths, signs and modes.
 
-    None of the inputs and scores of the events overflows, nor a threshold or leaf; an input that needs fewer
-    bits than another is scaled up. An input that saturates only has to hold its thresholds. The type of the
+    No input or score of the events overflows, and no threshold or leaf; an input that needs fewer bits than
+    another is scaled up. The type of an input that saturates only has to hold its thresholds. The type of the
     score also holds 1, by which conifer multiplies it.
 
     Parameters
@@ -75,38 +75,38 @@ def choose(ensemble: Ensemble, x: Features, names: Sequence[str], types: Precisi
         return FixedEnsemble(ensemble, Precision(of_input, of_threshold, score), scales)
 
     leaves = np.append(ensemble.value[ensemble.feature < 0], (ensemble.base, 1.0))
-    what = f"the score of {ensemble.trees} trees"
-    least = _least(leaves, types.score, what)
-    return fixed(_first(least, types.score, lambda kind: fixed(kind).overflows(x).scores == 0, what))
+    name = f"the score of {ensemble.trees} trees"
+    least = _least(leaves, types.score, name)
+    return fixed(_first(least, types.score, lambda kind: fixed(kind).overflows(x).scores == 0, name))
 
 
 def _of_input(ensemble: Ensemble, x: Features, feature: int, name: str, types: Precision) -> int:
     """Return the bits before the point that an input and its thresholds need."""
-    column, what = x[:, feature].astype(np.float64), f"input {name!r}"
+    column, label = x[:, feature].astype(np.float64), f"input {name!r}"
     thresholds = ensemble.threshold[ensemble.feature == feature]
     low, high = column.min(), column.max()
     if low == high:
         raise TrigemuError(
-            f"{what} is {low:g} in all {len(column)} events, which gives no range: use samples in which it "
-            f"varies, or give the trigger a precision"
+            f"{label} is {low:g} in all {len(column)} events, which gives no range: use samples in which it "
+            f"varies, or set a precision for the trigger"
         )
     if types.input.overflow in SATURATING:
         low, high = max(low, np.nextafter(thresholds.min(), -np.inf)), thresholds.max()
-    of_input = _least(np.array([low, high, *thresholds]), types.input, what)
-    return max(of_input, _least(thresholds, types.threshold, what))
+    of_input = _least(np.array([low, high, *thresholds]), types.input, label)
+    return max(of_input, _least(thresholds, types.threshold, label))
 
 
-def _least(values: FloatArray, kind: ApFixed, what: str) -> int:
-    """Return the bits before the point with which a type holds all of some values."""
+def _least(values: FloatArray, kind: ApFixed, name: str) -> int:
+    """Return the bits before the point with which a type holds all these values."""
     size = float(np.abs(values).max())
     start = math.frexp(size)[1] - 1 if size > 0 else 1
-    return _first(start, kind, lambda kind: not kind.overflows(values).any(), what).integer
+    return _first(start, kind, lambda kind: not kind.overflows(values).any(), name).integer
 
 
-def _first(start: int, kind: ApFixed, holds: Callable[[ApFixed], bool], what: str) -> ApFixed:
+def _first(start: int, kind: ApFixed, holds: Callable[[ApFixed], bool], name: str) -> ApFixed:
     for integer in range(start, start + _TRIED):
-        found = replace(kind, integer=integer)
-        if holds(found):
-            return found
+        candidate = replace(kind, integer=integer)
+        if holds(candidate):
+            return candidate
     negative = "" if kind.signed else ", which has no negative numbers"
-    raise TrigemuError(f"{what}: no bits before the point make a type like {kind} hold it{negative}")
+    raise TrigemuError(f"{name}: no bits before the point make a type like {kind} hold it{negative}")

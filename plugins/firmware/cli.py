@@ -42,12 +42,12 @@ trigger = click.option("--trigger", required=True, help="Trigger with trees: its
 rounding = click.option(
     "--rounding",
     type=click.Choice(ROUNDINGS),
-    help="Rounding of thresholds and leaves, which are constants [default: as the trigger, else AP_TRN].",
+    help="Rounding of thresholds and leaves, which are constants [default: of the trigger, else AP_TRN].",
 )
 overflow = click.option(
     "--overflow",
     type=click.Choice(OVERFLOWS),
-    help="Overflow of inputs and thresholds [default: as the trigger, else AP_WRAP].",
+    help="Overflow of inputs and thresholds [default: of the trigger, else AP_WRAP].",
 )
 
 
@@ -87,7 +87,7 @@ def precision(
 ) -> None:
     """Show the range and step of a precision, and how often it overflows.
 
-    The precision is that of a trigger of MENU, or one that --auto chooses; the last line can be copied into
+    The precision is either the one of a trigger of MENU or chosen by --auto; the last line can be copied into
     the menu.
     """
     from . import precision_text as output_bits
@@ -98,7 +98,7 @@ def precision(
     files = on_disk(json_file)
     check_outputs(files, (menu, catalogue))
     if not auto and (input_bits or score_bits or rounding or overflow):
-        raise TrigemuError("widths, --rounding and --overflow need --auto: else the menu gives them")
+        raise TrigemuError("widths, --rounding and --overflow need --auto: otherwise the menu defines them")
     read = read_menu(menu, search_path(plugin_path))
     types = None
     if auto:
@@ -117,14 +117,14 @@ def precision(
 @options.menu
 @trigger
 @click.option("--bits", required=True, help="Widths of inputs and thresholds: 8:18, or 8,12,16.")
-@click.option("--score-bits", type=_WIDTH, help="Width of the score [default: that of the inputs].")
+@click.option("--score-bits", type=_WIDTH, help="Width of the score [default: the width of the inputs].")
 @rounding
 @overflow
 @click.option(
     "--resources",
     is_flag=True,
-    help="Also estimate the resources of each (GHDL and yosys; some minutes each), as many at once as there "
-    "are --workers, or cores.",
+    help="Also estimate the resources of each width (GHDL and yosys; some minutes each), with --workers at "
+    "once, by default one per core.",
 )
 @options.samples
 @processing
@@ -147,8 +147,8 @@ def scan(
 ) -> None:
     """Scan the rates of a trigger over the widths of its trees.
 
-    Each width is compared with floating point on the same events of MENU and at the same cut: the change of
-    the trigger's rates, the number of decisions that differ, and how often a number overflows.
+    Each width is compared with floating point on the same events of MENU and at the same threshold: the
+    change of the trigger's rates, the number of decisions that differ, and how often a number overflows.
     """
     from . import precision_text as output_bits
     from .bits import with_modes
@@ -190,13 +190,13 @@ def scan(
 
 
 def _at_once(processing: Processing) -> int:
-    """Return how many syntheses run at once."""
+    """Return the number of syntheses that run at once."""
     source = click.get_current_context().get_parameter_source("workers")
     return machine.cores() if source is ParameterSource.DEFAULT else processing.workers
 
 
 def _estimated(bars: ExitStack, workers: int, models: Sequence[FixedEnsemble]) -> list[Resources]:
-    """Estimate the resources of models, with a bar in place of those that are shown."""
+    """Estimate the resources of models, with a new bar that replaces the current ones."""
     from .resources import of_model
     from .scan import each_of
 

@@ -31,12 +31,12 @@ from .sources import CLOCK_MHZ
 
 
 class _Clock(click.FloatRange):
-    """A clock in MHz; `nan`, which is in any range for click, is refused."""
+    """A clock in MHz; refuses `nan`, which click accepts in any range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not math.isfinite(given := super().convert(value, param, ctx)):
+        if not math.isfinite(clock := super().convert(value, param, ctx)):
             self.fail(f"{value!r} is no frequency", param, ctx)
-        return given
+        return clock
 
 
 _MHZ = _Clock(min=0.001, max=100_000)
@@ -116,10 +116,10 @@ def verify(context: click.Context, directory: Path, json_file: Path | None) -> N
 
 @click.command()
 @_project
-@click.option("--clock", type=_MHZ, help="Clock in MHz [default: that of the export].")
+@click.option("--clock", type=_MHZ, help="Clock in MHz [default: from the export].")
 @options.json_file
 def estimate(directory: Path, clock: float | None, json_file: Path | None) -> None:
-    """Estimate latency, LUTs and registers of a project, beside the DECADE paper and budgets."""
+    """Estimate latency, LUTs and registers of a project, and compare with the DECADE paper and budgets."""
     project = open_project(directory)
     check_outputs(on_disk(json_file), directory.rglob("*"))
     with steps_bar(len(estimating.STEPS)) as begun:

@@ -1,8 +1,8 @@
 """Trees in the format of conifer: numbers for its C++ and HLS, integer words for its VHDL.
 
-conifer's VHDL has one type for inputs, thresholds and scores. It is `ap_fixed<N,N>` here, in which each
-number is the word that it has in its own type: 12-bit inputs and 16-bit leaves stay what they are, and so
-does the score. (With a fraction, conifer would multiply the score by 1.0 and take a clock more.)
+conifer's VHDL has one type for inputs, thresholds and scores. Here it is `ap_fixed<N,N>`, and each number is
+its word in its own type: 12-bit inputs, 16-bit leaves and the score are unchanged. (With a fraction, conifer
+would multiply the score by 1.0 and need one more clock.)
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def as_words(fixed: FixedEnsemble) -> dict[str, Any]:
 
 
 def word_type(fixed: FixedEnsemble) -> ApFixed:
-    """Return the single type of the VHDL, which holds all words; TrigemuError where none does."""
+    """Return the single type of the VHDL, which holds all words; TrigemuError if no type does."""
     types = fixed.precision
     each = [*types.input.words, *types.score.words, *fixed.cuts.tolist()]
     width = max((word if word >= 0 else ~word).bit_length() + 1 for word in each)
@@ -42,7 +42,7 @@ def word_type(fixed: FixedEnsemble) -> ApFixed:
 
 
 def check_conifer(fixed: FixedEnsemble, backend: str) -> None:
-    """Raise TrigemuError where a back end of conifer would not compute what the emulation does."""
+    """Raise TrigemuError if a back end of conifer would differ from the emulation."""
     types, trees = fixed.precision, fixed.ensemble
     if backend == "cpp" and types.input != types.threshold:
         raise TrigemuError(

@@ -2,8 +2,8 @@
 
     python convert.py MODEL.json FOLDER        # {"ensemble": …, "config": …}, in the format of conifer
 
-The same model gives the same bytes; conifer alone would write time, machine, user and folder into them. The
-script does not load trigemu, which would take longer than its work.
+The same model gives the same bytes; conifer alone would write time, machine, user and folder into its files.
+The script does not load trigemu, which would take longer than the conversion.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-#: Private names of conifer, and what they become; it was checked with version 1.11.
+#: Private names of conifer and their new values, checked with version 1.11.
 WITHOUT_ORIGIN = {"_stamp": 0, "_metadata": []}
 
 
@@ -53,8 +53,8 @@ def convert(ensemble: dict[str, Any], config: dict[str, Any], folder: Path) -> N
 
 
 if __name__ == "__main__":
-    given = json.loads(Path(sys.argv[1]).read_text())
+    document = json.loads(Path(sys.argv[1]).read_text())
     try:
-        convert(given["ensemble"], given["config"], Path(sys.argv[2]))
-    except Exception as error:  # of conifer; whoever runs this shows what is printed
+        convert(document["ensemble"], document["config"], Path(sys.argv[2]))
+    except Exception as error:  # an error of conifer; the caller shows the message
         sys.exit(f"conifer: {type(error).__name__}: {error}")

@@ -37,6 +37,6 @@ def compile_model(backend: str, project: Path, folder: Path) -> CppProgram:
     sources = [project / "run.cpp"]
     if backend == "hls":
         sources += [project / "firmware" / f"{name}.cpp" for name in ("BDT", NAME)]
-    made = folder / backend
-    run([compiler, *_OPTIONS, f"-I{ap_types()}", f"-I{project}", *sources, "-o", made], folder)
-    return CppProgram((made,) if backend == "hls" else (made, project / f"{NAME}.json"), folder)
+    program = folder / backend
+    run([compiler, *_OPTIONS, f"-I{ap_types()}", f"-I{project}", *sources, "-o", program], folder)
+    return CppProgram((program,) if backend == "hls" else (program, project / f"{NAME}.json"), folder)

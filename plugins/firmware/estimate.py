@@ -1,4 +1,4 @@
-"""Latency and resources of firmware, beside the DECADE paper and the budgets of running triggers."""
+"""Latency and resources of firmware, compared with the DECADE paper and the budgets of running triggers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .vhdl import Design
 
 @dataclass(frozen=True)
 class Published:
-    """Published numbers of another firmware, None where they are not given. kind: how they were obtained."""
+    """Published numbers of another firmware, None if not published. kind: how they were obtained."""
 
     name: str
     kind: str
@@ -63,7 +63,7 @@ STEPS = ("VHDL: sources", "latency: simulation by GHDL", "resources: synthesis b
 def estimate(
     project: Project, clock_mhz: float | None = None, begun: Callable[[str], None] = lambda step: None
 ) -> Estimate:
-    """Estimate latency and resources of a project, at its own clock (in MHz) if no other is given. begun:
+    """Estimate latency and resources of a project. clock_mhz: by default the clock of the project. begun:
     called with the name of each of the `STEPS`."""
     sources_written, simulation, synthesis = STEPS
     missing: dict[str, str] = {}

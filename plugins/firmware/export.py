@@ -21,7 +21,7 @@ from .sources import CLOCK_MHZ, PART, fill, write_sources
 from .tools import MissingToolError, package
 from .vectors import SIMULATED, make_vectors, scaled
 
-#: Used where the menu gives no precision: the paper's widths, and inputs that saturate.
+#: Used if the menu has no precision: the paper's widths, and inputs that saturate.
 SATURATING_PRECISION = with_modes(PAPER_PRECISION, None, SATURATING[0])
 
 
@@ -43,22 +43,22 @@ def export(
     clock_mhz: float = CLOCK_MHZ,
     executor: Any = None,
 ) -> Manifest:
-    """Write the project of a trigger into a new folder, with test events of the half that rates are from."""
+    """Write the project of a trigger into a new folder, with test events of the half for rates."""
     model = tree_model(source.menu, source.trigger)
     package("conifer")
-    with new_folder(folder) as made:
+    with new_folder(folder) as new:
         rows = read_rows(source.menu, source.catalogue, source.trigger, executor=executor)
-        seen, unseen = halves(source.menu, source.catalogue, rows)
-        fitted_on, rates_on = seen.x, unseen.x
+        training, evaluation = halves(source.menu, source.catalogue, rows)
+        fitted_on, rates_on = training.x, evaluation.x
         with _named(source):
             fixed = model.fixed or choose(model.ensemble, fitted_on, model.inputs.texts, SATURATING_PRECISION)
             backends = _backends(fixed, backend)
-            for one in backends:
-                write_sources(fixed, one, made / one, PART, clock_mhz)
+            for name in backends:
+                write_sources(fixed, name, new / name, PART, clock_mhz)
         vectors, of_sample = make_vectors(fixed, rates_on)
-        layout.write_trees(fixed.ensemble, made / layout.TREES)
-        layout.write_vectors(vectors, made / layout.VECTORS)
-        _write_texts(fixed, vectors.take(vectors.spread(SIMULATED)), made, backends)
+        layout.write_trees(fixed.ensemble, new / layout.TREES)
+        layout.write_vectors(vectors, new / layout.VECTORS)
+        _write_texts(fixed, vectors.take(vectors.spread(SIMULATED)), new, backends)
         manifest = Manifest(
             format=FORMAT,
             trigemu=source.version,
@@ -67,7 +67,7 @@ def export(
             menu=source.menu.name,
             trigger=source.trigger,
             catalogue=source.catalogue.table.name,
-            half=split.HALF_NAMES[unseen.half[0]] if seen is not unseen else None,
+            half=split.HALF_NAMES[evaluation.half[0]] if training is not evaluation else None,
             inputs=model.inputs.texts,
             precision=table_of(fixed),
             chosen=None if model.fixed else len(fitted_on),
@@ -77,30 +77,30 @@ def export(
             events=len(vectors),
             sample=of_sample,
             simulated=min(SIMULATED, len(vectors)),
-            sha256=_digests(source.menu, model, made),
+            sha256=_digests(source.menu, model, new),
         )
-        layout.write_manifest(manifest, made / layout.MANIFEST)
-        (made / layout.README).write_text(_readme(manifest, fixed), encoding="utf-8")
+        layout.write_manifest(manifest, new / layout.MANIFEST)
+        (new / layout.README).write_text(_readme(manifest, fixed), encoding="utf-8")
     return manifest
 
 
 @contextmanager
 def _named(source: InputSource) -> Iterator[None]:
-    """Add the place and name of the trigger to errors."""
+    """Add the location and name of the trigger to errors."""
     try:
         yield
     except MissingToolError:
         raise
     except TrigemuError as error:
-        place = source.menu.trigger(source.trigger).place
-        raise TrigemuError(f"{place}: trigger {source.trigger!r}: {error}") from None
+        location = source.menu.trigger(source.trigger).place
+        raise TrigemuError(f"{location}: trigger {source.trigger!r}: {error}") from None
 
 
-def _backends(fixed: FixedEnsemble, wanted: str) -> tuple[str, ...]:
-    """Return the back end that is wanted, with C++ and VHDL, which can be run without a vendor's tools.
-    conifer's C++ has one type for inputs and thresholds: where they differ, HLS takes its place."""
+def _backends(fixed: FixedEnsemble, requested: str) -> tuple[str, ...]:
+    """Return the requested back end, and C++ and VHDL, which can be run without a vendor's tools. conifer's
+    C++ has one type for inputs and thresholds: if they differ, HLS replaces it."""
     same = fixed.precision.input == fixed.precision.threshold
-    return tuple(dict.fromkeys((wanted, "cpp" if same else "hls", "vhdl")))
+    return tuple(dict.fromkeys((requested, "cpp" if same else "hls", "vhdl")))
 
 
 def _digests(menu: Menu, model: TreeModel, folder: Path) -> dict[str, str]:
@@ -109,7 +109,7 @@ def _digests(menu: Menu, model: TreeModel, folder: Path) -> dict[str, str]:
 
 
 def _write_texts(fixed: FixedEnsemble, vectors: Vectors, folder: Path, backends: tuple[str, ...]) -> None:
-    """Write the simulated events where the test benches of conifer and the vendors read them."""
+    """Write the simulated events into the files that the test benches of conifer and the vendors read."""
     scores = "".join(f"{word}\n" for word in vectors.scores.tolist())
     if "hls" in backends:
         bench = folder / "hls" / "tb_data"
@@ -162,9 +162,9 @@ def _readme(manifest: Manifest, fixed: FixedEnsemble) -> str:
         catalogue=manifest.catalogue,
         half="all of its events" if manifest.half is None else f"its {manifest.half} half",
         exponent=-types.score.fraction,
-        folders="\n".join(f"- `{one}/`: {_FOLDERS[one]}." for one in manifest.backends),
+        folders="\n".join(f"- `{name}/`: {_FOLDERS[name]}." for name in manifest.backends),
         words=manifest.words,
         input_width=types.input.width,
         score_width=types.score.width,
-        next="\n".join(f"$ {line}" for one in manifest.backends for line in _NEXT[one]),
+        next="\n".join(f"$ {line}" for name in manifest.backends for line in _NEXT[name]),
     )

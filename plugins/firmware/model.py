@@ -38,7 +38,7 @@ from trigemu_anomaly import TreeModel, preselected
 
 @dataclass(frozen=True)
 class TreeInputs:
-    """Inputs of the trees, for n background events that the trigger asks for.
+    """Inputs of the trees, for n background events that pass the preselection.
 
     x: float32[n, d]. weight: float64[n], in Hz. sample, half: int64[n].
     """
@@ -50,12 +50,12 @@ class TreeInputs:
 
     def of(self, half: int) -> TreeInputs:
         """Return the events of a half."""
-        chosen = self.half == half
-        return TreeInputs(*(getattr(self, key)[chosen] for key in TreeInputs.__annotations__))
+        rows = self.half == half
+        return TreeInputs(*(getattr(self, key)[rows] for key in TreeInputs.__annotations__))
 
 
 def with_trees(menu: Menu, name: str) -> Trigger:
-    """Return the trigger of a name; TrigemuError where its kind has no trees."""
+    """Return the trigger with a name; TrigemuError if its kind has no trees."""
     trigger = menu.trigger(name)
     description = trigger.description
     if not isinstance(description, ScoreKind) or "precision" not in description.__struct_fields__:
@@ -66,45 +66,45 @@ def with_trees(menu: Menu, name: str) -> Trigger:
 
 
 def _enabled(menu: Menu, name: str) -> Menu:
-    """Return the menu with a trigger enabled, whose trees are wanted in any case."""
+    """Return the menu with a trigger enabled, since its trees are needed in any case."""
     enabled = replace(with_trees(menu, name), enabled=True)
     return replace(menu, triggers=tuple(enabled if t.name == name else t for t in menu.triggers))
 
 
 def tree_model(menu: Menu, name: str) -> TreeModel:
-    """Return the trees of a trigger; TrigemuError where it has none."""
+    """Return the trees of a trigger; TrigemuError if it has none."""
     return _trees(make_plan([_enabled(menu, name)]), name)[1]
 
 
 def _trees(plan: Plan, name: str) -> tuple[Compiled, TreeModel]:
     compiled = plan.slots[plan.bits[0][name]].compiled
-    found = trees(compiled)
-    if found is None:
+    model = trees(compiled)
+    if model is None:
         raise TrigemuError(f"trigger {name!r}: its kind has no trees for firmware")
-    return compiled, found
+    return compiled, model
 
 
 @Question
 def trees(trigger: Compiled) -> TreeModel | None:
-    """Return the boosted trees of a trigger, which a firmware can hold; None: it has none."""
+    """Return the boosted trees of a trigger for firmware; None if it has none."""
     return None
 
 
 def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, executor: Any = None) -> TreeInputs:
-    """Read the inputs of the trees of a trigger, for all background events that it asks for."""
+    """Read the inputs of the trees of a trigger, for all background events that pass its preselection."""
     menu = _enabled(menu, name)
     plan = make_plan([menu])
     plan.check_background(catalogue)
     task = _Read(name)
     rows = task.merge([*over_background(Job((menu,), plan, catalogue), task, executor)])
     if not len(rows.x):
-        raise TrigemuError(f"{menu.path}: trigger {name!r} asks for no event of {catalogue.path}")
+        raise TrigemuError(f"{menu.path}: no event of {catalogue.path} passes `requires` of trigger {name!r}")
     return rows
 
 
 def halves(menu: Menu, catalogue: Catalogue, rows: TreeInputs) -> tuple[TreeInputs, TreeInputs]:
-    """Return the events that the trees may have been fitted on, and those that rates are from: all events
-    twice where nothing was fitted on this catalogue."""
+    """Return the events that the trees may have been fitted on, and the events for rates: all events twice if
+    nothing was fitted on this catalogue."""
     unseen = scaling.unseen_half([menu], make_plan([menu]), catalogue)
     if unseen is None:
         return rows, rows
@@ -118,14 +118,14 @@ class _Read:
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> TreeInputs:
         compiled, model = _trees(plan, self.name)
-        asked, chosen = preselected(Workspace(events), preselection(compiled))
-        x, complete = model.inputs.evaluate(asked)
+        selected, passed = preselected(Workspace(events), preselection(compiled))
+        x, complete = model.inputs.evaluate(selected)
         counted = np.zeros(len(events), np.bool_)
         counted[events.core] = True
-        complete &= counted[chosen]
-        chosen[chosen] = complete
-        number = np.full(np.count_nonzero(chosen), chunk.sample, np.int64)
-        return TreeInputs(x[complete], events.weight[chosen], number, split.half_of(events.parent[chosen]))
+        complete &= counted[passed]
+        passed[passed] = complete
+        number = np.full(np.count_nonzero(passed), chunk.sample, np.int64)
+        return TreeInputs(x[complete], events.weight[passed], number, split.half_of(events.parent[passed]))
 
     def merge(self, parts: Sequence[TreeInputs]) -> TreeInputs:
         columns = TreeInputs.__annotations__

@@ -1,4 +1,4 @@
-"""Rates and decisions against the number of bits of a firmware."""
+"""Rates and decisions against the number of bits in firmware."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def draw_bits(
 ) -> Figure:
     """Draw, above, the shift of each rate (name → Hz, its error, float64[n] each, and the rate in Hz) in
     percent against bits, int64[n]; below, the fraction of events whose decision differs, float64[n]."""
-    with style.figure(8.0, 7.0) as (made, whole):
-        whole.remove()
-        upper, lower = made.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    with style.figure(8.0, 7.0) as (figure, axes):
+        axes.remove()
+        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
         offsets = np.linspace(-0.08, 0.08, len(shifts))
         for number, (name, (hz, error, rate)) in enumerate(shifts.items()):
             percent = 100.0 / rate if rate else 0.0
@@ -53,4 +53,4 @@ def draw_bits(
         lower.set_xlim(bits[0] - 0.5, bits[-1] + 0.5)
         lower.xaxis.set_major_locator(MaxNLocator(14, integer=True))
         lower.xaxis.set_minor_locator(NullLocator())
-    return made
+    return figure

@@ -78,8 +78,8 @@ def scan_json(scan: BitScan) -> str:
     """Return the JSON document of `trigemu firmware scan`; `floating` is as in `run`."""
     document = {
         "trigger": scan.trigger,
-        "asked_events": scan.asked_events,
-        "asked_hz": scan.asked_hz,
+        "asked_events": scan.preselected_events,
+        "asked_hz": scan.preselected_hz,
         "points": [asdict(point) | {"precision": _precision(point.precision)} for point in scan.points],
         "floating": scan.floating.to_dict(),
     }
@@ -110,8 +110,8 @@ def _cells(scan: BitScan, point: Point) -> Iterator[Any]:
         yield f"{of.width},{of.integer}"
     yield from ((shift.hz, shift.error_hz) for shift in (point.total, point.unique))
     yield point.differ_events
-    yield _share(point.differ_events, scan.asked_events)
-    yield _share(point.differ_hz, scan.asked_hz)
+    yield _share(point.differ_events, scan.preselected_events)
+    yield _share(point.differ_hz, scan.preselected_hz)
     yield "/".join(str(n) for n in (*(of.overflows for of in point.ranges.inputs), point.ranges.overflows))
     if point.resources:
         yield from (point.resources.lut, point.resources.ff)
@@ -131,8 +131,8 @@ def _scan_notes(scan: BitScan) -> Iterator[str]:
     yield "Types are width,integer bits. Rates are differences from floating point, on the same events."
     inputs = ", ".join(of.name for of in scan.points[0].ranges.inputs)
     yield (
-        f"Differ: events whose decision changes, and their fraction of the {scan.asked_events} asked and of "
-        f"their rate. Overflow: number of events, by {inputs} / score."
+        f"Differ: events whose decision changes, and their fraction of the {scan.preselected_events} events "
+        f"that pass the preselection and of their rate. Overflow: number of events, by {inputs} / score."
     )
     if any(point.ranges.thresholds or point.ranges.leaves for point in scan.points):
         yield "Warning: thresholds or leaf values overflow (--json has the numbers)."
@@ -161,6 +161,6 @@ def figure_of(scan: BitScan) -> Any:
         )
         for name in ("total", "unique")
     }
-    differ = np.array([_share(p.differ_events, scan.asked_events) for p in points])
+    differ = np.array([_share(p.differ_events, scan.preselected_events) for p in points])
     fixed = "" if len(set(scores)) > 1 else f", score of {scores[0]} bits"
     return draw_bits(f"bits of {varied}{fixed}", np.array(inputs), shifts, differ, scan.trigger)

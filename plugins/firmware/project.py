@@ -1,14 +1,14 @@
-"""A project on disk: trees in fixed point, as conifer writes them, test events and their expected scores.
+"""A project on disk: trees in fixed point as conifer's sources, test events and their expected scores.
 
     DIR/README.md        a description, and commands to run next
-    DIR/project.json     the manifest: what it was made from
+    DIR/project.json     the manifest: the origin of the project
     DIR/trees.json       the trees in floating point
     DIR/vectors.npz      inputs of events, their words, and the words of their scores
     DIR/cpp/             conifer's C++ model
     DIR/hls/             conifer's project for Vitis HLS, of back end hls
     DIR/vhdl/            conifer's VHDL
 
-`verify` and `estimate` read nothing else.
+`verify` and `estimate` read only these files.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ NAME = "boosted_trees"
 MANIFEST, TREES, VECTORS, README = "project.json", "trees.json", "vectors.npz", "README.md"
 #: Version of the format of projects.
 FORMAT = 1
-#: Most test events, bytes of them, and bytes of the other files that are read; an export is far below.
+#: Limits for test events, their bytes, and the bytes of the other files; an export is far below.
 MAX_EVENTS, MAX_VECTORS, MAX_TEXT = 1_000_000, 2**30, 2**26
 
 
 _Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_EVENTS)]
-#: It becomes part of scripts for vendors' tools.
+#: The part name is written into scripts for vendors' tools.
 _Part = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9-]{1,40}$")]
 _Backend = Annotated[str, msgspec.Meta(pattern="^(cpp|hls|vhdl)$")]
 
@@ -47,10 +47,10 @@ _Backend = Annotated[str, msgspec.Meta(pattern="^(cpp|hls|vhdl)$")]
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The contents of project.json.
 
-    backends: those with a folder in the project. inputs: inputs of the trees, as the card writes them.
-    chosen: number of events that the precision was chosen on, None where it is the menu's. words: the single
-    type of the VHDL. events: number of test events; sample: how many of them are from the catalogue's half,
-    the others are made around thresholds; simulated: how many the VHDL is simulated with. sha256: of the
+    backends: the back ends with a folder in the project. inputs: inputs of the trees, as in the card. chosen:
+    number of events that the precision was chosen on, None if it is from the menu. words: the single type of
+    the VHDL. events: number of test events; sample: number of them from the catalogue's half, the others are
+    generated around thresholds; simulated: number of events in the simulation of the VHDL. sha256: of the
     menu, of the model, and of files of the project.
     """
 
@@ -90,7 +90,7 @@ class Vectors:
         return len(self.x)
 
     def take(self, rows: IntArray) -> Vectors:
-        """Return the events of some rows."""
+        """Return the events of these rows."""
         return Vectors(self.x[rows], self.words[rows], self.scores[rows])
 
     def spread(self, count: int) -> IntArray:
@@ -143,7 +143,7 @@ def write_manifest(manifest: Manifest, path: Path) -> None:
 
 
 def open_project(folder: Path) -> Project:
-    """Read a project; TrigemuError where a folder is not a project, or has changed since its export."""
+    """Read a project; TrigemuError if the folder is not a project, or has changed since its export."""
     manifest = _read_manifest(folder / MANIFEST)
     for name in (TREES, VECTORS):
         if not _is_exported(folder / name, manifest.sha256.get(name)):
@@ -168,7 +168,7 @@ def open_project(folder: Path) -> Project:
 def _read_manifest(path: Path) -> Manifest:
     try:
         if path.stat().st_size > MAX_TEXT or not path.is_file():
-            raise TrigemuError(f"{path}: is no file of at most {MAX_TEXT} bytes")
+            raise TrigemuError(f"{path}: is not a file of at most {MAX_TEXT} bytes")
         manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except FileNotFoundError:
         raise TrigemuError(
@@ -178,7 +178,7 @@ def _read_manifest(path: Path) -> Manifest:
         raise TrigemuError(f"{path}: cannot be read ({error}): export the project again") from None
     if manifest.format != FORMAT:
         raise TrigemuError(
-            f"{path}: has format {manifest.format}, and this trigemu reads {FORMAT}: export the project again"
+            f"{path}: has format {manifest.format}, but this trigemu reads {FORMAT}: export the project again"
         )
     return manifest
 
@@ -190,7 +190,7 @@ def _is_exported(path: Path, digest: str | None) -> bool:
 
 @contextmanager
 def _damaged(path: Path) -> Iterator[None]:
-    """Name a file in errors about its content, of which its sha256 only says that it was exported so."""
+    """Name a file in errors about its content; its sha256 only shows that it was exported in this state."""
     try:
         yield
     except (TrigemuError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -209,17 +209,17 @@ class _Trees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _read_trees(content: bytes, features: int) -> Ensemble:
-    given = msgspec.json.decode(content, type=_Trees)
-    if given.features != features:
-        raise TrigemuError(f"trees of {given.features} inputs, and {MANIFEST} names {features}")
-    if len(given.starts) > MAX_TREES + 1 or len(given.feature) > MAX_NODES:
+    content_ = msgspec.json.decode(content, type=_Trees)
+    if content_.features != features:
+        raise TrigemuError(f"trees of {content_.features} inputs, but {MANIFEST} names {features}")
+    if len(content_.starts) > MAX_TREES + 1 or len(content_.feature) > MAX_NODES:
         raise TrigemuError(f"expected at most {MAX_TREES} trees with {MAX_NODES} nodes")
     names = "feature", "left", "right", "starts"
     trees = Ensemble(
-        **{name: np.array(getattr(given, name), np.int32) for name in names},
-        threshold=np.array(given.threshold, np.float64),
-        value=np.array(given.value, np.float64),
-        base=given.base,
+        **{name: np.array(getattr(content_, name), np.int32) for name in names},
+        threshold=np.array(content_.threshold, np.float64),
+        value=np.array(content_.value, np.float64),
+        base=content_.base,
         features=features,
     )
     if trees.depth > MAX_DEPTH:

@@ -1,4 +1,4 @@
-"""Step and range of a precision, beside the values that occur, and how often it overflows."""
+"""Step and range of a precision, the values that occur, and how often they overflow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .model import halves, read_rows, tree_model
 class InputRange:
     """An input of the trees; all values are in its own unit, before the scale.
 
-    low, high: of all events. thresholds: the lowest and the highest, None where no tree splits on it. scale:
+    low, high: of all events. thresholds: the lowest and the highest, None if no tree splits on it. scale:
     exponent of the power of two by which it is multiplied. step, holds: step and range of its type.
     overflows: number of events.
     """
@@ -43,10 +43,10 @@ class InputRange:
 
 @dataclass(frozen=True)
 class Ranges:
-    """Inputs and scores of a number of events, beside the ranges of their types.
+    """Inputs and scores of a number of events, and the ranges of their types.
 
-    low, high: of scores before they overflow. step, holds: step and range of their type. overflows: number of
-    events whose score overflows. thresholds, leaves: how many overflow, the base counted as a leaf.
+    low, high: of scores without overflow. step, holds: step and range of their type. overflows: number of
+    events whose score overflows. thresholds, leaves: how many overflow, where the base counts as a leaf.
     """
 
     events: int
@@ -62,10 +62,10 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Survey:
-    """A precision, beside the values in all events that the trigger asks for.
+    """A precision, and the values in all events that pass the preselection of the trigger.
 
-    chosen: number of these events that its bits were chosen on, None for a precision of the menu. spared: how
-    many bits before the point the inputs would save if they saturated.
+    chosen: number of these events that its bits were chosen on, None for a precision of the menu. spared:
+    number of bits before the point that the inputs would save if they saturated.
     """
 
     trigger: str
@@ -80,8 +80,8 @@ class Survey:
 def survey(
     menu: Menu, name: str, catalogue: Catalogue, types: Precision | None = None, *, executor: Any = None
 ) -> Survey:
-    """Survey the precision of a trigger, or one of given types, whose bits before the point are chosen on the
-    half that the trees were fitted on. TrigemuError where there is neither."""
+    """Survey the precision of a trigger. With types, their bits before the point are chosen on the half that
+    the trees were fitted on. TrigemuError if the trigger has no precision and types is None."""
     model = tree_model(menu, name)
     if types is None and model.fixed is None:
         raise TrigemuError(
@@ -92,18 +92,18 @@ def survey(
     if types:
         x, names = halves(menu, catalogue, rows)[0].x, model.inputs.texts
         fixed, chosen = choose(model.ensemble, x, names, types), len(x)
-        other = choose(model.ensemble, x, names, with_modes(types, None, SATURATING[0]))
-        spared = fixed.precision.input.integer - other.precision.input.integer
+        saturating = choose(model.ensemble, x, names, with_modes(types, None, SATURATING[0]))
+        spared = fixed.precision.input.integer - saturating.precision.input.integer
     assert fixed
-    found = ranges(fixed, rows.x, model.inputs.texts)
+    ranges_ = ranges(fixed, rows.x, model.inputs.texts)
     trees = model.ensemble
-    return Survey(name, trees.trees, trees.split_nodes, table_of(fixed), found, chosen, max(0, spared))
+    return Survey(name, trees.trees, trees.split_nodes, table_of(fixed), ranges_, chosen, max(0, spared))
 
 
 def ranges(fixed: FixedEnsemble, x: Features, names: Sequence[str]) -> Ranges:
     """Return the ranges of inputs and scores of events, float32[n, d], n > 0; names: of the inputs."""
     trees, kinds = fixed.ensemble, fixed.precision
-    found = fixed.overflows(x)
+    overflows = fixed.overflows(x)
     scores = _without_overflow(fixed, x)
     thresholds, leaves = fixed.overflowing
     return Ranges(
@@ -117,7 +117,7 @@ def ranges(fixed: FixedEnsemble, x: Features, names: Sequence[str]) -> Ranges:
                 scale=scale,
                 step=kinds.input.step * 2.0**-scale,
                 holds=(kinds.input.lowest * 2.0**-scale, kinds.input.highest * 2.0**-scale),
-                overflows=found.inputs[i],
+                overflows=overflows.inputs[i],
             )
             for i, (name, scale) in enumerate(zip(names, fixed.scales, strict=True))
         ),
@@ -125,15 +125,15 @@ def ranges(fixed: FixedEnsemble, x: Features, names: Sequence[str]) -> Ranges:
         high=float(scores.max()),
         step=kinds.score.step,
         holds=(kinds.score.lowest, kinds.score.highest),
-        overflows=found.scores,
+        overflows=overflows.scores,
         thresholds=thresholds,
         leaves=leaves,
     )
 
 
 def _thresholds(trees: Ensemble, feature: int) -> tuple[float, float] | None:
-    found = trees.threshold[trees.feature == feature]
-    return (float(found.min()), float(found.max())) if len(found) else None
+    thresholds = trees.threshold[trees.feature == feature]
+    return (float(thresholds.min()), float(thresholds.max())) if len(thresholds) else None
 
 
 def _without_overflow(fixed: FixedEnsemble, x: Features) -> FloatArray:

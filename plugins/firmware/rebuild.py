@@ -1,6 +1,6 @@
 """The sources of a project, written again from its trees: only these are compiled and run.
 
-What is found in a project may come from anybody. It is compared, and never executed.
+Sources in a project are untrusted: they are compared, and never executed.
 """
 
 from __future__ import annotations
@@ -22,26 +22,27 @@ _REPLACED = "SimulationInput.txt"
 
 @contextmanager
 def rebuilt(project: Project, backend: str) -> Iterator[Path]:
-    """Provide a temporary folder with the sources of a back end, for as long as it is needed.
+    """Provide a temporary folder with the sources of a back end.
 
     Raises TrigemuError if a file of the project differs from its source, or is not there; MissingExtraError
     without conifer.
     """
     manifest = project.manifest
     with scratch() as folder:
-        made = folder / backend
-        write_sources(project.fixed, backend, made, manifest.part, manifest.clock_mhz)
-        for source in sorted(path for path in made.rglob("*") if path.is_file() and path.name != _REPLACED):
-            found = project.of(backend) / source.relative_to(made)
-            if not _same(source, found):
+        written = folder / backend
+        write_sources(project.fixed, backend, written, manifest.part, manifest.clock_mhz)
+        files = (path for path in written.rglob("*") if path.is_file() and path.name != _REPLACED)
+        for source in sorted(files):
+            exported = project.of(backend) / source.relative_to(written)
+            if not _same(source, exported):
                 raise TrigemuError(
-                    f"{found}: is not what conifer {metadata.version('conifer')} writes for these trees (the "
-                    f"project says conifer {manifest.conifer[:20]}): it was not run; export the project again"
+                    f"{exported}: is not what conifer {metadata.version('conifer')} writes for these trees "
+                    f"(project: conifer {manifest.conifer[:20]}): it was not run; export the project again"
                 )
-        yield made
+        yield written
 
 
-def _same(source: Path, found: Path) -> bool:
-    if not found.is_file() or found.stat().st_size != source.stat().st_size:
+def _same(source: Path, exported: Path) -> bool:
+    if not exported.is_file() or exported.stat().st_size != source.stat().st_size:
         return False
-    return found.read_bytes() == source.read_bytes()
+    return exported.read_bytes() == source.read_bytes()

@@ -1,7 +1,7 @@
 """Resources of firmware on an FPGA: GHDL converts conifer's VHDL to Verilog, yosys maps it to UltraScale+.
 
-An estimate: yosys does not place or route, does not combine small tables as Vivado does, and has no timing.
-conifer's HLS is a different circuit, which only Vitis HLS can make.
+This is an estimate: yosys does not place or route, does not combine small tables as Vivado does, and has no
+timing. conifer's HLS is a different circuit, which only Vitis HLS can synthesise.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .vhdl import Design
 
 #: Resources of an XCVU9P (UltraScale Architecture and Product Data Sheet: Overview, DS890).
 VU9P = {"lut": 1_182_240, "ff": 2_364_480, "dsp": 6_840, "bram": 2_160}
-#: Cells of yosys by the resource they use. Shift registers use look-up tables too, as does an inverter unless
-#: it is merged into a neighbour; a block RAM has two halves.
+#: Cells of yosys by the resource they use. Shift registers and inverters use look-up tables too, unless an
+#: inverter is merged into a neighbour; a block RAM has two halves.
 _LUT = ("LUT1", "LUT2", "LUT3", "LUT4", "LUT5", "LUT6", "INV", "SRL16E", "SRLC32E")
 _FF = ("FDRE", "FDSE", "FDCE", "FDPE", "LDCE", "LDPE")
 _CARRY = ("CARRY4", "CARRY8")
 _DSP = ("DSP48E1", "DSP48E2")
 _BRAM = {"RAMB36E1": 1.0, "RAMB36E2": 1.0, "RAMB18E1": 0.5, "RAMB18E2": 0.5}
-#: Cells that use nothing: wires between others, or annotations of later versions of yosys.
+#: Cells without resources: wires between other cells, or annotations of later versions of yosys.
 _FREE = ("MUXF7", "MUXF8", "MUXF9", "$scopeinfo")
 _SCRIPT = f"""
 read_verilog design.v
@@ -58,14 +58,14 @@ class Resources:
 
 
 def of_model(fixed: FixedEnsemble) -> Resources:
-    """Estimate the resources of the VHDL that conifer makes of a model."""
+    """Estimate the resources of conifer's VHDL for a model."""
     with scratch() as folder:
         write_sources(fixed, "vhdl", folder / "vhdl")
         return synthesised(folder / "vhdl")
 
 
 def synthesised(project: Path) -> Resources:
-    """Synthesise conifer's VHDL in a folder. MissingToolError where GHDL or yosys is not installed."""
+    """Synthesise conifer's VHDL in a folder. MissingToolError if GHDL or yosys is not installed."""
     yosys = find("yosys")
     with scratch() as folder:
         Design(project, folder).verilog(folder / "design.v")
@@ -75,11 +75,11 @@ def synthesised(project: Path) -> Resources:
 
 
 def counted(statistics: str) -> Resources:
-    """Count resources in the output of `stat -json`. TrigemuError where it has cells of an unknown type."""
+    """Count resources in the output of `stat -json`. TrigemuError if it has cells of an unknown type."""
     cells: dict[str, int] = json.loads(statistics)["design"]["num_cells_by_type"]
-    known = {*_LUT, *_FF, *_CARRY, *_DSP, *_BRAM, *_FREE}
-    if strange := sorted(cells.keys() - known):
-        raise TrigemuError(f"yosys made cells of unknown type: {', '.join(strange)}")
+    supported = {*_LUT, *_FF, *_CARRY, *_DSP, *_BRAM, *_FREE}
+    if unknown := sorted(cells.keys() - supported):
+        raise TrigemuError(f"yosys made cells of unknown type: {', '.join(unknown)}")
 
     def count(names: tuple[str, ...]) -> int:
         return sum(cells.get(name, 0) for name in names)

@@ -1,4 +1,5 @@
-"""A trigger in several precisions, each compared with floating point at the same cut, event by event."""
+"""A trigger in several precisions, each compared with floating point at the same threshold, event by
+event."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ MAX_POINTS = 40
 
 @dataclass(frozen=True)
 class Shift:
-    """A rate in fixed point less that in floating point, in Hz, with the paired uncertainty."""
+    """A rate in fixed point minus the rate in floating point, in Hz, with the paired uncertainty."""
 
     hz: float
     error_hz: float
@@ -53,8 +54,8 @@ class Point:
     """One precision of a scan.
 
     total, unique: shifts of the rates of the trigger. differ_events, differ_hz: number and rate of the events
-    whose decision differs from floating point. ranges: on the half that rates are from. resources: None where
-    they were not asked for.
+    whose decision differs from floating point. ranges: on the half for rates. resources: None unless
+    requested.
     """
 
     input_bits: int
@@ -72,14 +73,14 @@ class Point:
 class BitScan:
     """A trigger in several precisions.
 
-    floating: the rates with the trees in floating point, at the cut that all share. asked_events, asked_hz:
-    number and rate of the events that the trigger asks for.
+    floating: the rates with the trees in floating point, at the common threshold. preselected_events,
+    preselected_hz: number and rate of the events that pass the preselection.
     """
 
     trigger: str
     floating: MenuRates
-    asked_events: int
-    asked_hz: float
+    preselected_events: int
+    preselected_hz: float
     points: tuple[Point, ...]
 
     @property
@@ -101,8 +102,8 @@ def scan_bits(
 ) -> BitScan:
     """Evaluate a trigger in several widths, in one pass over the events after one that reads the inputs.
 
-    Bits before the point are chosen on the half that the trees were fitted on, rates are from the other; a
-    cut with a rate budget is solved once, in floating point.
+    Bits before the point are chosen on the half that the trees were fitted on, rates are from the other half;
+    a threshold with a rate budget is solved once, in floating point.
 
     Parameters
     ----------
@@ -117,11 +118,11 @@ def scan_bits(
     types : Precision, optional
         Signs and modes, by default those of the trigger's precision, or of `PAPER_PRECISION`.
     resources : callable, optional
-        Estimates the resources of all precisions, as `each_of` does.
+        Estimates the resources of all precisions, like `each_of`.
     executor
         As in `emulate`.
     progress : callable, optional
-        Is called with the numbers of events as they are done.
+        Called with the numbers of finished events.
 
     Returns
     -------
@@ -150,15 +151,15 @@ def scan_bits(
     ]
     emulation = emulate([floating, *menus], catalogue, executor=executor, progress=progress)
     scales = emulation.scales * scaling.crossing_scale(menu, catalogue)
-    taken = resources(chosen) if resources else [None] * len(chosen)
+    estimates = resources(chosen) if resources else [None] * len(chosen)
     return BitScan(
         trigger=name,
         floating=rates_of(emulation, floating),
-        asked_events=len(evaluated.x),
-        asked_hz=float(np.sum(evaluated.weight * scales[evaluated.sample])),
+        preselected_events=len(evaluated.x),
+        preselected_hz=float(np.sum(evaluated.weight * scales[evaluated.sample])),
         points=tuple(
             _point(emulation, name, number, fixed, ranges(fixed, evaluated.x, model.inputs.texts), own)
-            for number, (fixed, own) in enumerate(zip(chosen, taken, strict=True), start=1)
+            for number, (fixed, own) in enumerate(zip(chosen, estimates, strict=True), start=1)
         ),
     )
 
@@ -169,9 +170,9 @@ def each_of(
     workers: int,
     progress: Progress | None = None,
 ) -> list[Resources]:
-    """Estimate the resources of some models, several at once: the work is that of other programs.
+    """Estimate the resources of models, several at once, since other programs do the work.
 
-    progress: called with 1 after each. Once one fails, no other is begun.
+    progress: called with 1 after each. After a failure no further estimate begins.
     """
     with ThreadPoolExecutor(workers) as pool:
         begun = [pool.submit(estimate, model) for model in models]
@@ -188,12 +189,12 @@ def each_of(
 
 def types_of(menu: Menu, name: str) -> Precision:
     """Return the types of a trigger's precision, or the paper's if it has none."""
-    given = tree_model(menu, name).fixed
-    return given.precision if given else PAPER_PRECISION
+    fixed = tree_model(menu, name).fixed
+    return fixed.precision if fixed else PAPER_PRECISION
 
 
 def parse_bits(text: str) -> tuple[int, ...]:
-    """Read widths, `8:18` (first and last) or `8,12,16`; TrigemuError where they are not valid."""
+    """Read widths, `8:18` (first and last) or `8,12,16`; TrigemuError if they are not valid."""
     try:
         first, colon, last = text.partition(":")
         bits = range(int(first), int(last) + 1) if colon else [int(part) for part in text.split(",")]
@@ -260,7 +261,7 @@ def _point(
 
 
 def _pair(plan: Plan, number: int) -> Plan:
-    """Return the plan of the first menu and of another."""
+    """Return the plan of the first menu and of one other menu."""
     return replace(
         plan,
         bits=(plan.bits[0], plan.bits[number]),
@@ -271,12 +272,12 @@ def _pair(plan: Plan, number: int) -> Plan:
 
 
 def _differ(emulation: Emulation, name: str, number: int) -> tuple[int, float]:
-    """Return the number and rate in Hz of the events in which the trigger of a menu decides differently from
-    that of the first menu."""
+    """Return the number and rate in Hz of the events in which the trigger decides differently in a menu than
+    in the first menu."""
     counted = emulation.counted(0, number)
     table = counted.table
     first, second = (bits[name] for bits in counted.bits)
-    differs = (_fired(table, first) != _fired(table, second)).astype(np.float64)
+    differs = (_passed(table, first) != _passed(table, second)).astype(np.float64)
     if name in counted.fitted[0]:
         differs = counted.scales.judged(slice(None), differs, np.zeros_like(differs))
     sums = RateSums(table, counted.scales, 1)
@@ -285,6 +286,6 @@ def _differ(emulation: Emulation, name: str, number: int) -> tuple[int, float]:
     return int(table.n[differs > 0].sum()), float(sums.result()[0][0])
 
 
-def _fired(table: PatternTable, bit: int) -> BoolArray:
-    """Return in which patterns a bit is set, bool[m]."""
+def _passed(table: PatternTable, bit: int) -> BoolArray:
+    """Return whether a bit is set in each pattern, bool[m]."""
     return (table.words[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)).astype(np.bool_)

@@ -20,14 +20,14 @@ PART, CLOCK_MHZ = "xcvu9p-flgb2104-2L-e", 250.0
 _WEIGHT = "ap_ufixed<1,1>"
 #: Back end → its name in conifer.
 _CONIFER = {"cpp": "cpp", "hls": "xilinxhls", "vhdl": "vhdl"}
-#: Clocks after which a simulation gives up: more than a pipeline of conifer is long.
+#: Clocks after which a simulation gives up: more than the length of a pipeline of conifer.
 _PATIENCE = 200
 
 
 def write_sources(
     fixed: FixedEnsemble, backend: str, folder: Path, part: str = PART, clock_mhz: float = CLOCK_MHZ
 ) -> None:
-    """Write conifer's project into a new folder. TrigemuError where it could not match the emulation."""
+    """Write conifer's project into a new folder. TrigemuError if it could not match the emulation."""
     check_conifer(fixed, backend)
     config: dict[str, Any] = {"Backend": _CONIFER[backend], "ProjectName": NAME, "XilinxPart": part}
     if backend == "vhdl":
@@ -46,10 +46,10 @@ def write_sources(
 def _convert(ensemble: dict[str, Any], config: dict[str, Any], folder: Path) -> None:
     package("conifer")
     folder.mkdir()
-    with scratch() as place:
-        given = place / "model.json"
-        given.write_text(json.dumps({"ensemble": ensemble, "config": config}))
-        python(Path(__file__).with_name("convert.py"), given, folder.resolve(), folder=place)
+    with scratch() as temporary:
+        model = temporary / "model.json"
+        model.write_text(json.dumps({"ensemble": ensemble, "config": config}))
+        python(Path(__file__).with_name("convert.py"), model, folder.resolve(), folder=temporary)
 
 
 def _finish_cpp(fixed: FixedEnsemble, folder: Path) -> None:
@@ -59,7 +59,7 @@ def _finish_cpp(fixed: FixedEnsemble, folder: Path) -> None:
 
 
 def _finish_hls(fixed: FixedEnsemble, folder: Path) -> None:
-    """Replace conifer's header, which declares one argument too many and does not link, and its bench."""
+    """Replace conifer's header, which has one argument too many and does not link, and its bench."""
     _write("top.h", folder / "firmware" / f"{NAME}.h", fixed)
     _write("test.cpp", folder / f"{NAME}_test.cpp", fixed)
     _write("run_hls.cpp", folder / "run.cpp", fixed)

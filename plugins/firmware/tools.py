@@ -20,7 +20,7 @@ HEADERS = {
     "nlohmann/json.hpp": "it is in the Debian package nlohmann-json3-dev (apt-get install nlohmann-json3-dev)"
 }
 _LAST_LINES, _LONGEST = 12, 300
-#: Of a compiler, and of a simulation or synthesis, which takes minutes for 20 trees.
+#: Limits of a compiler, and of a simulation or synthesis, which takes minutes for 20 trees.
 COMPILING = children.Limits(seconds=900, memory=8 * 2**30)
 SYNTHESIS = children.Limits(seconds=7200, memory=8 * 2**30)
 
@@ -34,7 +34,7 @@ class MissingToolError(TrigemuError):
 
 
 def find(program: str) -> str:
-    """Return the path of a program; else MissingToolError names the package that contains it."""
+    """Return the path of a program; otherwise, MissingToolError names the package that contains it."""
     path = shutil.which(program)
     if path is None:
         package = PACKAGES[program]
@@ -43,22 +43,22 @@ def find(program: str) -> str:
 
 
 def run(
-    command: Sequence[str | Path], folder: Path, given: bytes = b"", limits: children.Limits = COMPILING
+    command: Sequence[str | Path], folder: Path, stdin: bytes = b"", limits: children.Limits = COMPILING
 ) -> bytes:
-    """Run a program on some input and return its output; TrigemuError has its last lines where it fails."""
-    done = children.run_limited(command, folder, limits, given=given)
+    """Run a program on standard input and return its output; if it fails, TrigemuError has its last lines."""
+    done = children.run_limited(command, folder, limits, given=stdin)
     if done.code:
         raise _failure(Path(command[0]).name, done, limits)
     return done.stdout
 
 
 def _failure(program: str, done: children.Finished, limits: children.Limits) -> TrigemuError:
-    said = (done.stderr.strip() or done.stdout.strip()).decode(errors="replace")
+    output = (done.stderr.strip() or done.stdout.strip()).decode(errors="replace")
     for header, hint in HEADERS.items():
-        if header in said:
+        if header in output:
             return MissingToolError(header, hint)
     how = f"was ended by signal {-done.code} (within {limits})" if done.code < 0 else "failed"
-    last = "\n".join(f"  {line[:_LONGEST]}" for line in said.splitlines()[-_LAST_LINES:])
+    last = "\n".join(f"  {line[:_LONGEST]}" for line in output.splitlines()[-_LAST_LINES:])
     return TrigemuError(
         f"{program} {how}" + (f"; its last lines:\n{last}" if last else ", without a message")
     )
@@ -66,7 +66,7 @@ def _failure(program: str, done: children.Finished, limits: children.Limits) -> 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Provide a temporary folder; TrigemuError where it cannot be made or written to."""
+    """Provide a temporary folder; TrigemuError if it cannot be made or written to."""
     try:
         with temporary_folder(Path(gettempdir()) / "firmware") as folder:
             yield folder
@@ -75,8 +75,8 @@ def scratch() -> Iterator[Path]:
 
 
 def ap_types() -> Path:
-    """Return the folder of ap_fixed.h: that of the variable XILINX_AP_INCLUDE or of Xilinx's tools, else the
-    one in the package hls4ml."""
+    """Return the folder of ap_fixed.h: from the variable XILINX_AP_INCLUDE, from Xilinx's tools, or from the
+    package hls4ml."""
     named = [("XILINX_AP_INCLUDE", ""), ("XILINX_HLS", "include")]
     for folder in (Path(os.environ[name]) / below for name, below in named if os.environ.get(name)):
         if (folder / "ap_fixed.h").exists():
@@ -88,11 +88,11 @@ def ap_types() -> Path:
 
 
 def package(name: str) -> Path:
-    """Return the folder of a package without importing it; MissingExtraError where it is not installed."""
-    found = importlib.util.find_spec(name)
-    if found is None or not found.origin:
+    """Return the folder of a package without importing it; MissingExtraError if it is not installed."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.origin:
         raise MissingExtraError("trigemu firmware", "firmware", name)
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 def python(script: Path, *arguments: str | Path, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Test events for firmware: real ones, and rows on and next to the thresholds of the trees."""
+"""Test events for firmware: events of a sample, and rows at and next to the thresholds of the trees."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from .project import Vectors
 #: Largest number of events from the sample; they are evenly spread.
 EVENTS = 200_000
 #: Smallest number of rows of a project.
-LEAST = 100_000
-#: Smallest number of rows made around thresholds.
-AROUND = 20_000
+MIN_EVENTS = 100_000
+#: Smallest number of rows generated around thresholds.
+MIN_AROUND = 20_000
 #: Number of rows for the simulation of VHDL, which takes about 1 ms each.
 SIMULATED = 5_000
 
 
 def make_vectors(fixed: FixedEnsemble, sample: Features) -> tuple[Vectors, int]:
-    """Return shuffled rows with their words and scores, and how many are from the sample, float32[n, d]."""
+    """Return shuffled rows with their words and scores, and the number of rows from the sample, float32[n,
+    d]."""
     chosen = sample[np.linspace(0, len(sample) - 1, min(EVENTS, len(sample))).astype(np.int64)]
-    made = around(fixed, max(AROUND, LEAST - len(chosen)))
-    x = np.random.default_rng(1).permutation(np.concatenate([chosen, made]))
+    generated = around(fixed, max(MIN_AROUND, MIN_EVENTS - len(chosen)))
+    x = np.random.default_rng(1).permutation(np.concatenate([chosen, generated]))
     return Vectors(x, fixed.inputs(x), fixed.predict(x)), len(chosen)
 
 
@@ -41,8 +42,8 @@ def around(fixed: FixedEnsemble, count: int) -> Features:
     columns = []
     for feature, scale in enumerate(fixed.scales):
         thresholds = np.unique(trees.threshold[trees.feature == feature])
-        near = np.ldexp(np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * step, -scale)
-        values = [np.add.outer(thresholds, near).ravel(), _ends(fixed, scale), np.zeros(1)]
+        offsets = np.ldexp(np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * step, -scale)
+        values = [np.add.outer(thresholds, offsets).ravel(), _ends(fixed, scale), np.zeros(1)]
         some = random.choice(np.concatenate(values).astype(np.float32), count)
         towards = random.choice(np.array([-np.inf, np.inf], np.float32), count)
         columns.append(np.where(random.random(count) < 0.5, some, np.nextafter(some, towards)))

@@ -19,7 +19,7 @@ from .tools import MissingToolError, scratch
 from .vectors import scaled
 from .vhdl import Design
 
-#: Back end → what is run of it.
+#: Back end → what is run.
 BACKEND_NAMES = {"cpp": "C++ model", "hls": "HLS sources, as C++", "vhdl": "VHDL, simulated"}
 
 
@@ -37,7 +37,7 @@ class Mismatch:
     """The first event whose score differs.
 
     event: its number among the vectors. x, words: its inputs, as numbers and as words. expected, found: words
-    of the score. where: None where no tree differs, but their sum.
+    of the score. where: the first tree that differs; None if only their sum differs.
     """
 
     event: int
@@ -52,8 +52,8 @@ class Mismatch:
 class FirmwareCheck:
     """The verification of one of conifer's projects.
 
-    missing: how to install a tool that is needed and not installed; nothing was compared then. cycles: clocks
-    of the VHDL from a valid input to its valid score.
+    missing: how to install a missing tool; nothing was compared then. cycles: clocks of the VHDL from a valid
+    input to its valid score.
     """
 
     backend: str
@@ -65,8 +65,8 @@ class FirmwareCheck:
 
 
 def verify(project: Project, begun: Callable[[str], None] = lambda step: None) -> tuple[FirmwareCheck, ...]:
-    """Compare all back ends of a project with the emulation; raise TrigemuError if a source is not the one
-    that is written for its trees, and run none that was found. begun: called with the name of each step, two
+    """Compare all back ends of a project with the emulation. Only newly written sources are run; raises
+    TrigemuError if a source in the project differs from them. begun: called with the name of each step, two
     for each back end."""
     return tuple(_checked(project, backend, begun) for backend in project.manifest.backends)
 
@@ -82,7 +82,7 @@ def _checked(project: Project, backend: str, begun: Callable[[str], None]) -> Fi
 
 
 def compared(project: Project, backend: str, sources: Path) -> FirmwareCheck:
-    """Compare sources in a folder with the emulation, which compiles and runs them."""
+    """Compile and run sources in a folder, and compare them with the emulation."""
     with scratch() as folder:
         if backend == "vhdl":
             return _vhdl(project, sources, folder)
@@ -100,29 +100,29 @@ def _cpp(project: Project, backend: str, sources: Path, folder: Path) -> Firmwar
 def _vhdl(project: Project, sources: Path, folder: Path) -> FirmwareCheck:
     words, rows = project.vectors.words, project.simulated
     design = Design(sources, folder)
-    found = design.scores(words[rows])
-    check = _compared(project, "vhdl", rows, found.scores, lambda row: design.trees(words[row]))
-    return replace(check, cycles=found.cycles)
+    simulated = design.scores(words[rows])
+    check = _compared(project, "vhdl", rows, simulated.scores, lambda row: design.trees(words[row]))
+    return replace(check, cycles=simulated.cycles)
 
 
 def _compared(
-    project: Project, backend: str, rows: IntArray, found: IntArray, trees: Callable[[int], IntArray]
+    project: Project, backend: str, rows: IntArray, scores: IntArray, trees: Callable[[int], IntArray]
 ) -> FirmwareCheck:
-    """Compare scores found, int64[m], of rows of the vectors, int64[m], with the emulation. trees: returns
-    the words of the trees of a row, int64[trees], by the back end."""
+    """Compare the scores of a back end, int64[m], for rows of the vectors, int64[m], with the emulation.
+    trees: returns the words of the trees of a row in the back end, int64[trees]."""
     vectors = project.vectors
-    if len(found) != len(rows):
+    if len(scores) != len(rows):
         raise TrigemuError(
-            f"conifer's {BACKEND_NAMES[backend]} gave {len(found)} scores for {len(rows)} events"
+            f"conifer's {BACKEND_NAMES[backend]} gave {len(scores)} scores for {len(rows)} events"
         )
-    different = np.flatnonzero(found != vectors.scores[rows])
+    different = np.flatnonzero(scores != vectors.scores[rows])
     if not len(different):
         return FirmwareCheck(backend, len(rows), 0)
     at = int(different[0])
     row = int(rows[at])
     where = _first_tree(leaves(project.fixed, vectors.words[row]), trees(row))
     x, words = vectors.x[row].tolist(), vectors.words[row].tolist()
-    first = Mismatch(row, tuple(x), tuple(words), int(vectors.scores[row]), int(found[at]), where)
+    first = Mismatch(row, tuple(x), tuple(words), int(vectors.scores[row]), int(scores[at]), where)
     return FirmwareCheck(backend, len(rows), len(different), first)
 
 

@@ -1,4 +1,4 @@
-"""Formats of sample files beside those of NanoAOD: PHYSLITE, Delphes, Parquet and HDF5.
+"""Formats of sample files other than NanoAOD: PHYSLITE, Delphes, Parquet and HDF5.
 
 in: files of events
 out: samples
@@ -17,5 +17,5 @@ PLUGIN = Plugin(
     },
 )
 
-# What is exported stands in the stub; it is imported when it is used.
+# The stub lists the exported names; each is imported when it is first used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

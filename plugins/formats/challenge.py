@@ -39,12 +39,12 @@ from trigemu.api import (
 )
 
 PARTICLES, ID = "Particles", "EvtId"
-PLACES = {"electron": slice(1, 5), "muon": slice(5, 9), "jet": slice(9, 19)}
+SLOTS = {"electron": slice(1, 5), "muon": slice(5, 9), "jet": slice(9, 19)}
 COLUMNS = {"pt": 0, "eta": 1, "phi": 2}
 MET = {"met": 0, "met_phi": 2}
 #: Filters that come with h5py: deflate, shuffle, fletcher32, szip, nbit, scale-offset, lzf.
 FILTERS = frozenset({1, 2, 3, 4, 5, 6, 32000})
-#: Deflate, the densest of them, makes at most 1032 bytes of one.
+#: Deflate, the filter with the highest ratio, expands a byte to at most 1032 bytes.
 LARGEST_RATIO = 2000
 #: Bytes that are decompressed together: 3.5 million events.
 LARGEST_CHUNK = 2**30
@@ -67,15 +67,15 @@ class Challenge(Source):
         with self._stream() as stream, h5py.File(stream, "r") as file:
             particles = _dataset(file, PARTICLES)
             if particles is None:
-                there = ", ".join(map(excerpt, islice(file, 20)))
-                raise SampleError(f"no dataset {PARTICLES!r} (there is: {there or 'nothing'})")
+                names = ", ".join(map(excerpt, islice(file, 20)))
+                raise SampleError(f"no dataset {PARTICLES!r} (there is: {names or 'nothing'})")
             if particles.shape[1:] != (19, 4):
                 raise SampleError(f"{PARTICLES} has the shape {particles.shape}, expected (events, 19, 4)")
             yield particles, _dataset(file, ID)
 
     @cached_property
     def _layout(self) -> tuple[int, int]:
-        """The number of events, and how many are compressed together."""
+        """The number of events, and the number of events compressed together."""
         with self._opened() as (particles, _):
             return len(particles), particles.chunks[0] if particles.chunks else len(particles)
 
@@ -90,29 +90,29 @@ class Challenge(Source):
 
     @property
     def schema(self) -> Schema:
-        return Schema(dict.fromkeys(PLACES, frozenset(COLUMNS)), frozenset(MET))
+        return Schema(dict.fromkeys(SLOTS, frozenset(COLUMNS)), frozenset(MET))
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """Read the needed collections and scalars of some entries."""
         with self._opened() as (stored, numbers):
             particles = stored[start:stop]
             id = np.arange(start, stop) if numbers is None else numbers[start:stop]
-        wanted = set(needs)
+        needed = set(needs)
         return ReadEvents(
             weight=np.ones(stop - start),
             id=id,
             parent=id,
             collections={
-                name: collection_of(_objects(particles[:, PLACES[name]]))
-                for name in {name for name, _ in wanted if name}
+                name: collection_of(_objects(particles[:, SLOTS[name]]))
+                for name in {name for name, _ in needed if name}
             },
-            scalars={name: particles[:, 0, MET[name]] for _, name in wanted if name in MET},
+            scalars={name: particles[:, 0, MET[name]] for _, name in needed if name in MET},
         )
 
 
 def _dataset(file: Any, name: str) -> Any:
-    """Return a dataset; None if there is none. Raises SampleError for anything but numbers that the file
-    itself holds: HDF5 can refer to other files, and load libraries to decompress."""
+    """Return a dataset; None if there is none. Raises SampleError for anything but numbers in the file
+    itself: HDF5 can refer to other files, and load libraries to decompress."""
     from h5py import Dataset, HardLink, h5d
 
     link = file.get(name, getlink=True)
@@ -120,10 +120,10 @@ def _dataset(file: Any, name: str) -> Any:
         return None
     if not isinstance(link, HardLink):
         raise SampleError(f"{name} is a link, which may lead out of the file: store the numbers in its place")
-    found = file[name]
-    if not isinstance(found, Dataset) or found.dtype.kind not in "fiu" or not found.shape:
+    dataset = file[name]
+    if not isinstance(dataset, Dataset) or dataset.dtype.kind not in "fiu" or not dataset.shape:
         raise SampleError(f"{name} is not a dataset of numbers")
-    storage = found.id.get_create_plist()
+    storage = dataset.id.get_create_plist()
     if storage.get_layout() == h5d.VIRTUAL or storage.get_external_count():
         raise SampleError(f"{name} is stored in other files, which are not opened: copy the numbers into it")
     filters = {storage.get_filter(i)[0] for i in range(storage.get_nfilters())}
@@ -132,18 +132,18 @@ def _dataset(file: Any, name: str) -> Any:
             f"{name} is compressed with the HDF5 filters {sorted(unknown)}, for which libraries would be "
             f"loaded: compress it with gzip, lzf or szip"
         )
-    size, stored = found.size * found.dtype.itemsize, found.id.get_storage_size()
+    size, stored = dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
     if size > stored * LARGEST_RATIO:
-        raise SampleError(f"{name} declares {len(found)} events, {size} bytes, but stores {stored} bytes")
-    if found.chunks and (chunk := math.prod(found.chunks) * found.dtype.itemsize) > LARGEST_CHUNK:
+        raise SampleError(f"{name} declares {len(dataset)} events, {size} bytes, but stores {stored} bytes")
+    if dataset.chunks and (chunk := math.prod(dataset.chunks) * dataset.dtype.itemsize) > LARGEST_CHUNK:
         raise SampleError(
             f"{name} is compressed in chunks of {chunk} bytes, at most {LARGEST_CHUNK} are read"
         )
-    return found
+    return dataset
 
 
-def _objects(places: Array) -> dict[str, tuple[IntArray, Array]]:
+def _objects(slots: Array) -> dict[str, tuple[IntArray, Array]]:
     """Return offsets and columns of the objects in [n, k, 4]."""
-    there = places[:, :, COLUMNS["pt"]] != 0
-    offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-    return {name: (offsets, places[:, :, at][there]) for name, at in COLUMNS.items()}
+    filled = slots[:, :, COLUMNS["pt"]] != 0
+    offsets = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
+    return {name: (offsets, slots[:, :, at][filled]) for name, at in COLUMNS.items()}

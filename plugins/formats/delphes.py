@@ -8,9 +8,9 @@ ScalarHT/ScalarHT.HT                        → scalar_ht
 Event/Event.Weight                          → the weight; 1 if there is none
 Event/Event.Number                          → id and parent
 
-Delphes writes every event it is given, so the sum of weights is taken from the file. Hadronic τ are jets:
+Delphes writes all its input events, so the sum of weights is computed from the file. Hadronic τ are jets:
 [objects.tau] from = "jet", TauTag = { min = 1 }. Event.CrossSection, the generator's running estimate, is not
-read; the cross-section is given in the catalogue.
+read; the catalogue contains the cross-section.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Delphes(RootFile):
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        """Names such as `Jet.PT`, whether inside a branch `Jet` or at the top."""
+        """Names such as `Jet.PT`, inside a branch `Jet` or at the top level."""
         return frozenset(self._events.keys(recursive=True, full_paths=False))
 
     @cached_property
@@ -51,11 +51,11 @@ class Delphes(RootFile):
 
     @cached_property
     def _own(self) -> dict[str, str]:
-        return {what: name for what, name in OWN.items() if name in self._names}
+        return {key: name for key, name in OWN.items() if name in self._names}
 
     @cached_property
     def _branches(self) -> dict[Need, str]:
-        found: dict[Need, str] = {("", new): name for name, new in SCALARS.items() if name in self._names}
+        branches: dict[Need, str] = {("", new): name for name, new in SCALARS.items() if name in self._names}
         for name in sorted(self._names):
             object_, _, column = name.partition(".")
             if not {f"{object_}.{axis}" for axis in ("PT", "Eta", "Phi")} <= self._names:
@@ -65,12 +65,12 @@ class Delphes(RootFile):
             ].interpretation  # of some leaves objects (TRef, TLorentzVector) or arrays
             numbers = isinstance(kind, uproot.AsJagged) and type(kind.content) is uproot.AsDtype
             if numbers and not kind.content.inner_shape:
-                found[object_.lower(), COLUMNS.get(column, column)] = name
-        return found
+                branches[object_.lower(), COLUMNS.get(column, column)] = name
+        return branches
 
     def _single(self, name: str, array: ak.Array) -> Array:
         """Unpack lists of length one."""
         offsets, values = flat(array)
         if not np.array_equal(offsets, np.arange(len(offsets))):
-            raise SampleError(f"{name} has other than one value in some events")
+            raise SampleError(f"{name} does not have exactly one value in each event")
         return values

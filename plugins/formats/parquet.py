@@ -1,4 +1,4 @@
-"""Parquet as awkward writes it: a file, or a folder of files with different columns of the same events.
+"""Parquet as written by awkward: a file, or a folder of files with different columns of the same events.
 
 jet: list of {pt, eta, phi, …}           → collection `jet` with pt, eta, phi, …
 list of {Jet_pt, Jet_eta, …}             → `jet` with pt, eta, … (the part before the first _, in lower case)
@@ -59,8 +59,8 @@ WEIGHT, ID, PARENT = ("", "weight"), ("", "id"), ("", "parent")
 
 @dataclass(frozen=True)
 class _ParquetColumn:
-    """The location of a column. leaves: what has to be read for it, as paths in Parquet's schema; fields: the
-    path to it, from the top-level field down."""
+    """The location of a column. leaves: the paths in Parquet's schema that have to be read for it; fields:
+    the path to it, from the top-level field down."""
 
     file: str
     leaves: tuple[str, ...]
@@ -99,31 +99,31 @@ class Parquet(Source):
             raise SampleError("the folder has neither a catalogue.toml nor files *.parquet")
         rows = {file: metadata.num_rows for file, (metadata, _) in footers.items()}
         if len(set(rows.values())) > 1:
-            told = ", ".join(f"{Path(file).name}: {n}" for file, n in rows.items())
+            numbers = ", ".join(f"{Path(file).name}: {n}" for file, n in rows.items())
             raise SampleError(
                 f"the files of a folder hold columns of the same events and need equal numbers of events "
-                f"({told}); list files with different events one by one"
+                f"({numbers}); list files with different events one by one"
             )
         return footers
 
     @cached_property
     def _columns(self) -> dict[Need, _ParquetColumn]:
-        found: dict[Need, _ParquetColumn] = {}
+        columns: dict[Need, _ParquetColumn] = {}
         for file, (metadata, schema) in self._footers.items():
             leaves = (metadata.schema.column(i).path for i in range(metadata.num_columns))
             for need, column in _columns_of(file, schema, leaves):
-                if need in found:
+                if need in columns:
                     raise SampleError(
-                        f"{'.'.join(filter(None, need))} is in {Path(found[need].file).name} as "
-                        f"{_name(found[need])} and in {Path(file).name} as {_name(column)}"
+                        f"{'.'.join(filter(None, need))} is in {Path(columns[need].file).name} as "
+                        f"{_name(columns[need])} and in {Path(file).name} as {_name(column)}"
                     )
-                found[need] = column
-        single = {name.removesuffix("_pt") for of, name in found if not of and name.endswith("_pt")}
-        for (of, name), column in list(found.items()):
+                columns[need] = column
+        single = {name.removesuffix("_pt") for of, name in columns if not of and name.endswith("_pt")}
+        for (of, name), column in list(columns.items()):
             prefix, _, own = name.rpartition("_")
             if not of and prefix in single and not column.decision:
-                found.setdefault((prefix.lower(), own), column)
-        return found
+                columns.setdefault((prefix.lower(), own), column)
+        return columns
 
     @cached_property
     def entries(self) -> int:
@@ -131,7 +131,7 @@ class Parquet(Source):
 
     @cached_property
     def boundaries(self) -> tuple[int, ...]:
-        """Where all files begin a new row group."""
+        """The entries at which all files begin a new row group."""
         groups = [set(_row_groups(metadata)) for metadata, _ in self._footers.values()]
         return tuple(sorted(set.intersection(*groups)))
 
@@ -162,11 +162,11 @@ class Parquet(Source):
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """Read the needed columns, and always weight, id and parent, of some entries."""
-        wanted = set(needs)
-        wanted |= {(name, "pt") for name, _ in wanted if name} | {WEIGHT, ID, PARENT}
+        needed = set(needs)
+        needed |= {(name, "pt") for name, _ in needed if name} | {WEIGHT, ID, PARENT}
         collections: dict[str, dict[str, tuple[IntArray, Array]]] = {}
         scalars: dict[str, Array] = {}
-        for (collection, column), (offsets, values) in self._read(start, stop, wanted).items():
+        for (collection, column), (offsets, values) in self._read(start, stop, needed).items():
             if collection:
                 ends = np.arange(len(values) + 1) if offsets is None else offsets
                 collections.setdefault(collection, {})[column] = ends, values
@@ -184,7 +184,8 @@ class Parquet(Source):
     def _read(
         self, start: int, stop: int, needs: Iterable[Need]
     ) -> dict[Need, tuple[IntArray | None, Array]]:
-        """Read the columns that exist: offsets of the lists (None if it is not a list) and the numbers."""
+        """Read the columns that exist: offsets of the lists (None if the column has no lists) and the
+        numbers."""
         columns = {need: self._columns[need] for need in needs if need in self._columns}
         read: dict[Need, tuple[IntArray | None, Array]] = {}
         for file in sorted({column.file for column in columns.values()}):
@@ -198,14 +199,16 @@ class Parquet(Source):
         from pyarrow import concat_tables
 
         tables = []
-        for first, last, kept in pieces(self._edges[file], start, stop, lambda: self._window(file, leaves)):
+        for first, last, cached in pieces(self._edges[file], start, stop, lambda: self._window(file, leaves)):
             part = Part((file, leaves), first, last)
-            table = self._kept.read([part], start, stop, self._decoded)[part] if kept else self._decoded(part)
+            table = (
+                self._cache.read([part], start, stop, self._decoded)[part] if cached else self._decoded(part)
+            )
             tables.append(table[max(start - first, 0) : stop - first])
         return concat_tables(tables)
 
     def _decoded(self, part: Part) -> Any:
-        """Decode some entries, of which no more are held in memory than were asked for."""
+        """Decode some entries, without holding more than these in memory."""
         from pyarrow import Table
 
         file, leaves = cast(tuple[str, tuple[str, ...]], part.column)
@@ -224,7 +227,7 @@ class Parquet(Source):
             return Table.from_batches(batches)
 
     @cached_property
-    def _kept(self) -> Decoded[Any]:
+    def _cache(self) -> Decoded[Any]:
         return Decoded()
 
     @cached_property
@@ -232,13 +235,13 @@ class Parquet(Source):
         return {file: _row_groups(metadata) for file, (metadata, _) in self._footers.items()}
 
     def _window(self, file: str, leaves: Iterable[str]) -> int:
-        """Return how many entries of some leaves may be kept, with 8 bytes for a value."""
+        """Return the number of entries of these leaves that may be cached, with 8 bytes per value."""
         metadata, _ = self._footers[file]
-        wanted, values = set(leaves), 0
+        selected, values = set(leaves), 0
         for i in range(metadata.num_row_groups):
             group = metadata.row_group(i)
             columns = (group.column(j) for j in range(group.num_columns))
-            values += sum(column.num_values for column in columns if column.path_in_schema in wanted)
+            values += sum(column.num_values for column in columns if column.path_in_schema in selected)
         return max(CHUNK_EVENTS, WINDOW_BYTES * self.entries // (8 * max(values, 1)))
 
 
@@ -252,16 +255,16 @@ def _columns_of(file: str, schema: Any, leaves: Iterable[str]) -> Iterator[tuple
     """Yield the columns of Arrow's schema that are supported; the leaves are in the order of its fields."""
     paths = iter(leaves)
     for field in schema:
-        found = [(next(paths), *leaf) for leaf in _leaves_of(field.type, (field.name,))]
-        # A type defined by awkward is read whole: Arrow cannot build it from only some of its fields.
-        whole = tuple(path for path, *_ in found) if hasattr(field.type, "storage_type") else ()
-        for path, fields, lists, type_ in found:
+        columns = [(next(paths), *leaf) for leaf in _leaves_of(field.type, (field.name,))]
+        # A type defined by awkward is read entirely: Arrow cannot build it from only some of its fields.
+        all_leaves = tuple(path for path, *_ in columns) if hasattr(field.type, "storage_type") else ()
+        for path, fields, lists, type_ in columns:
             if not re.fullmatch(r"float|double|bool|u?int\d+", str(type_)) or lists > 1:
                 continue
             names = [name for name in fields if name]
             name = "_".join(names)
             decision = not lists and (str(type_) == "bool" or name.startswith(DECISIONS))
-            column = _ParquetColumn(file, whole or (path,), fields, decision)
+            column = _ParquetColumn(file, all_leaves or (path,), fields, decision)
             if not lists:
                 yield ("", SCALARS.get(name, name)), column
             elif len(names) == 1 and "_" in name:
@@ -306,7 +309,7 @@ def _numbers(column: _ParquetColumn, of: Any) -> tuple[IntArray | None, Array]:
         elif _is_struct(array.type):
             array = array.field(next(names))
         else:
-            # Arrow's own memory is read-only, for which kernels would have to be compiled again.
+            # Arrow's own memory is read-only: kernels would have to be compiled again for it.
             return offsets, np.require(array.to_numpy(zero_copy_only=False), requirements="W")
 
 

@@ -3,7 +3,7 @@
 AnalysisJetsAuxDyn.pt, eta, phi, m, …      → collection `jet` with pt, eta, phi, mass, …
 AnalysisPhotonsAuxDyn, AnalysisElectronsAuxDyn, AnalysisMuonsAuxDyn, AnalysisTauJetsAuxDyn
                                             → `photon`, `electron`, `muon` (without a mass), `tau`
-EventInfoAuxDyn.mcEventWeights[0]           → the weight, the nominal one; 1 if there is none (data)
+EventInfoAuxDyn.mcEventWeights[0]           → the nominal weight; 1 if there is none (data)
 EventInfoAuxDyn.eventNumber                 → id and parent
 EventInfoAuxDyn.…, any other number         → a scalar of that name (actualInteractionsPerCrossing, …)
 xTrigDecisionAux.tbp, efPassedRaw           → the stored decisions L1_…, HLT_…
@@ -12,10 +12,10 @@ MetaData: TriggerMenuJson_L1Aux, …_HLTAux   → the bit of each decision; with
 
 pt, mass and all other energies (ENERGIES) are converted from MeV in the file to GeV. Any other column with
 one number per object keeps its name. There is no `met`: the terms in MET_Core_AnalysisMET lack the calibrated
-objects, and give the missing transverse momentum only together with them.
+objects, and only the sum of both is the missing transverse momentum.
 
-The stored decision of an L1 item is the one before prescale (tbp; its bit is the item's CTP id). That of an
-HLT chain is after the prescales of the chain and of its L1 items (efPassedRaw; its bit is the chain's
+The stored decision of an L1 item is before prescale (tbp; its bit is the item's CTP id). The stored decision
+of an HLT chain is after the prescales of the chain and of its L1 items (efPassedRaw; its bit is the chain's
 counter).
 """
 
@@ -58,7 +58,7 @@ _SINGLE = re.compile(_NUMBER)
 
 @dataclass(frozen=True)
 class _Menu:
-    """The trigger menu of a super-master key. bits: decision → (the words it is in, its bit)."""
+    """The trigger menu of a super-master key. bits: decision → (the name of its words, its bit)."""
 
     key: int
     bits: Mapping[str, tuple[str, int]]
@@ -93,23 +93,23 @@ class Physlite(RootFile):
 
     @cached_property
     def _branches(self) -> dict[Need, str]:
-        found: dict[Need, str] = {}
+        branches: dict[Need, str] = {}
         kinds = {**{prefix: (name, _LIST) for name, prefix in COLLECTIONS.items()}, EVENT: ("", _SINGLE)}
         for name in self._events.keys(recursive=False):
             prefix, _, column = name.partition("." if self._is_tree else ":")
             if prefix in kinds and column:
                 collection, kind = kinds[prefix]
                 if kind.fullmatch(self._events[name].typename):
-                    found[collection, _RENAMED.get(column, column)] = name
-        return found
+                    branches[collection, _RENAMED.get(column, column)] = name
+        return branches
 
     @cached_property
     def _own(self) -> dict[str, str]:
         paths = {"weight": self._field(EVENT, WEIGHTS), "id": self._field(EVENT, NUMBER)}
-        return {what: path for what, path in paths.items() if path in self._events}
+        return {key: path for key, path in paths.items() if path in self._events}
 
     def _single(self, name: str, array: ak.Array) -> Array:
-        """Return one number per event; of the weights, the first."""
+        """Return one number per event: the first of several weights."""
         values: Array = ak.to_numpy(array if array.ndim == 1 else array[:, 0])
         return values
 
@@ -127,8 +127,8 @@ class Physlite(RootFile):
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
         """Read some stored decisions; raise SampleError if the file lacks the trigger menu of an event."""
-        asked = tuple(names)
-        fields = {menu.bits[name][0] for menu in self._menus for name in asked if name in menu.bits}
+        requested = tuple(names)
+        fields = {menu.bits[name][0] for menu in self._menus for name in requested if name in menu.bits}
         paths = {field: self._static("xTrigDecisionAux", field) for field in ("smk", *fields)}
         arrays = self._arrays(paths.values(), start, stop)
         key = ak.to_numpy(arrays[paths["smk"]])
@@ -137,7 +137,7 @@ class Physlite(RootFile):
         if len(unknown):
             at = int(unknown[0])
             raise SampleError(f"event {start + at}: the file lacks the trigger menu with the key {key[at]}")
-        decisions = {name: np.zeros(stop - start, np.bool_) for name in asked}
+        decisions = {name: np.zeros(stop - start, np.bool_) for name in requested}
         for menu in self._menus:
             for name in menu.bits.keys() & decisions.keys():
                 field, bit = menu.bits[name]
@@ -162,8 +162,8 @@ class Physlite(RootFile):
         tree = self._file.get("MetaData")
         for path in (f"{part}.{name}", f"{part}:.{name}"):
             if tree is not None and path in tree:
-                found: list[list[Any]] = tree[path].array().tolist()
-                return found
+                values: list[list[Any]] = tree[path].array().tolist()
+                return values
         return []
 
     def _field(self, prefix: str, name: str) -> str:
@@ -177,7 +177,7 @@ class Physlite(RootFile):
 def _bit(offsets: IntArray, words: Array, bit: int) -> BoolArray:
     """Return one bit per event, bool[n], from any number of 32-bit words per event."""
     at = offsets[:-1] + bit // 32
-    there = at < offsets[1:]
+    present = at < offsets[1:]
     set_ = np.zeros(len(at), np.bool_)
-    set_[there] = (words[at[there]].astype(np.int64) >> bit % 32) & 1 == 1
+    set_[present] = (words[at[present]].astype(np.int64) >> bit % 32) & 1 == 1
     return set_

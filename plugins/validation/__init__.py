@@ -1,4 +1,4 @@
-"""Menus held against the decisions that an experiment recorded, and against earlier versions of themselves.
+"""Comparison of menus with the recorded decisions of an experiment, and with earlier versions of themselves.
 
 in: `Menu`s, a `Catalogue`, tolerances
 out: `DecisionCheck`, `Gate`
@@ -12,5 +12,5 @@ PLUGIN = Plugin(
     commands={"gate": ".cli_gate:gate"},
 )
 
-# What is exported stands in the stub; it is imported when it is used.
+# The stub lists the exported names; each is imported when it is first used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -31,7 +31,7 @@ from .tolerances import Tolerances, read_tolerances
 @click.option(
     "--tolerances",
     type=click.Path(path_type=Path),
-    help="The largest differences (TOML); without it, there must be none.",
+    help="The largest differences (TOML); without it, no difference is tolerated.",
 )
 @options.samples
 @processing
@@ -56,8 +56,9 @@ def gate(
 ) -> None:
     """Compare the menu NEW with OLD on the same events, within tolerances, for continuous integration.
 
-    Compared are rates, unique rates, overlaps and decisions before prescales; with samples that store
-    decisions, how many differ from these. The exit status is 1 if a difference is not tolerated.
+    It compares rates, unique rates, overlaps and decisions before prescales and, with samples that store
+    decisions, the numbers of decisions that differ from them. The exit status is 1 if a difference is not
+    tolerated.
     """
     files = on_disk(json_file, junit, markdown)
     check_outputs(files, (old, new, tolerances, catalogue))

@@ -52,7 +52,7 @@ class Disagreement:
     emulated : bool
         The emulated decision.
     events : Events
-        The event with the columns that the trigger needs, and the neighbouring crossings that it looks at.
+        The event with the columns that the trigger needs, and the neighbouring crossings that it uses.
     """
 
     sample: str
@@ -81,10 +81,10 @@ class Checked:
     skipped : str or None
         Why the trigger was not checked; None if it was.
     margin : int
-        How many crossings before and after an event the trigger looks at.
+        The number of crossings before and after an event that the trigger uses.
     not_compared : int
-        The number of events that are not compared, because they are so close to an end of their file that
-        some of these crossings are not in it.
+        The number of events that are not compared, because some of these crossings are beyond the ends of
+        the file.
     """
 
     name: str
@@ -103,13 +103,13 @@ class Checked:
 
     @property
     def compared(self) -> int:
-        """The number of events on which they were compared."""
+        """The number of events on which the two decisions were compared."""
         return self.agree + self.differ
 
 
 @dataclass(frozen=True, repr=False)
 class DecisionCheck(Shown, Named[Checked]):
-    """The validation of a menu; result["L1_SingleMu22"] is that of a trigger.
+    """The validation of a menu; result["L1_SingleMu22"] is the validation of a trigger.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class DecisionCheck(Shown, Named[Checked]):
     injected : int
         The number of stored decisions that were flipped on purpose.
     found : int
-        The number of these whose flip changed the outcome of the comparison, as it should.
+        The number of flipped decisions that changed the outcome of the comparison, as they should.
     """
 
     _view: ClassVar[str] = "trigemu_validation.decisions_view"
@@ -176,13 +176,13 @@ def check_decisions(
     menu : path or Menu
         The menu; its enabled triggers are checked, before prescales.
     catalogue : path, Catalogue, Events, ak.Array, or list of paths
-        Samples with stored decisions, as in `emulate`; of events in memory, any integer or boolean column is
-        one.
+        Samples with stored decisions, as in `emulate`; for events in memory, any integer or boolean column
+        can be a stored decision.
     inject : int
-        The number of stored decisions to flip, as a test that the check finds them.
+        The number of stored decisions to flip, to test that the check detects them.
     consecutive : bool
-        Whether events with consecutive crossing numbers are consecutive crossings. If not, triggers that look
-        at neighbouring crossings cannot be checked.
+        Whether events with consecutive crossing numbers are consecutive crossings. If not, triggers that use
+        neighbouring crossings cannot be checked.
     executor, progress
         As in `emulate`.
 
@@ -193,7 +193,7 @@ def check_decisions(
     Raises
     ------
     TrigemuError
-        If no trigger can be checked, or there are fewer decisions than are to be flipped.
+        If no trigger can be checked, or `inject` exceeds the number of decisions.
     """
     menu, catalogue = menu_of(menu), samples_of(catalogue, executor=executor)
     if not consecutive:
@@ -208,10 +208,10 @@ def check_decisions(
     plan = make_plan([part])
     for sample in catalogue.samples:
         plan.check(sample)
-    crossings = sum(place.stop - place.start for place in ranges)
+    crossings = sum(range_.stop - range_.start for range_ in ranges)
     at_ends = positions_at_ends(ranges, [_margin(_compiled(menu, trigger)[1]) for trigger in checked])
     flipped = positions_to_flip(inject, crossings * len(checked), at_ends)
-    before = {(place.sample, place.source): place.before - place.start for place in ranges}
+    before = {(range_.sample, range_.source): range_.before - range_.start for range_ in ranges}
     task = Count(part, tuple(checked), flipped, at_ends, before)
     job = Job((part,), plan, catalogue)
     tally = task.merge([*over_samples(catalogue.samples, job, task, executor, progress)])
@@ -239,8 +239,8 @@ def _reason(menu: Menu, trigger: Trigger, catalogue: Catalogue, ranges: Sequence
         if lacking := next(filter(None, reasons), None):
             return lacking
     margin = _margin(compiled)
-    if not any(start < stop for start, stop in (place.comparable(margin) for place in ranges)):
-        return f"it looks at crossings up to {margin} before and after, which no crossing here has"
+    if not any(start < stop for start, stop in (range_.comparable(margin) for range_ in ranges)):
+        return f"it uses crossings up to {margin} before and after, which no crossing in the samples has"
     return None
 
 
@@ -249,7 +249,7 @@ def _margin(compiled: Sequence[Compiled]) -> int:
 
 
 def _compiled(menu: Menu, trigger: Trigger) -> tuple[set[Need], list[Compiled]]:
-    """Return the columns that a trigger and those whose decisions it reads need, and the compiled
+    """Return the columns that a trigger and the triggers in its expression need, and the compiled
     triggers."""
     context = Context(menu.scope, menu.path.parent)
     descriptions = (part.description for part in menu.with_inputs([trigger.name]))
@@ -279,8 +279,8 @@ def _difference(
 ) -> Disagreement:
     """Read a differing event, with the columns that the trigger needs and η and φ of its objects."""
     of = catalogue.samples[sample]
-    offered = of.schema.collections
-    needs = needs | {(name, c) for name, _ in needs if name for c in offered[name] & {"eta", "phi"}}
+    columns_of = of.schema.collections
+    needs = needs | {(name, c) for name, _ in needs if name for c in columns_of[name] & {"eta", "phi"}}
     events = of.read(source, entry, entry + 1, needs, margin)
     collections = {
         name: replace(

@@ -16,7 +16,7 @@ _COLOURS = (style.COLOURS[3], style.COLOURS[2], style.COLOURS[4])
 def draw_decisions(names: Sequence[str], counts: Mapping[str, Sequence[int]]) -> Figure:
     """Draw for each trigger a bar for each outcome, name → numbers of crossings, on an axis that is
     logarithmic from 1 on."""
-    with style.figure(6.4, 1.5 + 0.42 * len(names)) as (made, axes):
+    with style.figure(6.4, 1.5 + 0.42 * len(names)) as (figure, axes):
         height = 0.8 / len(counts)
         for number, (outcome, values) in enumerate(counts.items()):
             rows = np.arange(len(names)) - 0.4 + height * (number + 0.5)
@@ -32,5 +32,5 @@ def draw_decisions(names: Sequence[str], counts: Mapping[str, Sequence[int]]) ->
         axes.yaxis.set_tick_params(length=0)
         axes.set_ylim(len(names) - 0.45, -0.55)
         axes.set_xlabel("number of crossings", fontsize=14)
-        made.legend(loc="outside upper left", ncols=3, fontsize=11, frameon=False)
-    return made
+        figure.legend(loc="outside upper left", ncols=3, fontsize=11, frameon=False)
+    return figure

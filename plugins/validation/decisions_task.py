@@ -24,9 +24,9 @@ from trigemu.api import (
     raw_decisions,
 )
 
-#: The number of differing events that are kept for each trigger.
+#: The number of differing events that are reported for each trigger.
 SHOWN = 3
-#: The seed of `inject`, so that every run flips the same decisions.
+#: The seed of `inject`: every run flips the same decisions.
 _SEED = 20161026
 
 
@@ -57,7 +57,7 @@ class Range:
 
 def ranges_of(catalogue: Catalogue) -> tuple[Range, ...]:
     """Return the entries of all files that are processed."""
-    found: list[Range] = []
+    ranges: list[Range] = []
     before = 0
     for sample in catalogue.samples:
         for number, file in enumerate(sample.sources):
@@ -65,22 +65,21 @@ def ranges_of(catalogue: Catalogue) -> tuple[Range, ...]:
             if only := catalogue.only:
                 inside = (only.sample, only.file) == (sample.name, number)
                 start, stop = (only.start, only.stop) if inside else (0, 0)
-            found.append(Range(sample.number, number, start, stop, before, file.neighbours, file.entries))
+            ranges.append(Range(sample.number, number, start, stop, before, file.neighbours, file.entries))
             before += stop - start
-    return tuple(found)
+    return tuple(ranges)
 
 
 def positions_at_ends(ranges: Sequence[Range], margins: Sequence[int]) -> IntArray:
-    """Return the decisions that cannot be compared, because a trigger looks at crossings beyond the ends of a
-    file: ascending positions, counted event by event and trigger by trigger. margins: those of the
-    triggers."""
-    found = []
-    for place in ranges:
+    """Return the decisions that cannot be compared, because a trigger uses crossings beyond the ends of a
+    file: ascending positions, counted event by event and trigger by trigger. margins: of the triggers."""
+    positions = []
+    for range_ in ranges:
         for number, margin in enumerate(margins):
-            first, end = place.comparable(margin)
-            rows = [*range(place.start, first), *range(end, place.stop)]
-            found += [(place.before + row - place.start) * len(margins) + number for row in rows]
-    return np.sort(np.array(found, np.int64))
+            first, end = range_.comparable(margin)
+            rows = [*range(range_.start, first), *range(end, range_.stop)]
+            positions += [(range_.before + row - range_.start) * len(margins) + number for row in rows]
+    return np.sort(np.array(positions, np.int64))
 
 
 def positions_to_flip(inject: int, decisions: int, left_out: IntArray) -> IntArray:
@@ -88,9 +87,9 @@ def positions_to_flip(inject: int, decisions: int, left_out: IntArray) -> IntArr
     compared = decisions - len(left_out)
     if inject > compared:
         raise TrigemuError(f"{inject} decisions to flip: only {compared} decisions are checked")
-    chosen = np.sort(np.random.default_rng(_SEED).choice(compared, inject, replace=False))
-    # Position n among those compared is after so many that are left out.
-    positions: IntArray = chosen + np.searchsorted(left_out - np.arange(len(left_out)), chosen, side="right")
+    drawn = np.sort(np.random.default_rng(_SEED).choice(compared, inject, replace=False))
+    # Add the number of decisions that are left out before each of the compared decisions.
+    positions: IntArray = drawn + np.searchsorted(left_out - np.arange(len(left_out)), drawn, side="right")
     return positions
 
 
@@ -98,9 +97,9 @@ def positions_to_flip(inject: int, decisions: int, left_out: IntArray) -> IntArr
 class Tally:
     """Numbers of differing decisions of t triggers.
 
-    only_emulated, only_stored: int64[t]. first: int64[k, 5], the first events that differ: the number of the
-    trigger, those of sample and file, the entry, and whether the emulated decision is positive. found: how
-    many of the flipped decisions were noticed.
+    only_emulated, only_stored: int64[t]. first: int64[k, 5], the first events that differ: the numbers of
+    trigger, sample and file, the entry, and whether the emulated decision is positive. found: number of
+    flipped decisions that were detected.
     """
 
     only_emulated: IntArray
@@ -112,14 +111,14 @@ class Tally:
     def of(self, trigger: int) -> Tally:
         """Return the numbers of one trigger."""
         rows = self.first[self.first[:, 0] == trigger]
-        one = slice(trigger, trigger + 1)
-        return Tally(self.only_emulated[one], self.only_stored[one], rows, self.found, self.events)
+        part = slice(trigger, trigger + 1)
+        return Tally(self.only_emulated[part], self.only_stored[part], rows, self.found, self.events)
 
 
 @dataclass(frozen=True)
 class Count:
     """The task that compares the decisions of a chunk. flipped, left_out: int64[k], positions of decisions,
-    ascending. before: by sample and file, the position of the event that its entry 0 is or would be."""
+    ascending. before: by sample and file, the position of the event at entry 0, processed or not."""
 
     menu: Menu
     triggers: tuple[Trigger, ...]
@@ -162,11 +161,11 @@ class Count:
 
     def merge(self, parts: Sequence[Tally]) -> Tally:
         first = np.concatenate([part.first for part in parts])
-        kept = [np.flatnonzero(first[:, 0] == number)[:SHOWN] for number in range(len(self.triggers))]
+        rows = [np.flatnonzero(first[:, 0] == number)[:SHOWN] for number in range(len(self.triggers))]
         return Tally(
             np.sum([part.only_emulated for part in parts], axis=0),
             np.sum([part.only_stored for part in parts], axis=0),
-            first[np.sort(np.concatenate(kept))],
+            first[np.sort(np.concatenate(rows))],
             sum(part.found for part in parts),
             sum(part.events for part in parts),
         )
@@ -175,13 +174,13 @@ class Count:
 @check_kept.register
 def _(task: Count, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     events = sum(chunk.size for chunk in chunks)
-    whole = np.dtype("i8")
+    integers = np.dtype("i8")
     if not isinstance(part, Tally) or type(part.found) is not int or part.events != events:
         raise TrigemuError("it is not a tally of these events")
     for name in ("only_emulated", "only_stored"):
-        checked.check_array(name, getattr(part, name), whole, len(task.triggers))
+        checked.check_array(name, getattr(part, name), integers, len(task.triggers))
         checked.check_within(name, getattr(part, name), events + 1)
-    checked.check_array("first", part.first, whole, None, 5)
+    checked.check_array("first", part.first, integers, None, 5)
     checked.check_within("the trigger", part.first[:, 0], len(task.triggers))
     if not {(chunk.sample, chunk.source) for chunk in chunks} >= {*map(tuple, part.first[:, 1:3].tolist())}:
         raise TrigemuError("it has an event of another file")

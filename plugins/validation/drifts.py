@@ -1,8 +1,8 @@
-"""A new menu against an old one on the same events: what changed by more than is tolerated.
+"""Compare a new menu with an old one on the same events, within tolerances.
 
-Rates and their differences are those of `comparison`; an overlap is the rate that two triggers of one menu
+Rates and their differences are computed as in `compare`; an overlap is the rate that two triggers of one menu
 accept together. Differences of overlaps, and of the decisions of a trigger, are summed event by event: their
-uncertainties know what the two menus share.
+uncertainties account for the events that the two menus share.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from .decisions import check_decisions
 from .decisions_task import stored_name
 from .tolerances import Tolerance, Tolerances, read_tolerances
 
-#: Overlaps that differ by a smaller fraction are the same: the order of triggers changes their last digit.
+#: Overlaps that differ by a smaller fraction are equal: the order of triggers changes their last digit.
 _SAME = 1e-12
-#: How many differences of overlaps are summed together.
+#: Number of differences of overlaps that are summed together.
 _TOGETHER = 256
 
 
@@ -56,20 +56,20 @@ class Drift:
     Attributes
     ----------
     triggers : tuple of str
-        The trigger; the two of an overlap; none for the menu.
+        The trigger; the two triggers of an overlap; empty for the menu.
     quantity : str
         "rate_hz" of the menu; "total_hz", "unique_hz"; "overlap_hz" of two triggers; "decisions_hz", the rate
-        before prescales, in the new menu with the rate of the events on which the two menus decide otherwise
-        added; "differ_from_stored", the number of events on which the decision is not the stored one;
-        "added" or "removed".
+        before prescales, to which the rate of the events with different decisions is added in the new menu;
+        "differ_from_stored", the number of events on which the decision differs from the stored one; "added"
+        or "removed".
     old, new : float
         The values.
     error : float
-        The statistical uncertainty of new − old, 0 where it is a number of events.
+        The statistical uncertainty of new − old, 0 for a number of events.
     tolerance : Tolerance
         The limits.
     accepted : bool
-        Whether the difference is within one of them.
+        Whether the difference is within one of the limits.
     """
 
     triggers: tuple[str, ...]
@@ -82,7 +82,7 @@ class Drift:
 
     @property
     def what(self) -> str:
-        """The name of the trigger, or of both; "menu"."""
+        """The name of the trigger, or of both triggers; "menu" for the menu."""
         return " & ".join(self.triggers) or "menu"
 
     @property
@@ -92,12 +92,12 @@ class Drift:
 
     @property
     def percent(self) -> float:
-        """The difference in percent of the old value, infinite if that is 0."""
+        """The difference in percent of the old value, infinite if the old value is 0."""
         return _ratio(100.0 * self.difference, abs(self.old))
 
     @property
     def sigma(self) -> float:
-        """The difference in units of its uncertainty, infinite if that is 0."""
+        """The difference in units of its uncertainty, infinite if the uncertainty is 0."""
         return _ratio(self.difference, self.error)
 
 
@@ -110,7 +110,7 @@ class Gate(Shown):
     old, new : Menu
         The menus.
     rates : tuple of MenuRates
-        The rates of both, whose names are "old" and "new".
+        The rates of both, with the names "old" and "new".
     drifts : tuple of Drift
         Every compared quantity; overlaps only where they changed.
     overlaps : int
@@ -147,10 +147,10 @@ def gate(
     old, new : path or Menu
         The menus. Triggers of the same name are compared.
     tolerances : Tolerances, path or None
-        The largest differences; None: there must be none.
+        The largest differences; None: no difference is tolerated.
     catalogue, executor, progress
-        The samples, and how events are processed, as in `emulate`. If they have stored decisions, those of
-        both menus are compared with them.
+        The samples, and how events are processed, as in `emulate`. If the samples have stored decisions, the
+        decisions of both menus are compared with them.
 
     Returns
     -------
@@ -174,10 +174,10 @@ def gate(
     samples = samples_of(catalogue, executor=executor)
     named = [replace(menu, name=name) for menu, name in ((first, "old"), (second, "new"))]
     emulation = emulate(named, samples, executor=executor, progress=progress)
-    found = _Found(emulation, tolerances)
-    drifts = [*found.rates(), *found.presence(), *found.decisions(), *found.overlaps()]
+    of = _Differences(emulation, tolerances)
+    drifts = [*of.rates(), *of.presence(), *of.decisions(), *of.overlaps()]
     stored = _differ_from_stored(emulation, tolerances, executor)
-    return Gate(first, second, found.variants, (*drifts, *stored), found.pairs)
+    return Gate(first, second, of.variants, (*drifts, *stored), of.pairs)
 
 
 def _ratio(difference: float, unit: float) -> float:
@@ -186,7 +186,7 @@ def _ratio(difference: float, unit: float) -> float:
     return difference / unit if unit else math.copysign(math.inf, difference)
 
 
-class _Found:
+class _Differences:
     """The differences of the two menus of an emulation."""
 
     def __init__(self, emulation: Emulation, tolerances: Tolerances) -> None:
@@ -196,7 +196,7 @@ class _Found:
         names = [{trigger.name: n for n, trigger in enumerate(menu.enabled)} for menu in emulation.menus]
         self._removed, self._added = ([n for n in a if n not in b] for a, b in (names, names[::-1]))
         self._both = [name for name in names[0] if name in names[1]]
-        self._places = [np.array([of[name] for name in self._both], np.int64) for of in names]
+        self._positions = [np.array([of[name] for name in self._both], np.int64) for of in names]
         self.pairs = len(self._both) * (len(self._both) - 1) // 2
 
     def _drift(self, triggers: tuple[str, ...], quantity: str, old: float, new: float, error: float) -> Drift:
@@ -251,8 +251,8 @@ class _Found:
     def overlaps(self) -> Iterator[Drift]:
         """Yield the overlaps that differ."""
         old, new = (
-            rates.overlap[np.ix_(places, places)]
-            for rates, places in zip((self._old, self._new), self._places, strict=True)
+            rates.overlap[np.ix_(positions, positions)]
+            for rates, positions in zip((self._old, self._new), self._positions, strict=True)
         )
         first, second = np.nonzero(np.triu(np.abs(new - old) > _SAME * np.maximum(old, new), 1))
         for start in range(0, len(first), _TOGETHER):
@@ -270,9 +270,9 @@ class _Found:
         emulation = self._emulation
         crossing = [scaling.crossing_scale(menu, emulation.catalogue) for menu in emulation.menus]
         joint = [
-            _joint(acceptances(words, menu, bits).pairs(), places[a], places[b]) * scale / max(crossing)
-            for menu, bits, places, scale in zip(
-                menus, emulation.plan.bits, self._places, crossing, strict=True
+            _joint(acceptances(words, menu, bits).pairs(), positions[a], positions[b]) * scale / max(crossing)
+            for menu, bits, positions, scale in zip(
+                menus, emulation.plan.bits, self._positions, crossing, strict=True
             )
         ]
         return joint[1] - joint[0]
@@ -288,7 +288,7 @@ class _Found:
 
 
 def _raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
-    """Return decisions before prescales, bool[m]; a trigger that is switched off fires nowhere."""
+    """Return decisions before prescales, bool[m]; a trigger with an infinite prescale rejects all events."""
     raw = raw_decisions(words, menu, bits)
     return {t.name: raw[t.name] & (t.prescale < math.inf) for t in menu.enabled}
 
@@ -305,7 +305,7 @@ def _joint(pairs: Pairs, a: IntArray, b: IntArray) -> FloatArray:
 
 
 def _within(drift: Drift) -> bool:
-    """Whether a difference is within one of its limits, or there is none."""
+    """Whether a difference is 0 or within one of its limits."""
     percent, sigma = drift.tolerance.percent, drift.tolerance.sigma
     return (
         drift.difference == 0.0
@@ -315,8 +315,7 @@ def _within(drift: Drift) -> bool:
 
 
 def _differ_from_stored(emulation: Emulation, tolerances: Tolerances, executor: Any) -> Iterator[Drift]:
-    """Yield how many decisions are not those that the samples have stored, for triggers that both menus
-    have."""
+    """Yield the number of decisions that differ from the stored ones, for triggers that both menus have."""
     samples = emulation.catalogue.samples
 
     def stored(menu: Menu) -> set[str]:

@@ -84,7 +84,7 @@ Run = Callable[..., tuple[int, str]]
 @pytest.fixture
 def folder(place: object, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current one, with a menu of boosted trees; projects of few rows."""
-    for name, count in (("LEAST", 1000), ("AROUND", 600)):
+    for name, count in (("MIN_EVENTS", 1000), ("MIN_AROUND", 600)):
         monkeypatch.setattr(vectors, name, count)
     place.write("plugins/boosted/__init__.py", PLUGIN)  # type: ignore[attr-defined]
     place.write("boosted.toml", MENU)  # type: ignore[attr-defined]

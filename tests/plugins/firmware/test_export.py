@@ -38,7 +38,7 @@ EVENTS = toy_events(37, 600)
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, count in (("LEAST", 300), ("AROUND", 200)):
+    for name, count in (("MIN_EVENTS", 300), ("MIN_AROUND", 200)):
         monkeypatch.setattr(vectors, name, count)
 
 

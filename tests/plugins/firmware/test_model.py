@@ -35,7 +35,7 @@ def test_rows_are_what_the_trees_read(tmp_path: Path) -> None:
 def test_a_trigger_that_asks_for_nothing(tmp_path: Path) -> None:
     made = menu(tmp_path)
     nothing = replace(made.triggers[1], description=Boosted(above=0.0, requires="n_photon >= 99"))
-    with pytest.raises(TrigemuError, match=r"trigger 'AD' asks for no event of toy.toml"):
+    with pytest.raises(TrigemuError, match=r"no event of toy.toml passes `requires` of trigger 'AD'"):
         read_rows(replace(made, triggers=(made.triggers[0], nothing)), SAMPLES, "AD")
 
 

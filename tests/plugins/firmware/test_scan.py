@@ -59,13 +59,13 @@ def shift(
 def test_all_numbers_are_those_of_loops(tmp_path: Path) -> None:
     widths = [(3, 5), (6, 8), (12, 16)]
     found = scan_bits(menu(tmp_path), "AD", widths, SAMPLES, types=SATURATING)
-    asked = [event for event in EVENTS if event["photon"]]
-    assert found.asked_events == len(asked)
-    assert found.asked_hz == pytest.approx(math.fsum(event["weight"] for event in asked))
+    selected = [event for event in EVENTS if event["photon"]]
+    assert found.preselected_events == len(selected)
+    assert found.preselected_hz == pytest.approx(math.fsum(event["weight"] for event in selected))
     floating = scores(EVENTS, None) > 0.2
     total = math.fsum(event["weight"] for event, fires in zip(EVENTS, floating, strict=True) if fires)
     assert found.own.total.hz == pytest.approx(total)
-    x = np.float32([entered(event) for event in asked])
+    x = np.float32([entered(event) for event in selected])
     differing = []
     for point, pair in zip(found.points, widths, strict=True):
         fixed = choose(TREES, x, ("a", "b"), with_widths(SATURATING, *pair))

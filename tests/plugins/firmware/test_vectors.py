@@ -13,7 +13,7 @@ from trigemu_firmware.vectors import around, make_vectors
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, count in (("EVENTS", 400), ("LEAST", 300), ("AROUND", 50)):
+    for name, count in (("EVENTS", 400), ("MIN_EVENTS", 300), ("MIN_AROUND", 50)):
         monkeypatch.setattr(vectors, name, count)
 
 
