@@ -184,7 +184,7 @@ class Pools:
         )
         # A part has few crossings without any object: they cannot make up for the rest.
         unchanged = mock.patch.object(crossings, "_normalised", lambda weight, quiet, rate_hz: weight)
-        with unchanged, mock.patch.object(crossings, "FEWEST", crossings.FEWEST * share):
+        with unchanged, mock.patch.object(crossings, "MIN_CROSSINGS", crossings.MIN_CROSSINGS * share):
             return [crossings.make(recipes.recipe(config, part, pool))[0] for pool in part]
 
 

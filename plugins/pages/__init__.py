@@ -1,4 +1,4 @@
-"""Pages in HTML: the report of menus, and the explorer, in which their thresholds can be changed.
+"""Pages in HTML: the report of menus, and the explorer, where users change thresholds.
 
 in: `Menu`s, a `Catalogue`
 out: HTML
@@ -21,5 +21,5 @@ PLUGIN = Plugin(
     },
 )
 
-# What is exported stands in the stub; it is imported when it is used.
+# The stub lists the exported names; each is imported when it is first used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -49,13 +49,13 @@ def explore(
     processing: Processing,
     plugin_path: tuple[Path, ...],
 ) -> None:
-    """Write one HTML page in which thresholds, prescales and switches of MENUs can be moved.
+    """Write one HTML page in which users change thresholds, prescales and switches of MENUs.
 
-    All rates, overlaps, differences and efficiencies follow. The page needs no server and no network.
+    The page updates all rates, overlaps, differences and efficiencies. It needs no server and no network.
     """
     if scores and (vary or signals):
         raise TrigemuError(
-            f"{scores} has its own ranges of thresholds and signals: give --vary and --signal to trigemu "
+            f"{scores} has its own ranges of thresholds and signals: use --vary and --signal with trigemu "
             f"scores"
         )
     check_outputs([file], (*menus, catalogue, scores))
@@ -69,7 +69,7 @@ def explore(
             else samples_passed(read, samples, vary, signals)
         )
         with events_bar(passed, engine) as advance:
-            made = without_bad_files(
+            page = without_bad_files(
                 samples,
                 lambda good: make_explorer(
                     read,
@@ -81,11 +81,11 @@ def explore(
                     progress=advance,
                 ),
             )
-    write_explorer(file, made)
+    write_explorer(file, page)
 
 
 def write_explorer(file: Path, page: Explorer) -> None:
-    """Write the page, and say what it holds."""
+    """Write the page, and print a summary."""
     write_text(file, page.html)
     for warning in page.warnings:
         console().print(f"Warning: {warning}.")

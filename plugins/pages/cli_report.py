@@ -51,15 +51,15 @@ from .explorer.make import Explorer, make_explorer, samples_passed
     "profiles",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="File of efficiency profiles (TOML); repeatable [default: those beside the menus that list exactly "
-    "these, else the leading objects of a signal].",
+    help="File of efficiency profiles (TOML); repeatable [default: files in the menus' folder for exactly "
+    "these menus, else the leading objects of a signal].",
 )
 @click.option(
     "--scan",
     "scans",
     multiple=True,
     metavar="TRIGGER=FIRST:LAST:STEP",
-    help="Scan the threshold of a trigger; repeatable [default: thresholds found from rate budgets].",
+    help="Scan the threshold of a trigger; repeatable [default: thresholds from rate budgets].",
 )
 @click.option(
     "--figures",
@@ -70,7 +70,7 @@ from .explorer.make import Explorer, make_explorer, samples_passed
     "--explorer",
     "explorer_file",
     type=click.Path(path_type=Path),
-    help="Also write the page of trigemu explore into this file, and link it.",
+    help="Also write the page of trigemu explore into this file, with a link from the report.",
 )
 def report(
     menus: tuple[Path, ...],
@@ -109,10 +109,10 @@ def report(
                 ),
             )
         page = _explorer(read, contents, engine) if explorer_file else None
-    made = sections(contents)
-    written = write_figures(made, figures) if figures else []
+    content = sections(contents)
+    written = write_figures(content, figures) if figures else []
     title = f"Trigger menus: {', '.join(menu.name for menu in read)}"
-    write_text(file, render(title, made, _address(explorer_file, file) if explorer_file else ""))
+    write_text(file, render(title, content, _address(explorer_file, file) if explorer_file else ""))
     if figures:
         say(f"{figures}: {len(written)} files")
     say(file)
@@ -121,7 +121,7 @@ def report(
 
 
 def _explorer(menus: Sequence[Menu], contents: Contents, engine: Engine) -> Explorer:
-    """Make the page in which the menus of a report can be changed, with the signals of the report."""
+    """Make the explorer page for the menus and signals of a report."""
     catalogue = contents.catalogue
     shown = dict.fromkeys(name for turnons in contents.turnons for name in turnons.efficiencies.samples)
     signals = [name for name in shown if catalogue.sample(name) not in catalogue.background]
@@ -132,12 +132,12 @@ def _explorer(menus: Sequence[Menu], contents: Contents, engine: Engine) -> Expl
 
 
 def _address(file: Path, page: Path) -> str:
-    """Return the address of a file in a link of a page."""
+    """Return the relative address of a file for a link in a page."""
     return quote(Path(os.path.relpath(file.resolve(), page.resolve().parent)).as_posix())
 
 
 def _make(folder: Path | None) -> None:
-    """Make a folder before the work starts; TrigemuError where it cannot be made or written to."""
+    """Make a folder before the work starts; TrigemuError if it cannot be made or written to."""
     if folder is None:
         return
     try:

@@ -36,10 +36,10 @@ from trigemu.api import (
     scan,
 )
 
-#: A threshold that was found from a budget is scanned over this many of its errors, in this many steps, to
-#: either side.
+#: A threshold from a rate budget is scanned over plus and minus this many of its errors, in this many steps
+#: on each side.
 ERRORS_SCANNED, STEPS_SCANNED = 20.0, 10
-#: The turn-ons of a report without profiles, for the objects that menus and signal have: bins in GeV.
+#: The turn-ons of a report without profiles, for objects of the menus and the signal: bins in GeV.
 OBJECTS = {"jet": "0:200:10", "photon": "0:100:5", "electron": "0:100:5", "muon": "0:100:5", "tau": "0:100:5"}
 
 
@@ -57,9 +57,9 @@ def collect_contents(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Contents:
-    """Compute the contents of a report on some menus. Without `scans`, thresholds that were found from rate
-    budgets are scanned. Without `profiles`, turn-ons of leading objects are measured on the first signal
-    sample that has such objects, if the menus can be run on it. TrigemuError if a request cannot be met."""
+    """Compute the contents of a report on menus. Without `scans`, thresholds from rate budgets are scanned.
+    Without `profiles`, turn-ons of leading objects are measured on the first signal sample that has such
+    objects, if the menus can be run on it. TrigemuError if a request cannot be met."""
     menus = named_apart(menus)
     for step in scans:
         _check_scanned(step, menus)
@@ -84,7 +84,7 @@ def collect_contents(
 
 
 def passes_over_events(menus: Sequence[Menu], scans: Sequence[Steps]) -> int:
-    """Return how often `collect_contents` reads the background, and reports its progress."""
+    """Return the number of times that `collect_contents` reads the background and reports its progress."""
     scanned = sum(len(_of_menu(scans, menu)) if scans else len(menu.budgeted) for menu in menus)
     return 1 + any(menu.budgeted for menu in menus) + scanned
 
@@ -98,26 +98,26 @@ def parse_scan(text: str) -> Steps:
 
 
 def profiles_beside(menus: Sequence[Path], catalogue: Catalogue) -> tuple[ProfileSet, ...]:
-    """Return the profile sets, by file name, in the folder of the first menu that use exactly these menus,
-    and only samples of the catalogue."""
-    known, found = {sample.name for sample in catalogue.samples}, []
-    wanted = {menu.resolve() for menu in menus}
+    """Return the profile sets, ordered by file name, in the folder of the first menu that use exactly these
+    menus and only samples of the catalogue."""
+    samples_of_catalogue, sets = {sample.name for sample in catalogue.samples}, []
+    menu_files = {menu.resolve() for menu in menus}
     for file in sorted(menus[0].parent.glob("*.toml")):
         try:
             head = load_toml(file).data["profile"]
             about = {(file.parent / menu).resolve() for menu in head["menus"]}
             samples = set(head["samples"])
         except (TrigemuError, KeyError, TypeError):
-            continue  # mistakes are reported to users who give this file explicitly
-        if about == wanted and samples <= known:
-            found.append(read_profiles(file))
-    return tuple(found)
+            continue  # mistakes are reported if a user requests this file
+        if about == menu_files and samples <= samples_of_catalogue:
+            sets.append(read_profiles(file))
+    return tuple(sets)
 
 
 def _check_scanned(steps: Steps, menus: Sequence[Menu]) -> None:
-    known = {trigger.name for menu in menus for trigger in menu.enabled}
-    if steps.trigger not in known:
-        raise TrigemuError(f"scan: unknown trigger {steps.trigger!r}{nearest(steps.trigger, known)}")
+    names = {trigger.name for menu in menus for trigger in menu.enabled}
+    if steps.trigger not in names:
+        raise TrigemuError(f"scan: unknown trigger {steps.trigger!r}{nearest(steps.trigger, names)}")
 
 
 def _of_menu(scans: Sequence[Steps], menu: Menu) -> list[Steps]:
@@ -127,7 +127,7 @@ def _of_menu(scans: Sequence[Steps], menu: Menu) -> list[Steps]:
 
 def _on_its_half(menu: Menu, catalogue: Catalogue) -> Menu:
     """Return the menu marked as fitted on the catalogue. A scan drops the solution of a threshold; with the
-    mark it uses the same half of the events as the rates shown beside it."""
+    mark it uses the same half of the events as the rates in the report."""
     name = catalogue.table.name
     triggers = (replace(t, fitted_on=name) if t.solution else t for t in menu.triggers)
     return replace(menu, triggers=tuple(triggers))
@@ -138,7 +138,7 @@ def _around_solutions(menu: Menu) -> list[Steps]:
 
 
 def _around(trigger: Trigger) -> Steps | None:
-    """Return the steps around a threshold that was found from a budget, which is one of the values itself."""
+    """Return the steps around a threshold from a rate budget, which is one of the steps."""
     if not trigger.solution or not trigger.solution.error > 0:
         return None
     width = ERRORS_SCANNED * trigger.solution.error / STEPS_SCANNED
@@ -146,28 +146,28 @@ def _around(trigger: Trigger) -> Steps | None:
     return Steps(trigger.name, tuple(trigger.solution.cut + width * i for i in offsets))
 
 
-def _turnons(emulation: Emulation, given: Sequence[ProfileSet], executor: Any) -> Iterator[Profiles]:
-    for profiles in given:
-        found = profiles.measure(emulation.menus, emulation.catalogue, executor=executor)
-        yield Profiles(profiles.observables, found, profiles)
-    if given:
+def _turnons(emulation: Emulation, requested: Sequence[ProfileSet], executor: Any) -> Iterator[Profiles]:
+    for profiles in requested:
+        result = profiles.measure(emulation.menus, emulation.catalogue, executor=executor)
+        yield Profiles(profiles.observables, result, profiles)
+    if requested:
         return
     observables: tuple[Observable, ...] = ()
     for sample in emulation.catalogue.samples:
         if sample.table.role == "signal" and not observables:
             observables, signal = _leading_objects(emulation, sample.schema.collections), sample.name
     edges = [observable.profile for observable in observables]
-    # these turn-ons were not requested, so a failure is not an error
+    # nobody requested these turn-ons, so a failure is not an error
     with suppress(TrigemuError):
         if edges:
-            found = efficiencies(emulation.menus, emulation.catalogue, [signal], edges, executor=executor)
-            yield Profiles(observables, found, None)
+            result = efficiencies(emulation.menus, emulation.catalogue, [signal], edges, executor=executor)
+            yield Profiles(observables, result, None)
 
 
 def _leading_objects(
     emulation: Emulation, collections: Mapping[str, frozenset[str]]
 ) -> tuple[Observable, ...]:
-    """Return the leading pT of each object that the menus read and the signal has."""
+    """Return the leading pT of each object that is read by the menus and present in the signal."""
     read = {collection for collection, _ in make_plan(emulation.menus).needs}
     return tuple(
         Observable(expression=f"{name}[0].pt", bins=bins, label=f"leading {name} pT", unit="GeV")
@@ -177,8 +177,8 @@ def _leading_objects(
 
 
 def shown_turnons(profiles: Profiles) -> list[int]:
-    """Return the indices of the turn-ons that are drawn: those with events in their bins, at least one if
-    profiles were given, else `FEW_EVENTS`. Of samples that were measured apart there is a table instead."""
+    """Return the indices of the turn-ons to draw: with events in their bins, at least one if the user
+    requested profiles, else `FEW_EVENTS`. Samples that were measured separately have a table instead."""
     least = 1 if profiles.profile_set else FEW_EVENTS
     turnons = profiles.efficiencies.turnons
     return [i for i, turnon in enumerate(turnons) if turnon.sample is None and np.sum(turnon.events) >= least]

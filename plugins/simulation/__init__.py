@@ -1,4 +1,4 @@
-"""Simulated samples: Pythia interactions, a small detector model, and the events made from them.
+"""Simulated samples: Pythia interactions, a small detector model, and events or crossings from them.
 
 in: a configuration
 out: ROOT files and a catalogue
@@ -12,5 +12,5 @@ PLUGIN = Plugin(
     commands={"generate": ".cli:generate"},
 )
 
-# What is exported stands in the stub; it is imported when it is used.
+# The stub lists the exported names; each is imported when it is first used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -21,7 +21,7 @@ from .interactions import Block, Interactions, Summary
 from .pythia import radiates
 from .reconstruct import fastjet_module, reconstruct
 
-# To be increased whenever the content of a block changes: blocks of another revision are made again.
+# Increase it whenever the content of a block changes: blocks of another revision are made again.
 REVISION = 4
 
 Progress = Callable[[int, int], None]
@@ -59,7 +59,7 @@ def make_all(config: Config, folder: Path, workers: int, progress: Progress | No
     except OSError as error:
         raise ConfigError(f"cannot write to {folder}: {error.strerror}") from None
     missing = [t for t in tasks(config, folder) if interactions.key_of(t.path) != t.key]
-    missing.sort(key=lambda t: t.number / t.part.blocks)  # so that all slices grow together
+    missing.sort(key=lambda t: t.number / t.part.blocks)  # all slices grow together
     step = progress or (lambda step, total: None)
     step(config.interactions - sum(t.part.block_size for t in missing), config.interactions)
     for task in _run(missing, workers):
@@ -77,22 +77,22 @@ def make(task: Task) -> Block:
     entropy = _digest(task.part.name, task.seed, task.number)
     generator = pythia.Generator(task.part, 1 + entropy % pythia.SEED_MAX)
     rng = np.random.default_rng(entropy)
-    kept: list[Interactions] = []
+    batches: list[Interactions] = []
     generated, generated_sumw = 0, 0.0
     for particles in generator.batches(task.part.block_size):
-        found = reconstruct(particles, rng)
+        rows_of_batch = reconstruct(particles, rng)
         collisions = int(particles.origin[-1]) + 1
-        generated_sumw += float(np.sum(found.scalars["weight"]))
+        generated_sumw += float(np.sum(rows_of_batch.scalars["weight"]))
         accepted = _accepted(task.part, particles)
-        found = found.of(accepted)
+        rows_of_batch = rows_of_batch.of(accepted)
         if task.part.role == "background":
-            found = with_flights(found, particles, accepted, rng)
+            rows_of_batch = with_flights(rows_of_batch, particles, accepted, rng)
         if task.part.muons != "keep":
-            found = found.of(secondary_muons(found) == (task.part.muons == "only"))
-        found.scalars["origin"] += np.uint32(generated)
+            rows_of_batch = rows_of_batch.of(secondary_muons(rows_of_batch) == (task.part.muons == "only"))
+        rows_of_batch.scalars["origin"] += np.uint32(generated)
         generated += collisions
-        kept.append(found)
-    rows = interactions.concatenate(kept)
+        batches.append(rows_of_batch)
+    rows = interactions.concatenate(batches)
     weight = rows.scalars["weight"]
     cross_section = generator.cross_section()
     summary = Summary(
@@ -129,17 +129,17 @@ def _run(missing: list[Task], workers: int) -> Iterator[Task]:
     """Make and write blocks; workers only make them, so that nothing is half written where one is ended."""
     if workers == 1 or len(missing) < 2:
         for task in missing:
-            _write(task, _made(task))
+            _write(task, _packed_block(task))
             yield task
         return
     with worker_pool(min(workers, len(missing))) as pool:
-        futures = {pool.submit(_made, task): task for task in missing}
+        futures = {pool.submit(_packed_block, task): task for task in missing}
         for future in as_completed(futures):
             _write(futures[future], future.result())
             yield futures.pop(future)
 
 
-def _made(task: Task) -> bytes:
+def _packed_block(task: Task) -> bytes:
     return interactions.packed(make(task), task.key)
 
 
@@ -158,11 +158,11 @@ def _digest(name: str, seed: int, number: int) -> int:
 
 
 def _key(part: Slice, seed: int, number: int, version: str) -> str:
-    """Return a hash of all that the content of a block depends on, so not of the number of blocks."""
+    """Return a hash of all that the content of a block depends on; the number of blocks is not included."""
     fields = msgspec.to_builtins(part)
     relevant = (
         *("name", "role", "settings", "block_size", "pt_hat_max", "prompt_photon_pt_hat_max"),
         *("muons", "decays", "radiated", "radiation_factor"),
     )
-    what = [REVISION, version, seed, number, {k: fields[k] for k in relevant}]
-    return hashlib.sha256(json.dumps(what).encode()).hexdigest()
+    content = [REVISION, version, seed, number, {k: fields[k] for k in relevant}]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()

@@ -19,7 +19,7 @@ from .tuning import tuning_table
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     required=True,
-    help="Folder for catalogue, ROOT files and interactions, from which an interrupted run continues.",
+    help="Folder for catalogue, ROOT files and interactions; an interrupted run continues from it.",
 )
 @click.option("--workers", type=options.WORKERS, default=1, show_default=True)
 @click.option("--tune", is_flag=True, help="Adjust luminosity and fakes to published rates, and print them.")

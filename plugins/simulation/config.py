@@ -24,7 +24,7 @@ from trigemu.api import (
 )
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,100}\Z")]
-# Bounds of what a configuration can mean; beyond them, a run would take years or fill any memory.
+# Bounds of a configuration; beyond them, a run would take years or fill any memory.
 Positive = Annotated[float, Meta(gt=0, le=1e12)]
 Luminosity = Annotated[float, Meta(gt=0, le=1e40)]
 Factor = Annotated[float, Meta(ge=1, le=1e6)]
@@ -38,7 +38,7 @@ TARGET_WEIGHTS = (
 )
 MAX_SLICES = 255  # their numbers are one byte of an event's parent
 MAX_INTERACTIONS = 1_000_000_000  # of a slice, counted as often as they are used
-# Inelastic interactions have 10⁻²⁵ cm²: this is more than a thousand of them in one crossing.
+# The inelastic cross-section is 10⁻²⁵ cm²: this is more than a thousand interactions in one crossing.
 MAX_LUMINOSITY_PER_HZ = 1e28
 
 #: Groups of Pythia's settings that a configuration may have: processes, phase space, and models of showers,
@@ -69,10 +69,10 @@ _SETTING = re.compile(
 
 def setting_mistake(line: str) -> str | None:
     """Return the mistake in a line of settings, or None."""
-    found = _SETTING.fullmatch(line.strip(" ")) if len(line) <= 200 else None
-    if found is None:
+    match = _SETTING.fullmatch(line.strip(" ")) if len(line) <= 200 else None
+    if match is None:
         return "expected one setting of Pythia with numbers or a switch, as in 'PhaseSpace:pTHatMin = 20.'"
-    group, name = found["group"].casefold(), found["name"].casefold()
+    group, name = match["group"].casefold(), match["name"].casefold()
     allowed = group.isdigit() or group in ALLOWED or (group, name) == ("beams", "ecm")
     if not allowed or f"{group}:{name}" in FORBIDDEN:
         return "only settings of processes, phase space, showers, hadrons and decays are allowed"
@@ -84,21 +84,21 @@ class ConfigError(TrigemuError):
 
 
 class Fakes(TomlTable, frozen=True):
-    """Jets whose hardest neutral pion is taken for a photon or an electron.
+    """Jets whose hardest neutral pion is misidentified as a photon or an electron.
 
-    The probability that a jet is taken for a photon with a share z of its pT is, for each dz,
+    The probability that a jet is misidentified as a photon with a share z of its pT is, for each dz,
     probability · softness · exp(−softness z) · (z pT / 20 GeV)^power.
 
     Attributes
     ----------
     probability : float
-        The share of the neutral pions of 20 GeV that are taken for photons.
+        The share of the neutral pions of 20 GeV that are misidentified as photons.
     power : float
-        How that depends on the pion's pT.
+        The power of the pion's pT in this share.
     softness : float
         The slope of the spectrum of a jet's hardest neutral pion.
     electrons : float
-        How many are taken for electrons for each that is taken for a photon.
+        The number of fake electrons per fake photon.
     taus : float
         The probability that a jet of 20 GeV passes the loosest identification of hadronic taus.
     """
@@ -113,29 +113,30 @@ class Fakes(TomlTable, frozen=True):
 class Crossings(TomlTable, frozen=True):
     """Events are bunch crossings. The background slices, lowest first, are the classes of crossings.
 
-    Weights in Hz: a crossing lighter than its target is kept with the probability weight / target and then
-    weighs the target. The target is the lowest of those of its objects.
+    Weights in Hz: a crossing with a weight below its target is stored with the probability weight / target,
+    and then has the target as weight. The target is the lowest of the targets of its objects.
 
     Attributes
     ----------
     busy_fraction : float
         Fakes are correlated: the fraction of the crossings in which jets fake photons more often.
     busy_factor : float
-        How much more often than on average they do so there; in the others it is less often.
+        The rate of fakes in these crossings over the average; in the others it is lower.
     fakes_max : float
         The largest mean number of fakes in a crossing; above it, all its fake probabilities are scaled down.
     photon_weight_hz : float
         The target weight of crossings with a photon or electron of 10 GeV; it scales as pT^−2.
     muon_weight_hz : float
-        The target weight of those with a muon of 4 GeV; it scales as pT^−3. With two muons it is a
-        hundredth of it.
+        The target weight of crossings with a muon of 4 GeV; it scales as pT^−3. With two muons it is a
+        hundredth of that.
     jet_weight_hz : float
-        The target weight of those with a jet of 100 GeV, or with HT = 200 GeV; it scales as pT^−3 and HT^−4.
+        The target weight of crossings with a jet of 100 GeV, or with HT = 200 GeV; it scales as pT^−3 and
+        HT^−4.
     missing_weight_hz : float
-        The target weight of those with a missing momentum of 60 GeV; it scales as pT^−4 below and as pT^−1
-        above.
+        The target weight of crossings with a missing momentum of 60 GeV; it scales as pT^−4 below and as
+        pT^−1 above.
     quiet_weight_hz : float
-        The target weight of those without any final object.
+        The target weight of crossings without any final object.
     multiple_boost : float
         The factor on the probability of two or more fakes.
     """
@@ -160,7 +161,7 @@ class Crossings(TomlTable, frozen=True):
 
 
 class Slice(TomlTable, frozen=True):
-    """A process, and how many interactions of it to generate.
+    """A process, and the number of its interactions to generate.
 
     Attributes
     ----------
@@ -169,42 +170,43 @@ class Slice(TomlTable, frozen=True):
     description : str
         Free text.
     settings : tuple of str
-        Pythia's own, "HardQCD:all = on".
+        Settings of Pythia, such as "HardQCD:all = on".
     blocks : int
         The number of blocks of interactions.
     block_size : int
         The number of interactions tried in a block.
     role : {"background", "signal"}
-        Whether it counts in rates, or is used for efficiencies.
+        Whether the slice is used for rates or for efficiencies.
     require : str or None
         The condition that selects the events of a signal efficiency.
     pt_hat_max : float or None
-        In GeV; harder interactions belong to another slice, those of `muons_of` too.
+        In GeV; harder interactions belong to another slice, also for `muons_of`.
     prompt_photon_pt_hat_max : float or None
-        In GeV; the same where a photon is produced.
+        In GeV; the same for interactions that produce a photon.
     k_factor : float
         The factor on Pythia's cross-section.
     uses : int
-        How many crossings are built on one interaction (of crossings only).
+        The number of crossings that are built on one interaction (for crossings only).
     photons : bool
-        Whether they have the true photons of this process; else fakes represent them (of crossings only).
+        Whether crossings have the true photons of this process; else fakes represent them (for crossings
+        only).
     jet_excess_max : float or None
         In GeV; interactions with a jet above 3 p̂T plus this are left out: they have a second, harder
-        scattering (of crossings only).
+        scattering (for crossings only).
     photons_min : int
         Crossings of a signal with fewer photons are counted, not stored.
     muons_of : str or None
-        The slice whose interactions with a muon from a hadron are this class of crossings; it keeps the
-        others. Such a class has no settings and blocks of its own.
+        The slice whose interactions with a muon from a hadron are this class of crossings; the others remain
+        in that slice. Such a class has no settings and blocks of its own.
     muons : {"keep", "drop", "only"}
-        What is done with interactions with a muon from a hadron above 3 GeV.
+        The treatment of interactions with a muon from a hadron above 3 GeV.
     decays : int
-        How often the decays of b and c hadrons are drawn; of those with the same muons one is kept, with a
-        weight.
+        The number of times that the decays of b and c hadrons are drawn; of decays with the same muons one
+        is retained, with a weight.
     radiated : {"keep", "drop", "only"}
-        What is done with interactions in which a quark radiates a photon above 8.5 GeV.
+        The treatment of interactions in which a quark radiates a photon above 8.5 GeV.
     radiation_factor : float
-        The factor on the radiation of photons by quarks; weights make up for it.
+        The factor on the radiation of photons by quarks, for which weights compensate.
     """
 
     name: Name
@@ -242,7 +244,7 @@ class Slice(TomlTable, frozen=True):
 
 
 class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
-    """The configuration of a sample. Slices are numbered in their order, so new ones go to the end.
+    """The configuration of a sample. Slices are numbered in their order: add new ones at the end.
 
     Attributes
     ----------
@@ -253,13 +255,13 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
     luminosity_cm2s : float
         The instantaneous luminosity in cm⁻² s⁻¹.
     fakes : Fakes
-        Jets that are taken for photons.
+        Jets that are misidentified as photons.
     slice : tuple of Slice
         The processes.
     crossing_rate_hz : float
         The rate of bunch crossings in Hz.
     crossings : Crossings or None
-        How crossings are made; without it, an event is one interaction.
+        The construction of crossings; without it, an event is one interaction.
     """
 
     name: Name
@@ -278,8 +280,8 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
             if name in names[:number]:
                 yield ("slice", number, "name"), f"name = {name!r} is used twice; each must be unique"
         for number, part in enumerate(self.slices):
-            others = names[:number] if self.crossings is not None else []
-            if part.muons_of is not None and (part.muons_of not in others or part.role != "background"):
+            names_above = names[:number] if self.crossings is not None else []
+            if part.muons_of is not None and (part.muons_of not in names_above or part.role != "background"):
                 message = (
                     f"muons_of = {part.muons_of!r}: expected a slice above, of crossings of role background"
                 )
@@ -299,8 +301,8 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
         return "luminosity" if self.crossings is None else "crossing"
 
     def source(self, part: Slice) -> Slice:
-        """Return the slice whose interactions a slice has: itself, or the one that it has muons of."""
-        return next((other for other in self.slices if other.name == part.muons_of), part)
+        """Return the slice whose interactions a slice uses: itself, or the slice in `muons_of`."""
+        return next((slice_ for slice_ in self.slices if slice_.name == part.muons_of), part)
 
     @property
     def interactions(self) -> int:
@@ -316,11 +318,11 @@ class Variant(TomlTable, frozen=True):
     name : str
         The name of the catalogue.
     base : str
-        The shipped configuration. Interactions are the same, so that those of one serve the other.
+        The shipped configuration. Both use the same interactions.
     luminosity_cm2s : float or None
         The instantaneous luminosity in cm⁻² s⁻¹.
     times : int
-        How many times as many interactions; target weights are lower by the same factor.
+        The factor on the number of interactions; target weights are lower by the same factor.
     """
 
     name: Name
@@ -333,7 +335,7 @@ class Variant(TomlTable, frozen=True):
             yield "base", f"base = {self.base!r}: expected a shipped configuration: {', '.join(shipped())}"
 
     def applied(self, base: Config) -> Config:
-        """Return the base with what is different."""
+        """Return the base with the differences of this variant."""
         slices = tuple(replace(part, blocks=part.blocks * self.times) for part in base.slices)
         crossings = base.crossings and replace(
             base.crossings, **{name: getattr(base.crossings, name) / self.times for name in TARGET_WEIGHTS}
@@ -367,7 +369,7 @@ def load_config(config: str | Path) -> Config:
         assert variant is not None
         return variant.applied(load_config(_shipped_path(variant.base)))
     refuse_other_kinds(document, "slice")
-    made = read_table(document, document.data, Config, (), "")
+    config_ = read_table(document, document.data, Config, (), "")
     document.finish()
-    assert made is not None
-    return made
+    assert config_ is not None
+    return config_

@@ -1,7 +1,7 @@
 """Stage two: bunch crossings as columns, made from pools of interactions, or events of one interaction each.
 
-Every random number is a function of the seed and the number of the crossing, so that results do not depend on
-order or chunks.
+Every random number is a function of the seed and the number of the crossing: results do not depend on order
+or chunks.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ Array = NDArray[Any]
 
 CHUNK = 20_000  # crossings at a time, for memory; no result depends on it
 WEIGHT_BITS = 7
-FEWEST = 2000  # no target weight is above 1 / FEWEST of the rate of a class
+MIN_CROSSINGS = 2000  # no target weight is above 1 / MIN_CROSSINGS of the rate of a class
 MET_BITS = 9  # with fewer, a step would contain much of the steeply falling rate above a threshold
 MET_ANGLE_STEP = 1 / 16
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What is rare, and not left to chance: whether a crossing has fakes, and a badly measured jet; None: by
-    chance."""
+    """Rare properties that can be fixed: whether a crossing has fakes, and a badly measured jet; None: at
+    random."""
 
     number: int
     fake: bool | None
@@ -45,40 +45,40 @@ class Copy:
 
 
 BY_CHANCE = Copy(0, None, None)
-#: A background crossing is there three times, with weights that add up to its own.
+#: A background crossing has three copies, whose weights add up to its own weight.
 COPIES = (Copy(0, False, False), Copy(1, True, False), Copy(2, None, True))
 
 # Numbers of the streams of random numbers.
 _KEEP, _ORDER = 23 << 32, 44 << 32
 
 
-def make(what: Recipe, threads: int = 1) -> tuple[EventColumns, Normalisation]:
-    """Make the crossings of a class that are kept, and their normalisation; background has its rate."""
-    starts = range(0, what.n, CHUNK)
-    copies = COPIES if what.background else (BY_CHANCE,)
+def make(recipe: Recipe, threads: int = 1) -> tuple[EventColumns, Normalisation]:
+    """Make the stored crossings of a class, and their normalisation; for background it has the rate."""
+    starts = range(0, recipe.n, CHUNK)
+    copies = COPIES if recipe.background else (BY_CHANCE,)
     with ThreadPoolExecutor(threads) as pool:
-        made = pool.map(lambda start: _chunk(what, start, min(start + CHUNK, what.n), copies), starts)
-        parts = [part for same_copy in zip(*made, strict=True) for part in same_copy]
+        chunks = pool.map(lambda start: _chunk(recipe, start, min(start + CHUNK, recipe.n), copies), starts)
+        parts = [part for same_copy in zip(*chunks, strict=True) for part in same_copy]
     events = _joined([part.columns for part in parts])
     weight = events.scalars["genWeight"]
-    if what.background:
+    if recipe.background:
         quiet = np.concatenate([part.quiet for part in parts])
-        weight = _normalised(weight, quiet, what.rate_hz)
+        weight = _normalised(weight, quiet, recipe.rate_hz)
     stored = round_mantissa(weight, WEIGHT_BITS)
     events.scalars["genWeight"] = stored
-    events = _shuffled(events, what)
+    events = _shuffled(events, recipe)
     events.scalars["event"] = np.arange(len(weight), dtype=np.uint64)
-    kept = math.fsum(stored.astype(np.float64))
-    sumw = kept if what.background else math.fsum(part.total for part in parts)
+    stored_sum = math.fsum(stored.astype(np.float64))
+    sumw = stored_sum if recipe.background else math.fsum(part.total for part in parts)
     norm = Normalisation(
-        cross_section_pb=what.pool.cross_section_pb,
+        cross_section_pb=recipe.pool.cross_section_pb,
         filter_efficiency=1.0,
-        count=np.array([what.n]),
+        count=np.array([recipe.n]),
         sumw=np.array([sumw]),
         sumw2=np.array([math.fsum(stored.astype(np.float64) ** 2)]),
-        rate_hz=what.rate_hz if what.background else None,
-        weight_before_thinning=max(part.largest for part in parts) if what.background else None,
-        mean_interactions=what.mu,
+        rate_hz=recipe.rate_hz if recipe.background else None,
+        weight_before_thinning=max(part.largest for part in parts) if recipe.background else None,
+        mean_interactions=recipe.mu,
     )
     return events, norm
 
@@ -96,23 +96,22 @@ def single(rows: Interactions, number: int, config: Config) -> EventColumns:
         for kind, o in ((kind, rounded(o)) for kind, o in rows.objects.items())
     }
     crossing = Crossing(np.ones(n, np.int64), {k: rows.scalars[k] for k in SUMS}, objects)
-    seen = observe(crossing, keys, config)
+    observed = observe(crossing, keys, config)
     scalars: dict[str, Array] = {
         "run": np.ones(n, np.uint32),
         "event": np.arange(n, dtype=np.uint64),
         "parent": ids,
         "genWeight": rows.scalars["weight"],
         "pTHat": centred(rows.scalars["pt_hat"]),
-        "MET_pt": centred(seen.met),
-        "MET_phi": round_angle(seen.met_phi),
+        "MET_pt": centred(observed.met),
+        "MET_phi": round_angle(observed.met_phi),
     }
-    return EventColumns(scalars, {kind: _stored(o) for kind, o in seen.objects.items()})
+    return EventColumns(scalars, {kind: _stored(o) for kind, o in observed.objects.items()})
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Crossings that are kept of a range; which of them have no object; the sum and the largest of all
-    weights."""
+    """Stored crossings of a range, whether each has no object, and the sum and maximum of all weights."""
 
     columns: EventColumns
     quiet: Array
@@ -120,33 +119,36 @@ class _Part:
     largest: float
 
 
-def _chunk(what: Recipe, start: int, stop: int, copies: Sequence[Copy]) -> list[_Part]:
-    drawn, weight = contents(what, start, stop)
+def _chunk(recipe: Recipe, start: int, stop: int, copies: Sequence[Copy]) -> list[_Part]:
+    drawn, weight = contents(recipe, start, stop)
     crossing = overlay.overlay(drawn, stop - start)
-    return [_part(what, what.keys(start, stop), drawn, crossing, weight, copy) for copy in copies]
+    return [_part(recipe, recipe.keys(start, stop), drawn, crossing, weight, copy) for copy in copies]
 
 
 def _part(
-    what: Recipe, keys: Array, drawn: list[Drawn], crossing: Crossing, weight: Array, copy: Copy
+    recipe: Recipe, keys: Array, drawn: list[Drawn], crossing: Crossing, weight: Array, copy: Copy
 ) -> _Part:
-    """Return what is kept of a copy of the crossings with these keys; weight: theirs, with a mean of 1."""
-    seed = what.config.seed
-    seen = observe(crossing, keys, what.config, fake=copy.fake, badly=copy.badly)
-    objects = seen.objects
-    weight = weight * what.hz * seen.weight
+    """Return the stored part of a copy of the crossings with these keys; weight: of each, with a mean of
+    1."""
+    seed = recipe.config.seed
+    observed = observe(crossing, keys, recipe.config, fake=copy.fake, badly=copy.badly)
+    objects = observed.objects
+    weight = weight * recipe.hz * observed.weight
     total, largest = math.fsum(weight), float(np.max(weight))
-    if what.background:
-        targets = np.minimum(lowest_target(objects, seen.met, what.model), what.rate_hz / FEWEST)
+    if recipe.background:
+        targets = np.minimum(
+            lowest_target(objects, observed.met, recipe.model), recipe.rate_hz / MIN_CROSSINGS
+        )
         keep = uniform(seed, keys, _KEEP + copy.number) * targets < weight
         weight = np.maximum(weight, targets)
     else:
-        keep = objects["photon"].counts >= what.pool.part.photons_min
+        keep = objects["photon"].counts >= recipe.pool.part.photons_min
     quiet = np.sum([o.counts for o in objects.values()], axis=0) == 0
     scalars = {
-        "parent": _parents(crossing, objects, drawn, keys, what),
+        "parent": _parents(crossing, objects, drawn, keys, recipe),
         "genWeight": weight,
-        "MET_pt": centred(seen.met, MET_BITS),
-        "MET_phi": round_angle(seen.met_phi, MET_ANGLE_STEP),
+        "MET_pt": centred(observed.met, MET_BITS),
+        "MET_phi": round_angle(observed.met_phi, MET_ANGLE_STEP),
         "nInteraction": crossing.interactions.astype(np.int32),
     }
     columns = EventColumns(
@@ -157,38 +159,38 @@ def _part(
 
 
 def _parents(
-    crossing: Crossing, objects: dict[str, Objects], drawn: list[Drawn], keys: Array, what: Recipe
+    crossing: Crossing, objects: dict[str, Objects], drawn: list[Drawn], keys: Array, recipe: Recipe
 ) -> Array:
     """Return the parent of each crossing, uint64[n], one of its interactions.
 
-    In background it is the one with the leading muon: few interactions have muons, and crossings of all
-    higher classes share them. Without a muon it is one of the crossing's class: that with the final object of
-    the lowest target weight; without one, with the leading stored jet; else the first. A crossing without any
-    interaction is its own parent.
+    In background the parent is the interaction with the leading muon: few interactions have muons, and
+    crossings of all higher classes share them. Without a muon it is an interaction of the crossing's class:
+    the one with the final object of the lowest target weight, else with the leading stored jet, else the
+    first. A crossing without any interaction is its own parent.
     """
-    slices = len(what.config.slices)
+    slices = len(recipe.config.slices)
     parent = np.uint64(slices << EVENT_BITS) | (keys & np.uint64((1 << EVENT_BITS) - 1))
-    first = drawn[0]  # of the class itself; in reverse, so that the first of several is kept
+    first = drawn[0]  # of the class itself; in reverse, which leaves the first of several
     parent[first.crossing[::-1]] = first.pool.ids(first.rows)[::-1]
     best = np.zeros(len(keys))
     for kind, group in (("stored", crossing.objects["jet"]), *objects.items()):
         own = group.where(group.columns["own"])
         of, lead = np.unique(overlay.crossing_of(own), return_index=True)
         pt = own.columns["pt"][lead].astype(np.float64)
-        rarity = pt * 1e-12 if kind == "stored" else 1.0 / target(kind, pt, what.model)
+        rarity = pt * 1e-12 if kind == "stored" else 1.0 / target(kind, pt, recipe.model)
         better = rarity > best[of]
         best[of[better]] = rarity[better]
         parent[of[better]] = own.columns["source"][lead[better]]
-    if what.background:
+    if recipe.background:
         of, lead = np.unique(overlay.crossing_of(objects["muon"]), return_index=True)
         parent[of] = objects["muon"].columns["source"][lead]
     return parent
 
 
-def _shuffled(events: EventColumns, what: Recipe) -> EventColumns:
-    """Return events in random order, so that the first ones are like the others."""
-    keys = what.keys(0, len(events.scalars["genWeight"]))
-    order = np.argsort(uniform(what.config.seed, keys, _ORDER), kind="stable")
+def _shuffled(events: EventColumns, recipe: Recipe) -> EventColumns:
+    """Return events in random order: the first ones are then representative."""
+    keys = recipe.keys(0, len(events.scalars["genWeight"]))
+    order = np.argsort(uniform(recipe.config.seed, keys, _ORDER), kind="stable")
     return EventColumns(
         {name: column[order] for name, column in events.scalars.items()},
         {kind: o.taken(order) for kind, o in events.objects.items()},
@@ -198,18 +200,18 @@ def _shuffled(events: EventColumns, what: Recipe) -> EventColumns:
 def _stored(objects: Objects) -> Objects:
     hidden = ("source", "own", "flavour", "origin", "cone")
     columns = {k: c for k, c in objects.columns.items() if k not in hidden}
-    whole = {k: c.astype(np.int32) if c.dtype == np.int8 else c for k, c in columns.items()}
-    return Objects(objects.counts, whole)
+    stored = {k: c.astype(np.int32) if c.dtype == np.int8 else c for k, c in columns.items()}
+    return Objects(objects.counts, stored)
 
 
 def _normalised(weight: Array, quiet: Array, rate_hz: float) -> Array:
-    """Return weights that add up to the rate. Only those of crossings without objects are scaled, which no
-    trigger on objects accepts; where these are too few, all are scaled."""
-    empty, rest = math.fsum(weight[quiet]), math.fsum(weight[~quiet])
-    missing = rate_hz - rest
+    """Return weights that add up to the rate. Only crossings without objects are scaled, which no trigger on
+    objects accepts; if these are too few, all are scaled."""
+    empty, others = math.fsum(weight[quiet]), math.fsum(weight[~quiet])
+    missing = rate_hz - others
     if empty > 0 and 0.5 < missing / empty < 2.0:
         return np.where(quiet, weight * (missing / empty), weight)
-    return weight * (rate_hz / (empty + rest))
+    return weight * (rate_hz / (empty + others))
 
 
 def _joined(parts: list[EventColumns]) -> EventColumns:

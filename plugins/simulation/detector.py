@@ -1,7 +1,7 @@
 """The detector model: acceptance, efficiency, resolution, and jets that are misidentified as photons.
 
-Every function is vectorised and takes pT in GeV. Random numbers are arguments, so that results can be tested
-and repeated. docs/explanation/sample.md explains the model as a whole.
+Every function is vectorised and takes pT in GeV. Random numbers are arguments, which makes results testable
+and reproducible. docs/explanation/sample.md explains the complete model.
 
 Sources. [D]: Delphes 3 (arXiv:1307.6346), its card cards/delphes_card_ATLAS.tcl. [D2]: its cards
 cards/ATLAS_Run2/tagging/b_tag_*.tcl and efficiency/electron_*.tcl, photon.tcl, muon_medium.tcl. [J]: ATLAS,
@@ -165,13 +165,13 @@ def in_photon_acceptance(eta: Array) -> Array:
 
 
 def path_to_calorimeter(eta: Array) -> Array:
-    """Return the way in the transverse plane from the beam to the calorimeter, mm."""
+    """Return the path length in the transverse plane from the beam to the calorimeter, mm."""
     return np.minimum(CALORIMETER_RADIUS, CALORIMETER_LENGTH / np.maximum(np.abs(np.sinh(eta)), 1e-9))
 
 
 def levels(shares: tuple[float, ...], u: Array) -> Array:
-    """Return the level that each object reaches, int8: shares of those that reach 1, 2 …, from uniform
-    numbers."""
+    """Return the level that each object reaches, int8, from uniform numbers. shares: of the objects that
+    reach level 1, 2 …"""
     return np.asarray(np.sum([u < share for share in shares], axis=0), np.int8)
 
 
@@ -189,22 +189,22 @@ def b_tag(pt: Array, flavour: Array, u: Array) -> Array:
 
 
 def em_fakes(pt: Array, eta: Array, fakes: Fakes, threshold: float) -> Array:
-    """Return the probabilities that jets are taken for a photon above a threshold (GeV), float64[m]: the
-    integral of the density that `Fakes` has over shares of the jet's pT, an incomplete gamma function."""
-    shape, (least, whole) = 1.0 + fakes.power, _bounds(pt, fakes, threshold)
+    """Return the probabilities that jets are misidentified as a photon above a threshold (GeV), float64[m]:
+    the integral of the density in `Fakes` over shares of the jet's pT, an incomplete gamma function."""
+    shape, (least, full) = 1.0 + fakes.power, _bounds(pt, fakes, threshold)
     scale = fakes.probability * math.gamma(shape) * (pt / (20.0 * fakes.softness)) ** fakes.power
-    return np.where(in_photon_acceptance(eta), np.minimum(scale * (least - whole), 1.0), 0.0)
+    return np.where(in_photon_acceptance(eta), np.minimum(scale * (least - full), 1.0), 0.0)
 
 
 def em_fake_share(pt: Array, fakes: Fakes, threshold: float, u: Array) -> Array:
-    """Return the share of a jet's pT that its fake photon has, from uniform numbers."""
-    least, whole = _bounds(pt, fakes, threshold)
-    share = special.gammainccinv(1.0 + fakes.power, least - u * (least - whole)) / fakes.softness
+    """Return the share of the fake photon in the jet's pT, from uniform numbers."""
+    least, full = _bounds(pt, fakes, threshold)
+    share = special.gammainccinv(1.0 + fakes.power, least - u * (least - full)) / fakes.softness
     return np.asarray(share)
 
 
 def _bounds(pt: Array, fakes: Fakes, threshold: float) -> tuple[Array, float]:
-    """Return the parts of the integral above the share that the threshold is, and above the whole jet."""
+    """Return the parts of the integral above the threshold's share of pT, and above the full jet pT."""
     shape, z = 1.0 + fakes.power, np.minimum(threshold / np.asarray(pt, np.float64), 1.0)
     above = special.gammaincc(shape, fakes.softness * z)
     return np.asarray(above), float(special.gammaincc(shape, fakes.softness))
@@ -213,8 +213,8 @@ def _bounds(pt: Array, fakes: Fakes, threshold: float) -> tuple[Array, float]:
 def jet_response(pt: Array, flavour: Array, eta: Array, normal: Array, badly: Array, u: Array) -> Array:
     """Return reconstructed over true pT of jets, float64[m], without pile-up.
 
-    Jets that are photons or electrons (flavour −1) are measured as these. badly: which are badly measured,
-    bool[m], by how much from the uniform numbers u."""
+    Jets that are photons or electrons (flavour −1) have their resolution. badly: whether each is badly
+    measured, bool[m]; u: uniform numbers for the response of these jets."""
     width = np.where(flavour < 0, em_resolution(pt, eta), jet_resolution(pt))
     usual = np.maximum(1.0 + width * normal, 0.0)
     gain = 1.0 - JET_GAIN * np.log(2.0 * (1.0 - np.maximum(u, 0.5)))
@@ -224,8 +224,8 @@ def jet_response(pt: Array, flavour: Array, eta: Array, normal: Array, badly: Ar
 def missing_vector(sums: Mapping[str, Array], first: Array, second: Array) -> tuple[Array, Array]:
     """Return magnitude (GeV) and φ of reconstructed missing momentum, float64[n].
 
-    sums: the sums stored for interactions, and `mismeasured_x` and `_y`, true less reconstructed jets; first,
-    second: normal numbers, float64[n], of the fluctuation of the soft part."""
+    sums: the sums stored for interactions, and `mismeasured_x` and `_y`, true minus reconstructed jets;
+    first, second: normal numbers, float64[n], of the fluctuation of the soft part."""
     width = MET_SOFT * np.sqrt(sums["soft_et"])
     x, y = (
         sums[f"invisible_{axis}"].astype(np.float64) + sums[f"mismeasured_{axis}"] + width * normal

@@ -1,4 +1,4 @@
-"""Events as columns, and what stage two makes them with: random numbers, rounding, final thresholds.
+"""Events as columns, and the tools of stage two: random numbers, rounding, final thresholds.
 
 Random numbers of an event depend only on the seed and the event's key, not on other events or on how they are
 grouped. Tuning this stage does not re-run the generator.
@@ -28,7 +28,7 @@ ANGLE_STEP = 1 / 2048  # step of η and φ: 5e-4, a fiftieth of a calorimeter ce
 class EventColumns:
     """n events: scalars by their name in the file, objects by kind ("jet" …) in descending pT.
 
-    `observed.observe` says which columns objects have beside pt, eta and phi."""
+    `observed.observe` defines the columns of objects other than pt, eta and phi."""
 
     scalars: dict[str, Array]
     objects: dict[str, Objects]
@@ -51,21 +51,21 @@ def uniform(seed: int, parent: Array, stream: Array | int) -> Array:
     return (state >> np.uint64(11)) * 2.0**-53
 
 
-def round_mantissa(values: Array, kept: int = MANTISSA_BITS) -> Array:
+def round_mantissa(values: Array, bits_kept: int = MANTISSA_BITS) -> Array:
     """Round to float32 with a number of mantissa bits, to compress well without loss of resolution."""
-    drop = 23 - kept
+    drop = 23 - bits_kept
     bits = np.asarray(values, np.float32).view(np.uint32)
     half = np.uint32(1 << (drop - 1))
     return ((bits + half) & np.uint32(2**32 - (1 << drop))).view(np.float32)
 
 
-def centred(values: Array, kept: int = MANTISSA_BITS) -> Array:
-    """Round to float32 in the middle of steps, which begin at numbers with `kept` bits of mantissa.
+def centred(values: Array, bits_kept: int = MANTISSA_BITS) -> Array:
+    """Round to float32 in the middle of steps, which begin at numbers with `bits_kept` bits of mantissa.
 
-    Thresholds are such numbers. If values were rounded to them, the rate of a whole step would lie exactly on
-    the threshold, though half of it is truly below; with values in the middle of steps, a threshold decides
-    as if they were not rounded. The bit that is always set takes no space in a compressed file."""
-    half = np.uint32(1 << (22 - kept))
+    Thresholds are such numbers. If values were rounded to them, the rate of an entire step would lie exactly
+    on the threshold, although half of it is below; with values in the middle of steps, a threshold decides as
+    if they were not rounded. The bit that is always set takes no space in a compressed file."""
+    half = np.uint32(1 << (22 - bits_kept))
     bits = np.asarray(values, np.float32).view(np.uint32)
     middle = (bits & ~(2 * half - np.uint32(1))) | half
     return np.where(bits == 0, bits, middle).view(np.float32)
@@ -79,7 +79,7 @@ def round_angle(values: Array, step: float = ANGLE_STEP) -> Array:
 
 
 def rounded(objects: Objects, bits: int = MANTISSA_BITS, step: float = ANGLE_STEP) -> Objects:
-    """Round pT to the middle of steps of some bits of mantissa, η and φ to multiples of a step."""
+    """Round pT to the middle of steps of `bits` bits of mantissa, η and φ to multiples of a step."""
     eta = np.rint(objects.columns["eta"].astype(np.float64) / step) * step
     columns = {
         **objects.columns,

@@ -1,13 +1,13 @@
 """The number of fake photons in a crossing and the jets that fake them, drawn with a bias and weighted.
 
-Jet j of a crossing fakes a photon with probability z·p_j, independently of the others once z is given: z is
-`busy_factor` in the share `busy_fraction` of the crossings and lower in the rest, 1 on average. So fakes are
-correlated, as in a noisy or crowded detector.
+Jet j of a crossing fakes a photon with probability z·p_j, independently of the others for a given z: z is
+`busy_factor` in the share `busy_fraction` of the crossings and lower in the rest, 1 on average. Fakes are
+therefore correlated, as in a noisy or crowded detector.
 
 A crossing has no, one or several fakes with the true probabilities P0, P1 and P2. It is divided in two: once
-without fakes and the weight P0, once with, and several of them with a probability `multiple_boost` times too
-high; the weight is the ratio of the true probability to the one used. Given none, one or several, the jets
-that fake follow the true distribution, so that no further weight is needed.
+without fakes and with the weight P0, once with fakes, where the probability of several fakes is multiplied by
+`multiple_boost`; the weight is the ratio of the true probability to the one used. Given none, one or several,
+the jets that fake follow the true distribution and need no further weight.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Proposal:
 
     def ratio(self, true: Multiplicity, chosen: Array) -> Array:
         """Return the weight of each crossing, float64[n]: true over proposed probability of its choice."""
-        wanted = np.choose(chosen, [true.none, true.one, true.several])
+        true_probability = np.choose(chosen, [true.none, true.one, true.several])
         drawn = np.choose(chosen, [1.0 - self.any, self.any * (1.0 - self.several), self.any * self.several])
-        return np.asarray(wanted / drawn)
+        return np.asarray(true_probability / drawn)
 
 
 def busy_modes(model: Crossings) -> tuple[Array, Array]:
@@ -84,8 +84,8 @@ def natural(true: Multiplicity) -> Proposal:
 
 
 def divided(true: Multiplicity, fake: bool, model: Crossings) -> Proposal:
-    """Return the proposal of never, or always, at least one fake: the two copies of a crossing add up to
-    it."""
+    """Return the proposal with no fake, or with at least one: the weights of these two copies of a crossing
+    add up to its weight."""
     share = _share(true)
     boosted = np.maximum(np.minimum(share * model.multiple_boost, MULTIPLE_MAX), share)
     return Proposal(np.full(len(share), float(fake)), boosted)
@@ -96,12 +96,14 @@ def _share(true: Multiplicity) -> Array:
     return np.divide(true.several, true.any, out=np.zeros_like(true.any), where=true.any > 0)
 
 
-def which(offsets: Array, p: Array, chosen: Array, u_mode: Array, u_jet: Array, model: Crossings) -> Array:
+def choose_jets(
+    offsets: Array, p: Array, chosen: Array, u_mode: Array, u_jet: Array, model: Crossings
+) -> Array:
     """Draw the jets that fake, bool, flat, given none, one or several (2) fakes per crossing.
 
     u_mode, u_jet: uniform numbers, one per crossing for z, and one per jet.
     """
-    return np.asarray(_which(offsets, p, chosen, u_mode, u_jet, *busy_modes(model)))
+    return np.asarray(_choose_jets(offsets, p, chosen, u_mode, u_jet, *busy_modes(model)))
 
 
 @kernel
@@ -139,7 +141,7 @@ def _longest(offsets: Array) -> int:
 
 
 @kernel
-def _which(
+def _choose_jets(
     offsets: Array, p: Array, chosen: Array, u_mode: Array, u_jet: Array, z: Array, share: Array
 ) -> Array:
     taken = np.zeros(len(p), np.bool_)
@@ -155,13 +157,13 @@ def _which(
             x = min(z[mode] * p[j], 1.0)
             k = j - first
             if exactly:
-                # given exactly one fake from here on: it is this jet, and none after it
+                # given exactly one fake from this jet on: it is this jet, and none after it
                 this = x * (1.0 - tails[k + 1, 1])
-                fires = need == 1 and u_jet[j] * (tails[k, 1] - tails[k, 2]) < this
+                is_fake = need == 1 and u_jet[j] * (tails[k, 1] - tails[k, 2]) < this
             else:
                 after = tails[k + 1, max(need - 1, 0)]
-                fires = u_jet[j] * tails[k, need] < x * after
-            if fires:
+                is_fake = u_jet[j] * tails[k, need] < x * after
+            if is_fake:
                 taken[j] = True
                 need = max(need - 1, 0)
     return taken
@@ -173,7 +175,7 @@ def _choose_mode(
 ) -> int:
     """Draw z given the number of fakes, by Bayes' theorem."""
     total = 0.0
-    for final in range(2):  # first the sum over z, then the place of u in it
+    for final in range(2):  # first the sum over z, then the position of u in it
         below = 0.0
         for mode in range(len(z)):
             _tails(p, first, stop, z[mode], tails)

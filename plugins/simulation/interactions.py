@@ -1,9 +1,9 @@
 """Generated interactions as columns, before the random choices that tuning may change.
 
-An interaction is one pp collision. Crossings and events are later made from what is stored of it: true jets,
-reconstructed photons, electrons, muons and hadronic taus above thresholds that are lower than those of the
-final objects, and the ingredients of missing transverse momentum. One collision may be stored twice: as
-it is, and with a muon from a pion or kaon that decays in flight, each with its probability as weight.
+An interaction is one pp collision. Crossings and events are later made from its stored content: true jets,
+reconstructed photons, electrons, muons and hadronic taus above thresholds that are lower than the final
+ones, and the ingredients of missing transverse momentum. One collision may be stored twice: unchanged, and
+with a muon from a pion or kaon that decays in flight, each with its probability as weight.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Objects:
 
 @dataclass(frozen=True, slots=True)
 class Interactions:
-    """Columns of n interactions: scalars by the names of SCALARS, objects by those of OBJECTS."""
+    """Columns of n interactions: scalars with the names in SCALARS, objects with the names in OBJECTS."""
 
     scalars: dict[str, Array]
     objects: dict[str, Objects]
@@ -114,12 +114,12 @@ class Block:
 
 
 def ranges(first: Array, counts: Array) -> Array:
-    """Return the numbers from each of first on, as many as counts says, int64, one after the other."""
+    """Return the concatenated ranges of `counts[i]` numbers that begin at `first[i]`, int64."""
     return np.asarray(np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts))
 
 
 def concatenate(parts: list[Interactions]) -> Interactions:
-    """Join interactions in the given order."""
+    """Concatenate interactions in this order."""
     return Interactions(
         {k: np.concatenate([p.scalars[k] for p in parts]) for k in SCALARS},
         {
@@ -146,7 +146,7 @@ def packed(block: Block, key: str) -> bytes:
 
 
 def key_of(path: Path) -> str | None:
-    """Return the key that a block was saved with, or None where there is no readable block."""
+    """Return the key that a block was saved with, or None if there is no readable block."""
     try:
         return _header(path, read_arrays(path, ["header"]))[0]
     except TrigemuError:
@@ -154,7 +154,7 @@ def key_of(path: Path) -> str | None:
 
 
 def load(path: Path) -> Block:
-    """Read a block back. Raises TrigemuError if it cannot be read, or is damaged."""
+    """Read a block. Raises TrigemuError if it cannot be read, or is damaged."""
     names = [f"{kind}_{c}" for kind, extra in OBJECTS.items() for c in ("n", *_COLUMNS, *extra)]
     arrays = read_arrays(path, ["header", *SCALARS, *names])
     _, summary = _header(path, arrays)
@@ -166,7 +166,7 @@ def load(path: Path) -> Block:
         counts = arrays[f"{kind}_n"].astype(np.int64)
         columns = {c: arrays[f"{kind}_{c}"] for c in (*_COLUMNS, *extra)}
         if any(len(column) != counts.sum() for column in columns.values()):
-            raise _damaged(path, f"the columns of {kind} have other lengths than it counts")
+            raise _damaged(path, f"the lengths of the columns of {kind} differ from its counts")
         objects[kind] = Objects(counts, columns)
     rows = Interactions({name: arrays[name] for name in SCALARS}, objects)
     lengths = {len(rows), *map(len, rows.scalars.values()), *(len(o.counts) for o in objects.values())}

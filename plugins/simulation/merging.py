@@ -1,4 +1,4 @@
-"""Jets of nearby interactions are one jet in the calorimeter."""
+"""Merge jets of different interactions that are one jet in the calorimeter."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Array = NDArray[Any]
 
 
 def merge(jets: Objects) -> Objects:
-    """Return jets of which those of other interactions within a jet radius of a harder one are added to it.
+    """Add each jet to a harder jet of another interaction within a jet radius, and return the jets.
 
-    jets: in descending pT, with `source`. A sum has the direction weighted with pT, and all other columns of
-    the harder jet."""
+    jets: in descending pT, with `source`. A sum has the pT-weighted direction, and all other columns of the
+    harder jet."""
     offsets = np.concatenate([[0], np.cumsum(jets.counts)])
     pt, eta, phi = (jets.columns[name].astype(np.float64) for name in ("pt", "eta", "phi"))
     keep = _merge(offsets, pt, eta, phi, jets.columns["source"], detector.JET_RADIUS)

@@ -1,7 +1,6 @@
-"""What the detector makes of the interactions of a crossing: pile-up under its objects, fakes,
-identification.
+"""Reconstruction of a crossing from its interactions: pile-up under its objects, fakes, identification.
 
-Random numbers are functions of the seed, the key of the crossing, a stream and the place of the object.
+Random numbers are functions of the seed, the key of the crossing, a stream and the position of the object.
 """
 
 from __future__ import annotations
@@ -22,13 +21,12 @@ from .pools import PT_BITS
 
 Array = NDArray[Any]
 ISOLATION_BITS = 3
-ISOLATION_MAX = 2.0  # relative; what is less isolated has this
+ISOLATION_MAX = 2.0  # relative; larger values are set to this
 
-# Streams of random numbers; to those of objects, the place within the crossing and KIND times the kind is
-# added.
+# Streams of random numbers; for objects, the position within the crossing and KIND times the kind are added.
 _FAKE, _MODE, _JET, _ENERGY = (stream << 32 for stream in range(18, 22))
 _NOISE, _CONE, _LEVEL, _SPECIES, _CHARGE, _TAU, _TAG = (stream << 32 for stream in range(24, 38, 2))
-_RESPONSE, _BADLY, _WHICH, _BY_HOW_MUCH = (stream << 32 for stream in (38, 40, 41, 42))
+_RESPONSE, _BADLY, _BAD_JET, _BAD_RESPONSE = (stream << 32 for stream in (38, 40, 41, 42))
 _MET = (22 << 32, 43 << 32)
 _KIND = 1 << 24
 _NUMBER = {kind: _KIND * i for i, kind in enumerate(("photon", "electron", "muon", "tau"))}
@@ -36,8 +34,9 @@ _NUMBER = {kind: _KIND * i for i, kind in enumerate(("photon", "electron", "muon
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What is seen of n crossings: final objects by kind, each with `source` and `own`, missing momentum
-    (met in GeV, φ) and the weight from the choice of fakes and of badly measured jets, float64[n]."""
+    """The reconstruction of n crossings: final objects by kind, each with `source` and `own`, missing
+    momentum (met in GeV, φ) and the weight from the choice of fakes and of badly measured jets,
+    float64[n]."""
 
     objects: dict[str, Objects]
     met: Array
@@ -48,48 +47,48 @@ class Observed:
 def observe(
     crossing: Crossing, keys: Array, config: Config, *, fake: bool | None = None, badly: bool | None = None
 ) -> Observed:
-    """Return what is seen of n crossings.
+    """Return the reconstruction of n crossings.
 
     keys: uint64[n]. fake: whether each has at least one fake photon or electron; badly: whether it has a
-    badly measured jet; None: by chance. Isolation is relative: the pT around an object over its own."""
+    badly measured jet; None: at random. Isolation is relative: the pT around an object over its own pT."""
     seed, n = config.seed, len(keys)
     jets, mismeasured, weight = _measured(crossing, keys, seed, badly)
     jets = _with_pileup(jets, crossing.interactions, keys, seed)
-    found = {"jet": final("jet", _tagged(jets, keys, seed)), "muon": _muons(crossing, keys, seed)}
+    objects = {"jet": final("jet", _tagged(jets, keys, seed)), "muon": _muons(crossing, keys, seed)}
     faked, em, ratio = _em_fakes(jets, keys, config, fake)
     for kind in ("photon", "electron"):
         true = _true_em(kind, crossing, keys, seed)
         chosen = faked.where(em == (kind == "electron"))
-        found[kind] = _merged(true, _fake_em(kind, chosen, crossing, keys, seed), n)
-    found["tau"] = _taus(crossing, jets, keys, config)
+        objects[kind] = _merged(true, _fake_em(kind, chosen, crossing, keys, seed), n)
+    objects["tau"] = _taus(crossing, jets, keys, config)
     soft = normal_pair(seed, keys, *_MET)
-    return Observed(found, *detector.missing_vector(crossing.sums | mismeasured, *soft), weight * ratio)
+    return Observed(objects, *detector.missing_vector(crossing.sums | mismeasured, *soft), weight * ratio)
 
 
-def place_of(objects: Objects) -> Array:
-    """Return the place of each object within its crossing, int64, flat."""
+def position_of(objects: Objects) -> Array:
+    """Return the position of each object within its crossing, int64, flat."""
     return ranges(np.zeros_like(objects.counts), objects.counts)
 
 
 def _uniform(objects: Objects, keys: Array, seed: int, stream: int) -> Array:
-    return uniform(seed, keys[crossing_of(objects)], stream + place_of(objects))
+    return uniform(seed, keys[crossing_of(objects)], stream + position_of(objects))
 
 
 def _normal(objects: Objects, keys: Array, seed: int, stream: int) -> Array:
-    place = place_of(objects)
-    return normal_pair(seed, keys[crossing_of(objects)], stream + place, stream + (1 << 32) + place)[0]
+    position = position_of(objects)
+    return normal_pair(seed, keys[crossing_of(objects)], stream + position, stream + (1 << 32) + position)[0]
 
 
 def _measured(
     crossing: Crossing, keys: Array, seed: int, badly: bool | None
 ) -> tuple[Objects, dict[str, Array], Array]:
-    """Return the jets with their reconstructed pT, the sums over crossings of what is mismeasured, and the
-    probability of the choice; two badly measured jets in one crossing are left out where one is asked for."""
+    """Return the jets with their reconstructed pT, the mismeasured momentum of each crossing, and the
+    probability of the choice. If `badly` is true, each crossing has exactly one badly measured jet."""
     jets = crossing.objects["jet"]
     of, true, flavour = crossing_of(jets), jets.columns["pt"].astype(np.float64), jets.columns["flavour"]
     able = (true > detector.HARD_JET_PT) & (flavour >= 0)
     chosen, weight = _badly(able, of, jets, keys, seed, badly)
-    normal, u = _normal(jets, keys, seed, _RESPONSE), _uniform(jets, keys, seed, _BY_HOW_MUCH)
+    normal, u = _normal(jets, keys, seed, _RESPONSE), _uniform(jets, keys, seed, _BAD_RESPONSE)
     pt = true * detector.jet_response(true, flavour, jets.columns["eta"], normal, chosen, u)
     lost, phi = np.where(able, true - pt, 0.0), jets.columns["phi"]
     sums = {
@@ -102,28 +101,30 @@ def _measured(
 def _badly(
     able: Array, of: Array, jets: Objects, keys: Array, seed: int, badly: bool | None
 ) -> tuple[Array, Array]:
-    """Return which jets are badly measured, bool, and the probability of that choice in each crossing."""
+    """Return whether each jet is badly measured, bool, and the probability of that choice in each
+    crossing."""
     if badly is None:
         return able & (_uniform(jets, keys, seed, _BADLY) < detector.JET_TAIL), np.ones(len(keys))
     number = np.bincount(of[able], minlength=len(keys))
     none = (1.0 - detector.JET_TAIL) ** number
     if not badly:
         return np.zeros(len(able), bool), none
-    one = np.floor(uniform(seed, keys, _WHICH) * number)
+    chosen = np.floor(uniform(seed, keys, _BAD_JET) * number)
     before = np.cumsum(able) - able
-    place = before - np.concatenate([[0], np.cumsum(number)])[of]
-    return able & (place == one[of]), 1.0 - none
+    position = before - np.concatenate([[0], np.cumsum(number)])[of]
+    return able & (position == chosen[of]), 1.0 - none
 
 
 def _with_pileup(jets: Objects, interactions: Array, keys: Array, seed: int) -> Objects:
-    """Return jets above JET_PT with the noise of pile-up, those of nearby interactions merged."""
+    """Return jets above JET_PT with the noise of pile-up; nearby jets of different interactions are
+    merged."""
     of = crossing_of(jets)
     noise = detector.PILEUP_JET * np.sqrt(interactions[of]) * _normal(jets, keys, seed, _NOISE)
     pt = jets.columns["pt"] + np.where(jets.columns["flavour"] >= 0, noise, 0.0)
     measured = Objects(jets.counts, {**jets.columns, "pt": pt.astype(np.float32)})
-    seen = measured.where(pt > detector.JET_PT)
-    order = np.lexsort((-seen.columns["pt"], crossing_of(seen)))
-    return merge(Objects(seen.counts, {k: c[order] for k, c in seen.columns.items()}))
+    visible = measured.where(pt > detector.JET_PT)
+    order = np.lexsort((-visible.columns["pt"], crossing_of(visible)))
+    return merge(Objects(visible.counts, {k: c[order] for k, c in visible.columns.items()}))
 
 
 def _tagged(jets: Objects, keys: Array, seed: int) -> Objects:
@@ -164,13 +165,13 @@ def _true_em(kind: str, crossing: Crossing, keys: Array, seed: int) -> Objects:
         prompt, hadron = (detector.levels(detector.ELECTRON_LEVELS[k], u) for k in ("prompt", "hadron"))
         identification = np.where(objects.columns["origin"] == 0, prompt, hadron)
     isolation = _isolation(kind, objects, objects.columns["cone"], crossing, keys, seed)
-    made = _with(objects, identification=identification.astype(np.int8), isolation=isolation)
-    made.columns["fake"] = np.zeros(len(u), np.int8)
-    return made
+    result = _with(objects, identification=identification.astype(np.int8), isolation=isolation)
+    result.columns["fake"] = np.zeros(len(u), np.int8)
+    return result
 
 
 def _em_fakes(jets: Objects, keys: Array, config: Config, fake: bool | None) -> tuple[Objects, Array, Array]:
-    """Return fake photons and electrons, which of them are electrons, and the weights from their choice."""
+    """Return fake photons and electrons, whether each is an electron, and the weights from their choice."""
     seed, rate = config.seed, config.fakes
     model = config.crossings or Crossings()
     threshold = detector.FINAL_PT["photon"]
@@ -184,32 +185,32 @@ def _em_fakes(jets: Objects, keys: Array, config: Config, fake: bool | None) -> 
     proposal = fakes.natural(true) if fake is None else fakes.divided(true, fake, model)
     chosen = proposal.choose(uniform(seed, keys, _FAKE), uniform(seed, keys, _FAKE + 1))
     u_jet = _uniform(jets, keys, seed, _JET)
-    taken = fakes.which(offsets, p, chosen, uniform(seed, keys, _MODE), u_jet, model)
+    taken = fakes.choose_jets(offsets, p, chosen, uniform(seed, keys, _MODE), u_jet, model)
     species = _uniform(jets, keys, seed, _SPECIES)[taken] * (1.0 + rate.electrons) > 1.0
     u_share = _uniform(jets, keys, seed, _ENERGY)[taken]
     jets = jets.where(taken)
-    whole = jets.columns["pt"]
-    share = detector.em_fake_share(whole, rate, threshold, u_share)
-    made = _with(jets, pt=(whole * share).astype(np.float32))
-    made.columns["cone"] = whole - made.columns["pt"]
-    return made, species, proposal.ratio(true, chosen)
+    jet_pt = jets.columns["pt"]
+    share = detector.em_fake_share(jet_pt, rate, threshold, u_share)
+    result = _with(jets, pt=(jet_pt * share).astype(np.float32))
+    result.columns["cone"] = jet_pt - result.columns["pt"]
+    return result, species, proposal.ratio(true, chosen)
 
 
 def _fake_em(kind: str, objects: Objects, crossing: Crossing, keys: Array, seed: int) -> Objects:
-    """Return fake photons or electrons; numbers of their streams are those of a kind of their own."""
+    """Return fake photons or electrons; they have their own streams of random numbers."""
     u = _uniform(objects, keys, seed, _LEVEL + 8 * _KIND + _NUMBER[kind])
     levels = (detector.PHOTON_LEVELS if kind == "photon" else detector.ELECTRON_LEVELS)["fake"]
     isolation = _isolation(kind, objects, objects.columns["cone"], crossing, keys, seed + 1)
-    made = _with(objects, identification=detector.levels(levels, u), isolation=isolation)
-    made.columns["pt"] = centred(made.columns["pt"], PT_BITS[kind])
-    made.columns["fake"] = np.ones(len(u), np.int8)
+    result = _with(objects, identification=detector.levels(levels, u), isolation=isolation)
+    result.columns["pt"] = centred(result.columns["pt"], PT_BITS[kind])
+    result.columns["fake"] = np.ones(len(u), np.int8)
     if kind == "electron":
-        made.columns["charge"] = _sign(_uniform(objects, keys, seed, _CHARGE))
-    return made
+        result.columns["charge"] = _sign(_uniform(objects, keys, seed, _CHARGE))
+    return result
 
 
 def _taus(crossing: Crossing, jets: Objects, keys: Array, config: Config) -> Objects:
-    """Return hadronic taus, true ones and jets that are taken for one."""
+    """Return hadronic taus, true ones and misidentified jets."""
     seed = config.seed
     true = final("tau", crossing.objects["tau"])
     u = _uniform(true, keys, seed, _LEVEL + _NUMBER["tau"])
@@ -237,9 +238,9 @@ def _sign(u: Array) -> Array:
 
 
 def _with(objects: Objects, **columns: Array) -> Objects:
-    """Return objects with further columns, without those that only the detector model needs."""
-    kept = {k: c for k, c in objects.columns.items() if k not in ("flavour", "origin", "cone")}
-    return Objects(objects.counts, kept | columns)
+    """Return objects with further columns, without the columns that only the detector model needs."""
+    remaining = {k: c for k, c in objects.columns.items() if k not in ("flavour", "origin", "cone")}
+    return Objects(objects.counts, remaining | columns)
 
 
 def _merged(first: Objects, second: Objects, n: int) -> Objects:

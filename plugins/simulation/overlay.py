@@ -1,6 +1,6 @@
 """The overlay of the interactions of a crossing: objects are collected, momenta summed.
 
-What the detector makes of them together, as merged jets and pile-up under objects, follows (`observed.py`).
+The detector effects of the overlap, merged jets and pile-up under objects, follow in `observed.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Array = NDArray[Any]
 class Drawn:
     """Interactions of one pool in n crossings: crossing int64[m] ascending, rows int64[m] of the pool.
 
-    own: whether it is the pool of the crossings' own class."""
+    own: whether it is the pool of the class of the crossings."""
 
     pool: Pool
     crossing: Array
@@ -33,8 +33,8 @@ class Drawn:
 class Crossing:
     """n crossings before fakes. interactions: int64[n]. sums: of each scalar of the interactions.
 
-    objects: by kind; beside pt, eta, phi and a kind's own columns each has `source`, the number of the
-    interaction it comes from (uint64), and `own`, whether that is one of the crossing's class."""
+    objects: by kind; in addition to pt, eta, phi and the columns of its kind, each has `source`, the number
+    of its interaction (uint64), and `own`, whether this is an interaction of the crossing's class."""
 
     interactions: Array
     sums: dict[str, Array]

@@ -1,8 +1,9 @@
 """Pools of interactions that crossings are made from, and the number of interactions in a crossing.
 
 The classes of crossings, lowest first, are the background slices in the order of the configuration. A
-crossing belongs to the highest class of which it has an interaction; µ = σ L / f is the mean number of a
-class in one crossing, f the crossing rate. Draws are functions of uniform numbers given by the caller.
+crossing belongs to the highest class of which it has an interaction; µ = σ L / f is the mean number of
+interactions of a class in one crossing, f the crossing rate. Draws are functions of uniform numbers, which
+are arguments.
 """
 
 from __future__ import annotations
@@ -36,11 +37,10 @@ ANGLE_STEPS = {"jet": 1 / 64, "photon": 1 / 128, "electron": 1 / 128, "muon": 1 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """All interactions of a class. number: that of its slice within the configuration; source: that of the
-    slice
-    whose interactions they are.
+    """All interactions of a class. number: of its slice within the configuration; source: the number of the
+    slice that its interactions come from.
 
-    weight: float64[n], the generator's with a mean of 1. cross_section_pb: with filter efficiency and
+    weight: float64[n], the generator weights with a mean of 1. cross_section_pb: with filter efficiency and
     k-factor. offsets: by kind, where the objects of each interaction begin.
     """
 
@@ -101,13 +101,13 @@ def make_pool(
 def load(config: Config, number: int, folder: Path) -> Pool:
     """Read the pool of a slice from the blocks of stage one.
 
-    Interactions of the lowest class are dealt to crossings and have no weight there: those with a low weight
-    are kept with a probability."""
+    Interactions of the lowest class are dealt to crossings and have no weight there: each is retained with a
+    probability proportional to its weight."""
     part = config.slices[number]
     from_part = config.source(part)
     rows, summaries = read_rows(from_part, folder, config)
     generated = sum(s.generated_sumw for s in summaries)
-    split = any(other.muons_of == part.name for other in config.slices)
+    split = any(slice_.muons_of == part.name for slice_ in config.slices)
     if split or part.muons_of is not None:
         rows = rows.of(blocks.secondary_muons(rows) == (part.muons_of is not None))
     if part.muons_of is not None:
@@ -117,8 +117,8 @@ def load(config: Config, number: int, folder: Path) -> Pool:
     if split:
         weight = rows.scalars["weight"]
         keys = np.uint64(number << EVENT_BITS) + np.arange(len(rows), dtype=np.uint64)
-        kept = rows.of(uniform(config.seed, keys, _THINNING) * np.max(weight) < weight)
-        rows = Interactions({**kept.scalars, "weight": np.ones(len(kept))}, kept.objects)
+        thinned = rows.of(uniform(config.seed, keys, _THINNING) * np.max(weight) < weight)
+        rows = Interactions({**thinned.scalars, "weight": np.ones(len(thinned))}, thinned.objects)
     cross_section = np.average(
         [s.cross_section_pb for s in summaries], weights=[s.generated for s in summaries]
     )
@@ -151,7 +151,7 @@ def class_rates(mu: Array, crossing_rate: float) -> Array:
 
 
 def poisson(mu: float, u: Array, *, at_least_one: bool = False) -> Array:
-    """Return Poisson numbers, int64, by inversion of uniform ones; at_least_one: given that it is not 0."""
+    """Return Poisson numbers, int64, by inversion of uniform ones; at_least_one: conditional on not 0."""
     last = int(mu + 12.0 * math.sqrt(mu) + 40.0)
     k = np.arange(last + 1)
     log_factorial = np.array([math.lgamma(i + 1.0) for i in k])
@@ -163,15 +163,15 @@ def poisson(mu: float, u: Array, *, at_least_one: bool = False) -> Array:
 
 
 def _muons_by_themselves(rows: Interactions) -> Array:
-    """Return whether an interaction has two muons however its hadrons decay, bool[n]: those of a J/ψ or Υ
-    that was made directly, which have slices of their own."""
+    """Return whether an interaction has two muons for any decay of its hadrons, bool[n]: from a directly
+    produced J/ψ or Υ, which has a separate slice."""
     muons = rows.objects["muon"]
     of_hadrons = muons.where(muons.columns["origin"] == 1).counts
     return np.asarray((of_hadrons > 1) & (rows.scalars["weight"] >= 1.0))
 
 
 def _excess(rows: Interactions) -> Array:
-    """Return how far the leading jet of each interaction is above EXCESS_SLOPE · p̂T in GeV, float64[n]."""
+    """Return the excess of the leading jet of each interaction over EXCESS_SLOPE · p̂T in GeV, float64[n]."""
     jets, lead = rows.objects["jet"], np.zeros(len(rows))
     np.maximum.at(lead, np.repeat(np.arange(len(rows)), jets.counts), jets.columns["pt"])
     return np.asarray(lead - EXCESS_SLOPE * rows.scalars["pt_hat"])

@@ -35,14 +35,14 @@ COMMON = (
 HARD_PROCESS = 23  # status code of the outgoing partons of the hardest scattering
 DECAY_PRODUCT = 90  # status codes from here on are products of decays
 PHOTON, TAU = 22, 15
-# A photon radiated by a quark is looked for where the shower passes the smallest scale of such photons; its
-# momentum is not yet final there.
+# Photons radiated by quarks are searched when the shower passes the smallest scale of such photons; their
+# momenta are not final yet.
 RADIATED_PT = 8.5  # GeV
 RADIATED_ETA = 2.6
 EARLY_PT, EARLY_ETA = 6.5, 2.8
 RADIATION_SCALE = 2.0  # GeV, relative to the quark; softer photons would only make the weights uneven
 FIRST_PARTON = 5  # records before it are the beams and the incoming partons
-# Quarks radiate photons more often than they do, with weights.
+# Quarks radiate photons more often than in reality, with weights that compensate.
 ENHANCED = (
     "Enhancements:doEnhance = on",
     "EnhancedSplittings:List = {{isr:Q2QA={0:g},fsr:Q2QA={0:g}}}",
@@ -52,7 +52,7 @@ ENHANCED = (
 
 
 class GeneratorError(TrigemuError):
-    """Pythia does not accept a setting, or cannot run with the settings of a slice."""
+    """Pythia rejects a setting, or cannot run with the settings of a slice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,13 @@ class Decayed:
 
 @dataclass(frozen=True, slots=True)
 class Particles:
-    """Final-state particles of n interactions, flat; those of interaction i are at offsets[i]:offsets[i+1].
+    """Final-state particles of n interactions, flat; interaction i has the range offsets[i]:offsets[i+1].
 
     Momenta float64[m], GeV; id int32[m], PDG; prompt bool[m], not from the decay of a hadron or tau.
     Per interaction: weight and pt_hat float64[n], photon bool[n] (the hardest scattering makes a photon),
-    origin int64[n]: the collision, which is there several times if its hadrons decayed in several ways.
-    heavy: hadrons with a b or c quark that decay weakly. taus: taus that decay to hadrons, with the momentum
-    of those.
+    origin int64[n]: the collision, which appears several times if its hadrons decayed in several ways. heavy:
+    hadrons with a b or c quark that decay weakly. taus: taus that decay to hadrons, with the momentum of
+    these hadrons.
     """
 
     offsets: Array
@@ -94,7 +94,7 @@ class Particles:
 
 @dataclass(frozen=True, slots=True)
 class CrossSection:
-    """A cross-section by the generator and its statistical error, in pb."""
+    """A cross-section from the generator and its statistical error, in pb."""
 
     pb: float
     error_pb: float
@@ -103,7 +103,7 @@ class CrossSection:
 class Generator:
     """One Pythia instance for the settings of a slice; equal seeds give equal interactions.
 
-    Where a slice keeps only interactions with a radiated photon, most end early in the shower.
+    If a slice has only interactions with a radiated photon, most interactions end early in the shower.
     """
 
     def __init__(self, part: Slice, seed: int) -> None:
@@ -141,8 +141,8 @@ class Generator:
         info = self._pythia.infoPython()
         scale = PB_PER_MB
         if self._begun is not None:
-            # Pythia's own number knows no enhanced radiation, and counts what ends early without its weight:
-            # it is too high where a biased p̂T prefers interactions that radiate.
+            # Pythia's own number ignores enhanced radiation, and counts interactions that end early without
+            # their weight: it is too high where a biased p̂T prefers interactions that radiate.
             scale *= info.nSelected() / info.nAccepted() * self._sumw / self._begun.sumw
         return CrossSection(info.sigmaGen() * scale, info.sigmaErr() * scale)
 
@@ -169,7 +169,7 @@ def version() -> str:
 
 
 def check(part: Slice) -> None:
-    """Raise GeneratorError where Pythia does not know a setting of a slice."""
+    """Raise GeneratorError if Pythia does not know a setting of a slice."""
     _configured(part)
 
 
@@ -209,29 +209,29 @@ def _flatten(batch: ak.Array) -> Particles:
 
 
 def _with_decays(particles: Particles, decayer: Decayer) -> Particles:
-    """Return the interactions with the decays of their b and c hadrons, one for each way that is kept."""
+    """Return the interactions with the decays of their b and c hadrons, one for each retained decay."""
     stable = ~np.isin(np.abs(particles.id), HADRONS)
     start, stop = particles.offsets[:-1], particles.offsets[1:]
     flat = {name: getattr(particles, name) for name in (*_MOMENTUM, "prompt")}
     columns: dict[str, list[Array]] = {name: [] for name in flat}
     origin, share, counts = [], [], []
     for i, (first, last) in enumerate(zip(start, stop, strict=True)):
-        here = slice(first, last)
-        keep = stable[here]
+        particles_of = slice(first, last)
+        keep = stable[particles_of]
         ways: list[Products | None] = [None]
         if not keep.all():
-            hadrons = {name: flat[name][here][~keep] for name in _MOMENTUM}
+            hadrons = {name: flat[name][particles_of][~keep] for name in _MOMENTUM}
             ways = list(decayer.decays(hadrons))
-        rest = {name: column[here][keep] for name, column in flat.items()}
+        stable_columns = {name: column[particles_of][keep] for name, column in flat.items()}
         for way in ways:
             added = 0 if way is None else len(way.id)
-            for name, column in rest.items():
+            for name, column in stable_columns.items():
                 columns[name].append(column)
                 if way is not None:
                     columns[name].append(np.zeros(added, bool) if name == "prompt" else getattr(way, name))
             origin.append(i)
             share.append(1.0 if way is None else way.share)
-            counts.append(len(rest["id"]) + added)
+            counts.append(len(stable_columns["id"]) + added)
     of = np.array(origin)
     return Particles(
         offsets=np.concatenate([[0], np.cumsum(counts)]),
@@ -245,12 +245,12 @@ def _with_decays(particles: Particles, decayer: Decayer) -> Particles:
     )
 
 
-def _repeated(what: Decayed, of: Array) -> Decayed:
-    """Return the particles of interactions of[0], of[1] …, as those of interactions 0, 1 …"""
-    first = np.searchsorted(what.event, of)
-    counts = np.searchsorted(what.event, of, side="right") - first
+def _repeated(decayed: Decayed, of: Array) -> Decayed:
+    """Return the particles of the interactions of[0], of[1] …, renumbered as 0, 1 …"""
+    first = np.searchsorted(decayed.event, of)
+    counts = np.searchsorted(decayed.event, of, side="right") - first
     rows = ranges(first, counts)
-    columns = (getattr(what, name)[rows] for name in ("id", "px", "py", "pz"))
+    columns = (getattr(decayed, name)[rows] for name in ("id", "px", "py", "pz"))
     return Decayed(np.repeat(np.arange(len(of)), counts), *columns)
 
 
@@ -265,7 +265,7 @@ def _hadronic_taus(records: ak.Array, event: Array, pdg: Array, status: Array) -
     neutrino = neutrino[~np.isin(mother[neutrino], leptonic)]
     tau = mother[neutrino]
     parts = zip(_momenta(records.p[tau]), _momenta(records.p[neutrino]), strict=True)
-    return Decayed(event[tau], pdg[tau], *(whole - lost for whole, lost in parts))
+    return Decayed(event[tau], pdg[tau], *(tau_momentum - lost for tau_momentum, lost in parts))
 
 
 _MOMENTUM = ("id", "px", "py", "pz", "e")
@@ -276,8 +276,9 @@ def _momenta(p: ak.Array) -> tuple[Array, Array, Array]:
 
 
 def _hook(pythia: Any, bias: Callable[[float], float], *, ends: bool) -> Any:
-    """Make Pythia sum the bias weights of all interactions that it begins, as `sumw` of what is returned;
-    ends: whether it ends those in which no quark radiates a photon. Pythia holds no reference to it."""
+    """Return a hook whose `sumw` is the sum of the bias weights of all interactions that Pythia begins. ends:
+    whether it ends interactions in which no quark radiates a photon. Pythia holds no reference to the
+    hook."""
     module = _module()
 
     class Begun(module.UserHooks):  # type: ignore[misc,name-defined]

@@ -23,10 +23,10 @@ from .pools import Pool, class_rates, means, poisson
 
 Array = NDArray[Any]
 
-# Numbers of the streams of random numbers, to which the place of a draw within the crossing and PLACES times
-# the number of its slice are added.
+# Numbers of the streams of random numbers, to which the position of a draw within the crossing and MAX_DRAWS
+# times the number of its slice are added.
 _COUNT, _DRAW = 16 << 32, 17 << 32
-PLACES = 1 << 20
+MAX_DRAWS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +65,17 @@ class Recipe:
 
 
 def recipe(config: Config, pools: list[Pool], pool: Pool) -> Recipe:
-    """Return the recipe of a class or a signal; pools: those of all classes, lowest first."""
+    """Return the recipe of a class or a signal; pools: of all classes, lowest first."""
     assert config.crossings is not None
     mu = [float(m) for m in means(pools, config)]
-    every = list(zip(pools, mu, strict=True))
+    all_pools = list(zip(pools, mu, strict=True))
     size = pool.part.uses * len(pool)
     if pool.part.role == "signal":
-        return Recipe(config, config.crossings, pool, every, None, float(len(pool)), size)
-    place = pools.index(pool)
-    rate = float(class_rates(np.array(mu), config.crossing_rate_hz)[place])
-    if place > 0:
-        return Recipe(config, config.crossings, pool, every[:place], mu[place], rate, size)
+        return Recipe(config, config.crossings, pool, all_pools, None, float(len(pool)), size)
+    position = pools.index(pool)
+    rate = float(class_rates(np.array(mu), config.crossing_rate_hz)[position])
+    if position > 0:
+        return Recipe(config, config.crossings, pool, all_pools[:position], mu[position], rate, size)
     # The expected number of interactions is six standard deviations below the size of the deck.
     n = max(int((size - 6.0 * math.sqrt(size)) / max(mu[0], 1e-3)), 1)
     keys = np.uint64(pool.number << EVENT_BITS) | np.arange(n, dtype=np.uint64)
@@ -111,6 +111,6 @@ def contents(what: Recipe, start: int, stop: int) -> tuple[list[Drawn], Array]:
 
 def _draw(pool: Pool, counts: Array, keys: Array, seed: int, own: bool) -> Drawn:
     crossing = np.repeat(np.arange(len(counts)), counts)
-    place = ranges(np.zeros_like(counts), counts)
-    u = uniform(seed, keys[crossing], _DRAW + pool.number * PLACES + place)
+    position = ranges(np.zeros_like(counts), counts)
+    u = uniform(seed, keys[crossing], _DRAW + pool.number * MAX_DRAWS + position)
     return Drawn(pool, crossing, pool.draw(u), own)

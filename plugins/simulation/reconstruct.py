@@ -45,18 +45,18 @@ class Candidates:
 
 
 def reconstruct(particles: Particles, rng: np.random.Generator) -> Interactions:
-    """Reconstruct the objects of each interaction, except for those that are faked.
+    """Reconstruct the objects of each interaction, except for fakes.
 
-    Random numbers are drawn in a fixed order, so equal particles and generators give equal objects.
+    Random numbers are drawn in a fixed order: equal particles and generators give equal objects.
     """
     n = len(particles.weight)
-    seen = candidates(particles, np.ones(len(particles.id), bool))
+    truth = candidates(particles, np.ones(len(particles.id), bool))
     calorimeter = ~np.isin(np.abs(particles.id), (*NEUTRINOS, MUON))
-    calorimeter &= np.abs(seen.eta) < detector.CALORIMETER_ETA
-    visible = seen.where(calorimeter)
+    calorimeter &= np.abs(truth.eta) < detector.CALORIMETER_ETA
+    visible = truth.where(calorimeter)
 
-    electrons, electron_cone, radiated = _electrons(particles, seen, visible)
-    photons, photon_cone = _photons(particles, seen, visible, radiated)
+    electrons, electron_cone, radiated = _electrons(particles, truth, visible)
+    photons, photon_cone = _photons(particles, truth, visible, radiated)
     jets = cluster(particles, calorimeter)
     isolated = electron_cone < detector.ELECTRON_CONE * electrons.pt
     em = near(jets, photons.where(photon_cone < detector.PHOTON_CONE * photons.pt), n)
@@ -73,11 +73,11 @@ def reconstruct(particles: Particles, rng: np.random.Generator) -> Interactions:
         "jet": _stored("jet", jets, jets.pt, {"flavour": flavour}, n, detector.JET_ETA),
         "photon": _identified_photons(photons, photon_cone, rng, n),
         "electron": _tracked_electrons(electrons, electron_cone, particles, rng, n),
-        "muon": _identified_muons(particles, seen, visible, rng, n),
+        "muon": _identified_muons(particles, truth, visible, rng, n),
         "tau": _true_taus(particles, rng, n),
     }
-    kept = ("weight", "origin")
-    columns = {k: c if k in kept else c.astype(np.float32) for k, c in scalars.items()}
+    exact = ("weight", "origin")
+    columns = {k: c if k in exact else c.astype(np.float32) for k, c in scalars.items()}
     return Interactions(columns, kinds)
 
 
@@ -129,9 +129,9 @@ def cone_pt(objects: Candidates, visible: Candidates, radius: float, n: int) -> 
     return np.bincount(left[inside], weights=visible.pt[right[inside]], minlength=len(objects.event))
 
 
-def near(objects: Candidates, others: Candidates, n: int, radius: float = detector.JET_RADIUS) -> Array:
-    """Return whether any of the others is within a radius of each object, bool[m]."""
-    left, _, dr2 = pairs(objects, others, n)
+def near(objects: Candidates, neighbours: Candidates, n: int, radius: float = detector.JET_RADIUS) -> Array:
+    """Return whether any of the neighbours is within a radius of each object, bool[m]."""
+    left, _, dr2 = pairs(objects, neighbours, n)
     close = left[dr2 < radius**2]
     return np.bincount(close, minlength=len(objects.event)) > 0
 
@@ -149,36 +149,36 @@ def candidates(particles: Particles, keep: Array) -> Candidates:
 
 
 def _photons(
-    particles: Particles, seen: Candidates, visible: Candidates, radiated: Array
+    particles: Particles, truth: Candidates, visible: Candidates, radiated: Array
 ) -> tuple[Candidates, Array]:
-    """Return the prompt photons that are not lost in a jet, and the pT around them; radiated: which particles
-    belong to an electron."""
+    """Return the prompt photons that are not lost in a jet, and the pT around them; radiated: whether each
+    particle belongs to an electron."""
     keep = (particles.id == PHOTON) & particles.prompt & ~radiated
-    keep &= (seen.pt > detector.TRUE_PT["photon"]) & (np.abs(seen.eta) < detector.CALORIMETER_ETA)
-    photons = seen.where(keep)
+    keep &= (truth.pt > detector.TRUE_PT["photon"]) & (np.abs(truth.eta) < detector.CALORIMETER_ETA)
+    photons = truth.where(keep)
     cone = cone_pt(photons, visible, detector.ISOLATION_RADIUS, len(particles.weight))
-    found = cone < detector.CONE_MAX * photons.pt
-    return photons.where(found), cone[found]
+    passing = cone < detector.CONE_MAX * photons.pt
+    return photons.where(passing), cone[passing]
 
 
 def _electrons(
-    particles: Particles, seen: Candidates, visible: Candidates
+    particles: Particles, truth: Candidates, visible: Candidates
 ) -> tuple[Candidates, Array, Array]:
     """Return the electrons that are not lost in a jet, with the photons that they radiate, the pT around
-    them, and which particles are such photons."""
+    them, and whether each particle is such a photon."""
     n = len(particles.weight)
-    keep = (np.abs(particles.id) == ELECTRON) & (seen.pt > detector.TRUE_PT["electron"])
-    bare = seen.where(keep & (np.abs(seen.eta) < detector.CALORIMETER_ETA))
-    near_by = seen.where((particles.id == PHOTON) & particles.prompt)
-    left, right, dr2 = pairs(bare, near_by, n)
+    keep = (np.abs(particles.id) == ELECTRON) & (truth.pt > detector.TRUE_PT["electron"])
+    bare = truth.where(keep & (np.abs(truth.eta) < detector.CALORIMETER_ETA))
+    photons = truth.where((particles.id == PHOTON) & particles.prompt)
+    left, right, dr2 = pairs(bare, photons, n)
     inside = dr2 < detector.CLUSTER_RADIUS**2
-    gained = np.bincount(left[inside], weights=near_by.pt[right[inside]], minlength=len(bare.pt))
+    gained = np.bincount(left[inside], weights=photons.pt[right[inside]], minlength=len(bare.pt))
     radiated = np.zeros(len(particles.id), bool)
-    radiated[near_by.index[right[inside]]] = True
+    radiated[photons.index[right[inside]]] = True
     cone = cone_pt(bare, visible, detector.ISOLATION_RADIUS, n) - gained
     electrons = replace(bare, pt=bare.pt + gained)
-    found = cone < detector.CONE_MAX * electrons.pt
-    return electrons.where(found), cone[found], radiated
+    passing = cone < detector.CONE_MAX * electrons.pt
+    return electrons.where(passing), cone[passing], radiated
 
 
 def _identified_photons(photons: Candidates, cone: Array, rng: np.random.Generator, n: int) -> Objects:
@@ -205,20 +205,20 @@ def _tracked_electrons(
 
 
 def _identified_muons(
-    particles: Particles, seen: Candidates, visible: Candidates, rng: np.random.Generator, n: int
+    particles: Particles, truth: Candidates, visible: Candidates, rng: np.random.Generator, n: int
 ) -> Objects:
-    keep = (np.abs(particles.id) == MUON) & (seen.pt > detector.TRUE_PT["muon"])
-    muons = seen.where(keep & (np.abs(seen.eta) < detector.MUON_ETA))
+    keep = (np.abs(particles.id) == MUON) & (truth.pt > detector.TRUE_PT["muon"])
+    muons = truth.where(keep & (np.abs(truth.eta) < detector.MUON_ETA))
     draw, normal = rng.random(len(muons.pt)), rng.standard_normal(len(muons.pt))
     pt = muons.pt * (1.0 + detector.muon_resolution(muons.pt, muons.eta) * normal)
-    found = draw < detector.efficiency(detector.MUON_EFFICIENCY, muons.eta)
-    chosen = muons.where(found)
+    passing = draw < detector.efficiency(detector.MUON_EFFICIENCY, muons.eta)
+    chosen = muons.where(passing)
     columns = {
         "charge": -np.sign(particles.id[chosen.index]),
         "origin": np.where(particles.prompt[chosen.index], 0, 1),
         "cone": cone_pt(chosen, visible, detector.ISOLATION_RADIUS, n),
     }
-    return _stored("muon", chosen, pt[found], columns, n, detector.MUON_ETA)
+    return _stored("muon", chosen, pt[passing], columns, n, detector.MUON_ETA)
 
 
 def _true_taus(particles: Particles, rng: np.random.Generator, n: int) -> Objects:
@@ -239,11 +239,11 @@ def _flavour(particles: Particles, jets: Candidates, n: int) -> Array:
         (near(jets, hadrons.where(hard & charm), n, radius), 4),
         (near(jets, taus.where(taus.pt > detector.FLAVOUR_PT), n, radius), 15),
     ]
-    return np.select([found for found, _ in choices], [label for _, label in choices], default=0)
+    return np.select([match for match, _ in choices], [label for _, label in choices], default=0)
 
 
-def _of_decayed(what: Decayed) -> Candidates:
-    return Candidates(what.event, np.full(len(what.id), -1), *polar(what.px, what.py, what.pz))
+def _of_decayed(decayed: Decayed) -> Candidates:
+    return Candidates(decayed.event, np.full(len(decayed.id), -1), *polar(decayed.px, decayed.py, decayed.pz))
 
 
 def _stored(
@@ -254,12 +254,12 @@ def _stored(
     keep = keep[np.lexsort((-pt[keep], objects.event[keep]))]
     momenta = {"pt": pt[keep], "eta": objects.eta[keep], "phi": objects.phi[keep]}
     stored = {k: c.astype(np.float32) for k, c in momenta.items()}
-    stored |= {k: columns[k][keep].astype(kept) for k, kept in OBJECTS[kind].items()}
+    stored |= {k: columns[k][keep].astype(dtype) for k, dtype in OBJECTS[kind].items()}
     return Objects(np.bincount(objects.event[keep], minlength=n), stored)
 
 
 def _missing(particles: Particles, visible: Candidates, jets: Candidates) -> dict[str, Array]:
-    """Return the ingredients of missing momentum that do not depend on what the detector makes of jets."""
+    """Return the ingredients of missing momentum that do not depend on the reconstruction of jets."""
     n = len(particles.weight)
     event = events_of(particles.offsets)
     unseen = np.isin(np.abs(particles.id), NEUTRINOS)
@@ -281,7 +281,7 @@ def _missing(particles: Particles, visible: Candidates, jets: Candidates) -> dic
 
 @cache
 def fastjet_module() -> Any:
-    """Return the module of FastJet, after its banner. Raises MissingExtraError."""
+    """Return the module of FastJet, without its banner. Raises MissingExtraError."""
     try:
         import fastjet
     except ImportError:
@@ -295,7 +295,8 @@ def fastjet_module() -> Any:
 
 @contextmanager
 def _silent_stdout() -> Iterator[None]:
-    """Suppress the banner that FastJet's C++ prints to stdout, maybe a user's pipe, when it is first used."""
+    """Suppress the banner that FastJet's C++ prints to stdout, possibly a user's pipe, when it is first
+    used."""
     sys.stdout.flush()
     saved, sink = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, 1)

@@ -45,7 +45,7 @@ def generate(
 ) -> Path:
     """Generate a sample: interactions, then events or crossings.
 
-    The result depends on the configuration alone, not on workers or interruptions.
+    The result depends only on the configuration, not on workers or interruptions.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def generate(
     workers : int
         Number of processes for interactions, and of threads for crossings.
     progress : callable, optional
-        Is called with the number of further interactions, and of all.
+        Called with the number of further interactions, and the total.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def tune(
 ) -> Config:
     """Adjust luminosity and fakes of a configuration with [crossings] to the paper's rates (`tuning.py`).
 
-    Missing interactions are generated first; then each step runs stage two alone, and is reported.
+    Missing interactions are generated first; then each step runs only stage two, and is reported.
     """
     settings = config if isinstance(config, Config) else load_config(config)
     generate_interactions(settings, output, workers=workers, progress=progress)
@@ -90,7 +90,7 @@ def tune(
 
 
 def written_files(config: Config, output: Path) -> list[Path]:
-    """Return the files of stage two that are already in the folder and will be replaced."""
+    """Return the existing files of stage two in the folder, which will be replaced."""
     files = [output / CATALOGUE, *(output / write.file_name(part) for part in config.slices)]
     return [file for file in files if file.exists()]
 
@@ -102,7 +102,7 @@ def generate_interactions(
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Run stage one alone: make the blocks that are missing in output/interactions."""
+    """Run only stage one: make the missing blocks in output/interactions."""
     settings = config if isinstance(config, Config) else load_config(config)
     blocks.make_all(settings, output / INTERACTIONS, workers, progress)
 
@@ -113,12 +113,12 @@ def _write(settings: Config, output: Path, threads: int = 1) -> Path:
     for part, columns, norm in _samples(settings, output / INTERACTIONS, threads):
         digest = write.root_file(output / write.file_name(part), columns, norm)
         samples.append((part, norm, digest))
-    made_by = (
+    generated_by = (
         f"trigemu {__version__}, configuration {settings.name}, seed {settings.seed}, "
         f"Pythia {pythia.version()}"
     )
     path = output / CATALOGUE
-    write.catalogue(path, settings, made_by, samples, _pt_bits(settings))
+    write.catalogue(path, settings, generated_by, samples, _pt_bits(settings))
     return path
 
 

@@ -1,7 +1,7 @@
-"""The weight that a crossing should have, by what is in it: rare objects are stored with low weights.
+"""The target weight of a crossing, by its objects: crossings with rare objects are stored with low weights.
 
-The powers of pT follow how the rates of triggers on these objects fall with their threshold, so that each
-threshold has about the same number of events behind it.
+The powers of pT follow the rates of triggers on these objects against their threshold: about the same number
+of events then passes each threshold.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .interactions import Objects
 
 Array = NDArray[Any]
 
-# Where the configuration's target weights hold, GeV, and the power with which they fall.
+# The pT (GeV) at which the configuration's target weights apply, and the power with which they fall.
 EM = (10.0, -2.0)
 MUON = (4.0, -3.0)
 JET = (100.0, -3.0)
@@ -40,15 +40,16 @@ def target(kind: str, pt: Array, model: Crossings) -> Array:
         "tau": (model.jet_weight_hz, JET),
         "missing": (model.missing_weight_hz, MISSING),
     }[kind]
-    wanted = scale * (np.maximum(pt, 1e-3) / reference) ** power
+    weight = scale * (np.maximum(pt, 1e-3) / reference) ** power
     if kind == "missing":
         slow = scale * (MISSING_FALL / reference) ** power * (MISSING_FALL / np.maximum(pt, MISSING_FALL))
-        wanted = np.where(pt > MISSING_FALL, slow, wanted)
-    return np.asarray(wanted)
+        weight = np.where(pt > MISSING_FALL, slow, weight)
+    return np.asarray(weight)
 
 
 def lowest_target(objects: dict[str, Objects], met: Array, model: Crossings) -> Array:
-    """Return the target weights in Hz of n crossings, the lowest of those of their objects, float64[n]."""
+    """Return the target weights in Hz of n crossings, the lowest of the targets of their objects,
+    float64[n]."""
     n = len(met)
     lowest: Array = np.minimum(np.full(n, model.quiet_weight_hz), target("missing", met, model))
     for kind, group in objects.items():
@@ -66,13 +67,13 @@ def lowest_target(objects: dict[str, Objects], met: Array, model: Crossings) -> 
         (MHT, MHT_FACTOR, np.hypot(x, y)),
         (FOURTH, FOURTH_FACTOR, _fourth(jets)),
     ):
-        wanted = factor * model.jet_weight_hz * (np.maximum(value, 1.0) / reference) ** power
-        lowest = np.minimum(lowest, np.where(value > 0, wanted, np.inf))
+        weight = factor * model.jet_weight_hz * (np.maximum(value, 1.0) / reference) ** power
+        lowest = np.minimum(lowest, np.where(value > 0, weight, np.inf))
     return lowest
 
 
 def _fourth(jets: Objects) -> Array:
-    """Return the pT of the fourth jet, 0 where there is none, float64[n]."""
+    """Return the pT of the fourth jet, 0 if there is none, float64[n]."""
     some = jets.counts > 3
     pt = np.zeros(len(jets.counts))
     pt[some] = jets.columns["pt"][(np.cumsum(jets.counts) - jets.counts)[some] + 3]

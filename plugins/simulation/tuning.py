@@ -1,6 +1,6 @@
-"""Tuning of luminosity and fakes to the rates of the DECADE paper (arXiv:2508.10224), and to what follows.
+"""Tuning of luminosity and fakes to the rates of the DECADE paper (arXiv:2508.10224), stated or derived.
 
-Stage two is repeated on the same interactions, and its rates are taken with trigemu itself. The luminosity is
+Stage two is repeated on the same interactions, and trigemu itself computes its rates. The luminosity is
 adjusted to the jet rate; probability and power of the fakes to the rates of hard photons and of any photon;
 the busy factor to the share of crossings with two photons. The random numbers are the same in every step, so
 few steps are needed.
@@ -24,9 +24,9 @@ from .config import Config, ConfigError
 # that pass neither of them, which makes 270 kHz (245 to 300, since 0.5 % has one digit); its 1.42 kHz are
 # 0.5 % of all crossings with a photon only if its DECADE is exactly flat.
 TARGETS = {"J100": 18.5e3, "G30": 3.28e3, "photon_alone": 270e3, "photon": 284e3}
-# The rates of any photon and of photons without a primary trigger differ by less here than these two, so both
-# cannot be matched: with this target for the former, the two are off by the same fraction with opposite
-# signs.
+# The rates of any photon and of photons without a primary trigger differ by less in this sample than these
+# two targets, so both cannot be matched: with this target for the former, both deviate by the same fraction
+# with opposite signs.
 PHOTON_HZ = 278.6e3
 TWO_PHOTON_SHARE = 0.02  # of the crossings with a photon; chosen, see docs/explanation/sample.md
 # d ln(rate) / d power of any photon and of photons above 30 GeV: the mean of ln(pT / 20 GeV) of the jets that
@@ -72,11 +72,11 @@ def improved(step: Step) -> Config:
     for name, rate in rates.items():
         if not rate.hz > 0:
             raise ConfigError(
-                f"{config.name}: no crossing fires {name!r} of the tuning menu; generate more blocks"
+                f"{config.name}: no crossing passes {name!r} of the tuning menu; generate more blocks"
             )
     assert config.crossings is not None
     jets = TARGETS["J100"] / rates["J100"].hz
-    # More luminosity gives more photons too; the fakes are adjusted to the rest.
+    # More luminosity gives more photons too; the fakes are adjusted to the remaining difference.
     any_, hard = (math.log(target / rate / jets) for target, rate in _photons(rates))
     power = (hard - any_) / (POWER_HARD - POWER_ANY)
     probability = math.exp(any_ - POWER_ANY * power)
@@ -97,7 +97,7 @@ def improved(step: Step) -> Config:
 
 
 def tuning_table(step: Step) -> str:
-    """Return the four rates beside their targets, and the numbers that give them, as lines of text."""
+    """Return the four rates and their targets, and the parameters that give them, as lines of text."""
     config, lines = step.config, [f"{'':14}{'target':>8}   here (kHz)"]
     assert config.crossings is not None
     for name, target in TARGETS.items():

@@ -29,7 +29,7 @@ NOTE = (
     "Crossings share interactions. Quoted errors sum those of one parent before they are squared; "
     "docs/explanation/sample.md has how much larger errors are by what else is shared."
 )
-BASKET = 131_072  # events; large baskets are read fast, and this is what is read at a time
+BASKET = 131_072  # events; large baskets are read fast, and this many events are read at a time
 COLLECTIONS = {"jet": "Jet", "photon": "Photon", "electron": "Electron", "muon": "Muon", "tau": "Tau"}
 
 
@@ -37,9 +37,9 @@ COLLECTIONS = {"jet": "Jet", "photon": "Photon", "electron": "Electron", "muon":
 class Normalisation:
     """The normalisation of a slice: cross-section in pb, and sums over its accepted interactions per block.
 
-    rate_hz: the rate of a class of crossings, which takes the place of the cross-section.
-    weight_before_thinning: the largest in Hz that a crossing had before some were left out.
-    mean_interactions: the mean number of interactions of the class in any crossing."""
+    rate_hz: the rate of a class of crossings, which replaces the cross-section. weight_before_thinning: the
+    largest weight of a crossing, in Hz, before some were left out. mean_interactions: the mean number of
+    interactions of the class in any crossing."""
 
     cross_section_pb: float
     filter_efficiency: float
@@ -75,7 +75,7 @@ def catalogue(
     pt_bits: dict[str, int],
 ) -> None:
     """Write the catalogue of samples, (slice, normalisation, sha256 of its file). pt_bits: bits of mantissa
-    that pT is stored with (`events.centred`), by kind of object and for missing momentum ("met")."""
+    of stored pT (`events.centred`), by kind of object and for missing momentum ("met")."""
     means = [norm.mean_interactions for _, norm, _ in samples if norm.mean_interactions is not None]
     head = {
         "name": config.name,
@@ -128,7 +128,7 @@ def _reproducible(name: str, trees: dict[str, dict[str, Any]]) -> bytes:
         uproot.recreate(file, compression=COMPRESSION, uuid_function=lambda: identity) as root,
     ):
         for tree, branches in trees.items():
-            made = root.mktree(tree, {k: b[:BASKET] for k, b in branches.items()})
+            tree_ = root.mktree(tree, {k: b[:BASKET] for k, b in branches.items()})
             for start in range(BASKET, len(next(iter(branches.values()))), BASKET):
-                made.extend({k: b[start : start + BASKET] for k, b in branches.items()})
+                tree_.extend({k: b[start : start + BASKET] for k, b in branches.items()})
         return file.getvalue()  # inside, because uproot closes the stream

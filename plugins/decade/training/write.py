@@ -145,7 +145,7 @@ def _card(
         "x": trained.x,
         "missing": MISSING,
     }
-    title = "DECADE: a score minus its conditional quantile."
+    title = "DECADE: a score less its conditional quantile."
     tables = [toml_text.table("[score]", {"card": score_card, "sha256": score_digest})]
     tables.append(toml_text.table("[quantile]", quantile))
     tables += (toml_text.table("[[quantile.chosen]]", msgspec.to_builtins(step)) for step in trained.choice)

@@ -39,7 +39,9 @@ class _TriggerCost(View[TriggerCost]):
     def page(self, result: TriggerCost) -> Page:
         asked: list[Table | str] = []
         if result.preselected:
-            share = f"On events that pass its preselection, {100 * result.preselected.share:.3g} % of the rate:"
+            share = (
+                f"On events that pass its preselection, {100 * result.preselected.share:.3g} % of the rate:"
+            )
             asked = [share, times_table("batch", result.preselected.batch)]
         return Page([times_table(f"{result.trigger.name}, batch", result.batch), *asked])
 

@@ -1,5 +1,5 @@
-"""The scores and decisions of a page: which thresholds each score has, and where the triggers of menus have
-theirs."""
+"""The scores and decisions of a page: the possible thresholds of each score, and the thresholds of the
+triggers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trigemu.api import (
     unit_of_threshold,
 )
 
-#: About how many round thresholds a score has, and how many it may have in all: they are numbered in a byte.
+#: Approximate number of round thresholds of a score, and largest number in all: a byte numbers them.
 ROUND_STEPS, MAX_STEPS = 150, 255
 #: A positive range that spans more than this factor has steps in proportion to the threshold.
 _WIDE = 1000.0
@@ -36,17 +36,17 @@ _SMALLEST = 1e-200
 class Column:
     """A score of a page.
 
-    observable: what is cut on, in the language of the menus; None if it is the score of a kind of its own.
-    name: the observable, or the first trigger. unit: that of the thresholds. stored: the column of the score
-    table. whole: whether all scores are whole numbers. written: the highest threshold that a menu is written
-    with. steps: float64[k], the thresholds, ascending.
+    observable: that the threshold is on, in the language of the menus; None for the score of a special kind.
+    name: the observable, or the first trigger. unit: of the thresholds. stored: the column of the score
+    table. integral: whether all scores are integers. written: the highest threshold in a menu. steps:
+    float64[k], the possible thresholds, ascending.
     """
 
     observable: str | None
     name: str
     unit: str
     stored: int
-    whole: bool
+    integral: bool
     written: float
     steps: FloatArray
 
@@ -109,8 +109,8 @@ def columns_of(scores: Scores, menus: Sequence[Menu], offers: Mapping[str, Offer
 
 
 def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> Stored | None:
-    """Return where the table has a trigger; None if it never fires, because it is disabled and its threshold
-    or its decisions are not known."""
+    """Return the position of a trigger in the table; None if it accepts no event, because it is disabled and
+    its threshold or its decisions are unknown."""
     if (
         not trigger.enabled
         and isinstance(trigger.description, ScoreKind)
@@ -130,33 +130,33 @@ def _column(scores: Scores, stored: int, of: Sequence[tuple[Menu, Trigger, Offer
     low, high = min(offer.low for *_, offer in of), max(offer.high for *_, offer in of)
     values = scores.table.scores[:, stored]
     values = values[np.isfinite(values)]
-    whole = bool(len(values)) and bool((values == np.rint(values)).all())
+    integral = bool(len(values)) and bool((values == np.rint(values)).all())
     observable = observable if isinstance(observable, str) else None
     name = observable or trigger.name
     try:
-        steps = steps_between(low, high, written, whole)
+        steps = steps_between(low, high, written, integral)
     except ValueError as error:
         raise TrigemuError(f"{trigger.place}: {name}: {error}") from None
-    return Column(observable, name, unit_of_threshold(menu, trigger), stored, whole, written[-1], steps)
+    return Column(observable, name, unit_of_threshold(menu, trigger), stored, integral, written[-1], steps)
 
 
-def steps_between(low: float, high: float, written: Sequence[float], whole: bool) -> FloatArray:
-    """Return ascending thresholds from low to high: both ends, those that menus are written with, to the last
-    bit, and round ones; of a score of whole numbers, those that differ by 1 from a written one.
+def steps_between(low: float, high: float, written: Sequence[float], integral: bool) -> FloatArray:
+    """Return ascending thresholds from low to high: both ends, the exact thresholds of menus, and round ones;
+    for a score of integers, those in steps of 1 from a threshold of a menu.
 
-    ValueError if more are needed than a page can number.
+    ValueError if a page cannot number so many.
     """
-    kept = np.unique([low, high, *written])
-    if whole and high - low <= ROUND_STEPS:
+    required = np.unique([low, high, *written])
+    if integral and high - low <= ROUND_STEPS:
         between = written[0] + np.arange(math.ceil(low - written[0]), math.floor(high - written[0]) + 1)
     elif low > 0 and high > _WIDE * low:
         between = np.array([float(f"{value:.2e}") for value in np.geomspace(low, high, ROUND_STEPS)])
     else:
         between = _multiples(low, high)
-    steps = np.unique([*kept, *between])
+    steps = np.unique([*required, *between])
     steps = steps[(steps >= low) & (steps <= high)]
     if len(steps) > MAX_STEPS:
-        raise ValueError(f"{len(kept)} thresholds of one score are more than a page has room for")
+        raise ValueError(f"{len(required)} thresholds of one score: a page supports at most {MAX_STEPS}")
     return steps
 
 

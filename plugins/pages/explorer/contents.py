@@ -1,4 +1,4 @@
-"""What a page is made from."""
+"""The input of a page."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .halves import Unseen
 
 @dataclass(frozen=True)
 class Contents:
-    """What a page is made from, but for the range of its thresholds.
+    """The input of a page, except for the ranges of its thresholds.
 
-    scores: the score table. menus: as they are written, with their budgets solved. texts: their files.
-    warnings: what a user should know of the rates of each. unseen: the half for triggers that were fitted.
-    signals: the events of each signal that is shown, all of the score table. version: that of trigemu.
+    scores: the score table. menus: as written, with their budgets solved. texts: their files. warnings: on
+    the rates of each menu. unseen: the half for triggers that were fitted. signals: the events of each signal
+    in the page, which are all those of the score table. version: of trigemu.
     """
 
     scores: Scores

@@ -1,4 +1,4 @@
-"""What triggers read of each other, as the page writes it, and in which events they may fire."""
+"""Expressions of triggers in the format of the page, and the events that may pass them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from trigemu.api import BitKind, BoolArray, Expression, Logic, TrigemuError, Trigger, parse_expression
 
-#: The most triggers that a kind of a plugin may read: all combinations of their decisions are tried.
+#: The most triggers that a plugin's kind may read: all combinations of their decisions are evaluated.
 _MAX_INPUTS = 8
-#: Which events may be accepted at some offered thresholds, and which may be rejected: bool[n], or bool[1]
-#: where it is the same for all.
+#: Whether events may be accepted, and whether they may be rejected, at some thresholds of the page: bool[n],
+#: or bool[1] if equal for all events.
 Reach = tuple[BoolArray, BoolArray]
 ALWAYS = np.ones(1, np.bool_)
 
@@ -34,21 +34,21 @@ def decision_of(trigger: Trigger, kind: BitKind) -> dict[str, Any]:
     if len(names) > _MAX_INPUTS:
         raise TrigemuError(
             f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r}) reads {len(names)} triggers; "
-            f"a page can show at most {_MAX_INPUTS}, but for the kind 'logic'"
+            f"a page supports at most {_MAX_INPUTS}, except for the kind 'logic'"
         )
     rows = np.array([*product((False, True), repeat=len(names))], np.bool_)
-    fired = kind.decide({name: rows[:, n] for n, name in enumerate(names)}, len(rows))
-    if fired.all():
+    passed = kind.decide({name: rows[:, n] for n, name in enumerate(names)}, len(rows))
+    if passed.all():
         return {"always": True}
     cases = [
         {"and": [name if is_on else {"not": name} for name, is_on in zip(names, row, strict=True)]}
-        for row in rows[fired].tolist()
+        for row in rows[passed].tolist()
     ]
     return {"logic": {"or": cases}}
 
 
 def reach_of(expression: Any, of: Mapping[str, Reach]) -> Reach:
-    """Return the reach of an expression, from those of the triggers that it reads."""
+    """Return the reach of an expression, from the reaches of the triggers in it."""
     if isinstance(expression, str):
         return of[expression]
     ((operation, inner),) = expression.items()
@@ -58,11 +58,11 @@ def reach_of(expression: Any, of: Mapping[str, Reach]) -> Reach:
     parts = [reach_of(part, of) for part in inner]
     accepts, rejects = [part[0] for part in parts], [part[1] for part in parts]
     if operation == "and":
-        return _all(accepts), ~_all([~side for side in rejects])
-    return ~_all([~side for side in accepts]), _all(rejects)
+        return _all(accepts), ~_all([~mask for mask in rejects])
+    return ~_all([~mask for mask in accepts]), _all(rejects)
 
 
-def _all(sides: Sequence[BoolArray]) -> BoolArray:
-    """Return in which events all are true; everywhere if there are none."""
-    found: BoolArray = np.logical_and.reduce(np.broadcast_arrays(ALWAYS, *sides))
-    return found
+def _all(masks: Sequence[BoolArray]) -> BoolArray:
+    """Return whether all masks are true for each event; true if there are none."""
+    result: BoolArray = np.logical_and.reduce(np.broadcast_arrays(ALWAYS, *masks))
+    return result

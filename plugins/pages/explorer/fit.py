@@ -1,5 +1,5 @@
-"""The data of a page, small enough to be opened and passed on: narrower ranges of thresholds are offered
-where there are too many events."""
+"""The data of a page, small enough to open and share: with too many events, the ranges of thresholds become
+narrower."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from .pack import background_rows, block_of
 
 #: The most bytes of compressed data: with the scripts, a page stays below 6 MB.
 MAX_BYTES = 3_500_000
-#: By how much a trigger's own rate may at most grow, tried one after the other if a page is too large.
+#: Largest factors on a trigger's own rate, tried one after the other if a page is too large.
 _FACTORS = (7.0, 5.0, 3.5, 2.5, 1.8, 1.3)
 
 
 @dataclass(frozen=True)
 class PageData:
-    """The data of a page. menus: as they are written, with their budgets solved. block: the data, as `pack`
-    writes them. base64: the same, compressed. warnings: what a user should know of what is offered."""
+    """The data of a page. menus: as written, with their budgets solved. block: the data in the format of
+    `pack`. base64: the same, compressed. warnings: on the ranges of thresholds, for the user."""
 
     menus: tuple[Menu, ...]
     block: bytes
@@ -47,8 +47,8 @@ class PageData:
 
 
 def all_enabled(menus: Sequence[Menu]) -> tuple[Menu, ...]:
-    """Return menus with all triggers enabled, of which a score table lets a page enable them: except those
-    whose threshold is still to be found from a rate."""
+    """Return menus with all triggers enabled, except triggers whose threshold still has to be solved for a
+    rate. With a score table of these menus, a page can enable them."""
     return tuple(
         replace(
             menu,
@@ -65,9 +65,9 @@ def page_data(
 ) -> PageData:
     """Return the data of a page.
 
-    menus: as they are written. scores: a score table for them (`all_enabled`). signals: the events of each
-    signal that is shown, all of the score table. version: that of trigemu. most: the most bytes of
-    compressed data.
+    menus: as written. scores: a score table for them (`all_enabled`). signals: the events of each signal in
+    the page, which are all those of the score table. version: of trigemu. most: the most bytes of compressed
+    data.
 
     Raises TrigemuError if the table lacks a trigger, or the page would be too large at any offer.
     """
@@ -91,8 +91,8 @@ def page_data(
         block = block_of(contents, columns_of(scores, contents.menus, offers))
         packed = gzip.compress(block, 9, mtime=0)
         if len(packed) <= most:
-            said = (narrowed,) if narrowed else ()
-            return PageData(contents.menus, block, base64.b64encode(packed).decode(), said)
+            warnings = (narrowed,) if narrowed else ()
+            return PageData(contents.menus, block, base64.b64encode(packed).decode(), warnings)
         if factor:
             offers, narrowed = _narrower(contents, factor)
     raise TrigemuError(
@@ -102,10 +102,10 @@ def page_data(
 
 
 def _text_of(menu: Menu) -> str:
-    """Return the file of a menu. TrigemuError if it is no longer the one that was read."""
+    """Return the file of a menu. TrigemuError if it has changed since it was read."""
     content = read_bounded(menu.path)
     if hashlib.sha256(content).hexdigest() != menu.sha256:
-        raise TrigemuError(f"{menu.path} was changed after it was read: make the page again")
+        raise TrigemuError(f"{menu.path} has changed since it was read: make the page again")
     return content.decode("utf-8-sig")
 
 

@@ -1,4 +1,4 @@
-"""The half of the samples that a trigger which was fitted on them is judged on."""
+"""The half of the samples that evaluates triggers fitted on the other half."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from trigemu.api import FloatArray, IntArray, Menu, PatternTable, Scores, Trigem
 class Unseen:
     """The half of the samples that nothing was fitted to.
 
-    half: its number; None if no trigger of any menu was fitted to these samples. fitted: the names of the
-    triggers that were, or read such a trigger, of each menu. scales: float64[samples], the factor from the
-    half to the whole.
+    half: its number; None if no trigger of any menu was fitted to these samples. fitted: for each menu, the
+    names of the triggers that were fitted or read such a trigger. scales: float64[samples], the factor from
+    the half to the full sample.
     """
 
     half: int | None
@@ -39,15 +39,15 @@ def unseen_of(scores: Scores, menus: Sequence[Menu]) -> Unseen:
     halves: set[int] = set()
     fitted = []
     for menu in menus:
-        found = set()
+        names = set()
         for trigger in menu.triggers:
             part = menu.part([trigger.name])
             part = replace(part, triggers=tuple(replace(t, enabled=True) for t in part.triggers))
             half = scaling.unseen_half([part], make_plan([part]), scores.catalogue)
             if half is not None:
                 halves.add(half)
-                found.add(trigger.name)
-        fitted.append(frozenset(found))
+                names.add(trigger.name)
+        fitted.append(frozenset(names))
     if len(halves) > 1:
         raise TrigemuError(
             "the triggers of the page were fitted on both halves of the sample: no event is unseen"

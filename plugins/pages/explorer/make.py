@@ -25,7 +25,7 @@ from .turnons import turnon_profiles
 
 @dataclass(frozen=True)
 class Explorer:
-    """The page. html: its text. events: the number of events in its data. warnings: what is not offered."""
+    """The page. html: its text. events: the number of events in its data. warnings: on its limits."""
 
     html: str
     events: int
@@ -42,11 +42,11 @@ def make_explorer(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Explorer:
-    """Make the page of some menus.
+    """Make the page of these menus.
 
-    samples: the events, or a score table of the menus, with ranges of thresholds and signals of its own.
-    vary, signals, executor, progress: as `score_table` takes them. version: that of trigemu. TrigemuError if
-    a request cannot be met, or the page would be too large.
+    samples: the events, or a score table of the menus, with its own ranges of thresholds and signals. vary,
+    signals, executor, progress: as in `score_table`. version: of trigemu. TrigemuError if a request cannot be
+    met, or the page would be too large.
     """
     if isinstance(samples, Scores):
         scores, solved = samples, samples.solve_budgets(menus)
@@ -71,6 +71,6 @@ def samples_passed(
     vary: Mapping[str, tuple[float, float]],
     signals: Sequence[str],
 ) -> list[Sample]:
-    """Return the samples that `make_explorer` reads, each as often as it is read."""
+    """Return the samples that `make_explorer` reads, each repeated for every pass."""
     passes = any(menu.budgeted for menu in menus) + passes_to_score(all_enabled(menus), vary)
     return [*catalogue.background] * passes + [catalogue.sample(name) for name in signals] * 2

@@ -1,4 +1,4 @@
-"""A menu as the page reads it: plain values for JSON."""
+"""A menu in the format of the page: plain values for JSON."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ def _trigger_entry(columns: Columns, number: int, menu: Menu, trigger: Trigger) 
 
 
 def _decision(columns: Columns, menu: int, trigger: Trigger) -> tuple[dict[str, Any], str | None]:
-    """Return what decides a trigger, and why its threshold cannot be moved."""
+    """Return the decision of a trigger, and why users cannot change its threshold."""
     kind = trigger.description
     if isinstance(kind, BitKind):
-        decides = "It is decided by other triggers." if kind.inputs() else "It does not look at events."
+        decides = "It depends on other triggers." if kind.inputs() else "It does not depend on events."
         return decision_of(trigger, kind), decides
     number, offer = columns.of[menu][trigger.name]
     if offer is None and columns.bits[number][1] < 0:
-        return {"bit": number}, "It is disabled in the menu, and which events it would accept is not known."
+        return {"bit": number}, "It is disabled in the menu, and its decisions are unknown."
     if offer is None or not isinstance(kind, ScoreKind):
-        return {"bit": number}, f"The kind {trigger.kind!r} has no score that one threshold is on."
+        return {"bit": number}, f"The kind {trigger.kind!r} has no score with a single threshold."
     column = columns.scores[number]
     first, last = column.within(offer)
     decision = {"score": number, "at": column.step(kind.cut), "first": first, "last": last}

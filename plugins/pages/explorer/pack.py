@@ -1,7 +1,8 @@
 """The data of a page as one block of bytes: a header in JSON, then arrays.
 
-The block begins with the length of the header, uint32; after the header, zeros up to a multiple of 8. Each
-array begins at a multiple of 8, little-endian; the header says where, counted from the first.
+The block begins with the length of the header, uint32; the header is padded with zeros to a multiple of 8.
+Each array is little-endian and begins at a multiple of 8; the header has its position, counted from the first
+array.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .tables import Cells, Rows, ordered, rows_of, without_idle
 
 #: The version of the format of the block.
 FORMAT = 2
-#: Factors on what fitted triggers change: their numbers are bytes, and 0 in a pattern is none.
+#: Largest number of factors on the contribution of fitted triggers: bytes number them, with 0 for none.
 _MOST_FACTORS = 255
 _TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f64": "<f8"}
 
@@ -37,14 +38,14 @@ class Arrays:
     length: int = 0
 
     def add(self, dtype: str, values: npt.NDArray[Any]) -> dict[str, Any]:
-        """Append an array; return what the header says of it. dtype: u8, u16, u32, f64 or bits."""
+        """Append an array; return its entry for the header. dtype: u8, u16, u32, f64 or bits."""
         bits = dtype == "bits"
         array = np.packbits(values, bitorder="little") if bits else values.astype(_TYPES[dtype])
         content = array.tobytes()
-        said = {"dtype": dtype, "at": self.length, "length": len(values)}
+        entry = {"dtype": dtype, "at": self.length, "length": len(values)}
         self.parts.append(content + bytes(-len(content) % 8))
         self.length += len(self.parts[-1])
-        return said
+        return entry
 
     def block(self, header: Mapping[str, Any]) -> bytes:
         """Return the block."""
@@ -72,22 +73,23 @@ def block_of(contents: Contents, columns: Columns) -> bytes:
 
 
 def background_rows(contents: Contents, columns: Columns) -> Rows:
-    """Return the events of the background in which a trigger may fire."""
+    """Return the events of the background that may pass a trigger."""
     table = contents.scores.table
     rows = rows_of(table, columns, contents.scores.catalogue.with_parents)
-    known = np.searchsorted(_factors(contents), contents.unseen.factor(table.sample, table.half))
-    rows = replace(rows, factor=known.astype(np.uint8))
+    factor = np.searchsorted(_factors(contents), contents.unseen.factor(table.sample, table.half))
+    rows = replace(rows, factor=factor.astype(np.uint8))
     rows, fires = without_idle(rows, contents.menus, columns)
     return rows.take(fires)
 
 
 def _factors(contents: Contents) -> FloatArray:
-    """Return the distinct factors on what fitted triggers change, ascending; there are few samples."""
+    """Return the distinct factors on the contribution of fitted triggers, ascending; there are few
+    samples."""
     sums = sums_of(contents.scores)
     factors = np.unique(contents.unseen.factor(sums.sample, sums.half))
     if len(factors) > _MOST_FACTORS:
         raise TrigemuError(
-            f"{len(factors) - 1} samples: a page holds at most {_MOST_FACTORS - 1} if triggers were fitted"
+            f"{len(factors) - 1} samples: a page supports at most {_MOST_FACTORS - 1} if triggers were fitted"
         )
     return factors
 

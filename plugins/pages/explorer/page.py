@@ -1,4 +1,4 @@
-"""The page: one HTML file with its styles, scripts and data, which loads nothing else."""
+"""The page: one HTML file with its styles, scripts and data, without further files."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from trigemu.api import printable
 from .fit import PageData
 from .modules import as_one_script
 
-#: What index.html has where a part goes.
+#: The mark in index.html at the position of a part.
 _MARK = "<!-- {} -->"
 _MAIN = "main.js"
 
 
 def page_of(data: PageData) -> str:
-    """Return the page; the same data give the same text."""
+    """Return the page; equal data give equal text."""
     folder = resources.files(__package__).joinpath("page")
     texts = dict(_texts(folder, ""))
     vendored = sorted(path for path in texts if path.startswith("vendor/") and path.endswith(".js"))
@@ -57,9 +57,9 @@ def _with_licence(texts: dict[str, str], path: str) -> str:
 
 
 def _inside(tag: str, text: str) -> str:
-    """Return the content of an element. ValueError if it would end it."""
+    """Return the content of an element. ValueError if the content would end the element."""
     if re.search(rf"</{tag}|<!--", text, re.IGNORECASE):
-        raise ValueError(f"a {tag} of the page has </{tag} or <!-- in it")
+        raise ValueError(f"a {tag} of the page contains </{tag} or <!--")
     return text
 
 
@@ -85,7 +85,7 @@ def _filled(template: str, parts: dict[str, str]) -> str:
     """Return the template with each part at its mark. ValueError if it lacks one."""
     pieces = re.split("|".join(f"({re.escape(_MARK.format(name))})" for name in parts), template)
     marks = {_MARK.format(name): part for name, part in parts.items()}
-    found = [piece for piece in pieces if piece]
-    if missing := {*marks} - {*found}:
+    present = [piece for piece in pieces if piece]
+    if missing := {*marks} - {*present}:
         raise ValueError(f"index.html has no {sorted(missing)[0]}")
-    return "".join(marks.get(piece, piece) for piece in found)
+    return "".join(marks.get(piece, piece) for piece in present)

@@ -1,7 +1,7 @@
 """The events of a page: their scores as numbers of thresholds, in an order that compresses well.
 
-Events that share no interaction with any event of another row are summed in cells. The others follow each
-other by their parents.
+Events that share no interaction with an event of another row are merged into cells. The other events are
+ordered by their parents.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from trigemu.api import (
 from .columns import Columns
 from .expressions import ALWAYS, Reach, as_json, decision_of, reach_of
 
-#: Fewer events than these take less room one by one than summed.
+#: Fewer events than this need less space individually than merged.
 CELL_EVENTS = 8
 Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Events as a page has them. scores: uint8[n, s], how many steps of each score they are above. bits:
+    """Events of a page. scores: uint8[n, s], the number of steps of each score below the event. bits:
     bool[n, b], the fixed decisions. group: int64[n], equal for events that share an interaction. weight:
-    float64[n], in Hz. factor: uint8[n], which of the factors on what fitted triggers change."""
+    float64[n], in Hz. factor: uint8[n], the number of the factor on the contribution of fitted triggers."""
 
     scores: Bytes
     bits: BoolArray
@@ -53,9 +53,9 @@ class Rows:
 
 @dataclass(frozen=True)
 class Cells:
-    """Sums over events of equal rows, each of which shares no interaction with others outside. scores:
-    uint8[m, s]. bits: bool[m, b]. factor: uint8[m]. events: int64[m]. weight, square, largest: float64[m],
-    Σw, the sum of (Σw)² over interactions, and the largest |w|, in Hz."""
+    """Sums over events with equal rows, none of which shares an interaction with events of other rows.
+    scores: uint8[m, s]. bits: bool[m, b]. factor: uint8[m]. events: int64[m]. weight, square, largest:
+    float64[m], Σw, the sum of (Σw)² over interactions, and the largest |w|, in Hz."""
 
     scores: Bytes
     bits: BoolArray
@@ -86,21 +86,21 @@ def rows_of(table: ScoreTable, columns: Columns, with_parents: Container[int]) -
 
 
 def without_idle(rows: Rows, menus: Sequence[Menu], columns: Columns) -> tuple[Rows, BoolArray]:
-    """Return the rows in which scores and decisions that nothing can depend on are 0, because the seeds of
-    their triggers reject the event at all offered thresholds; and in which events a trigger may fire."""
+    """Return the rows, with scores and decisions set to 0 where no trigger can depend on them, because its
+    seed rejects the event at all thresholds of the page; and whether each event may pass any trigger."""
     reads = np.zeros_like(rows.scores, np.bool_), np.zeros_like(rows.bits)
     fires = np.zeros(len(rows), np.bool_)
     for menu, of in zip(menus, columns.of, strict=True):
         reach: dict[str, Reach] = {}
         for name in menu.order:
-            trigger, place = menu.trigger(name), of.get(name)
-            accepted, rejected = _own_reach(rows, columns, trigger, place, reach)
-            asked = _asked(trigger, reach)
-            reach[name] = accepted & asked, rejected | bool(trigger.seed)
+            trigger, entry = menu.trigger(name), of.get(name)
+            accepted, rejected = _own_reach(rows, columns, trigger, entry, reach)
+            requested = _passes_seed(trigger, reach)
+            reach[name] = accepted & requested, rejected | bool(trigger.seed)
             fires |= reach[name][0]
-            if place:
-                number, offer = place
-                reads[0 if offer else 1][:, number] |= asked
+            if entry:
+                number, offer = entry
+                reads[0 if offer else 1][:, number] |= requested
     rows = replace(rows, scores=np.where(reads[0], rows.scores, np.uint8(0)), bits=rows.bits & reads[1])
     return rows, fires
 
@@ -109,24 +109,24 @@ def _own_reach(
     rows: Rows,
     columns: Columns,
     trigger: Trigger,
-    place: tuple[int, Offer | None] | None,
+    entry: tuple[int, Offer | None] | None,
     reach: Mapping[str, Reach],
 ) -> Reach:
     """Return the reach of a trigger without its seed. place: its entry in `columns`."""
-    if place is None:
+    if entry is None:
         assert isinstance(trigger.description, BitKind)
         decision = decision_of(trigger, trigger.description)
         return reach_of(decision["logic"], reach) if "logic" in decision else (ALWAYS, ~ALWAYS)
-    number, offer = place
+    number, offer = entry
     if offer is None:
         return rows.bits[:, number], ~rows.bits[:, number]
     first, last = columns.scores[number].within(offer)
     return rows.scores[:, number] > first, rows.scores[:, number] <= last
 
 
-def _asked(trigger: Trigger, reach: Mapping[str, Reach]) -> BoolArray:
-    """Return which events the seed of a trigger may accept. Any trigger in it may reject an event: prescales
-    can be changed."""
+def _passes_seed(trigger: Trigger, reach: Mapping[str, Reach]) -> BoolArray:
+    """Return whether the seed of a trigger may accept each event. Any trigger in it may reject an event,
+    since users can change prescales."""
     if not trigger.seed:
         return ALWAYS
     seeds = {name: (reach[name][0], ALWAYS) for name in trigger.seed.names()}
@@ -134,32 +134,32 @@ def _asked(trigger: Trigger, reach: Mapping[str, Reach]) -> BoolArray:
 
 
 def ordered(rows: Rows, with_cells: bool) -> tuple[Rows, BoolArray, Cells, IntArray]:
-    """Return the events by their parents, those that begin a new one, cells, and the place that each event
-    had before; parents come by their number of events and the rows of their first."""
+    """Return the events ordered by parent, whether each begins a new parent, the cells, and the previous
+    position of each event. Parents are ordered by their number of events and the row of their first event."""
     rank = _rank(rows)
     order = np.lexsort((rows.weight, rank, rows.group))
     rank, group = rank[order], rows.group[order]
     begins = np.diff(group, prepend=-1) != 0
     first = np.flatnonzero(begins)
-    place = np.cumsum(begins) - 1
+    parent = np.cumsum(begins) - 1
     size = np.diff(np.append(first, len(order)))
     last = first + size - 1
-    alike = (rank[first] == rank[last])[place]  # rows are in order within a parent
-    often = np.bincount(rank[alike], minlength=len(order) + 1) >= CELL_EVENTS
-    summed = alike & often[rank] & with_cells
+    equal = (rank[first] == rank[last])[parent]  # rows are in order within a parent
+    often = np.bincount(rank[equal], minlength=len(order) + 1) >= CELL_EVENTS
+    summed = equal & often[rank] & with_cells
     cells = _cells(rows, order[summed], rank[summed], begins[summed])
     weight = rows.weight[order]
     by = np.lexsort((weight[first], rank[first], size))
     position = np.empty(len(first), np.int64)
     position[by] = np.arange(len(first))
-    kept = np.flatnonzero(~summed)
-    kept = kept[np.argsort(position[place[kept]], kind="stable")]
-    return rows.take(order[kept]), begins[kept], cells, order[kept]
+    remaining = np.flatnonzero(~summed)
+    remaining = remaining[np.argsort(position[parent[remaining]], kind="stable")]
+    return rows.take(order[remaining]), begins[remaining], cells, order[remaining]
 
 
 def _rank(rows: Rows) -> IntArray:
-    """Return the place of each event's row among the distinct ones, in the order of scores, those first that
-    are most often above a threshold."""
+    """Return the rank of each event's row among the distinct rows, ordered by scores; the scores that are
+    most often above a threshold are compared first."""
     parts = np.column_stack([rows.scores, np.packbits(rows.bits, axis=1), rows.factor])
     padded = np.zeros((len(rows), max(8, -(-parts.shape[1] // 8) * 8)), np.uint8)
     padded[:, : parts.shape[1]] = parts
@@ -172,17 +172,17 @@ def _rank(rows: Rows) -> IntArray:
 
 
 def _cells(rows: Rows, order: IntArray, rank: IntArray, begins: BoolArray) -> Cells:
-    """Return the sums of events that are in the order of their parents, over those of equal rank."""
-    _, one, cell = np.unique(rank, return_index=True, return_inverse=True)
+    """Return the sums over events of equal rank; the events are in the order of their parents."""
+    _, first, cell = np.unique(rank, return_index=True, return_inverse=True)
     starts = np.flatnonzero(begins)
-    weight, m = rows.weight[order], len(one)
+    weight, m = rows.weight[order], len(first)
     together = np.add.reduceat(weight, starts) if len(starts) else weight
     largest = np.zeros(m)
     np.maximum.at(largest, cell, np.abs(weight))
     return Cells(
-        rows.scores[order[one]],
-        rows.bits[order[one]],
-        rows.factor[order[one]],
+        rows.scores[order[first]],
+        rows.bits[order[first]],
+        rows.factor[order[first]],
         np.bincount(cell, minlength=m),
         np.bincount(cell, weight, m).astype(np.float64),
         np.bincount(cell[starts], together**2, m).astype(np.float64),

@@ -1,6 +1,6 @@
-"""The file of a menu in pieces, so that a page can write it with other thresholds, prescales and switches.
+"""The file of a menu in pieces, for a page to write it with other thresholds, prescales and switches.
 
-A piece is a text, or a slot for the value of a key. Comments, order and layout are those of the file.
+A piece is a text, or a slot for the value of a key. Comments, order and layout of the file remain.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Piece = str | dict[str, Any]
 def pieces_of(text: str, menu: Menu, fitted_on: str) -> list[Piece]:
     """Return the pieces of the file of a menu.
 
-    A slot without a value is of a key that the file does not have: it is empty unless the value is changed.
+    A slot without a value belongs to a key that the file does not have: it is empty unless the value changes.
 
-    text: the file. fitted_on: the catalogue on which thresholds are found, written beside those that take the
-    place of a budget.
+    text: the file. fitted_on: the catalogue on which thresholds are solved, written with thresholds that
+    replace a budget.
     """
     document = tomlkit.parse(text)
     slots: list[dict[str, Any]] = []
@@ -36,69 +36,69 @@ def pieces_of(text: str, menu: Menu, fitted_on: str) -> list[Piece]:
     pieces = [*_cut(tomlkit.dumps(document), iter(slots))]
     if _joined(pieces) != text:
         raise TrigemuError(
-            f"{menu.path}: its triggers cannot be changed one by one: write each as a table [[trigger]], one "
-            f"after the other"
+            f"{menu.path}: a page cannot change single triggers of this file: write each as a table "
+            f"[[trigger]], one after the other"
         )
     return pieces
 
 
 def _joined(pieces: list[Piece]) -> str:
-    parts = (p if isinstance(p, str) else f"{p['before']}{p['value']}" for p in pieces if _is_there(p))
+    parts = (p if isinstance(p, str) else f"{p['before']}{p['value']}" for p in pieces if _has_value(p))
     return "".join(parts)
 
 
-def _is_there(piece: Piece) -> bool:
+def _has_value(piece: Piece) -> bool:
     return isinstance(piece, str) or "value" in piece
 
 
 def _mark(table: Any, trigger: Trigger, menu: Menu, fitted_on: str) -> Iterator[dict[str, Any]]:
-    """Mark the places of the slots of a trigger in its table; yield the slots in their order."""
+    """Mark the positions of the slots of a trigger in its table; yield the slots in their order."""
     inline = isinstance(table, InlineTable)
-    wanted = _keys(trigger, menu, None if inline or trigger.fitted_on else fitted_on)
+    slots = _keys(trigger, menu, None if inline or trigger.fitted_on else fitted_on)
     items: list[tuple[Key, Item]] = [(key, item) for key, item in table.value.body if key is not None]
     present = {key.key for key, _ in items}
     for key, item in items:
-        if key.key in wanted:
-            yield wanted[key.key]
+        if key.key in slots:
+            yield slots[key.key]
             item.trivia.indent += _KEY
             key.sep += _VALUE
             item.trivia.comment = _END + item.trivia.comment
-        if key.key == "kind":  # which each trigger has, rarely first
+        if key.key == "kind":  # every trigger has this key, rarely as the first one
             for name in ("prescale", "enabled"):
                 if name not in present:
                     blank, end = (" ", ",") if inline else ("", "\n")
-                    yield wanted[name] | {"before": f"{blank}{name} = ", "after": end}
+                    yield slots[name] | {"before": f"{blank}{name} = ", "after": end}
             item.trivia.indent = _NEW * len({"prescale", "enabled"} - present) + item.trivia.indent
 
 
 def _keys(trigger: Trigger, menu: Menu, fitted_on: str | None) -> dict[str, dict[str, Any]]:
     """Return the slots of a trigger by the keys of the file."""
     kind = trigger.description
-    found: dict[str, dict[str, Any]] = {
+    slots: dict[str, dict[str, Any]] = {
         key: {"trigger": trigger.name, "key": key} for key in ("prescale", "enabled")
     }
     if trigger.budget:
-        found[trigger.budget.key] = {"trigger": trigger.name, "key": "budget"}
+        slots[trigger.budget.key] = {"trigger": trigger.name, "key": "budget"}
         if fitted_on:
-            found[trigger.budget.key]["fitted_on"] = fitted_on
+            slots[trigger.budget.key]["fitted_on"] = fitted_on
     elif isinstance(kind, ScoreKind):
-        found["above"] = {"trigger": trigger.name, "key": "above"}
-    return found
+        slots["above"] = {"trigger": trigger.name, "key": "above"}
+    return slots
 
 
 def _cut(marked: str, slots: Iterator[dict[str, Any]]) -> Iterator[Piece]:
     at = 0
-    for found in _MARKED.finditer(marked):
-        if found.start() > at:
-            yield marked[at : found.start()]
-        at = found.end()
+    for match in _MARKED.finditer(marked):
+        if match.start() > at:
+            yield marked[at : match.start()]
+        at = match.end()
         slot = next(slots)
-        if found[0] != _NEW:
-            value = found[2].rstrip()
-            slot |= {"before": found[1], "value": value, "after": ""}
+        if match[0] != _NEW:
+            value = match[2].rstrip()
+            slot |= {"before": match[1], "value": value, "after": ""}
             yield slot
-            if value != found[2]:
-                yield found[2][len(value) :]
+            if value != match[2]:
+                yield match[2][len(value) :]
         else:
             yield slot
     if at < len(marked):

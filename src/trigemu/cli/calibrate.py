@@ -41,7 +41,7 @@ def calibrate(
     read = trigemu.read_menu(menu, search_path(plugin_path))
     if not read.budgeted:
         raise trigemu.TrigemuError(
-            f"{menu}: no enabled trigger has a budget: give unique_rate_hz or total_rate_hz in place of above"
+            f"{menu}: no enabled trigger has a budget: set unique_rate_hz or total_rate_hz in place of above"
         )
     with processing.opened(catalogue) as (engine, samples):
         check_inputs([file], [read], samples)

@@ -29,17 +29,18 @@ _COLUMNS = (
     "--prune",
     "days",
     type=click.FloatRange(min=0.0),
-    help="Remove what is damaged, or was written more than this many days ago; 0: everything.",
+    help="Remove tasks that are damaged or older than this many days; 0: all.",
 )
 def checkpoint(folder: Path, days: float | None) -> None:
-    """List what a checkpoint FOLDER holds, or remove some of it."""
+    """List the tasks in a checkpoint FOLDER, or remove some of them."""
     if days is not None:
         files, size = prune(folder, days)
         say(f"{folder}: removed {files} files, {_size(size)}")
-    kept = [*listed_tasks(folder)]
+    stored = [*listed_tasks(folder)]
     table = Table(_COLUMNS)
-    whole = [(task.head, task) for task in kept if task.head]
-    for work, group in groupby(sorted(whole, key=lambda pair: pair[0].work), key=lambda pair: pair[0].work):
+    finished = [(task.head, task) for task in stored if task.head]
+    finished.sort(key=lambda pair: pair[0].work)
+    for work, group in groupby(finished, key=lambda pair: pair[0].work):
         heads, tasks = zip(*group, strict=True)
         age = (time.time() - max(task.written for task in tasks)) / 3600
         table.add(
@@ -51,8 +52,8 @@ def checkpoint(folder: Path, days: float | None) -> None:
             _size(sum(task.bytes for task in tasks)),
             f"{age:.1f} h ago",
         )
-    console().print(Page([table]) if whole else f"{folder} holds no finished task.")
-    for task in kept:
+    console().print(Page([table]) if finished else f"{folder} holds no finished task.")
+    for task in stored:
         if task.head is None:
             say(f"{task.path} is damaged or of another program")
 

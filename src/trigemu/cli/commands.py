@@ -1,4 +1,4 @@
-"""The command line: each command a few lines over the public API, loaded when it is called."""
+"""The command line: each command is a thin layer over the public API, loaded when it is called."""
 
 from __future__ import annotations
 
@@ -11,32 +11,33 @@ from typing import Any, NoReturn
 
 import click
 
-from trigemu.cli.brought import Brought
 from trigemu.cli.console import accept_every_character, say
 from trigemu.cli.limits import unmet
+from trigemu.cli.plugin_group import PluginGroup
 from trigemu.cli.streams import of_stream, open_streams, output_error
 from trigemu.support import KEPT, TrigemuError, excerpt, missing_package, own_cause, printable
 
-#: Exit status where the output is not read to its end, as of programs that SIGPIPE ends.
+#: Exit status if nobody reads the output to its end, as for programs that SIGPIPE ends.
 UNREAD = 141
-#: Where the arguments of the command line are kept.
+#: The key of the command line's arguments in the context.
 _ARGUMENTS = "trigemu.arguments"
 
 #: Lines of a message that are printed, and the longest line.
 MOST_LINES, LONGEST_LINE = 250, 4000
 
-#: Kernels that a process may compile for itself alone before it says so: some two seconds.
+#: Largest number of uncached kernels that a process compiles without a warning: about two seconds.
 FEW = 8
 
 
-class _Commands(Brought):
-    """The commands, with what ends every one of them."""
+class _Commands(PluginGroup):
+    """The commands, with the handling of errors for all of them."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; end with a message and exit status 2, no traceback, after a mistake of the user."""
+        """Run a command; after a user's mistake, end with a message and exit status 2, without a
+        traceback."""
         try:
             result = super().invoke(ctx)
-            _tell_of_unkept()
+            _warn_of_uncached()
             return result
         except TrigemuError as error:
             _trace(ctx, error)
@@ -45,10 +46,10 @@ class _Commands(Brought):
             _trace(ctx, error)
             _end(ctx, str(own_cause(error)))
         except ModuleNotFoundError as error:
-            if not (said := missing_package(error)):
+            if not (hint := missing_package(error)):
                 raise
             _trace(ctx, error)
-            _end(ctx, f"{ctx.invoked_subcommand}: {said}")
+            _end(ctx, f"{ctx.invoked_subcommand}: {hint}")
         except BrokenPipeError:
             ctx.exit(UNREAD)
         except OSError as error:
@@ -62,11 +63,11 @@ class _Commands(Brought):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Read the options before the command; messages about them show control characters as escapes."""
-        given = list(args)
+        """Read the options before the command; their error messages show control characters as escapes."""
+        arguments = list(args)
         try:
             context = super().make_context(info_name, args, parent, **extra)
-            context.meta[_ARGUMENTS] = given
+            context.meta[_ARGUMENTS] = arguments
             return context
         except click.ClickException as error:
             raise _shown(error) from None
@@ -75,7 +76,7 @@ class _Commands(Brought):
 
 
 def _trace(ctx: click.Context, error: BaseException) -> None:
-    """Print the traceback of an error, for authors of plugins who ask for it."""
+    """Print the traceback of an error with --traceback, for authors of plugins."""
     if ctx.params.get("traceback"):
         lines = traceback.format_exception(error)
         remote = [error.remote] if isinstance(error, TrigemuError) else []
@@ -83,27 +84,27 @@ def _trace(ctx: click.Context, error: BaseException) -> None:
             say("".join((*remote, *lines)).rstrip("\n"), err=True)
 
 
-def _tell_of_unkept() -> None:
-    """Say that kernels could not be kept, so that the next run will compile them again."""
+def _warn_of_uncached() -> None:
+    """Warn about kernels that could not be cached: the next run will compile them again."""
     if len(KEPT.unkept) > FEW:
         say(
             f"trigemu: {len(KEPT.unkept)} kernels were compiled for this run alone, because no cache folder "
-            "can be written to: set TRIGEMU_CACHE_DIR to a folder of your own",
+            "is writable: set TRIGEMU_CACHE_DIR to a folder of your own",
             err=True,
         )
 
 
 def _reproduced(ctx: click.Context, error: TrigemuError) -> str:
-    """Return the command that does again what failed, on its events alone, if these are known."""
+    """Return the command that reproduces a failure on its events alone, if these are known."""
     if error.place is None:
         return ""
     only = ":".join(map(str, astuple(error.place)))
     command = ["trigemu", *ctx.meta[_ARGUMENTS], "--engine", "local", "--workers", "1", "--only", only]
-    return f"\nto do it again on these alone: {shlex.join(command)}"
+    return f"\nto reproduce it on these events alone: {shlex.join(command)}"
 
 
 def _shown(error: click.ClickException) -> click.ClickException:
-    """Return an error of click's with a message that is bounded, and acts on no terminal."""
+    """Return an error of click's with a message of bounded length, without control characters."""
     error.message = printable(excerpt(error.message, LONGEST_LINE))  # type: ignore[misc]
     return error
 
@@ -133,7 +134,7 @@ def cli(traceback: bool) -> None:
 
 
 def run_command() -> None:
-    """Run the command that the arguments of the program name, and exit if it fails."""
+    """Run the command in the arguments of the program, and exit if it fails."""
     output = open_streams()
     accept_every_character()
     if problem := unmet():

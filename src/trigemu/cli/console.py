@@ -1,4 +1,4 @@
-"""The terminal: what is printed on it, whatever characters names have and whatever encoding it has."""
+"""Output to the terminal, for names with any characters and any encoding of the terminal."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def console() -> Console:
     """Return the console that tables are printed on.
 
-    It is as wide as the terminal or the variable COLUMNS say, or 100 columns where there is neither. Colours
-    are for terminals, and without NO_COLOR.
+    Its width is that of the terminal or of the variable COLUMNS, else 100. It has colours on terminals,
+    unless NO_COLOR is set.
 
     Returns
     -------
@@ -48,8 +48,8 @@ def say(text: object, *, err: bool = False) -> None:
 
 
 def accept_every_character() -> None:
-    """Print characters that the encoding of the terminal lacks: own signs as words, those of names as their
-    numbers in Unicode."""
+    """Print characters that the encoding of the terminal lacks: trigemu's signs as words, characters of names
+    as their numbers in Unicode."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=SPELLING)

@@ -30,8 +30,13 @@ from trigemu.support import check_outputs, search_path
     "--bins", multiple=True, help="Bin edges, 0:100:5 or 0,20,50,100: for each --observable, or once."
 )
 @click.option("--category", "categories", multiple=True, help='A condition: "n_jet == 0"; repeatable.')
-@click.option("--require", help="Condition that selects events [default: that of the catalogue].")
-@click.option("--trigger", "triggers", multiple=True, help="Trigger to add to the whole menus; repeatable.")
+@click.option("--require", help="Condition that selects events [default: from the catalogue].")
+@click.option(
+    "--trigger",
+    "triggers",
+    multiple=True,
+    help="Trigger to measure in addition to the menus; repeatable.",
+)
 @options.samples
 @processing
 @options.errors
@@ -61,27 +66,29 @@ def efficiency(
     """Measure efficiencies of MENUs on signal samples; gains are over the first menu."""
     files = on_disk(json_file, csv_file)
     check_outputs(files, (*menus, profile, catalogue))
-    wanted = (
-        _from_file(profile, observables, categories) if profile else _given(observables, bins, categories)
+    requested = (
+        _from_file(profile, observables, categories)
+        if profile
+        else _from_options(observables, bins, categories)
     )
-    wanted = replace(
-        wanted,
-        menus=menus or wanted.menus,
-        samples=of or wanted.samples,
-        require=wanted.require if require is None else require,
-        triggers=triggers or wanted.triggers,
+    requested = replace(
+        requested,
+        menus=menus or requested.menus,
+        samples=of or requested.samples,
+        require=requested.require if require is None else require,
+        triggers=triggers or requested.triggers,
     )
-    if not (wanted.menus and wanted.samples and wanted.observables):
-        raise click.UsageError("give at least a MENU, --sample, --observable and --bins, or a --profile")
-    read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in wanted.menus])
+    if not (requested.menus and requested.samples and requested.observables):
+        raise click.UsageError("expected at least a MENU, --sample, --observable and --bins, or a --profile")
+    read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in requested.menus])
     with processing.opened(catalogue) as (engine, samples):
         samples = samples.with_errors(errors)
         check_inputs(files, read, samples)
-        parts = [samples.sample(name) for name in wanted.samples]
+        parts = [samples.sample(name) for name in requested.samples]
         parts += samples.background if any(menu.budgeted for menu in read) else []
         with events_bar(parts, engine) as advance:
             result = without_bad_files(
-                samples, lambda good: wanted.measure(read, good, executor=engine, progress=advance)
+                samples, lambda good: requested.measure(read, good, executor=engine, progress=advance)
             )
     drawn = write_figures(result, figures) if figures else []
     present(
@@ -97,10 +104,12 @@ def _from_file(file: Path, observables: tuple[str, ...], categories: tuple[str, 
     return read_profiles(file)
 
 
-def _given(observables: tuple[str, ...], bins: tuple[str, ...], categories: tuple[str, ...]) -> ProfileSet:
-    """As a file of profiles would say it."""
+def _from_options(
+    observables: tuple[str, ...], bins: tuple[str, ...], categories: tuple[str, ...]
+) -> ProfileSet:
+    """Return the profile set that the options describe."""
     if len(bins) not in (1, len(observables)):
-        raise click.UsageError(f"{len(observables)} --observable and {len(bins)} --bins: give each its bins")
+        raise click.UsageError(f"{len(observables)} --observable and {len(bins)} --bins: each needs its bins")
     for text in bins:
         parse_bins(text)
     each = bins if len(bins) > 1 else bins * len(observables)

@@ -17,7 +17,7 @@ from trigemu.emulation import EventTable, check_event_file, event_table, passes,
 from trigemu.samples import Catalogue, without_bad_files
 from trigemu.support import check_outputs, search_path
 
-#: Samples that are named in what the command says.
+#: Largest number of samples in the message of the command.
 FEW = 3
 
 
@@ -26,7 +26,7 @@ FEW = 3
 @click.option(
     "-o", "output", type=click.Path(path_type=Path), required=True, help="The file: .parquet or .root."
 )
-@click.option("--fired", help="Only events of which this holds: triggers joined by and, or, not.")
+@click.option("--fired", help="Only events that pass this expression: triggers joined by and, or, not.")
 @click.option(
     "--sample", "names", multiple=True, help="Events of this sample; repeatable. [default: the background]"
 )
@@ -42,7 +42,7 @@ def events(
     processing: Processing,
     plugin_path: tuple[Path, ...],
 ) -> None:
-    """Write which events pass a MENU: decisions, scores, and the probabilities with which they are accepted.
+    """Write the events that pass a MENU: decisions, scores, and the probabilities that triggers accept them.
 
     The columns are sample, id, parent, half, weight (Hz) and acceptance (of the menu); for each trigger its
     decision before prescales (fired_NAME), its score if it has one (score_NAME), and the probability that it
@@ -62,7 +62,7 @@ def events(
                 return table, write_events(output, table, trigemu.__version__, advance)
 
         table, number = without_bad_files(samples, written)
-    which = f" of which {table.fired.text} holds" if table.fired else ""
+    condition = f" that pass {table.fired.text}" if table.fired else ""
     named = ", ".join(sample.name for sample in table.samples)
     from_ = named if len(table.samples) <= FEW else f"{len(table.samples)} samples"
-    say(f"{output}: {number} events of {from_}{which}, {len(table.columns)} columns")
+    say(f"{output}: {number} events of {from_}{condition}, {len(table.columns)} columns")

@@ -20,5 +20,5 @@ class FittingConsole(Console):
         super().print(*(printed(o) if isinstance(o, ours) else o for o in parts), **options)
 
     def on_broken_pipe(self) -> None:
-        """Leave it to the command line, which has one exit status for it."""
+        """Leave it to the command line, which has its own exit status."""
         raise

@@ -1,12 +1,12 @@
-"""`trigemu import …`: each importer is a command that a plugin brings."""
+"""`trigemu import …`: each importer is a command of a plugin."""
 
 from __future__ import annotations
 
 import click
 
-from trigemu.cli.brought import Brought
+from trigemu.cli.plugin_group import PluginGroup
 
 
-@click.group("import", cls=Brought, part="importers")
+@click.group("import", cls=PluginGroup, part="importers")
 def import_() -> None:
     """Convert menus of experiments to TOML."""

@@ -27,9 +27,9 @@ _NAMED, _LONGEST = 8, 200
 @options.samples
 @options.plugin_path
 def check_menu(menus: tuple[Path, ...], catalogue: Path | str | None, plugin_path: tuple[Path, ...]) -> None:
-    """Check MENUs, and that the samples have the columns they need.
+    """Check MENUs, and that the samples have the required columns.
 
-    Sets of efficiency profiles are checked, too.
+    This also checks sets of efficiency profiles.
     """
     mistakes: list[str] = []
     samples: tuple[Sample, ...] = ()
@@ -39,9 +39,9 @@ def check_menu(menus: tuple[Path, ...], catalogue: Path | str | None, plugin_pat
         mistakes.append(str(error))
     for file in menus:
         try:
-            found, *more = _checked(file, samples, search_path(plugin_path))
+            content, *more = _checked(file, samples, search_path(plugin_path))
             if samples:
-                say(f"{file}: {found}, no mistakes")
+                say(f"{file}: {content}, no mistakes")
                 for line in more:
                     say(line)
         except trigemu.TrigemuError as error:
@@ -51,12 +51,15 @@ def check_menu(menus: tuple[Path, ...], catalogue: Path | str | None, plugin_pat
 
 
 def _checked(file: Path, samples: Iterable[Sample], folders: Iterable[Path]) -> list[str]:
-    """Return what a file has, and lines on what its author should know; raise TrigemuError with all its
-    mistakes."""
+    """Return a summary of a file, and notes for its author; raise TrigemuError with all its mistakes."""
     document = load_toml(file)
     if kind_of(document.data) == "profile":
-        found = read_profiles(file)
-        parts = {"observables": found.observables, "categories": found.categories, "menus": found.menus}
+        profiles = read_profiles(file)
+        parts = {
+            "observables": profiles.observables,
+            "categories": profiles.categories,
+            "menus": profiles.menus,
+        }
         return [f"efficiency profiles ({', '.join(f'{name}: {len(part)}' for name, part in parts.items())})"]
     menu = trigemu.read_menu(file, folders)
     plan = trigemu.make_plan([menu])
@@ -64,24 +67,26 @@ def _checked(file: Path, samples: Iterable[Sample], folders: Iterable[Path]) -> 
         raise trigemu.api.SampleError(listed(list(dict.fromkeys(lacking))))
     return [
         f"{len(menu.triggers)} triggers, {len(menu.enabled)} enabled",
-        *_made_from_redefined(document),
+        *_from_redefined(document),
         *(f"Warning: {warning}." for warning in plan.warnings[0]),
     ]
 
 
-def _made_from_redefined(document: Document) -> Iterator[str]:
-    """Yield a line for each collection of the sample that a menu redefines and makes other objects from:
-    their `from` means the redefined one."""
+def _from_redefined(document: Document) -> Iterator[str]:
+    """Yield a line for each collection of the sample that a menu redefines and derives other objects from:
+    their `from` refers to the redefined collection."""
     tables: dict[str, dict[str, Any]] = document.data.get("objects", {})
     for name, table in tables.items():
-        others = [other for other, made in tables.items() if made["from"] == name and other != name]
+        derived = [
+            other for other, definition in tables.items() if definition["from"] == name and other != name
+        ]
         own = {key: value for key, value in table.items() if key != "from"}
-        if others and own and (name in STANDARD or table["from"] == name):
-            more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+        if derived and own and (name in STANDARD or table["from"] == name):
+            more = f" and {len(derived) - _NAMED} more" if len(derived) > _NAMED else ""
             line = document.lines.get(("objects", name), 1)
             cuts = ", ".join(toml_text.entry(key, value) for key, value in own.items())
             yield (
-                f"{', '.join(others[:_NAMED])}{more}: from = {toml_text.value(name)} means [objects.{name}] "
+                f"{', '.join(derived[:_NAMED])}{more}: from = {toml_text.value(name)} means [objects.{name}] "
                 f"of this menu (line {line}: {excerpt(cuts, _LONGEST)}), not all of the sample's"
             )
 
@@ -92,15 +97,14 @@ def _made_from_redefined(document: Document) -> Iterator[str]:
 def schema(plugins: tuple[str, ...], plugin_path: tuple[Path, ...]) -> None:
     """Print the JSON schema of a menu, with the kinds of these PLUGINS.
 
-    They are loaded for this: their code runs, as it does for a menu that names them. Others that are found
-    are only listed.
+    This loads the plugins and runs their code, as for a menu that names them. Other plugins are only listed.
     """
     folders = search_path(plugin_path)
     say(json.dumps(menu_schema(plugins, folders), indent=2))
-    if others := sorted(_others(folders) - set(plugins)):
-        say(f"trigemu: without the kinds of these plugins: {', '.join(others)}", err=True)
+    if omitted := sorted(_third_party(folders) - set(plugins)):
+        say(f"trigemu: without the kinds of these plugins: {', '.join(omitted)}", err=True)
 
 
-def _others(folders: Iterable[Path]) -> set[str]:
+def _third_party(folders: Iterable[Path]) -> set[str]:
     """Return the plugins that do not come with trigemu."""
     return {name for name, (first, *_) in available(folders).items() if not first.comes_with_trigemu}

@@ -16,7 +16,7 @@ from trigemu.support import TrigemuError, plugin_path_of, quoted
 #: Formats of figures, chosen by the ending of the file name.
 FIGURES = (".png", ".pdf", ".svg")
 
-#: Numbers of processes; more than any machine has cores would only use up its memory.
+#: Numbers of processes; more processes than cores would only use up memory.
 WORKERS: click.IntRange = click.IntRange(1, 1024)
 
 
@@ -70,13 +70,13 @@ errors = click.option(
     type=click.Choice(get_args(Errors)),
     default="interactions",
     show_default=True,
-    help="What fluctuates independently: each interaction, with all events made from it, or each event.",
+    help="What fluctuates independently: each interaction, with all its events, or each event.",
 )
 
 
 def _search_also(context: click.Context, _: click.Parameter, folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Make the folders the plugin path of this command, and of the processes that it starts: a sample, too,
-    may be in a format that a plugin brings."""
+    """Make the folders the plugin path of this command and of its processes: a sample, too, may need the
+    format of a plugin."""
     if folders:
         context.with_resource(plugin_path_of(folders))
     return folders
@@ -104,19 +104,19 @@ def _ranges(
     context: click.Context, option: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, tuple[float, float]]:
     """Read NAME=LOW:HIGH, each name once."""
-    found: dict[str, tuple[float, float]] = {}
+    ranges: dict[str, tuple[float, float]] = {}
     for text in values:
         name, _, ends = text.rpartition("=")
         low, _, high = ends.partition(":")
-        if name in found:
-            raise TrigemuError(f"--vary {quoted(text)}: {name} is given twice")
+        if name in ranges:
+            raise TrigemuError(f"--vary {quoted(text)}: {name} appears twice")
         try:
-            found[name] = float(low), float(high)
+            ranges[name] = float(low), float(high)
         except ValueError:
             name = ""
         if not name:
             raise TrigemuError(f"--vary {quoted(text)}: expected NAME=LOW:HIGH, such as J100=60:160")
-    return found
+    return ranges
 
 
 #: --vary, given as a range for each name.
@@ -125,17 +125,17 @@ vary = click.option(
     multiple=True,
     callback=_ranges,
     metavar="NAME=LOW:HIGH",
-    help="Thresholds of a trigger to offer; repeatable [default: from ten times its own rate to a tenth].",
+    help="Range of a trigger's thresholds; repeatable [default: from ten times its own rate to a tenth].",
 )
 #: --signal.
 signals = click.option(
-    "--signal", "signals", multiple=True, help="Sample of which all events are added; repeatable."
+    "--signal", "signals", multiple=True, help="Sample whose events are all added; repeatable."
 )
 #: --scores.
 scores_file = click.option(
     "--scores",
     type=click.Path(path_type=Path),
-    help="Scores of the samples (trigemu scores): their events are not read.",
+    help="Scores of the samples (trigemu scores), used instead of their events.",
 )
 
 

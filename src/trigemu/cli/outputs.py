@@ -1,4 +1,4 @@
-"""What a command writes: tables, or one document and files, none of which may be an input."""
+"""The output of a command: tables, or one document and files; no output may replace an input."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from trigemu.results.table import Page, Table
 from trigemu.samples import Catalogue
 from trigemu.support import Shown, TrigemuError, check_outputs, is_file, view_of, write_text
 
-#: What `-` means as the name of a document: the standard output. A file of this name is `./-`.
+#: The name of a document for the standard output. A file of this name is `./-`.
 STDOUT = Path("-")
 
 
 class DocumentFile(click.Path):
-    """The type of an option for a document: the name of a file that is written, or `-` for the standard
-    output."""
+    """The type of an option for a document: the name of a file to write, or `-` for the standard output."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -32,12 +31,12 @@ class DocumentFile(click.Path):
 
 
 def on_disk(*files: Path | None) -> list[Path]:
-    """Return those of the files to be written that are not the standard output.
+    """Return the files to write, without the standard output.
 
     Parameters
     ----------
     *files : Path or None
-        Values of options; None where one is not given.
+        Values of options; None for an option that is not set.
 
     Returns
     -------
@@ -47,13 +46,13 @@ def on_disk(*files: Path | None) -> list[Path]:
     Raises
     ------
     TrigemuError
-        If two are the standard output.
+        If two documents go to the standard output.
     """
     written = [file for file in files if file]
-    kept = [file for file in written if file is not STDOUT]
-    if len(kept) < len(written) - 1:
+    named = [file for file in written if file is not STDOUT]
+    if len(named) < len(written) - 1:
         raise TrigemuError("only one document can go to the standard output: name a file for the other")
-    return kept
+    return named
 
 
 def present_result(
@@ -68,7 +67,7 @@ def present_result(
     json_file, csv_file : Path or None
         The files.
     further : iterable of Page or str
-        What is printed below.
+        The pages to print below.
 
     Raises
     ------
@@ -87,29 +86,29 @@ def present(
 ) -> None:
     """Write documents; then print pages and lines.
 
-    If one of the documents goes to the standard output, nothing else does.
+    If a document goes to the standard output, nothing else is printed there.
 
     Parameters
     ----------
     pages : iterable of Page, Table or str
-        What is printed.
+        The pages to print.
     documents : iterable of (Path or None, callable)
         The file of each, from a `DocumentFile`, and a function that returns its text.
     lines : iterable of object
-        Lines that are printed below.
+        Lines to print below the tables.
 
     Raises
     ------
     TrigemuError
         If a file cannot be written.
     """
-    asked = [(file, make) for file, make in documents if file]
-    for file, make in asked:
+    requested = [(file, make) for file, make in documents if file]
+    for file, make in requested:
         if file is STDOUT:
             click.echo(make().encode("utf-8", errors="backslashreplace"), nl=False)
         else:
             write_text(file, make())
-    if any(file is STDOUT for file, _ in asked):
+    if any(file is STDOUT for file, _ in requested):
         return
     console().print(*pages, sep="\n")
     for line in lines:
@@ -117,9 +116,9 @@ def present(
 
 
 def check_inputs(outputs: Iterable[Path | None], menus: Iterable[Menu], catalogue: Catalogue) -> None:
-    """Check that no output would replace a file that menus or samples are read from.
+    """Check that no output would replace an input file of menus or samples.
 
-    Cards, models, plugins and event files are among these.
+    Input files include cards, models, plugins and event files.
 
     Parameters
     ----------
@@ -133,11 +132,11 @@ def check_inputs(outputs: Iterable[Path | None], menus: Iterable[Menu], catalogu
     Raises
     ------
     TrigemuError
-        If an output is such a file.
+        If an output is an input file.
     """
-    there = [output for output in outputs if output and is_file(output)]
-    if there:  # one that does not exist is no input
-        check_outputs(there, _inputs(menus, catalogue))
+    existing = [output for output in outputs if output and is_file(output)]
+    if existing:  # a file that does not exist is no input
+        check_outputs(existing, _inputs(menus, catalogue))
 
 
 def _inputs(menus: Iterable[Menu], catalogue: Catalogue) -> Iterator[Path | str]:
@@ -147,6 +146,6 @@ def _inputs(menus: Iterable[Menu], catalogue: Catalogue) -> Iterator[Path | str]
     for menu in menus:
         yield menu.path
         yield from (plugin.file for plugin in menu.plugins)
-        every = tuple(replace(trigger, enabled=True) for trigger in menu.triggers)
-        for models in make_plan([replace(menu, triggers=every)]).models:
+        enabled = tuple(replace(trigger, enabled=True) for trigger in menu.triggers)
+        for models in make_plan([replace(menu, triggers=enabled)]).models:
             yield from models

@@ -1,4 +1,4 @@
-"""How a command passes over events: options that many commands share, and the engine that they ask for."""
+"""The processing of events by a command: options that many commands share, and the engine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _EngineName(click.ParamType):  # type: ignore[type-arg]  # generic only in
         kind, colon, where = str(value).partition(":")
         if value == LOCAL or (kind == DASK and bool(colon) == bool(where)):
             return str(value)
-        self.fail(f"{value!r} is none: expected local, dask, dask:tcp://HOST:PORT or dask:FILE", param, ctx)
+        self.fail(f"{value!r}: expected local, dask, dask:tcp://HOST:PORT or dask:FILE", param, ctx)
 
 
 class _Entries(click.ParamType):  # type: ignore[type-arg]
@@ -57,11 +57,11 @@ class Processing:
     workers : int
         The number of processes on this machine.
     retries : int
-        How often a task is tried again.
+        The number of times that a failed task is repeated.
     checkpoint : Path or None
         The folder of finished tasks.
     skip_bad_files : bool
-        Whether files that cannot be read are left out.
+        Whether to skip files that cannot be read.
     only : Entries or None
         The only entries that are processed.
     """
@@ -75,24 +75,24 @@ class Processing:
 
     @contextmanager
     def opened(self, catalogue: Path | str | None) -> Iterator[tuple[Engine, Catalogue]]:
-        """Start the engine, and open a `catalogue` with it; the engine ends with the block."""
+        """Start the engine, and open a `catalogue` with it; the engine stops at the end of the block."""
         with ExitStack() as stack:
             executor = None
-            kept = Checkpoint(self.checkpoint) if self.checkpoint else None
+            checkpoint = Checkpoint(self.checkpoint) if self.checkpoint else None
             if self.engine != LOCAL:
                 executor = stack.enter_context(
                     dask_client(self.engine.partition(":")[2] or None, self.workers)
                 )
             elif self.workers > 1:
                 executor = stack.enter_context(worker_pool(self.workers))
-            engine = Engine(executor, retries=self.retries, checkpoint=kept, tell=_tell)
+            engine = Engine(executor, retries=self.retries, checkpoint=checkpoint, tell=_report)
             if engine.workers == 0:
-                _tell("the cluster has no workers yet: waiting for the first")
+                _report("the cluster has no workers yet: waiting for the first")
             samples = trigemu.open_catalogue(catalogue, executor=engine, skip_bad_files=self.skip_bad_files)
             yield engine, samples.limited_to(self.only) if self.only else samples
 
 
-def _tell(message: str) -> None:
+def _report(message: str) -> None:
     say(f"trigemu: {message}", err=True)
 
 
@@ -102,7 +102,7 @@ _OPTIONS = (
         type=_EngineName(),
         default=LOCAL,
         show_default=True,
-        help="What processes events: this machine (local), or dask: processes here (dask), or a cluster "
+        help="Engine: this machine (local), or dask: processes on this machine (dask), or a cluster "
         "(dask:tcp://HOST:PORT, dask:FILE of its scheduler). The result does not depend on it.",
     ),
     click.option(
@@ -117,17 +117,17 @@ _OPTIONS = (
         type=click.IntRange(0, 100),
         default=3,
         show_default=True,
-        help="How often a task is tried again whose file cannot be read, or whose worker was lost.",
+        help="How often to repeat a task whose file cannot be read, or whose worker was lost.",
     ),
     click.option(
         "--checkpoint",
         type=click.Path(path_type=Path, file_okay=False),
-        help="Keep finished tasks in this folder; the same command then does only what is missing.",
+        help="Store finished tasks in this folder; the same command then runs only the missing ones.",
     ),
     click.option(
         "--skip-bad-files",
         is_flag=True,
-        help="Leave out files that cannot be read, as a whole, and say so beside the rates.",
+        help="Skip files that cannot be read, and list them with the rates.",
     ),
     click.option(
         "--only",
@@ -153,11 +153,11 @@ def processing(command: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(command)
-    def collected(*arguments: Any, **given: Any) -> Any:
-        own = {field.name: given.pop(field.name) for field in fields(Processing)}
+    def collected(*arguments: Any, **keywords: Any) -> Any:
+        own = {field.name: keywords.pop(field.name) for field in fields(Processing)}
         if own["workers"] > 1 and own["engine"].startswith(f"{DASK}:"):
-            raise TrigemuError("--workers is for processes on this machine: a cluster has its own")
-        return command(*arguments, processing=Processing(**own), **given)
+            raise TrigemuError("--workers is for processes on this machine: a cluster has its own workers")
+        return command(*arguments, processing=Processing(**own), **keywords)
 
     for option in reversed(_OPTIONS):
         option(collected)

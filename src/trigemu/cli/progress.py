@@ -1,4 +1,4 @@
-"""Progress of long work on stderr: a bar on a terminal; elsewhere, in a log, a line now and then."""
+"""Progress of long work on stderr: a bar on a terminal; in a log, a line at intervals."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def events_bar(
     samples : iterable of Sample
         The samples.
     engine : Engine
-        What its workers do is shown.
+        The engine, whose state is shown.
     passes : int
-        How often the events are read.
+        The number of passes over the events.
 
     Returns
     -------
     context manager of callable
-        A function of the number of events done since it was called last.
+        A function of the number of events done since its last call.
     """
     return bar("events", passes * sum(sample.entries for sample in samples), engine)
 
@@ -43,8 +43,7 @@ def events_bar(
 def menus_bar(
     menus: Iterable[Menu], catalogue: Catalogue, engine: Engine, further: int = 0
 ) -> AbstractContextManager[Callable[[int], None]]:
-    """Show the progress of menus over the background: one pass for the rates, one more where budgets are
-    solved.
+    """Show the progress of menus over the background: one pass for the rates, one more if budgets are solved.
 
     Parameters
     ----------
@@ -53,14 +52,14 @@ def menus_bar(
     catalogue : Catalogue
         The samples.
     engine : Engine
-        What its workers do is shown.
+        The engine, whose state is shown.
     further : int
         The number of further passes.
 
     Returns
     -------
     context manager of callable
-        A function of the number of events done since it was called last.
+        A function of the number of events done since its last call.
     """
     return events_bar(catalogue.background, engine, 1 + any(menu.budgeted for menu in menus) + further)
 
@@ -69,7 +68,7 @@ def menus_bar(
 def bar(
     description: str, total: int, engine: Engine | None = None, limit: float = math.inf
 ) -> Iterator[Callable[[int], None]]:
-    """Show progress on stderr: a bar on a terminal; in a log, a line now and then.
+    """Show progress on stderr: a bar on a terminal; in a log, a line at intervals.
 
     Parameters
     ----------
@@ -78,14 +77,14 @@ def bar(
     total : int
         The number of steps.
     engine : Engine, optional
-        What its workers do is shown.
+        The engine, whose state is shown.
     limit : float
         The time in s after which the remaining steps are left out.
 
     Returns
     -------
     context manager of callable
-        A function of the number of steps done since it was called last.
+        A function of the number of steps done since its last call.
     """
     if not sys.stderr.isatty():
         yield _Log(description, total, engine, limit).advance
@@ -118,7 +117,7 @@ def bar(
 
 @contextmanager
 def steps_bar(total: int) -> Iterator[Callable[[str], None]]:
-    """Show the progress of work in named steps: a bar on a terminal; in a log, a line now and then.
+    """Show the progress of work in named steps: a bar on a terminal; in a log, a line at intervals.
 
     Parameters
     ----------
@@ -131,7 +130,7 @@ def steps_bar(total: int) -> Iterator[Callable[[str], None]]:
         A function that is called with the name of each step, as it begins.
     """
     if not sys.stderr.isatty():
-        with _told_steps(total) as begin:
+        with _logged_steps(total) as begin:
             yield begin
         return
     from rich.console import Console
@@ -152,39 +151,39 @@ def steps_bar(total: int) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def _told_steps(total: int) -> Iterator[Callable[[str], None]]:
+def _logged_steps(total: int) -> Iterator[Callable[[str], None]]:
     start, steps, ended = time.monotonic(), list[str](), Event()
 
-    def tell() -> None:
+    def report() -> None:
         while not ended.wait(LINE_S):
             if steps:
                 seconds = time.monotonic() - start
                 say(f"trigemu: {seconds:.0f} s, step {len(steps)} of {total}: {steps[-1]}", err=True)
 
-    teller = Thread(target=tell, daemon=True)
-    teller.start()
+    reporter = Thread(target=report, daemon=True)
+    reporter.start()
     try:
         yield steps.append
     finally:
         ended.set()
-        teller.join()
+        reporter.join()
 
 
 class _Log:
-    """Lines in a log; none if the work is done before the first is due."""
+    """Lines in a log; none if the work ends before the first is due."""
 
     def __init__(self, description: str, total: int, engine: Engine | None, limit: float) -> None:
         self._description, self._total, self._engine = description, total, engine
         self._limit = limit
         self._done = 0
-        self._start = self._told = time.monotonic()
+        self._start = self._last = time.monotonic()
 
     def advance(self, steps: int) -> None:
         self._done += steps
         now = time.monotonic()
-        if now - self._told < LINE_S:
+        if now - self._last < LINE_S:
             return
-        self._told = now
+        self._last = now
         speed = self._done / (now - self._start)
         left = max(self._total - self._done, 0) / speed if speed else 0.0
         left = min(left, max(self._start + self._limit - now, 0.0))
@@ -196,7 +195,7 @@ class _Log:
 
 
 def _state(description: str, speed: float, engine: Engine | None) -> str:
-    """Return what else there is to say: the speed, the workers, and what failed."""
+    """Return the state: the speed, the workers, and the failures."""
     texts = [f"{speed:.3g} {description}/s"]
     if engine:
         texts += [f"{engine.workers} workers"] if engine.executor and engine.workers else []

@@ -25,13 +25,13 @@ from trigemu.support import Engine, TrigemuError, view_of
 @click.option(
     "--seal",
     is_flag=True,
-    help="Write digests of all files into the CATALOGUE, with which every run compares what it reads.",
+    help="Write digests of all files into the CATALOGUE; every run then verifies the files.",
 )
 def samples(catalogue: Path | str | None, plots: Path | None, seal: bool) -> None:
     """List the samples of a CATALOGUE, the embedded one by default."""
     if seal:
         if catalogue is None:
-            raise TrigemuError("--seal writes into a catalogue: name it")
+            raise TrigemuError("--seal writes into a catalogue: expected CATALOGUE")
         new = seal_catalogue(catalogue)
         say(f"{catalogue}: sealed {', '.join(new)}" if new else f"{catalogue}: every file is as sealed")
         return

@@ -26,7 +26,7 @@ from trigemu.support import check_outputs, search_path
     "--vary",
     multiple=True,
     metavar="PATH",
-    help="What to vary of each --trigger, a number of its table such as legs[0].pt; default: the threshold.",
+    help="Number of each --trigger's table to vary, such as legs[0].pt [default: the threshold].",
 )
 @click.option(
     "--values", multiple=True, required=True, help="Values for each --trigger: 60:160:5 or 60,80,100."
@@ -36,7 +36,7 @@ from trigemu.support import check_outputs, search_path
     "budgets",
     type=options.POSITIVE,
     multiple=True,
-    help="Find between which values a rate is this many Hz; repeatable.",
+    help="Find the two values that bracket a rate of this many Hz; repeatable.",
 )
 @options.samples
 @options.scores_file
@@ -64,9 +64,9 @@ def scan(
     """Scan the rates of a MENU over a threshold, a leg or a window of one trigger, or the plane of two."""
     files = on_disk(json_file, csv_file, figure)
     check_outputs(files, (menu, catalogue, scores))
-    given = _steps(triggers, vary, values)
+    requested = _steps(triggers, vary, values)
     read = trigemu.read_menu(menu, search_path(plugin_path))
-    steps = steps_of(read, given)
+    steps = steps_of(read, requested)
     thresholds = {step.trigger for step in steps if not step.vary}
     passes = 2 if any(trigger.name not in thresholds for trigger in read.budgeted) else 1
     with processing.opened(catalogue) as (engine, samples):
@@ -102,7 +102,7 @@ def _steps(triggers: tuple[str, ...], vary: tuple[str, ...], values: tuple[str, 
         )
     if vary and len(vary) != len(triggers):
         raise trigemu.TrigemuError(
-            f"{len(triggers)} --trigger and {len(vary)} --vary: give one for each trigger, or none; "
+            f"{len(triggers)} --trigger and {len(vary)} --vary: expected one for each trigger, or none; "
             f"a threshold is --vary above"
         )
     paths = vary or (None,) * len(triggers)

@@ -61,20 +61,20 @@ def scores(
         of_signals = [samples.sample(name) for name in signals]
         passed = [*samples.background] * passes_to_score(read, vary) + of_signals
         with events_bar(passed, engine) as advance:
-            made = without_bad_files(
+            result = without_bad_files(
                 samples,
                 lambda good: score_table(
                     read, good, vary=vary, signals=signals, executor=engine, progress=advance
                 ),
             )
-    write_scores(output, made, trigemu.__version__)
-    for menu in made.menus:
+    write_scores(output, result, trigemu.__version__)
+    for menu in result.menus:
         for line in texts(solutions(menu)):
             console().print(line)
-    console().print(Page([_thresholds(made)]))
-    kept = len(made.table) + sum(map(len, made.signals.values()))
-    scored = made.table.scores.shape[1]
-    say(f"{output}: {kept} events, {scored} score{'' if scored == 1 else 's'}")
+    console().print(Page([_thresholds(result)]))
+    events = len(result.table) + sum(map(len, result.signals.values()))
+    scored = result.table.scores.shape[1]
+    say(f"{output}: {events} events, {scored} score{'' if scored == 1 else 's'}")
 
 
 def _thresholds(scores: Scores) -> Table:

@@ -1,4 +1,4 @@
-"""The standard output where it is closed, full, or not read any more."""
+"""Handling of a standard output that is closed, full, or no longer read."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _OF_STREAMS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, 
 
 
 def fill_closed_streams() -> None:
-    """Open what the caller closed of the standard streams: the next file to be opened would take the number,
-    and be written to by whatever prints. The standard output stays one that cannot be written."""
+    """Open the standard streams that the caller closed: otherwise the next opened file would get the number
+    of such a stream, and receive all that is printed. The standard output remains unwritable."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -22,8 +22,8 @@ def fill_closed_streams() -> None:
 
 
 def open_streams() -> TextIO:
-    """Return the standard output. Streams that the caller closed (see `fill_closed_streams`) get names again:
-    writing to the standard output then fails as on any that is not writable, and messages are lost."""
+    """Return the standard output. Streams that the caller closed (see `fill_closed_streams`) become files of
+    Python again: writing to the standard output then fails as usual, and messages are lost."""
     if sys.stdout is None:
         sys.stdout = os.fdopen(1, "w", closefd=False)
     if sys.stderr is None:
@@ -32,18 +32,18 @@ def open_streams() -> TextIO:
 
 
 def of_stream(error: OSError) -> bool:
-    """Return whether an error may be of writing to a stream: those of files name them."""
+    """Return whether an error may come from writing to a stream: errors of files have a file name."""
     return error.filename is None and error.errno in _OF_STREAMS
 
 
 def output_error(output: TextIO, error: OSError | None) -> OSError | None:
-    """Return what keeps the standard output from being written: the given error, or one that comes up when
-    the rest is written. What is still to be written is then dropped, or Python would complain at its end."""
-    found = error if error and of_stream(error) else None
+    """Return the error of the standard output: `error`, or one from writing the remaining output. After an
+    error the remaining output is dropped, since Python would otherwise complain at exit."""
+    failure = error if error and of_stream(error) else None
     try:
         output.flush()
     except OSError as failed:
-        found = failed
-    if found:
+        failure = failed
+    if failure:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return found
+    return failure

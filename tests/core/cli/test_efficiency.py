@@ -119,10 +119,10 @@ def test_tables_fit_100_columns(place: Any, trigemu: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("menu.toml",), "give at least a MENU, --sample, --observable and --bins, or a --profile"),
-        (ASKED, "give at least a MENU, --sample, --observable and --bins, or a --profile"),
-        (("menu.toml", *ASKED[:4]), "1 --observable and 0 --bins: give each its bins"),
-        (("menu.toml", *ASKED, "--bins", "1:2:1"), "1 --observable and 2 --bins: give each its bins"),
+        (("menu.toml",), "expected at least a MENU, --sample, --observable and --bins, or a --profile"),
+        (ASKED, "expected at least a MENU, --sample, --observable and --bins, or a --profile"),
+        (("menu.toml", *ASKED[:4]), "1 --observable and 0 --bins: each needs its bins"),
+        (("menu.toml", *ASKED, "--bins", "1:2:1"), "1 --observable and 2 --bins: each needs its bins"),
         (("menu.toml", *ASKED[:5], "5"), "bins '5': expected at least two ascending edges"),
         (("menu.toml", "--sample", "y", *ASKED[2:]), "unknown sample 'y'; did you mean"),
         (("menu.toml", *ASKED, "--trigger", "J3"), "no menu has an enabled trigger 'J3'"),

@@ -26,7 +26,7 @@ def test_a_menu(place: Any, trigemu: Run) -> None:
     assert status == 0, text
     tree = uproot.open(place.folder / "some.root")["events"]
     assert tree.num_entries == (frame.fired_MU & ~frame.fired_J30).sum() > 0
-    assert f"some.root: {tree.num_entries} events of all of which MU and not J30 holds, " in text
+    assert f"some.root: {tree.num_entries} events of all that pass MU and not J30, " in text
 
 
 @pytest.mark.parametrize(

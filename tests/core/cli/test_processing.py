@@ -60,7 +60,9 @@ def test_a_failure_says_how_to_do_it_again(place: Any, trigemu: Run) -> None:
     lines = told.splitlines()
     assert "NaN" in lines[0]
     assert re.fullmatch(r"trigemu: failed on \S+, process \d+: entries 0 to 399 of .*all\.root", lines[1])
-    assert lines[2].startswith("trigemu: to do it again on these alone: trigemu run met.toml --samples")
+    assert lines[2].startswith(
+        "trigemu: to reproduce it on these events alone: trigemu run met.toml --samples"
+    )
     command = shlex.split(lines[2].partition("alone: trigemu ")[2])
     assert command[-2:] == ["--only", "all:0:0:400"]
     status, again = trigemu(*command)
@@ -89,11 +91,11 @@ def test_files_that_cannot_be_read(place: Any, trigemu: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--engine", "slurm"), "'slurm' is none: expected local, dask, dask:tcp://HOST:PORT or dask:FILE"),
+        (("--engine", "slurm"), "'slurm': expected local, dask, dask:tcp://HOST:PORT or dask:FILE"),
         (("--engine", "dask:"), "'dask:' is none"),
         (("--engine", "dask:none.json"), "cannot read none.json"),
         (("--engine", "dask:menu.toml"), "menu.toml is not what dask scheduler --scheduler-file writes"),
-        (("--engine", "dask:tcp://127.0.0.1:9", "--workers", "2"), "a cluster has its own"),
+        (("--engine", "dask:tcp://127.0.0.1:9", "--workers", "2"), "a cluster has its own workers"),
         (("--retries", "-1"), "-1 is not in the range"),
         (("--only", "all:0:0"), "expected SAMPLE:FILE:START:STOP, with three numbers"),
         (("--only", "all:0:0:x"), "expected SAMPLE:FILE:START:STOP, with three numbers"),

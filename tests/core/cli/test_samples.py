@@ -51,7 +51,7 @@ def test_seal_writes_into_the_catalogue_and_runs_say_so(place: Any, trigemu: Com
     assert trigemu("samples", "--seal", "catalogue.toml") == (0, "catalogue.toml: every file is as sealed\n")
     assert sealed() == {"all": True}
     status, said = trigemu("samples", "--seal")
-    assert (status, "name it" in said) == (2, True)
+    assert (status, "expected CATALOGUE" in said) == (2, True)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])

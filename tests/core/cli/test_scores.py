@@ -50,7 +50,7 @@ def test_scans_and_budgets_are_those_of_the_events(place: Any, trigemu: Run) -> 
         (("-o", "s.parquet", "--vary", "J30"), "--vary 'J30': expected NAME=LOW:HIGH, such as J100=60:160"),
         (("-o", "s.parquet", "--vary", "J30=a:b"), "--vary 'J30=a:b': expected NAME=LOW:HIGH"),
         (("-o", "s.parquet", "--vary", "J30=9:3"), "expected LOW ≤ HIGH"),
-        (("-o", "s.parquet", "--vary", "J30=1:2", "--vary", "J30=1:3"), "J30 is given twice"),
+        (("-o", "s.parquet", "--vary", "J30=1:2", "--vary", "J30=1:3"), "J30 appears twice"),
         (("-o", "s.parquet", "--signal", "yy"), "'yy'"),
         ((), "Missing option '-o'"),
     ],

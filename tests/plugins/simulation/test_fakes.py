@@ -52,7 +52,7 @@ def test_which_jets_fake_follows_the_truth(chosen: int) -> None:
     n, rng = 200_000, np.random.default_rng(1)
     p = P[:3]
     offsets = np.arange(n + 1) * 3
-    taken = fakes.which(
+    taken = fakes.choose_jets(
         offsets, np.tile(p, n), np.full(n, chosen), rng.random(n), rng.random(3 * n), BUSY
     ).reshape(n, 3)
     counts = taken.sum(axis=1)
@@ -77,7 +77,7 @@ def test_both_copies_of_a_crossing_are_the_truth() -> None:
         chosen = proposal.choose(rng.random(n), rng.random(n))
         assert ((chosen > 0) == fake).all()
         weight = proposal.ratio(true, chosen)
-        taken = fakes.which(offsets, p, chosen, rng.random(n), rng.random(3 * n), BUSY).reshape(n, 3)
+        taken = fakes.choose_jets(offsets, p, chosen, rng.random(n), rng.random(3 * n), BUSY).reshape(n, 3)
         for s in subsets(P[:3] / 5, BUSY):
             mine = weight * (taken == s).all(axis=1)
             mean, variance = found.get(s, (0.0, 0.0))

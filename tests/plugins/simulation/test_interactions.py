@@ -86,7 +86,7 @@ def test_where_drops_single_objects() -> None:
         ({"pt_hat": np.zeros((4, 1))}, "its columns are not lists of numbers"),
         ({"pt_hat": np.array(["a"] * 4)}, "its columns are not lists of numbers"),
         ({"pt_hat": np.zeros(5)}, r"columns of \[4, 5\] interactions, expected 4"),
-        ({"jet_pt": np.zeros(500)}, "the columns of jet have other lengths than it counts"),
+        ({"jet_pt": np.zeros(500)}, "the lengths of the columns of jet differ from its counts"),
     ],
 )
 def test_a_damaged_block_is_named(

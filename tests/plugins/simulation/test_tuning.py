@@ -63,7 +63,7 @@ def test_what_cannot_be_tuned(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="only a configuration with \\[crossings\\]"):
         tuning.tune(plain, lambda c: tmp_path, lambda step: None)
     nothing = model(start(tmp_path)) | {"G30": Rate(0.0, 0.0, 0, 0.0, 1.0)}
-    with pytest.raises(ConfigError, match="no crossing fires 'G30'"):
+    with pytest.raises(ConfigError, match="no crossing passes 'G30'"):
         tuning.improved(Step(start(tmp_path), nothing))
 
 

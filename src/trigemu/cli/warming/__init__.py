@@ -1,4 +1,4 @@
-"""What `trigemu warm` runs: menus with triggers of every kind, over a few events."""
+"""The runs of `trigemu warm`: menus with triggers of every kind, over a few events."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 import trigemu
 from trigemu.support import KEPT, available, brought, search_path
 
-#: What a plugin calls the menu that it brings.
+#: The file name of a plugin's menu.
 _OF_PLUGIN = "warm.toml"
-#: Embedded samples to run over: a background in which all triggers find events, and a signal.
+#: Embedded samples to run over: a background in which all triggers accept events, and a signal.
 _BACKGROUND, _SIGNAL = "photon", "yy"
 
 
 def menus_at_hand() -> Iterator[Path]:
-    """Yield the menus that trigemu and the plugins bring."""
+    """Yield the menus of trigemu and of the plugins."""
     yield from sorted(Path(__file__).parent.glob("*.toml"))
     for _, (plugin, *_) in sorted(available(search_path()).items()):
         file = plugin.file
@@ -27,12 +27,12 @@ def menus_at_hand() -> Iterator[Path]:
 
 
 def use(path: Path) -> None:
-    """Do with a menu, on some events, what the commands do."""
+    """Run a menu on some events in the same way as the commands."""
     samples = trigemu.open_catalogue()
-    whole = trigemu.Entries(_BACKGROUND, 0, 0, samples.sample(_BACKGROUND).sources[0].entries)
-    menu, some = trigemu.read_menu(path), samples.limited_to(whole)
+    entries = trigemu.Entries(_BACKGROUND, 0, 0, samples.sample(_BACKGROUND).sources[0].entries)
+    menu, some = trigemu.read_menu(path), samples.limited_to(entries)
     emulation = trigemu.emulate([menu, replace(menu, name=f"{menu.name}, again")], some)
-    trigemu.emulate(menu.part([menu.enabled[0].name]), some)  # few triggers are counted in another way
+    trigemu.emulate(menu.part([menu.enabled[0].name]), some)  # a separate kernel counts few triggers
     for name, plugin in brought("warm", search_path()).items():
         plugin.found().part("warm", name)(emulation)
     trigemu.rates_of(emulation, menu)
@@ -42,8 +42,8 @@ def use(path: Path) -> None:
     trigemu.efficiencies([menu], samples, [_SIGNAL], [trigemu.Profile("photon[0].pt", (10, 20, 40))])
 
 
-def places() -> str:
-    """Return where kernels were written: of those beside their sources, the folder that holds all."""
+def written_to() -> str:
+    """Return where kernels were written; for folders of sources, their common parent."""
     beside = [str(folder.parent) for folder in KEPT.folders if folder.name == "__pycache__"]
-    others = [str(folder) for folder in KEPT.folders if folder.name != "__pycache__"]
-    return " and ".join([*others, *([f"__pycache__ in {os.path.commonpath(beside)}"] if beside else [])])
+    folders = [str(folder) for folder in KEPT.folders if folder.name != "__pycache__"]
+    return " and ".join([*folders, *([f"__pycache__ in {os.path.commonpath(beside)}"] if beside else [])])

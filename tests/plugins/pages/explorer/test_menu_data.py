@@ -136,9 +136,9 @@ def test_what_the_page_says(tmp_path: Path) -> None:
     assert {0.5, 1.5, 2.5} <= {*steps}
     assert random["decision"] == {"always": True}
     assert (random["prescale"], random["factor"]) == (1, 20e6 / 100)
-    assert random["fixed"] == "It does not look at events."
+    assert random["fixed"] == "It does not depend on events."
     assert data["bits"][combination["decision"]["bit"]] == {"name": "C"}
-    assert combination["fixed"] == "The kind 'combination' has no score that one threshold is on."
+    assert combination["fixed"] == "The kind 'combination' has no score with a single threshold."
 
 
 def test_a_prescale_that_switches_off(tmp_path: Path) -> None:
@@ -182,5 +182,5 @@ def test_kinds_of_plugins_that_read_other_triggers() -> None:
     found = decision_of(Place(), kind)  # type: ignore[arg-type]
     assert np.array_equal(truth(found["logic"], raw), kind.decide(raw, 200))
     assert decision_of(Place(), Majority(of=("a",))) == {"logic": {"or": []}}  # type: ignore[arg-type]
-    with pytest.raises(TrigemuError, match="reads 9 triggers; a page can show at most 8"):
+    with pytest.raises(TrigemuError, match="reads 9 triggers; a page supports at most 8"):
         decision_of(Place(), Majority(of=tuple("abcdefghi")))  # type: ignore[arg-type]

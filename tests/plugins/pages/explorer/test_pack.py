@@ -198,7 +198,7 @@ def test_a_menu_that_was_changed_meanwhile_is_refused(tmp_path: Path, catalogue:
     menu = two(tmp_path)
     scores = score_table(menu, catalogue)
     menu.path.write_text("# another\n" + menu.path.read_text())
-    with pytest.raises(TrigemuError, match=r"menu\.toml was changed after it was read"):
+    with pytest.raises(TrigemuError, match=r"menu\.toml has changed since it was read"):
         page_data(menu, scores, {}, "0")
 
 

@@ -1,4 +1,4 @@
-"""Groups of commands that plugins bring: each is loaded when it is called, to start quickly."""
+"""Groups of commands from plugins: each command is loaded when it is called, for a fast start."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from trigemu.support import (
 )
 
 
-class Brought(click.Group):
-    """A group of commands that plugins bring, those of the core among them.
+class PluginGroup(click.Group):
+    """A group of the commands of plugins, including those of the core.
 
-    Nothing is loaded to list them: a plugin that fails must not hide the others.
+    Listing them loads no plugin: a plugin that fails must not hide the others.
 
     Parameters
     ----------
@@ -37,15 +37,15 @@ class Brought(click.Group):
         super().__init__(*args, **kwargs)
         self.part = part
 
-    def _who(self) -> dict[str, Candidate]:
+    def _candidates(self) -> dict[str, Candidate]:
         return brought(self.part, search_path())
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self._who())
+        return list(self._candidates())
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands with their own help."""
-        rows = [(name, _help(self.part, name, who)) for name, who in self._who().items()]
+        rows = [(name, _help(self.part, name, candidate)) for name, candidate in self._candidates().items()]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -57,24 +57,24 @@ class Brought(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; the error names the package that is missing, if it is one of trigemu's."""
+        """Find a command; the error names the missing package, if it is one of trigemu's."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            if said := remedy(self.part, args[0]):
-                error.message = f"{error.message.rstrip('.')}{said}."  # type: ignore[misc]
+            if hint := remedy(self.part, args[0]):
+                error.message = f"{error.message.rstrip('.')}{hint}."  # type: ignore[misc]
             raise
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        with suppress(TrigemuError) if ctx.resilient_parsing else nullcontext():  # it is only completed
+        with suppress(TrigemuError) if ctx.resilient_parsing else nullcontext():  # a shell completes it
             return self._loaded(name)
         return None
 
     def _loaded(self, name: str) -> click.Command | None:
         if name in getattr(CORE.declared(), self.part):
             plugin = CORE
-        elif name in (who := self._who()):
-            plugin = find(who[name].name, search_path())
+        elif name in (candidates := self._candidates()):
+            plugin = find(candidates[name].name, search_path())
         else:
             return None
         command = plugin.part(self.part, name)
@@ -85,7 +85,7 @@ class Brought(click.Group):
         return command
 
 
-def _help(part: str, name: str, who: Candidate) -> str:
-    """Return the beginning of a command's help on one line, which is parsed, not loaded."""
-    text = printable(summary(who, part, name))
-    return click.Command(name, help=text).get_short_help_str(60) if text else f"(plugin {who.name})"
+def _help(part: str, name: str, candidate: Candidate) -> str:
+    """Return the beginning of a command's help on one line, parsed from the source without loading it."""
+    text = printable(summary(candidate, part, name))
+    return click.Command(name, help=text).get_short_help_str(60) if text else f"(plugin {candidate.name})"
