@@ -38,7 +38,7 @@ class Program(Assembly):
         """Set decision `bit` if the condition holds."""
         self.add(do.FIRE, bit, self.register(condition))
 
-    def ask(self, number: int, bit: int, call: ModelCall) -> None:
+    def request(self, number: int, bit: int, call: ModelCall) -> None:
         """Request model `number`, with its inputs written, if its preselection passes and no required input
         is missing. A model that is machine code runs at once and is requested only if its score is near the
         threshold."""

@@ -25,14 +25,14 @@ class FirstDecision:
     ----------
     compiled : float
         In s, without any compiled code.
-    cached : float
+    kept : float
         In s, in a second process with the compiled code of the first.
     kernels : int
         The number of functions that were compiled, not counting models.
     """
 
     compiled: float
-    cached: float
+    kept: float
     kernels: int
 
 

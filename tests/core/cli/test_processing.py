@@ -92,7 +92,7 @@ def test_files_that_cannot_be_read(place: Any, trigemu: Run) -> None:
     ("options", "message"),
     [
         (("--engine", "slurm"), "'slurm': expected local, dask, dask:tcp://HOST:PORT or dask:FILE"),
-        (("--engine", "dask:"), "'dask:' is none"),
+        (("--engine", "dask:"), "'dask:': expected"),
         (("--engine", "dask:none.json"), "cannot read none.json"),
         (("--engine", "dask:menu.toml"), "menu.toml is not what dask scheduler --scheduler-file writes"),
         (("--engine", "dask:tcp://127.0.0.1:9", "--workers", "2"), "a cluster has its own workers"),

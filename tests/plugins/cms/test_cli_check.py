@@ -245,7 +245,7 @@ def test_what_was_not_compared_fails_if_asked(folder: Path, trigemu: Command) ->
         (["menu.toml", "vector.txt", "--html", "x.html"], "--any-overlap-vetoes are for --all FOLDER"),
         (["--all", "nowhere"], "nowhere: cannot be read: No such file or directory"),
         (["--all", "menu.toml"], "'menu.toml' is a file"),
-        (["--all", "."], "no menu and vector belong together"),
+        (["--all", "."], "no pairs of menu and vector"),
     ],
 )
 def test_arguments_that_do_not_fit(

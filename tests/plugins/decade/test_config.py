@@ -168,7 +168,7 @@ WRONG: dict[str, tuple[tuple[str, str], str]] = {
         ":19: quantile.max_depth = -1: expected an integer >= 1",
     ),
     "x": (('x = ["jet[0].pt", "met"]', "x = []"), ":18: quantile.x = []: expected a list of length >= 1"),
-    "padding": (("padding = 0.0", "padding = -1.0"), ":15: padding = -1.0: expected 0.0, which is what"),
+    "padding": (("padding = 0.0", "padding = -1.0"), ":15: padding = -1.0: expected 0.0, the value that"),
     "input": (('"n_jet", "ht"', '"n_jet", "jt[1].pt"'), ":11: 'jt[1].pt': unknown object 'jt'"),
     "section is no table": (
         ("[training]\n", "training = 3\n[other]\n"),

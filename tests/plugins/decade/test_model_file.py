@@ -91,7 +91,7 @@ BROKEN: dict[str, tuple[Change, str]] = {
     "leaves of several numbers": (of_node_count(size_leaf_vector="5"), "expected one number a leaf"),
     "tree_info negative": (of_trees("tree_info", [0, -1, 0]), "expected tree_info = 0 for each tree"),
     "tree_info short": (of_trees("tree_info", [0, 0]), "expected tree_info = 0 for each tree"),
-    "number of trees": (of_trees("gbtree_model_param", {"num_trees": "4"}), "has 3 trees, and says 4"),
+    "number of trees": (of_trees("gbtree_model_param", {"num_trees": "4"}), "has 3 trees, but num_trees = 4"),
     "deep": (deep, "more than 64 splits from its root to a leaf"),
     "classes": (of_parameters(num_class="5"), "has num_class = 5: expected one score"),
     "targets": (of_parameters(num_target="1000000000"), "has num_target = '1000000000'"),

@@ -152,7 +152,7 @@ def test_the_one_to_ship_is_neither_the_best_nor_of_the_other_half() -> None:
     [
         (("train", "train.toml", "--replicas", "0"), "0 is not in the range 1<=x<=1000"),
         (("train", "train.toml", "--max-trees", "0"), "0 is not in the range x>=1"),
-        (("check", "menu.toml", "--replicas", "none"), "none: there is no replica: expected folders 1, 2, "),
+        (("check", "menu.toml", "--replicas", "none"), "none: no replicas: expected folders 1, 2, "),
         (("check", "menu.toml", "--efficiency", "profiles.toml"), "--efficiency is for --replicas"),
     ],
 )
@@ -168,11 +168,11 @@ def test_replicas_of_a_network_that_is_given(place: Path) -> None:
     Path("given.toml").write_text(given)
     status, text = command("train", "given.toml", "--replicas", "2", "--samples", "catalogue.toml")
     assert status == 2
-    assert "replicas would have it in common" in " ".join(text.split())
+    assert "all replicas would share the network of the card" in " ".join(text.split())
 
 
 def test_a_replica_that_is_not_whole(place: Path, tmp_path: Path) -> None:
     shutil.copytree(place / "set", tmp_path / "set")
     next((tmp_path / "set/2").glob("decade-*/metrics.json")).unlink()
-    with pytest.raises(TrigemuError, match=r"set/2: this is not a whole replica"):
+    with pytest.raises(TrigemuError, match=r"set/2: not a complete replica"):
         read_replicas(tmp_path / "set")

@@ -157,7 +157,7 @@ def test_a_menu_that_the_score_does_not_overlap_with(place: Path) -> None:
     Path("others.toml").write_text(TRAINING_MENU.replace("60.0", "1e6"))
     status, said = train()
     assert status == 2
-    assert "nothing that others.toml cuts on lowers the rate that other triggers take too" in said
+    assert "no observable that others.toml cuts on reduces the overlap with other triggers" in said
 
 
 def test_an_observable_that_no_sample_has(place: Path) -> None:

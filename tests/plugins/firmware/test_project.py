@@ -85,7 +85,7 @@ def test_folders_that_are_no_project(folder: Path, text: str | None, message: st
 
 def test_another_format_is_told(folder: Path) -> None:
     resealed(folder, format=2)
-    with pytest.raises(TrigemuError, match=r"has format 2, and this trigemu reads 1: export"):
+    with pytest.raises(TrigemuError, match=r"has format 2, but this trigemu reads 1: export"):
         open_project(folder)
 
 
@@ -139,7 +139,7 @@ def sealed(folder: Path, **changed: object) -> None:
         ({"events": 10**12}, "`int` <= 1000000"),
         ({"events": 1999}, r"vectors.npz: x: is not the array float32\[1999, 3\]"),
         ({"clock_mhz": 0}, "`float` > 0"),
-        ({"inputs": ["a"] * 100_000}, "trees of 3 inputs, and project.json names 100000"),
+        ({"inputs": ["a"] * 100_000}, "trees of 3 inputs, but project.json names 100000"),
         (
             {"precision": {"input": "x" * 10**6, "threshold": "ap_fixed<9,5>", "score": "ap_fixed<9,5>"}},
             "ap_fixed<W",

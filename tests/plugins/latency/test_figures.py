@@ -30,7 +30,7 @@ def test_each_histogram_stands_in_its_row() -> None:
         height = foot - values
         assert height == pytest.approx(0.85 * np.log10(1 + row.calls) / np.log10(1 + row.calls.max()))
         assert foot == pytest.approx(number + 0.45)  # in its own row, the axis points down
-    assert "red: on events that a trigger asks for" in axes.get_title(loc="right")
+    assert "red: on events that pass the preselection" in axes.get_title(loc="right")
     assert "red" not in draw_latencies(rows()[:2], "latency").axes[0].get_title(loc="right")
     marks = [line.get_xdata()[0] for line in axes.lines]
     assert marks == [1500.0, 3900.0, 150.0]

@@ -43,12 +43,12 @@ def ask(requires: Condition | None, *padding: float | None, scale: float = 1.0) 
     return ModelCall(requires, ((inputs, features),), lambda: 0), features  # type: ignore[arg-type]
 
 
-def test_models_that_are_asked_for() -> None:
+def test_requested_models() -> None:
     """One a bit: of all, of those that a condition holds for, and of those that have what is read."""
     program = Program(EVENTS)
     asks = [ask(None, None), ask(SOFT, None, -7.0), ask(SOFT, None, None), ask(None, None, None)]
     for number, (asked, _) in enumerate(asks):
-        program.ask(number, 0, asked)
+        program.request(number, 0, asked)
     words = np.zeros(1, np.uint64)
     table = program.finish(words)
     seen = set()
@@ -86,7 +86,7 @@ def test_inputs_are_those_of_batches(chosen: list[tuple[Number, float | None]]) 
     inputs = Inputs(numbers, ("",) * len(numbers), padding)
     expected, complete = inputs.evaluate(Workspace(EVENTS))
     program, features = Program(EVENTS), np.full(len(numbers), np.nan, np.float32)
-    program.ask(0, 0, ModelCall(None, ((inputs, features),), lambda: 0))  # type: ignore[arg-type]
+    program.request(0, 0, ModelCall(None, ((inputs, features),), lambda: 0))  # type: ignore[arg-type]
     table = program.finish(np.zeros(1, np.uint64))
     for event in range(len(EVENTS)):
         assert run(table, event) == complete[event]
@@ -98,10 +98,10 @@ def test_an_event_that_there_is_not_is_refused(event: int) -> None:
     assert run(Program(EVENTS).finish(np.zeros(1, np.uint64)), event) == REFUSED
 
 
-def test_an_input_that_is_infinite_as_a_float32_is_refused_where_it_is_asked_for() -> None:
+def test_an_input_that_is_infinite_as_a_float32_is_refused_where_it_is_needed() -> None:
     program = Program(EVENTS)
     asked, _ = ask(SOFT, None, scale=1e38)
-    program.ask(0, 0, asked)
+    program.request(0, 0, asked)
     table = program.finish(np.zeros(1, np.uint64))
     largest = float(np.finfo(np.float32).max)
     expected = [REFUSED if met * 1e38 > largest else 1 for met in values]
