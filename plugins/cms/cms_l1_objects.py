@@ -127,13 +127,13 @@ def _ascending(cut: Cut, low: int, high: int) -> dict[str, float | int]:
     return {"min": low, "max": high}
 
 
-def _edge(cut: Cut, scale: Bins, value: float, text: int) -> int:
-    """Return the bin that begins (side 0) or ends (side 1) at a value."""
+def _edge(cut: Cut, scale: Bins, value: float, end: int) -> int:
+    """Return the bin whose lower (end 0) or upper (end 1) edge is at a value."""
     for i, edges in enumerate(scale.edges):
-        if abs(edges[text] - value) <= _SAME_EDGE * scale.step:
+        if abs(edges[end] - value) <= _SAME_EDGE * scale.step:
             return i
-    text = ("minimum", "maximum")[text]
-    raise TrigemuError(_no_edge(f"the {text} of cut {cut.name!r} (line {cut.line})", value, scale))
+    name = ("minimum", "maximum")[end]
+    raise TrigemuError(_no_edge(f"the {name} of cut {cut.name!r} (line {cut.line})", value, scale))
 
 
 def _wrapped(phi: float) -> float:

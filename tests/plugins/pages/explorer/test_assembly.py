@@ -168,8 +168,8 @@ def test_the_policy_allows_what_is_in_the_page_alone(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("main.js", 'const a = "</Script>";\n', "script of the page has"),
-        ("style.css", "/* <!-- */\n", "style of the page has"),
+        ("main.js", 'const a = "</Script>";\n', "script of the page contains"),
+        ("style.css", "/* <!-- */\n", "style of the page contains"),
         ("index.html", INDEX.replace("<!-- data -->", ""), "index.html has no <!-- data -->"),
     ],
 )
