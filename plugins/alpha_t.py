@@ -40,7 +40,7 @@ class AlphaT(ScoreKind, frozen=True):
     def compile(self, context: Context) -> CompiledFunction:
         first, second = f"{self.object}[0]", f"{self.object}[1]"
         needed = f"{first}.pt", f"{second}.pt", f"dphi({first}, {second})"
-        return CompiledFunction(alpha_t, tuple(map(context.observable, needed)), self.cut)
+        return CompiledFunction(alpha_t, tuple(map(context.observable, needed)), self.threshold)
 
 
 def alpha_t(pt1: float, pt2: float, dphi: float) -> float:

@@ -124,7 +124,7 @@ class Anomaly(ScoreKind, frozen=True):
     def compile(self, context: Context) -> CompiledAnomaly:
         requires = None if self.requires is None else context.condition(self.requires)
         scorer = open_scorer(context, self.card, self.sha256)
-        return CompiledAnomaly(scorer, requires, self.cut)
+        return CompiledAnomaly(scorer, requires, self.threshold)
 
 
 @kind_extent.register(Anomaly)
@@ -137,7 +137,7 @@ def _(kind: Anomaly, context: Context) -> Extent:
 class CompiledAnomaly(Compiled):
     scorer: Scorer
     requires: Condition | None
-    cut: float
+    threshold: float
 
     def evaluate(self, work: Workspace) -> FloatArray:
         selected, passed = preselected(work, self.requires)
@@ -157,9 +157,9 @@ def _(trigger: CompiledAnomaly, events: Events) -> dict[str, Callable[[], object
 @answers("trigemu_latency.single", CompiledAnomaly)
 def _(trigger: CompiledAnomaly) -> ModelCall:
     row = trigger.scorer.network.row()
-    native = Native(*row.addresses, 0, 0, 0, 0, 0, trigger.cut, row.near)
+    native = Native(*row.addresses, 0, 0, 0, 0, 0, trigger.threshold, row.near)
     reads = ((trigger.scorer.inputs, row.features),)
-    return ModelCall(trigger.requires, reads, SingleScore(row, trigger.cut), native)
+    return ModelCall(trigger.requires, reads, SingleScore(row, trigger.threshold), native)
 
 
 class SingleScore:

@@ -23,12 +23,12 @@ from trigemu.api import (
     Table,
     TrigemuError,
     Workspace,
-    cut_for,
     make_plan,
     scaling,
     solve_budgets,
     split,
     style,
+    threshold_for,
 )
 
 from .closure import Acceptance
@@ -64,7 +64,7 @@ def scored_events(
     compiled, others = _compiled(plan, name), selected.any_but(name)
     y, quantile = selected.values["y"], selected.values["Y(x)"]
     failing = selected.weight * (1.0 - others)
-    unique = float(failing[y - quantile > compiled.cut].sum())
+    unique = float(failing[y - quantile > compiled.threshold].sum())
     solution = solved.trigger(name).solution
     return ScoredEvents(
         weight=selected.weight,
@@ -73,7 +73,7 @@ def scored_events(
         y=y,
         quantile=quantile,
         q=compiled.q,
-        threshold=compiled.cut,
+        threshold=compiled.threshold,
         threshold_error=solution.error if solution else None,
         y_threshold=_score_threshold(y, failing, unique),
         primary={
@@ -111,7 +111,7 @@ class _ReadScores:
 def _score_threshold(y: FloatArray, failing: FloatArray, unique: float) -> float:
     """Return the threshold on the score alone at a unique rate; infinite if no threshold gives that rate."""
     try:
-        return cut_for(y, failing, unique).cut if unique > 0 else math.inf
+        return threshold_for(y, failing, unique).threshold if unique > 0 else math.inf
     except ValueError:
         return math.inf
 

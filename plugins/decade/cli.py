@@ -118,7 +118,7 @@ def _train(
         present([chosen(trained.choice)], [], [])
     say(
         f"q = {trained.q:.5f}: out of fold, the threshold for {settings.table.training.unique_rate_hz:g} Hz "
-        f"is {trained.shift.cut:.4f} ± {trained.shift.error:.4f}, which is added to Y(x)"
+        f"is {trained.shift.threshold:.4f} ± {trained.shift.error:.4f}, which is added to Y(x)"
     )
     say(f"{trained.quantile.trees} trees, {trained.quantile.split_nodes} split nodes")
     for name, digest in digests.items():

@@ -191,7 +191,7 @@ class Decade(ScoreKind, frozen=True):
         quantile = _quantile(card, self.precision)
         score = card.table.score
         scorer = open_scorer(card.context, score.card, score.sha256)
-        return CompiledDecade(scorer, quantile, card.table.quantile.q, requires, self.cut)
+        return CompiledDecade(scorer, quantile, card.table.quantile.q, requires, self.threshold)
 
 
 def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quantile:
@@ -239,7 +239,7 @@ class CompiledDecade(Compiled):
     quantile: Quantile
     q: float
     requires: Condition | None
-    cut: float
+    threshold: float
     pool: Executor | None = field(default_factory=lambda: ThreadPoolExecutor(1), compare=False)
 
     def evaluate(self, work: Workspace) -> FloatArray:
@@ -341,5 +341,5 @@ def _(trigger: CompiledDecade) -> ModelCall:
     trees = trigger.quantile.trees
     row, x = trigger.scorer.network.row(), np.zeros(len(trigger.quantile.inputs), np.float32)
     reads = (trigger.quantile.inputs, x), (trigger.scorer.inputs, row.features)
-    model = SingleDecade(row, trees, x, trigger.cut, trigger.pool)
+    model = SingleDecade(row, trees, x, trigger.threshold, trigger.pool)
     return ModelCall(trigger.requires, reads, model, model.native)

@@ -48,7 +48,7 @@ def _(trigger: Compiled) -> Compiled:
 
 @single.register(CompiledLegThreshold)
 def _(trigger: CompiledLegThreshold) -> CompiledCombination:
-    return trigger.fired_above(trigger.cut)
+    return trigger.fired_above(trigger.threshold)
 
 
 @Question

@@ -143,7 +143,7 @@ def _around(trigger: Trigger) -> Steps | None:
         return None
     width = ERRORS_SCANNED * trigger.solution.error / STEPS_SCANNED
     offsets = range(-STEPS_SCANNED, STEPS_SCANNED + 1)
-    return Steps(trigger.name, tuple(trigger.solution.cut + width * i for i in offsets))
+    return Steps(trigger.name, tuple(trigger.solution.threshold + width * i for i in offsets))
 
 
 def _turnons(emulation: Emulation, requested: Sequence[ProfileSet], executor: Any) -> Iterator[Profiles]:

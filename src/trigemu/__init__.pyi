@@ -27,7 +27,7 @@ from .studies.intervals import Profile as Profile
 from .studies.rates_in_bins import binned_rates as binned_rates
 from .studies.scan_steps import Steps as Steps
 from .studies.spectra import sample_spectra as sample_spectra
-from .studies.threshold_scan import scan as scan, thresholds_met as thresholds_met
+from .studies.threshold_scan import budget_brackets as budget_brackets, scan as scan
 from .support.errors import TrigemuError as TrigemuError
 from .support.execution.checkpoint import Checkpoint as Checkpoint
 from .support.execution.processes import worker_pool as worker_pool

@@ -65,7 +65,7 @@ from .support.execution.engine import CHUNK_EVENTS as CHUNK_EVENTS, Engine as En
 from .support.execution.fingerprint import digest_of_code as digest_of_code, fingerprint as fingerprint
 from .support.execution.processes import worker_pool as worker_pool
 from .support.internals import address_of as address_of, without_clock as without_clock
-from .support.kept_kernels import KEPT as KEPT
+from .support.kernel_statistics import KERNEL_STATISTICS as KERNEL_STATISTICS
 from .support.kernel_cache import levels as levels
 from .support.kernels import (
     c_function as c_function,
@@ -118,7 +118,7 @@ from .observables.expressions import Condition as Condition, Number as Number
 from .observables.language import parse_tree as parse_tree, quoting as quoting
 from .observables.model_inputs import Elements as Elements, Features as Features, Inputs as Inputs
 from .observables.selections import (
-    Derivation as Derivation,
+    ObjectSelection as ObjectSelection,
     read_scope as read_scope,
     Scope as Scope,
     STANDARD as STANDARD,
@@ -152,7 +152,7 @@ from .triggers.function import CompiledFunction as CompiledFunction
 from .triggers.logic import Expression as Expression, Logic as Logic, parse_expression as parse_expression
 from .triggers.questions import (
     answers as answers,
-    cuts_on as cuts_on,
+    threshold_observables as threshold_observables,
     kind_extent as kind_extent,
     objects_used as objects_used,
     preselection as preselection,
@@ -200,7 +200,7 @@ from .counting.shared import SharedEvents as SharedEvents
 
 # Running a menu over samples
 from .emulation import scaling as scaling
-from .emulation.budgets import cut_for as cut_for, solve_budgets as solve_budgets
+from .emulation.budgets import threshold_for as threshold_for, solve_budgets as solve_budgets
 from .emulation.chunks import Chunk as Chunk, entries_of as entries_of
 from .emulation.engine import (
     Job as Job,
@@ -221,7 +221,12 @@ from .emulation.plan import (
 )
 from .emulation.score_files import read_scores as read_scores
 from .emulation.score_pass import passes_to_score as passes_to_score, score_table as score_table
-from .emulation.scores import definition as definition, Offer as Offer, Scores as Scores, Stored as Stored
+from .emulation.scores import (
+    definition as definition,
+    ThresholdRange as ThresholdRange,
+    Scores as Scores,
+    Stored as Stored,
+)
 
 # Rates
 from .rates.menu_rates import rates_of as rates_of, run as run

@@ -288,8 +288,8 @@ def wrong_calls(have: Given) -> dict[str, tuple[Callable[[], Any], str]]:
             lambda: loose.column_rates(path, 5, samples),  # type: ignore[arg-type]
             "the columns: got 5; expected a name, or a list of names",
         ),
-        "thresholds_met(result, 5)": (
-            lambda: loose.thresholds_met(result, 5),  # type: ignore[arg-type]
+        "budget_brackets(result, 5)": (
+            lambda: loose.budget_brackets(result, 5),  # type: ignore[arg-type]
             "the scan: got a MenuRates; expected a Scan, which the function scan returns",
         ),
         "fired(5)": (lambda: result.fired(5), "the trigger: got 5; expected its name"),  # type: ignore[arg-type]
@@ -368,7 +368,7 @@ class Central(Kind, frozen=True):
         return CompiledCentral()
 
 class CompiledCentral(Compiled):
-    cut = None
+    threshold = None
 
     def evaluate(self, work):
         jets = work.events.to_awkward().jet

@@ -22,13 +22,13 @@ class Parts(ScoreKind, frozen=True):
     seconds: float = 0.0
     def compile(self, context):
         requires = context.condition(self.requires) if self.requires else None
-        return CompiledParts(context.observable("met"), requires, self.cut, self.seconds)
+        return CompiledParts(context.observable("met"), requires, self.threshold, self.seconds)
 
 @dataclass(frozen=True)
 class CompiledParts(Compiled):
     met: object
     requires: object
-    cut: float
+    threshold: float
     seconds: float
     def evaluate(self, work):
         time.sleep(self.seconds)
@@ -48,12 +48,12 @@ def _(trigger, events):
 
 class Company(ScoreKind, frozen=True):
     def compile(self, context):
-        return CompiledCompany(context.observable("met"), self.cut)
+        return CompiledCompany(context.observable("met"), self.threshold)
 
 @dataclass(frozen=True)
 class CompiledCompany(Compiled):
     met: object
-    cut: float
+    threshold: float
     def evaluate(self, work):
         values = self.met.evaluate(work)
         return values - values.mean() if len(values) else values

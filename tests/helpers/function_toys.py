@@ -62,8 +62,10 @@ def toy_kind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def text(name: str, function: str, scale: float, above: float | None = None) -> str:
-    cut = "" if above is None else f"above = {above}\n"
-    return f'[[trigger]]\nname = "{name}"\nkind = "toy"\nfunction = "{function}"\nscale = {scale}\n{cut}'
+    threshold = "" if above is None else f"above = {above}\n"
+    return (
+        f'[[trigger]]\nname = "{name}"\nkind = "toy"\nfunction = "{function}"\nscale = {scale}\n{threshold}'
+    )
 
 
 def toy_menu(folder: Path, *triggers: str) -> Menu:

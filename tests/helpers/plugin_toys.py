@@ -51,7 +51,7 @@ from trigemu.api import Compiled, ScoreKind
 
 @dataclass(frozen=True)
 class CompiledCard(Compiled):
-    cut: float
+    threshold: float
     weights: tuple
     numbers: tuple
     requires: object
@@ -71,7 +71,7 @@ class Carded(ScoreKind, frozen=True):
         context.models[str(path)] = hashlib.sha256(content).hexdigest()
         card = json.loads(content)
         requires = context.condition(self.requires) if self.requires else None
-        return CompiledCard(self.cut, (*card.values(),), (*map(context.observable, card),), requires)
+        return CompiledCard(self.threshold, (*card.values(),), (*map(context.observable, card),), requires)
 
 KINDS = {"carded": Carded}
 """

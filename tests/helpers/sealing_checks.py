@@ -16,7 +16,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many chunks in small files."""
     monkeypatch.setattr(sealed, "CHUNK", 1000)
     monkeypatch.setattr(sealing, "CHUNK", 1000)
-    monkeypatch.setattr(sealed, "KEPT", 2)
+    monkeypatch.setattr(sealed, "MAX_CACHED", 2)
 
 
 def sealable(file: Path, format: str) -> Path:

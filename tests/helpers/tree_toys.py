@@ -144,7 +144,7 @@ class Boosted(ScoreKind, frozen=True):
         if self.trained_on:
             context.trained.append(TrainedOn(catalogue=self.trained_on))
         requires = context.condition(self.requires) if self.requires else None
-        return CompiledBoosted(met, model.inputs, self.precision, requires, self.cut)
+        return CompiledBoosted(met, model.inputs, self.precision, requires, self.threshold)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class CompiledBoosted(Compiled):
     inputs: Inputs
     precision: PrecisionTable | None
     requires: Condition | None
-    cut: float
+    threshold: float
 
     @property
     def trees(self) -> TreeModel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trigemu.api import Kind, Menu, TrigemuError, cuts_on
+from trigemu.api import Kind, Menu, TrigemuError, threshold_observables
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ def candidates(menu: Menu) -> tuple[Candidate, ...]:
     names_of: dict[str, list[str]] = {}
     for trigger in menu.enabled:
         if isinstance(trigger.description, Kind):
-            for observable, _ in cuts_on(trigger.description):
+            for observable, _ in threshold_observables(trigger.description):
                 names_of.setdefault(observable, []).append(trigger.name)
     if not names_of:
         raise TrigemuError(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.api import BoolArray, FloatArray, cut_for
+from trigemu.api import BoolArray, FloatArray, threshold_for
 
 from ..decade import Step
 from ..interactions import squares
@@ -110,7 +110,7 @@ class _Choice:
 
     def _passing(self, score: FloatArray) -> BoolArray:
         """Return the decisions at the budget, bool[n]."""
-        return score > cut_for(score, self.sample.failing, self.budget_hz).cut
+        return score > threshold_for(score, self.sample.failing, self.budget_hz).threshold
 
     def _reduction(self, before: BoolArray, now: BoolArray) -> tuple[float, float]:
         """Return the reduction of the overlap, in Hz, and its error."""

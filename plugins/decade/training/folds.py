@@ -42,7 +42,7 @@ class Sample:
 
     @property
     def together(self) -> tuple[npt.NDArray[np.uint64], BoolArray]:
-        """The interactions, as arguments of `cut_for`."""
+        """The interactions, as arguments of `threshold_for`."""
         return self.interaction.astype(np.uint64), np.ones(len(self.interaction), np.bool_)
 
     @cached_property

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.api import Catalogue, FloatArray, Solution, TrigemuError, cut_for
+from trigemu.api import Catalogue, FloatArray, Solution, TrigemuError, threshold_for
 
 from ..decade import Step
 from ..interactions import squares
@@ -77,17 +77,19 @@ def train(
     q = _fraction(config, events)
     folds = _folds(config, events, columns, q, stages)
     with _of_budget(config):
-        shift = cut_for(folds.score, events.failing, config.table.training.unique_rate_hz, events.together)
+        shift = threshold_for(
+            folds.score, events.failing, config.table.training.unique_rate_hz, events.together
+        )
     trained = Trained(
         network=scored_.network,
         curve=scored_.curve,
         x=x,
         choice=choice,
-        quantile=_quantile(config, events, columns, q, shift.cut, folds.trees, stages),
+        quantile=_quantile(config, events, columns, q, shift.threshold, folds.trees, stages),
         losses=folds.losses,
         q=q,
         shift=shift,
-        error_hz=math.sqrt(squares(events.failing * (folds.score > shift.cut), events.interaction)),
+        error_hz=math.sqrt(squares(events.failing * (folds.score > shift.threshold), events.interaction)),
         events=len(events.weight),
         effective_events=float(events.weight.sum() ** 2 / (events.weight**2).sum()),
         rate_hz=float(events.weight.sum()),

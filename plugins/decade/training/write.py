@@ -106,7 +106,7 @@ def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str,
         "unique_rate_hz": config.table.training.unique_rate_hz,
         "q": trained.q,
         "out_of_fold": {
-            "cut": trained.shift.cut,
+            "cut": trained.shift.threshold,
             "cut_error": trained.shift.error,
             "error_hz": trained.error_hz,
         },

@@ -7,7 +7,17 @@ from collections.abc import Callable, Hashable, Iterator
 
 import numpy as np
 
-from trigemu.api import MAX_LEGS, Array, Derivation, Events, FloatArray, Window, Words, Workspace, windows
+from trigemu.api import (
+    MAX_LEGS,
+    Array,
+    Events,
+    FloatArray,
+    ObjectSelection,
+    Window,
+    Words,
+    Workspace,
+    windows,
+)
 
 from . import opcodes as do
 
@@ -94,7 +104,7 @@ class Assembly:
         dtype = self._work.base_column(collection, "pt").dtype
         if dtype not in (np.float32, np.float64):
             raise NoFormError(f"{scaled.name}, which is computed from a pT of type {dtype}")
-        rows = self.selection(Derivation(collection), crossing)
+        rows = self.selection(ObjectSelection(collection), crossing)
         pieces = [
             (self.within(rows, collection, passing, crossing), self.constant(slope, offset))
             for slope, offset, passing in scaled.pieces
@@ -112,27 +122,27 @@ class Assembly:
             self._end += len(self._columns[-1])
         return self._begin[need]
 
-    def selection(self, derivation: Derivation, crossing: int = 0) -> int:
-        """Return the position of the number of rows that a derivation keeps, which the rows follow. crossing:
+    def selection(self, selection: ObjectSelection, crossing: int = 0) -> int:
+        """Return the position of the number of rows that a selection keeps, which the rows follow. crossing:
         the offset of the crossing from the event."""
-        return self.once((derivation, crossing), lambda: self._derive(derivation, crossing))
+        return self.once((selection, crossing), lambda: self._derive(selection, crossing))
 
-    def _derive(self, derivation: Derivation, crossing: int) -> int:
-        if derivation.source:
-            rows = self.selection(derivation.source, crossing)
-        elif derivation.windows or derivation.any_of or derivation.overlap:
-            rows = self.selection(Derivation(derivation.base), crossing)
+    def _derive(self, selection: ObjectSelection, crossing: int) -> int:
+        if selection.source:
+            rows = self.selection(selection.source, crossing)
+        elif selection.windows or selection.any_of or selection.overlap:
+            rows = self.selection(ObjectSelection(selection.base), crossing)
         else:
-            begin = self._collection(derivation.base) * (len(self._events) + 1)
+            begin = self._collection(selection.base) * (len(self._events) + 1)
             return self._new(do.ALL, begin, crossing)
-        if derivation.windows:
-            rows = self.within(rows, derivation.base, derivation.windows, crossing)
-        if derivation.any_of:
-            parts = [self.within(rows, derivation.base, of, crossing) for of in derivation.any_of]
+        if selection.windows:
+            rows = self.within(rows, selection.base, selection.windows, crossing)
+        if selection.any_of:
+            parts = [self.within(rows, selection.base, of, crossing) for of in selection.any_of]
             rows = self._new(do.EITHER, rows, self.put(*parts), len(parts))
-        if derivation.overlap:
-            other, dr = derivation.overlap
-            columns = [self.column(d, c) for d in (derivation.base, other.base) for c in ("eta", "phi")]
+        if selection.overlap:
+            other, dr = selection.overlap
+            columns = [self.column(d, c) for d in (selection.base, other.base) for c in ("eta", "phi")]
             others = self.selection(other, crossing)
             rows = self._new(do.CLEAR, rows, others, *columns, self.constant(dr))
         return rows
@@ -191,7 +201,7 @@ class Assembly:
 
     def _collection(self, name: str) -> int:
         if name not in self._collections:
-            self._work.objects(Derivation(name))  # raises SampleError if there is no such collection
+            self._work.objects(ObjectSelection(name))  # raises SampleError if there is no such collection
             self._collections.append(name)
         return self._collections.index(name)
 

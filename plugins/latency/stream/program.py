@@ -197,7 +197,9 @@ def _function(program: Program, node: CompiledFunction) -> int:
     first = program.constant(*[math.nan] * len(numbers), *node.parameters)
     result = program.constant(math.nan)
     program.add(do.CALL, first, node.address, program.put(*numbers), len(numbers), result)
-    return program.compute(do.ABOVE, result, program.constant(0.0 if node.cut is None else node.cut))
+    return program.compute(
+        do.ABOVE, result, program.constant(0.0 if node.threshold is None else node.threshold)
+    )
 
 
 def _arithmetic(program: Program, node: expressions.Arithmetic) -> int:

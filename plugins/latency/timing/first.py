@@ -62,7 +62,7 @@ def main() -> int:
     cache, begin, menu, samples, folders = json.loads(sys.argv[1])
     os.environ["TRIGEMU_CACHE_DIR"] = os.environ["XDG_CACHE_HOME"] = cache
     os.environ.pop("NUMBA_CACHE_DIR", None)
-    from trigemu.api import KEPT, make_plan, open_catalogue, read_menu
+    from trigemu.api import KERNEL_STATISTICS, make_plan, open_catalogue, read_menu
 
     from ..stream.stream import Stream
 
@@ -70,7 +70,7 @@ def main() -> int:
     sample = open_catalogue(samples).background[0]
     events = sample.read(0, 0, min(16, sample.entries), plan.needs, plan.margin)
     Stream(plan, events).decide(events.core.start or 0)
-    sys.stdout.write(json.dumps([time.time() - begin, len(KEPT.compiled)]))
+    sys.stdout.write(json.dumps([time.time() - begin, len(KERNEL_STATISTICS.compiled)]))
     return 0
 
 

@@ -13,10 +13,10 @@ from trigemu.api import (
     BitKind,
     FloatArray,
     Menu,
-    Offer,
     ScoreKind,
     Scores,
     Stored,
+    ThresholdRange,
     TrigemuError,
     Trigger,
     definition,
@@ -54,9 +54,12 @@ class Column:
         """Return the number of a threshold that is one of the steps."""
         return int(np.searchsorted(self.steps, threshold))
 
-    def within(self, offer: Offer) -> tuple[int, int]:
+    def within(self, limits: ThresholdRange) -> tuple[int, int]:
         """Return the first and the last step in a range."""
-        first, end = np.searchsorted(self.steps, offer.low), np.searchsorted(self.steps, offer.high, "right")
+        first, end = (
+            np.searchsorted(self.steps, limits.low),
+            np.searchsorted(self.steps, limits.high, "right"),
+        )
         return int(first), int(end) - 1
 
 
@@ -71,17 +74,20 @@ class Columns:
 
     scores: tuple[Column, ...]
     bits: tuple[tuple[str, int], ...]
-    of: tuple[Mapping[str, tuple[int, Offer | None]], ...]
+    of: tuple[Mapping[str, tuple[int, ThresholdRange | None]], ...]
 
 
-def columns_of(scores: Scores, menus: Sequence[Menu], offers: Mapping[str, Offer]) -> Columns:
+def columns_of(
+    scores: Scores, menus: Sequence[Menu], threshold_ranges: Mapping[str, ThresholdRange]
+) -> Columns:
     """Return the scores and decisions of menus that a score table was made for.
 
-    offers: the range of thresholds of each trigger; one that the menu is written with is added to it.
+    threshold_ranges: the range of thresholds of each trigger; one that the menu is written with is added to
+    it.
     """
-    used: dict[int, list[tuple[Menu, Trigger, Offer]]] = {}
+    used: dict[int, list[tuple[Menu, Trigger, ThresholdRange]]] = {}
     bits: dict[tuple[str, int], int] = {}
-    of: list[dict[str, tuple[int, Offer | None]]] = []
+    of: list[dict[str, tuple[int, ThresholdRange | None]]] = []
     for menu in menus:
         of.append({})
         for trigger in menu.triggers:
@@ -89,11 +95,11 @@ def columns_of(scores: Scores, menus: Sequence[Menu], offers: Mapping[str, Offer
                 continue
             name, stored = trigger.name, _stored(scores, menu, trigger)
             if stored and isinstance(trigger.description, ScoreKind):
-                cut = trigger.description.cut
-                low, high = offers.get(name, (cut, cut))
-                offer = Offer(min(low, cut), max(high, cut))
-                used.setdefault(stored.column, []).append((menu, trigger, offer))
-                of[-1][name] = stored.column, offer
+                cut = trigger.description.threshold
+                low, high = threshold_ranges.get(name, (cut, cut))
+                limits = ThresholdRange(min(low, cut), max(high, cut))
+                used.setdefault(stored.column, []).append((menu, trigger, limits))
+                of[-1][name] = stored.column, limits
             else:
                 bit = (stored.names[0], stored.bit) if stored else (name, -1)
                 of[-1][name] = bits.setdefault(bit, len(bits)), None
@@ -102,7 +108,7 @@ def columns_of(scores: Scores, menus: Sequence[Menu], offers: Mapping[str, Offer
         tuple(_column(scores, column, used[column]) for column in number),
         tuple(bits),
         tuple(
-            {name: (number[n] if offer else n, offer) for name, (n, offer) in triggers.items()}
+            {name: (number[n] if limits else n, limits) for name, (n, limits) in triggers.items()}
             for triggers in of
         ),
     )
@@ -114,7 +120,7 @@ def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> Stored | None:
     if (
         not trigger.enabled
         and isinstance(trigger.description, ScoreKind)
-        and trigger.description.cut == math.inf
+        and trigger.description.threshold == math.inf
     ):
         return None
     stored = scores.stored.get(definition(fingerprint(menu.scope), trigger))
@@ -123,11 +129,11 @@ def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> Stored | None:
     return stored
 
 
-def _column(scores: Scores, stored: int, of: Sequence[tuple[Menu, Trigger, Offer]]) -> Column:
+def _column(scores: Scores, stored: int, of: Sequence[tuple[Menu, Trigger, ThresholdRange]]) -> Column:
     menu, trigger, _ = of[0]
     observable = getattr(trigger.description, "observable", None)
-    written = sorted({t.description.cut for _, t, _ in of if isinstance(t.description, ScoreKind)})
-    low, high = min(offer.low for *_, offer in of), max(offer.high for *_, offer in of)
+    written = sorted({t.description.threshold for _, t, _ in of if isinstance(t.description, ScoreKind)})
+    low, high = min(limits.low for *_, limits in of), max(limits.high for *_, limits in of)
     values = scores.table.scores[:, stored]
     values = values[np.isfinite(values)]
     integral = bool(len(values)) and bool((values == np.rint(values)).all())

@@ -14,10 +14,10 @@ import numpy as np
 from trigemu.api import (
     Menu,
     MenusLike,
-    Offer,
     ScoreKind,
     Scores,
     SignalBins,
+    ThresholdRange,
     TrigemuError,
     menus_of,
     rates_of,
@@ -69,7 +69,7 @@ def page_data(
     the page, which are all those of the score table. version: of trigemu. most: the most bytes of compressed
     data.
 
-    Raises TrigemuError if the table lacks a trigger, or the page would be too large at any offer.
+    Raises TrigemuError if the table lacks a trigger, or the page would be too large at any range.
     """
     menus = menus_of(menus)
     if scores.catalogue.pileup:
@@ -86,15 +86,15 @@ def page_data(
         signals,
         version,
     )
-    offers, narrowed = scores.offers, ""
+    threshold_ranges, narrowed = scores.threshold_ranges, ""
     for factor in (*_FACTORS, None):
-        block = block_of(contents, columns_of(scores, contents.menus, offers))
+        block = block_of(contents, columns_of(scores, contents.menus, threshold_ranges))
         packed = gzip.compress(block, 9, mtime=0)
         if len(packed) <= most:
             warnings = (narrowed,) if narrowed else ()
             return PageData(contents.menus, block, base64.b64encode(packed).decode(), warnings)
         if factor:
-            offers, narrowed = _narrower(contents, factor)
+            threshold_ranges, narrowed = _narrower(contents, factor)
     raise TrigemuError(
         f"the score table has {len(scores.table)} events, too many for a page ({len(packed) / 1e6:.1f} MB, "
         f"at most {most / 1e6:.1f} MB): offer narrower ranges of thresholds, --vary NAME=LOW:HIGH"
@@ -109,28 +109,29 @@ def _text_of(menu: Menu) -> str:
     return content.decode("utf-8-sig")
 
 
-def _narrower(contents: Contents, factor: float) -> tuple[dict[str, Offer], str]:
-    """Return offers of which no trigger's own rate is more than some times its present one, and a sentence
+def _narrower(contents: Contents, factor: float) -> tuple[dict[str, ThresholdRange], str]:
+    """Return ranges in which no trigger's own rate exceeds its present one times a factor, and a sentence
     about those that were changed."""
-    offers = contents.scores.offers
-    columns = columns_of(contents.scores, contents.menus, offers)
+    threshold_ranges = contents.scores.threshold_ranges
+    columns = columns_of(contents.scores, contents.menus, threshold_ranges)
     rows = background_rows(contents, columns)
     lows: dict[str, float] = {}
     for menu, of in zip(contents.menus, columns.of, strict=True):
-        for name, (number, offer) in of.items():
+        for name, (number, limits) in of.items():
             kind = menu.trigger(name).description
-            if offer and isinstance(kind, ScoreKind):
+            if limits and isinstance(kind, ScoreKind):
                 steps = columns.scores[number].steps
                 by_value = np.bincount(rows.scores[:, number], rows.weight, len(steps) + 1)
                 above = by_value[::-1].cumsum()[::-1][1:]  # each step
-                most = factor * above[columns.scores[number].step(kind.cut)]
+                most = factor * above[columns.scores[number].step(kind.threshold)]
                 lowest = float(steps[np.argmax(above <= most)])
                 lows[name] = min(lowest, lows.get(name, np.inf))
-    found = {
-        name: Offer(max(offer.low, lows.get(name, offer.low)), offer.high) for name, offer in offers.items()
+    narrower = {
+        name: ThresholdRange(max(of.low, lows.get(name, of.low)), of.high)
+        for name, of in threshold_ranges.items()
     }
-    raised = [name for name, offer in found.items() if offer.low > offers[name].low]
-    return found, (
+    raised = [name for name, of in narrower.items() if of.low > threshold_ranges[name].low]
+    return narrower, (
         f"with all thresholds the page would be too large: {', '.join(raised)} can be lowered only to where "
         f"their own rate is {factor:g} times the present one"
     )

@@ -58,12 +58,12 @@ def _decision(columns: Columns, menu: int, trigger: Trigger) -> tuple[dict[str, 
     if isinstance(kind, BitKind):
         decides = "It depends on other triggers." if kind.inputs() else "It does not depend on events."
         return decision_of(trigger, kind), decides
-    number, offer = columns.of[menu][trigger.name]
-    if offer is None and columns.bits[number][1] < 0:
+    number, limits = columns.of[menu][trigger.name]
+    if limits is None and columns.bits[number][1] < 0:
         return {"bit": number}, "It is disabled in the menu, and its decisions are unknown."
-    if offer is None or not isinstance(kind, ScoreKind):
+    if limits is None or not isinstance(kind, ScoreKind):
         return {"bit": number}, f"The kind {trigger.kind!r} has no score with a single threshold."
     column = columns.scores[number]
-    first, last = column.within(offer)
-    decision = {"score": number, "at": column.step(kind.cut), "first": first, "last": last}
+    first, last = column.within(limits)
+    decision = {"score": number, "at": column.step(kind.threshold), "first": first, "last": last}
     return decision, None if last > first else "No other threshold is offered for it."

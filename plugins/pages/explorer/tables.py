@@ -18,8 +18,8 @@ from trigemu.api import (
     FloatArray,
     IntArray,
     Menu,
-    Offer,
     ScoreTable,
+    ThresholdRange,
     Trigger,
     distinct_entries,
 )
@@ -99,8 +99,8 @@ def without_idle(rows: Rows, menus: Sequence[Menu], columns: Columns) -> tuple[R
             reach[name] = accepted & requested, rejected | bool(trigger.seed)
             fires |= reach[name][0]
             if entry:
-                number, offer = entry
-                reads[0 if offer else 1][:, number] |= requested
+                number, limits = entry
+                reads[0 if limits else 1][:, number] |= requested
     rows = replace(rows, scores=np.where(reads[0], rows.scores, np.uint8(0)), bits=rows.bits & reads[1])
     return rows, fires
 
@@ -109,7 +109,7 @@ def _own_reach(
     rows: Rows,
     columns: Columns,
     trigger: Trigger,
-    entry: tuple[int, Offer | None] | None,
+    entry: tuple[int, ThresholdRange | None] | None,
     reach: Mapping[str, Reach],
 ) -> Reach:
     """Return the reach of a trigger without its seed. place: its entry in `columns`."""
@@ -117,10 +117,10 @@ def _own_reach(
         assert isinstance(trigger.description, BitKind)
         decision = decision_of(trigger, trigger.description)
         return reach_of(decision["logic"], reach) if "logic" in decision else (ALWAYS, ~ALWAYS)
-    number, offer = entry
-    if offer is None:
+    number, limits = entry
+    if limits is None:
         return rows.bits[:, number], ~rows.bits[:, number]
-    first, last = columns.scores[number].within(offer)
+    first, last = columns.scores[number].within(limits)
     return rows.scores[:, number] > first, rows.scores[:, number] <= last
 
 

@@ -21,7 +21,7 @@ def turnon_profiles(scores: Scores, menus: Sequence[Menu]) -> tuple[Profile, ...
     Only menus with the objects and sums of the first menu contribute.
     """
     same_scope = [menu for menu in menus if menu.scope == menus[0].scope]
-    columns = columns_of(scores, same_scope, scores.offers)
+    columns = columns_of(scores, same_scope, scores.threshold_ranges)
     profiles: dict[str, Profile] = {}
     for column in columns.scores:
         if column.observable and len(column.steps) > 1 and column.observable not in profiles:

@@ -93,7 +93,7 @@ def scan(menu: Menu, found: Scan) -> Picture:
     axes.ticklabel_format(axis="x", style="plain", useOffset=False)
     axes.xaxis.label.set_fontsize(14)
     axes.yaxis.label.set_fontsize(14)
-    cut = getattr(trigger.description, "cut", None)
+    cut = getattr(trigger.description, "threshold", None)
     if cut is not None and values[0] <= cut <= values[-1]:
         axes.axvline(cut, color="black", linestyle="--", linewidth=1.0)
     columns_of = {"threshold": values}

@@ -120,7 +120,7 @@ def _formatted(value: Any) -> str:
 
 
 def _threshold(trigger: Trigger) -> str:
-    cut = getattr(trigger.description, "cut", None)
+    cut = getattr(trigger.description, "threshold", None)
     if cut is None:
         return ""
     return numbers.with_error(cut, trigger.solution.error if trigger.solution else 0.0)

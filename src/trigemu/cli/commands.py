@@ -15,7 +15,7 @@ from trigemu.cli.console import accept_every_character, say
 from trigemu.cli.limits import unmet
 from trigemu.cli.plugin_group import PluginGroup
 from trigemu.cli.streams import of_stream, open_streams, output_error
-from trigemu.support import KEPT, TrigemuError, excerpt, missing_package, own_cause, printable
+from trigemu.support import KERNEL_STATISTICS, TrigemuError, excerpt, missing_package, own_cause, printable
 
 #: Exit status if nobody reads the output to its end, as for programs that SIGPIPE ends.
 UNREAD = 141
@@ -86,9 +86,9 @@ def _trace(ctx: click.Context, error: BaseException) -> None:
 
 def _warn_of_uncached() -> None:
     """Warn about kernels that could not be cached: the next run will compile them again."""
-    if len(KEPT.unkept) > FEW:
+    if (not_stored := len(KERNEL_STATISTICS.not_stored)) > FEW:
         say(
-            f"trigemu: {len(KEPT.unkept)} kernels were compiled for this run alone, because no cache folder "
+            f"trigemu: {not_stored} kernels were compiled for this run alone, because no cache folder "
             "is writable: set TRIGEMU_CACHE_DIR to a folder of your own",
             err=True,
         )

@@ -15,7 +15,7 @@ from trigemu.emulation import read_scores
 from trigemu.results.kinds.threshold_scan import VIEW, figure_of
 from trigemu.results.writers.documents import in_json
 from trigemu.samples import Errors, without_bad_files
-from trigemu.studies import Steps, parse_values, scan as scan_menu, steps_of, thresholds_met
+from trigemu.studies import Steps, budget_brackets, parse_values, scan as scan_menu, steps_of
 from trigemu.support import check_outputs, search_path
 
 
@@ -79,7 +79,7 @@ def scan(
                 result = without_bad_files(
                     samples, lambda good: scan_menu(read, steps, good, executor=engine, progress=advance)
                 )
-    brackets = [entry for budget in budgets for entry in thresholds_met(result, budget)]
+    brackets = [entry for budget in budgets for entry in budget_brackets(result, budget)]
     if figure:
         from trigemu.results.figures.style import save
 

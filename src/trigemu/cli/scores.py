@@ -84,6 +84,6 @@ def _thresholds(scores: Scores) -> Table:
         for trigger in menu.enabled:
             kind = trigger.description
             if isinstance(kind, ScoreKind):
-                low, high = scores.offers[trigger.name]
-                table.add(trigger.name, low, kind.cut, high, unit_of_threshold(menu, trigger))
+                low, high = scores.threshold_ranges[trigger.name]
+                table.add(trigger.name, low, kind.threshold, high, unit_of_threshold(menu, trigger))
     return table

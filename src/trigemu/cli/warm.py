@@ -8,7 +8,13 @@ from pathlib import Path
 import click
 
 from trigemu.cli.console import say
-from trigemu.support import KEPT, TrigemuError, compile_for_others, folder_of_cache, given_folder
+from trigemu.support import (
+    KERNEL_STATISTICS,
+    TrigemuError,
+    compile_for_others,
+    folder_from_environment,
+    folder_of_cache,
+)
 
 
 @click.command()
@@ -21,18 +27,19 @@ def warm(menus: tuple[Path, ...]) -> None:
     All processors of the same level, such as x86-64-v3, can use it. With MENUs, their code is compiled too.
     """
     begin = time.perf_counter()
-    if given_folder() is not None:
+    if folder_from_environment() is not None:
         folder_of_cache()  # first, since it refuses a folder that others may write to
     level = compile_for_others()
     from trigemu.cli.warming import menus_at_hand, use, written_to  # kernels, after the level is chosen
 
     for menu in (*menus_at_hand(), *menus):
-        started, before = time.perf_counter(), len(KEPT.compiled)
+        started, before = time.perf_counter(), len(KERNEL_STATISTICS.compiled)
         use(menu)
-        new, seconds = len(KEPT.compiled) - before, time.perf_counter() - started
+        new, seconds = len(KERNEL_STATISTICS.compiled) - before, time.perf_counter() - started
         say(f"{menu}: {new} kernels compiled, {seconds:.1f} s")
-    if KEPT.unkept:
-        raise TrigemuError(f"{len(KEPT.unkept)} kernels could not be written anywhere: set TRIGEMU_CACHE_DIR")
+    if not_stored := len(KERNEL_STATISTICS.not_stored):
+        raise TrigemuError(f"{not_stored} kernels could not be written anywhere: set TRIGEMU_CACHE_DIR")
     took = time.perf_counter() - begin
-    where = f" to {written_to()}" if KEPT.compiled else ""
-    say(f"{len(KEPT.compiled)} kernels for {level} written{where}, {KEPT.loaded} already there; {took:.1f} s")
+    written, loaded = len(KERNEL_STATISTICS.compiled), KERNEL_STATISTICS.loaded
+    where = f" to {written_to()}" if written else ""
+    say(f"{written} kernels for {level} written{where}, {loaded} already there; {took:.1f} s")

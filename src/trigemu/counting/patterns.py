@@ -141,13 +141,13 @@ def count_patterns(
     keys: Keys = _NO_KEYS,
     *,
     made_from: tuple[Parents, Parents] | None = None,
-    undecided: bool = True,
+    count_rejected: bool = True,
 ) -> PatternTable:
     """Count the patterns of some events of one sample: words uint64[n, w], weight float64[n] in Hz.
 
     made_from: parents and ids, uint64[n] each, of events that may share interactions; tables with these must
-    go through `complete_table` before errors are computed. undecided: whether an event in which no trigger
-    fires can contribute to a rate; if not, its parent is not kept.
+    go through `complete_table` before errors are computed. count_rejected: whether an event in which no
+    trigger fires can contribute to a rate; if not, its parent is not kept.
     """
     entry, first = distinct_entries(words, *(key for key in keys if key is not None))
     m = len(first)
@@ -165,7 +165,7 @@ def count_patterns(
     events = shared.none()
     if made_from:
         events = SharedEvents(entry, *made_from, weight)
-        if not undecided:
+        if not count_rejected:
             decided = np.asarray(words[first].any(axis=1))
             events = events.take(decided[entry])
     table = PatternTable(zeros + sample, half, bin, stratum, words[first], n, largest, sums, squares, events)

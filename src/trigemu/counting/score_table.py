@@ -66,10 +66,10 @@ class ScoreTable:
     def by_half(self) -> PatternTable:
         """Return the pattern table of all events by sample and half alone."""
         nothing = np.zeros((len(self), 1), np.uint64)
-        return self.count(nothing, Keys(self.half), self.rest.onto((), ("half",)), (), undecided=True)
+        return self.count(nothing, Keys(self.half), self.rest.onto((), ("half",)), (), count_rejected=True)
 
     def count(
-        self, words: Words, keys: Keys, rest: PatternTable, shared: Container[int], undecided: bool
+        self, words: Words, keys: Keys, rest: PatternTable, shared: Container[int], count_rejected: bool
     ) -> PatternTable:
         """Return the pattern table of all events.
 
@@ -83,7 +83,7 @@ class ScoreTable:
             The other events, with patterns of v words and the same keys.
         shared : container of int
             The samples of which events may share interactions.
-        undecided : bool
+        count_rejected : bool
             Whether an event in which nothing fires can contribute to a rate.
         """
         tables = [rest]
@@ -91,7 +91,9 @@ class ScoreTable:
             own = np.flatnonzero(self.sample == sample)
             made_from = (self.parent[own], self.id[own]) if sample in shared else None
             counted = (words[own], self.weight[own], keys.take(own))
-            tables.append(count_patterns(sample, *counted, made_from=made_from, undecided=undecided))
+            tables.append(
+                count_patterns(sample, *counted, made_from=made_from, count_rejected=count_rejected)
+            )
         return complete_table(tables)
 
 

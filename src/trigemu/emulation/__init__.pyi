@@ -1,5 +1,5 @@
 from . import scaling as scaling
-from .budgets import cut_for as cut_for, solve_budgets as solve_budgets, ties as ties
+from .budgets import solve_budgets as solve_budgets, threshold_for as threshold_for, ties as ties
 from .chunks import Chunk as Chunk, chunks_of as chunks_of, entries_of as entries_of
 from .counted import Counted as Counted
 from .emulation_like import emulation_of as emulation_of
@@ -34,4 +34,9 @@ from .scaling import (
 )
 from .score_files import read_scores as read_scores, write_scores as write_scores
 from .score_pass import passes_to_score as passes_to_score, score_table as score_table
-from .scores import Offer as Offer, Scores as Scores, Stored as Stored, definition as definition
+from .scores import (
+    Scores as Scores,
+    Stored as Stored,
+    ThresholdRange as ThresholdRange,
+    definition as definition,
+)

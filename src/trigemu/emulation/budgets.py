@@ -1,8 +1,8 @@
-"""Cuts from rate budgets: the cut on a score that gives a trigger the requested rate in its menu.
+"""Thresholds from rate budgets: the threshold that gives a trigger the requested rate in its menu.
 
 Budgets are solved on the half of the samples that no model has seen, on which rates are then computed too.
 There the rate meets the budget by construction; as a prediction for other data, its error is about √2 times
-the quoted one, since cut and rate fluctuate alike.
+the quoted one, since threshold and rate fluctuate alike.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ from trigemu.observables import Workspace
 from trigemu.samples import EVALUATION, Catalogue, Events, SamplesLike, half_of, samples_of
 from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, Words
 
-#: Cuts fall with every sweep and converge within a few; more means that budgets compete to the last event.
+#: Thresholds fall with every sweep and converge within a few; more means that budgets compete to the last
+#: event.
 _MAX_SWEEPS = 200
 #: The fraction of a budget above which a tie is reported.
 _COARSE = 0.01
@@ -74,7 +75,7 @@ def solve_budgets(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> tuple[Menu, ...]:
-    """Find the cuts that meet the rate budgets of menus, in one pass over the background.
+    """Find the thresholds that meet the rate budgets of menus, in one pass over the background.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def solve_budgets(
     Raises
     ------
     TrigemuError
-        If a budget cannot be met, with the rate that can be; or if the cuts do not converge.
+        If a budget cannot be met, with the rate that can be; or if the thresholds do not converge.
     SampleError
         If there is no background, a sample lacks a column, an event has a negative weight, or a sample has
         no weight in the half that budgets are solved on.
@@ -99,13 +100,13 @@ def solve_budgets(
     Notes
     -----
     All triggers with a budget start switched off. They are solved in menu order, each against all triggers
-    that are on, and this is repeated until no cut moves.
+    that are on, and this is repeated until no threshold moves.
 
     Examples
     --------
     >>> import trigemu
     >>> (menu,) = trigemu.solve_budgets("menus/baseline.toml")
-    >>> f"{menu.trigger('AD').solution.cut:.3g}"
+    >>> f"{menu.trigger('AD').solution.threshold:.3g}"
     '-0.288'
     """
     menus = menus_of(menus)
@@ -225,11 +226,13 @@ class _Solver:
             before = dict(found)
             for trigger in self.menu.budgeted:
                 found[trigger.name] = self._solution(trigger)
-                self._switch(trigger, self.scores[trigger.name] > found[trigger.name].cut)
+                self._switch(trigger, self.scores[trigger.name] > found[trigger.name].threshold)
             if found == before:
                 return found
         names = ", ".join(repr(trigger.name) for trigger in self.menu.budgeted)
-        raise TrigemuError(f"{self.menu.path}: the cuts of {names} do not converge: request lower rates")
+        raise TrigemuError(
+            f"{self.menu.path}: the thresholds of {names} do not converge: request lower rates"
+        )
 
     def _switch(self, trigger: Trigger, on: np.typing.NDArray[np.bool_]) -> None:
         word, bit = divmod(self.bits[trigger.name], 64)
@@ -250,20 +253,20 @@ class _Solver:
             rate = self.weight[asked] * fraction[entry]
             together = self.parent[asked], self.shared[asked]
             score, known_above = self.scores[trigger.name][asked], self.known_above[trigger.name]
-            return cut_for(score, rate, trigger.budget.hz, together, known_above)
+            return threshold_for(score, rate, trigger.budget.hz, together, known_above)
         except ValueError as error:
             wanted = f"{trigger.budget.key} = {trigger.budget.hz:g}"
             raise TrigemuError(f"{trigger.place}: trigger {trigger.name!r}: {wanted}: {error}") from None
 
 
-def cut_for(
+def threshold_for(
     score: FloatArray,
     rate: FloatArray,
     budget_hz: float,
     together: tuple[Parents, BoolArray] | None = None,
     known_above: float = -math.inf,
 ) -> Solution:
-    """Return the cut between two distinct scores above which Σ rate comes nearest to a budget.
+    """Return the threshold between two distinct scores above which Σ rate comes nearest to a budget.
 
     Parameters
     ----------
@@ -281,7 +284,7 @@ def cut_for(
     Returns
     -------
     Solution
-        The cut, its uncertainty, and the rate above it.
+        The threshold, its uncertainty, and the rate above it.
 
     Raises
     ------
@@ -306,8 +309,8 @@ def cut_for(
     if above[nearest] == 0.0:
         raise ValueError(f"cannot be met: the highest score with a rate alone gives {above[reached]:.6g} Hz")
 
-    def cut(groups: int) -> float:
-        """Return the cut that the given number of distinct scores pass."""
+    def threshold(groups: int) -> float:
+        """Return the threshold that this number of distinct scores pass."""
         lowest = scores[ends[groups - 1]] if groups else np.inf
         next_ = scores[ends[groups - 1] + 1] if groups < len(ends) and groups else -np.inf
         return _between(float(lowest), float(next_))
@@ -318,7 +321,8 @@ def cut_for(
     more = min(len(ends), int(np.searchsorted(above, above[nearest] + sigma)))
     if len(ends) in (nearest, more) and known_above > -math.inf:  # the next lower score is not known
         raise ValueError(f"{unknown}, which is too near")
-    return Solution(cut(nearest), (cut(fewer) - cut(more)) / 2, float(tie), float(above[nearest]))
+    error = (threshold(fewer) - threshold(more)) / 2
+    return Solution(threshold(nearest), error, float(tie), float(above[nearest]))
 
 
 def _variance(rate: FloatArray, passing: IntArray, together: tuple[Parents, BoolArray] | None) -> float:
@@ -331,7 +335,7 @@ def _variance(rate: FloatArray, passing: IntArray, together: tuple[Parents, Bool
 
 
 def _between(higher: float, lower: float) -> float:
-    """Return a cut that `higher` passes and `lower` does not."""
+    """Return a threshold that `higher` passes and `lower` does not."""
     if lower == -math.inf:
         return math.nextafter(higher, -math.inf)
     middle = lower + (higher - lower) / 2
@@ -346,5 +350,5 @@ def ties(menu: Menu) -> Iterator[str]:
         if budget and solution and solution.tie_hz > _COARSE * budget.hz:
             yield (
                 f"{trigger.name!r}: events of {solution.tie_hz:.4g} Hz share the score at which "
-                f"{budget.key} = {budget.hz:g} is reached, so no cut comes closer to it"
+                f"{budget.key} = {budget.hz:g} is reached, so no threshold comes closer to it"
             )

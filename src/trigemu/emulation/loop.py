@@ -1,7 +1,7 @@
 """The event loop: chunks of samples → decisions → one pattern table.
 
 catalogue = open_catalogue()                           # samples/     the events and their weights
-menus = solve_budgets(menus, catalogue)                # budgets.py   cuts from rate budgets, if any
+menus = solve_budgets(menus, catalogue)                # budgets.py   thresholds from rate budgets, if any
 plan = make_plan(menus)                                # decisions/    the union of the menus' triggers
 for chunk in over_background(…):                       # engine.py    in any order, on any engine
     events = sample.read(…)                            # samples/     columns and weights in Hz
@@ -57,7 +57,7 @@ class Axis(Protocol):
         """Return the columns that it reads besides those of the `plan`."""
 
     @property
-    def undecided(self) -> bool:
+    def count_rejected(self) -> bool:
         """Whether events in which no trigger fires also count."""
 
     def __call__(self, plan: Plan, work: Workspace) -> IntArray:
@@ -180,8 +180,8 @@ def emulate(
 ) -> Emulation:
     """Run menus over the background of a catalogue in one pass.
 
-    If a menu has a rate budget, one more pass comes first that finds the cuts. The result is the same to the
-    last bit for any executor and size of chunks. If errors account for shared interactions
+    If a menu has a rate budget, one more pass comes first that finds the thresholds. The result is the same
+    to the last bit for any executor and size of chunks. If errors account for shared interactions
     (`Catalogue.errors`), this takes 32 bytes for each event that a menu may accept, in samples with parents.
 
     Parameters
@@ -230,8 +230,10 @@ def emulate(
     plan = make_plan(solved)
     plan.check_background(catalogue)
     half = unseen_half(solved, plan, catalogue)
-    undecided = counts_undecided(solved, plan, catalogue) or (axis is not None and axis.undecided)
-    task = _CountPatterns(half is not None, axis, catalogue.stratum_of, catalogue.with_parents, undecided)
+    count_rejected = counts_rejected(solved, plan, catalogue) or (axis is not None and axis.count_rejected)
+    task = _CountPatterns(
+        half is not None, axis, catalogue.stratum_of, catalogue.with_parents, count_rejected
+    )
     table = empty_table(plan.words)
     parts: list[PatternTable] = []
     job = Job(solved, plan, catalogue, frozenset(axis.needs(plan)) if axis else frozenset())
@@ -251,7 +253,7 @@ class _CountPatterns(TableTask):
     axis: Axis | None
     stratum_of: tuple[int, ...]
     with_parents: frozenset[int]
-    undecided: bool
+    count_rejected: bool
 
     @property
     def strata(self) -> int:
@@ -273,7 +275,7 @@ class _CountPatterns(TableTask):
             events.weight[core],
             keys.take(core),
             made_from=made_from,
-            undecided=self.undecided,
+            count_rejected=self.count_rejected,
         )
 
 
@@ -284,7 +286,7 @@ def _(task: _CountPatterns, plan: Plan, chunks: Sequence[Chunk], part: Any) -> N
     check_table(part, words=plan.words, samples=entries_of(chunks), ends=ends)
 
 
-def counts_undecided(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:
+def counts_rejected(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:
     """Whether events in which no trigger fires can contribute to a rate, as `random` and `not` accept them,
     or to its error, as the total weight of all is fixed by reweighting."""
     if catalogue.pileup:

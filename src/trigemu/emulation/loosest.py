@@ -46,14 +46,14 @@ class BinnedScores:
     present: IntArray
 
 
-def offered(
+def default_ranges(
     job: Job, slots: Sequence[int], executor: Any, progress: Progress | None
 ) -> dict[int, tuple[float, float]]:
     """Return the range of thresholds of some slots with a score, in one pass over the background."""
     task = _Bin(job.menus, tuple(slots))
     found = task.merge([*over_background(job, task, executor, progress)])
-    cuts = {slot: job.plan.slots[slot].compiled.cut or 0.0 for slot in slots}
-    return {slot: _range(found, slot, cut) for slot, cut in cuts.items()}
+    thresholds = {slot: job.plan.slots[slot].compiled.threshold or 0.0 for slot in slots}
+    return {slot: _range(found, slot, threshold) for slot, threshold in thresholds.items()}
 
 
 @dataclass(frozen=True)
@@ -121,16 +121,16 @@ def _below(bin_: int) -> float:
     return max(math.nextafter(edge if bin_ >= 0 else -edge, -math.inf), -sys.float_info.max)
 
 
-def _range(found: BinnedScores, slot: int, cut: float) -> tuple[float, float]:
-    """Return the loosest and the tightest threshold of a slot whose threshold is `cut` now."""
+def _range(found: BinnedScores, slot: int, threshold: float) -> tuple[float, float]:
+    """Return the lowest and the highest threshold of a slot whose present threshold is `threshold`."""
     own = found.slot == slot
     bins, weight, present = found.bin[own][::-1], found.weight[own][::-1], int(found.present[own].sum())
     if present <= 0:
-        return cut, cut
+        return threshold, threshold
     above = np.cumsum(weight)
     loosest = min(int(np.searchsorted(above, FACTOR * present)), len(bins) - 1)
     tightest = min(int(np.searchsorted(above, present / FACTOR)), len(bins) - 1)
-    low, high = min(cut, _below(int(bins[loosest]))), max(cut, _below(int(bins[tightest])))
+    low, high = min(threshold, _below(int(bins[loosest]))), max(threshold, _below(int(bins[tightest])))
     digits = 2 - math.floor(math.log10(max(abs(low), abs(high), 1e-300)))
     return _rounded(low, digits, math.floor), _rounded(high, digits, math.ceil)
 

@@ -98,8 +98,8 @@ class EventTable:
         for trigger in self.menu.enabled:
             name = trigger.name
             found.append(Column(f"{FIRED}{name}", "bool", "", f"decision of {name} before its prescale"))
-            if name in bits and self._plan.slots[bits[name]].compiled.cut is not None:
-                what = f"score of {name}, which fires above its cut; −inf where it is not evaluated"
+            if name in bits and self._plan.slots[bits[name]].compiled.threshold is not None:
+                what = f"score of {name}, which fires above its threshold; −inf where it is not evaluated"
                 found.append(Column(f"{SCORE}{name}", "float64", trigger.unit or "", what))
             what = f"the probability that {name} accepts the event, with its prescale and seed"
             found.append(Column(f"{ACCEPTANCE}{name}", "float64", "", what))

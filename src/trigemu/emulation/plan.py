@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from trigemu.menus import MenusLike, Trigger, lost_prescales, menus_of, signed_differences
-from trigemu.observables import Cut, Derivation, Workspace, lowest_pt
+from trigemu.observables import ObjectSelection, Requirement, Workspace, lowest_pt
 from trigemu.samples import Catalogue, Events, Need, Sample, SampleError, decision_in, first_nan
 from trigemu.support import (
     BoolArray,
@@ -67,17 +67,17 @@ class Slot:
 
 @dataclass(frozen=True)
 class Group:
-    """Slots that differ only in their cuts and are evaluated together.
+    """Slots that differ only in their thresholds and are evaluated together.
 
-    slot: the compiled trigger with the lowest cut, and the first trigger. bits: int64[c], the bits of the
-    slots. cuts: float64[c], ascending; empty if `evaluate` gives decisions.
+    slot: the compiled trigger with the lowest threshold, and the first trigger. bits: int64[c], the bits of
+    the slots. thresholds: float64[c], ascending; empty if `evaluate` gives decisions.
     """
 
     slot: Slot
     bits: IntArray
-    cuts: FloatArray
+    thresholds: FloatArray
 
-    def without_soft_objects(self, lowest: Mapping[Derivation, float]) -> Group:
+    def without_soft_objects(self, lowest: Mapping[ObjectSelection, float]) -> Group:
         """Return the same group on collections without the objects that no decision depends on."""
         compiled = without_soft_objects(self.slot.compiled, lowest)
         return replace(self, slot=replace(self.slot, compiled=compiled))
@@ -122,7 +122,7 @@ class Plan:
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """The slots, grouped by all but their cuts: each group is evaluated once."""
+        """The slots, grouped by all but their thresholds: each group is evaluated once."""
         bits: dict[Hashable, list[int]] = {}
         for bit, slot in enumerate(self.slots):
             bits.setdefault(_score(slot.compiled), []).append(bit)
@@ -258,7 +258,7 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
         models.append({})
         trained_on.append({})
         said: list[str] = []
-        cuts: dict[str, list[Cut]] = {}
+        requirements: dict[str, list[Requirement]] = {}
         for trigger in menu.used:
             if not isinstance(trigger.description, Kind):
                 continue
@@ -276,8 +276,8 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
             if context.trained:
                 trained_on[-1][trigger.name] = tuple(context.trained)
             said += warnings_of(compiled)
-            cuts[trigger.name] = context.cuts
-        said += [*signed_differences(cuts), *lost_prescales(menu)]
+            requirements[trigger.name] = context.requirements
+        said += [*signed_differences(requirements), *lost_prescales(menu)]
         warnings.append(tuple(dict.fromkeys(said)))
     readers = {need: tuple(triggers) for need, triggers in needs.items()}
     return Plan(tuple(slots), tuple(bits), readers, tuple(models), tuple(trained_on), tuple(warnings))
@@ -315,10 +315,10 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
     words = np.zeros((len(events), plan.words), np.uint64)
     for group in plan.groups:
         result = _evaluate(group, work)
-        if not len(group.cuts):
+        if not len(group.thresholds):
             _pack(words, group.bits[0], result)
             continue
-        numbers = _pack_above(words, group.bits, result, group.cuts)
+        numbers = _pack_above(words, group.bits, result, group.thresholds)
         if not numbers and not score_above.is_answered(group.slot.compiled):
             trigger, at = group.slot.trigger, first_nan(result)
             raise PluginError(
@@ -331,29 +331,29 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
 
 def _group(slots: Sequence[tuple[int, Slot]]) -> Group:
     """Make a group of bits and their slots, given in ascending order of the bits."""
-    rising = sorted(slots, key=lambda item: item[1].compiled.cut or 0.0)
-    cuts = [slot.compiled.cut for _, slot in rising if slot.compiled.cut is not None]
+    rising = sorted(slots, key=lambda item: item[1].compiled.threshold or 0.0)
+    thresholds = [slot.compiled.threshold for _, slot in rising if slot.compiled.threshold is not None]
     lowest = Slot(rising[0][1].compiled, slots[0][1].trigger)
-    return Group(lowest, np.array([bit for bit, _ in rising], np.int64), np.array(cuts, np.float64))
+    return Group(lowest, np.array([bit for bit, _ in rising], np.int64), np.array(thresholds, np.float64))
 
 
 def _score(compiled: Compiled) -> Hashable:
-    """Return a key that is equal for compiled triggers that differ only in their cuts."""
-    if compiled.cut is None or not is_dataclass(compiled) or not isinstance(compiled, Hashable):
+    """Return a key that is equal for compiled triggers that differ only in their thresholds."""
+    if compiled.threshold is None or not is_dataclass(compiled) or not isinstance(compiled, Hashable):
         return object()
-    settable = any(field.name == "cut" and field.init for field in fields(compiled))
-    return replace(compiled, cut=0.0) if settable else object()
+    settable = any(field.name == "threshold" and field.init for field in fields(compiled))
+    return replace(compiled, threshold=0.0) if settable else object()
 
 
 def _evaluate(group: Group, work: Workspace) -> Any:
-    """Return decisions bool[n], or scores float64[n], which are exact only above the lowest cut.
+    """Return decisions bool[n], or scores float64[n], which are exact only above the lowest threshold.
 
     PluginError if the code of the trigger fails, or returns anything else.
     """
     trigger, compiled = group.slot.trigger, group.slot.compiled
     try:
-        scored = compiled.cut is not None
-        result = score_above(compiled, work, group.cuts[0]) if scored else compiled.evaluate(work)
+        scored = compiled.threshold is not None
+        result = score_above(compiled, work, group.thresholds[0]) if scored else compiled.evaluate(work)
     except SampleError as error:  # it names the sample and the column
         error.args = (f"{error}{place_of(error)}",)
         raise
@@ -364,7 +364,7 @@ def _evaluate(group: Group, work: Workspace) -> Any:
             raise own from error
         where = f"{_place(trigger)} failed on sample {work.events.sample!r}, from event {work.events.id[0]}"
         raise PluginError(f"{where}: {reason_of(error)}") from error
-    wanted, n = np.dtype(np.bool_ if compiled.cut is None else np.float64), len(work.events)
+    wanted, n = np.dtype(np.bool_ if compiled.threshold is None else np.float64), len(work.events)
     if not isinstance(result, np.ndarray):
         given = type(result).__name__
         raise PluginError(f"{_place(trigger)} gave a {given}, expected {wanted}[{n}]{_code(compiled)}")
@@ -392,22 +392,22 @@ def _pack(words: Words, bit: int, fired: BoolArray) -> None:
 
 
 @kernel
-def _pack_above(words: Words, bits: IntArray, score: FloatArray, cuts: FloatArray) -> bool:
-    """Set the bits of ascending cuts; return whether no score is NaN."""
+def _pack_above(words: Words, bits: IntArray, score: FloatArray, thresholds: FloatArray) -> bool:
+    """Set the bits of ascending thresholds; return whether no score is NaN."""
     word, shift = bits[0] // 64, np.uint64(bits[0] % 64)
     numbers = True
     for event in range(len(score)):  # without a branch
-        words[event, word] |= np.uint64(score[event] > cuts[0]) << shift
+        words[event, word] |= np.uint64(score[event] > thresholds[0]) << shift
         numbers &= score[event] == score[event]
-    if len(cuts) > 1:
-        _pack_further(words, bits, score, cuts)
+    if len(thresholds) > 1:
+        _pack_further(words, bits, score, thresholds)
     return numbers
 
 
 @inlined
-def _pack_further(words: Words, bits: IntArray, score: FloatArray, cuts: FloatArray) -> None:
+def _pack_further(words: Words, bits: IntArray, score: FloatArray, thresholds: FloatArray) -> None:
     for event in range(len(score)):
-        for i in range(1, len(cuts)):
-            if not score[event] > cuts[i]:
+        for i in range(1, len(thresholds)):
+            if not score[event] > thresholds[i]:
                 break
             words[event, bits[i] // 64] |= np.uint64(1) << np.uint64(bits[i] % 64)

@@ -48,7 +48,7 @@ def unseen_half(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> int 
     Returns
     -------
     int or None
-        TRAINING or EVALUATION; None if neither a model nor a cut was fitted to these samples.
+        TRAINING or EVALUATION; None if neither a model nor a threshold was fitted to these samples.
 
     Raises
     ------
@@ -66,11 +66,11 @@ def unseen_half(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> int 
     if seen:
         return other_half(seen.pop())
     used = [trigger for menu in menus for trigger in menu.used]
-    return EVALUATION if any(_has_fitted_cut(trigger, catalogue) for trigger in used) else None
+    return EVALUATION if any(_has_fitted_threshold(trigger, catalogue) for trigger in used) else None
 
 
 def fitted_in(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> tuple[frozenset[str], ...]:
-    """Return, for each menu of a plan, the names of the triggers whose cut or model was fitted to these
+    """Return, for each menu of a plan, the names of the triggers whose threshold or model was fitted to these
     samples, and of those that read the decisions of such a trigger."""
     return tuple(
         _fitted_in(menu, of_menu, catalogue) for menu, of_menu in zip(menus, plan.trained_on, strict=True)
@@ -84,13 +84,13 @@ def _fitted_in(
     used = {trigger.name for trigger in menu.used}
     for name in menu.order:  # each after those that it reads
         trigger = menu.trigger(name)
-        own = _has_fitted_cut(trigger, catalogue) or _on_these(trained_on.get(name, ()), catalogue)
+        own = _has_fitted_threshold(trigger, catalogue) or _on_these(trained_on.get(name, ()), catalogue)
         if name in used and (own or not found.isdisjoint(trigger.inputs())):
             found.add(name)
     return frozenset(found)
 
 
-def _has_fitted_cut(trigger: Trigger, catalogue: Catalogue) -> bool:
+def _has_fitted_threshold(trigger: Trigger, catalogue: Catalogue) -> bool:
     return trigger.solution is not None or trigger.fitted_on == catalogue.table.name
 
 
@@ -131,7 +131,7 @@ def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatAr
         if not 0.0 < scales[sample.number] < np.inf:
             raise SampleError(
                 f"sample {sample.name!r}: there is no weight in its {HALF_NAMES[half]} half, so a model or "
-                f"cut fitted on the other half cannot be evaluated: the sample needs more events"
+                f"threshold fitted on the other half cannot be evaluated: the sample needs more events"
             )
     return scales
 
@@ -157,7 +157,7 @@ def weights_by_half(sample: int, events: Events) -> PatternTable:
 
 
 def refuse_negative(events: Events) -> None:
-    """Refuse events with negative weights: neither cuts nor models can be fitted to those.
+    """Refuse events with negative weights: neither thresholds nor models can be fitted to those.
 
     Parameters
     ----------
@@ -172,6 +172,6 @@ def refuse_negative(events: Events) -> None:
     if len(events) and events.weight.min() < 0:
         at = events.id[int(events.weight.argmin())]
         raise SampleError(
-            f"sample {events.sample!r}, event {at}: its weight is negative: neither a cut nor a model can be "
-            f"fitted if accepting an event lowers the rate"
+            f"sample {events.sample!r}, event {at}: its weight is negative: neither a threshold nor a model "
+            f"can be fitted if accepting an event lowers the rate"
         )

@@ -29,7 +29,7 @@ from trigemu.emulation.score_metadata import (
     signals_of,
     stored_of,
 )
-from trigemu.emulation.scores import Offer, Scores
+from trigemu.emulation.scores import Scores, ThresholdRange
 from trigemu.menus import MenusLike, menus_of, unit_of_threshold
 from trigemu.samples import MAX_WEIGHT_HZ, Catalogue, SamplesLike, samples_of
 from trigemu.support import Array, IntArray, MissingExtraError, TrigemuError, check_regular, excerpt, new_file
@@ -111,7 +111,7 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
         catalogue,
         table.take(background),
         {name: replace(of, rest=empty_table(1)) for name, of in of_signals.items()},
-        {name: Offer(*ends) for name, ends in about.offers.items()},
+        {name: ThresholdRange(*ends) for name, ends in about.threshold_ranges.items()},
         stored_of(about.columns),
         frozenset(about.made_with),
     )

@@ -46,15 +46,15 @@ class Column(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class About(msgspec.Struct, forbid_unknown_fields=True):
-    """The metadata. background, signals: fingerprints of the samples by name. offers: the loosest and the
-    tightest threshold by trigger. columns: scores, then decisions."""
+    """The metadata. background, signals: fingerprints of the samples by name. threshold_ranges: the lowest
+    and the highest threshold by trigger. columns: scores, then decisions."""
 
     format: int
     version: str
     menus: list[str]
     background: dict[str, str]
     signals: dict[str, str]
-    offers: dict[str, tuple[float, float]]
+    threshold_ranges: dict[str, tuple[float, float]] = msgspec.field(name="offers")
     columns: list[Column]
     made_with: list[str]
     rest: list[_Rest]
@@ -96,7 +96,7 @@ def about_scores(scores: Scores, columns: list[Column], version: str) -> About:
         menus=[menu.name for menu in scores.menus],
         background={sample.name: _content(sample) for sample in scores.catalogue.background},
         signals={name: _content(scores.catalogue.sample(name)) for name in scores.signals},
-        offers={name: (offer.low, offer.high) for name, offer in scores.offers.items()},
+        threshold_ranges={name: (of.low, of.high) for name, of in scores.threshold_ranges.items()},
         columns=columns,
         made_with=sorted(scores.made_with),
         rest=[_Rest(*entry) for entry in zip(*(array.tolist() for array in arrays), strict=True)],
@@ -130,16 +130,15 @@ def _mistakes(about: About) -> Iterator[str]:
         c.definitions and all(c.definitions.values()) for c in about.columns
     ):
         yield "a definition has no column and trigger of its own"
-    for name, ends in about.offers.items():
+    for name, ends in about.threshold_ranges.items():
         if mistake := range_mistake(*ends):
             yield f"the thresholds of {excerpt(name)!r}: {mistake}"
     for column in about.columns:
         for name in (name for of in column.definitions.values() for name in of):
-            low, _ = about.offers.get(name, (-math.inf, math.inf))
+            low, _ = about.threshold_ranges.get(name, (-math.inf, math.inf))
             if column.above is not None and not -math.inf < column.above <= low:
                 yield (
-                    f"{excerpt(name)!r} offers thresholds from {low:g}, and its scores are known above "
-                    f"{column.above:g}"
+                    f"{excerpt(name)!r} has thresholds from {low:g}, but scores only above {column.above:g}"
                 )
 
 

@@ -23,9 +23,9 @@ from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.engine import Job, Progress, over_background, over_samples
 from trigemu.emulation.kept_results import check_kept
-from trigemu.emulation.loosest import offered
+from trigemu.emulation.loosest import default_ranges
 from trigemu.emulation.plan import Plan, decide, make_plan
-from trigemu.emulation.scores import Offer, Scores, Stored, definition, range_mistake
+from trigemu.emulation.scores import Scores, Stored, ThresholdRange, definition, range_mistake
 from trigemu.menus import Menu, MenusLike, menus_of
 from trigemu.observables import Workspace
 from trigemu.samples import INTERACTIONS, Catalogue, Events, SampleError, SamplesLike, half_of, samples_of
@@ -82,15 +82,15 @@ def score_table(
     chosen = [catalogue.sample(name) for name in names_of("the signals", signals)]
     if known := [sample.name for sample in chosen if sample in catalogue.background]:
         raise TrigemuError(f"{known[0]!r} is a sample of the background, which the table has in any case")
-    given = menus_of(menus)
-    asked = _asked(given, vary or {})
-    solved = solve_budgets(given, catalogue, executor=engine, progress=progress)
+    input_menus = menus_of(menus)
+    requested = _requested(input_menus, vary or {})
+    solved = solve_budgets(input_menus, catalogue, executor=engine, progress=progress)
     plan = make_plan(solved)
     plan.check_background(catalogue)
     for sample in chosen:
         plan.check(sample)
-    offers = _offers(Job(solved, plan, catalogue), asked, engine, progress)
-    loosest = tuple(_loosest(menu, offers) for menu in solved)
+    threshold_ranges = _threshold_ranges(Job(solved, plan, catalogue), requested, engine, progress)
+    loosest = tuple(_loosest(menu, threshold_ranges) for menu in solved)
     plan = make_plan(loosest)
     task, stored = _collection(loosest, plan, frozenset(sample.number for sample in chosen), catalogue)
     job = Job(loosest, plan, catalogue)
@@ -100,7 +100,7 @@ def score_table(
     }
     made_with = {sha256 for models in plan.models for sha256 in models.values()}
     made_with |= {plugin.sha256 for menu in solved for plugin in menu.plugins}
-    return Scores(solved, catalogue, table, of_signals, offers, stored, frozenset(made_with))
+    return Scores(solved, catalogue, table, of_signals, threshold_ranges, stored, frozenset(made_with))
 
 
 def passes_to_score(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> int:
@@ -123,51 +123,50 @@ def passes_to_score(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float
     return 1 + budgets + open_
 
 
-def _asked(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> dict[str, Offer]:
-    """Return the ranges that a user gave. TrigemuError if one is of no trigger, or none."""
-    known = {trigger.name: trigger for menu in menus for trigger in menu.used}
-    found = {}
+def _requested(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> dict[str, ThresholdRange]:
+    """Return the ranges that a user requested; raise TrigemuError for an unknown trigger or a wrong range."""
+    triggers = {trigger.name: trigger for menu in menus for trigger in menu.used}
+    ranges = {}
     for name, (low, high) in vary.items():
-        if name not in known:
-            raise TrigemuError(f"vary {name!r}: no menu has such a trigger enabled{nearest(name, known)}")
-        if not isinstance(known[name].description, ScoreKind):
-            raise TrigemuError(
-                f"{known[name].place}: vary {name!r}: the kind {known[name].kind!r} has no threshold"
-            )
+        if name not in triggers:
+            raise TrigemuError(f"vary {name!r}: no menu has such a trigger enabled{nearest(name, triggers)}")
+        trigger = triggers[name]
+        if not isinstance(trigger.description, ScoreKind):
+            raise TrigemuError(f"{trigger.place}: vary {name!r}: the kind {trigger.kind!r} has no threshold")
         if mistake := range_mistake(low, high):
             raise TrigemuError(f"vary {name!r}: {mistake}")
-        found[name] = Offer(float(low), float(high))
-    return found
+        ranges[name] = ThresholdRange(float(low), float(high))
+    return ranges
 
 
-def _offers(
-    job: Job, asked: Mapping[str, Offer], executor: Any, progress: Progress | None
-) -> dict[str, Offer]:
-    """Return the range of thresholds of each trigger that has one; in several menus, all their ranges
-    together."""
+def _threshold_ranges(
+    job: Job, requested: Mapping[str, ThresholdRange], executor: Any, progress: Progress | None
+) -> dict[str, ThresholdRange]:
+    """Return the range of thresholds of each trigger that has a threshold: the union of its ranges in the
+    menus."""
     named = [
         (trigger.name, bits[trigger.name])
         for menu, bits in zip(job.menus, job.plan.bits, strict=True)
         for trigger in menu.used
         if isinstance(trigger.description, ScoreKind)
     ]
-    slots = sorted({slot for name, slot in named if name not in asked})
-    ranges = offered(job, slots, executor, progress) if slots else {}
-    found: dict[str, Offer] = {}
+    slots = sorted({slot for name, slot in named if name not in requested})
+    default = default_ranges(job, slots, executor, progress) if slots else {}
+    ranges: dict[str, ThresholdRange] = {}
     for name, slot in named:
-        low, high = asked.get(name) or ranges[slot]
-        before = found.get(name, Offer(low, high))
-        found[name] = Offer(min(low, before.low), max(high, before.high))
-    return found
+        low, high = requested.get(name) or default[slot]
+        before = ranges.get(name, ThresholdRange(low, high))
+        ranges[name] = ThresholdRange(min(low, before.low), max(high, before.high))
+    return ranges
 
 
-def _loosest(menu: Menu, offers: Mapping[str, Offer]) -> Menu:
-    """Return a menu with its loosest thresholds: the present one, if that is looser than what is offered."""
+def _loosest(menu: Menu, threshold_ranges: Mapping[str, ThresholdRange]) -> Menu:
+    """Return a menu with its lowest thresholds: that of the range, or the present one if it is lower."""
     triggers = []
     for trigger in menu.triggers:
         kind = trigger.description
-        if isinstance(kind, ScoreKind) and trigger.name in offers:
-            kind = kind.at(min(kind.cut, offers[trigger.name].low))
+        if isinstance(kind, ScoreKind) and trigger.name in threshold_ranges:
+            kind = kind.at(min(kind.threshold, threshold_ranges[trigger.name].low))
             trigger = replace(trigger, description=kind, budget=None, solution=None)
         triggers.append(trigger)
     return replace(menu, triggers=tuple(triggers))
@@ -178,16 +177,16 @@ def _collection(
 ) -> tuple[_Collect, dict[str, Stored]]:
     """Return the task, and where its table has each trigger, by its definition."""
     columns: dict[int, int] = {}
-    cuts: list[tuple[int, float]] = []
+    thresholds: list[tuple[int, float]] = []
     bits: dict[int, int] = {}
     for group in plan.groups:
         for bit in group.bits.tolist():
-            if len(group.cuts):
-                columns[bit] = len(cuts)
+            if len(group.thresholds):
+                columns[bit] = len(thresholds)
             else:
                 bits[bit] = len(bits)
-        if len(group.cuts):
-            cuts.append((int(group.bits[0]), float(group.cuts[0])))
+        if len(group.thresholds):
+            thresholds.append((int(group.bits[0]), float(group.thresholds[0])))
     stored: dict[str, Stored] = {}
     firing = np.zeros(plan.words, np.uint64)
     for menu, of in zip(menus, plan.bits, strict=True):
@@ -196,13 +195,13 @@ def _collection(
             trigger = menu.trigger(name)
             key, column = definition(scope, trigger), columns.get(slot, -1)
             names = (*stored[key].names, name) if key in stored else (name,)
-            above = cuts[column][1] if column >= 0 else -math.inf
+            above = thresholds[column][1] if column >= 0 else -math.inf
             stored[key] = Stored(tuple(dict.fromkeys(names)), column, bits.get(slot, -1), above)
             if not trigger.seed:
                 firing[slot // 64] |= np.uint64(1) << np.uint64(slot % 64)
     everything = catalogue.pileup is not None or _fires_on_nothing(menus, plan, firing)
     task = _Collect(
-        tuple(cuts), tuple(bits), tuple(firing.tolist()), everything, signals, catalogue.stratum_of
+        tuple(thresholds), tuple(bits), tuple(firing.tolist()), everything, signals, catalogue.stratum_of
     )
     return task, stored
 
@@ -222,12 +221,12 @@ def _fires_on_nothing(menus: Sequence[Menu], plan: Plan, firing: Words) -> bool:
 class _Collect:
     """The task that collects the scores of a chunk.
 
-    cuts: for each column, a slot and its loosest threshold. bits: the slots without a score. firing: the bits
-    of the slots that make an event be kept. everything: whether all events are. signals: the samples of which
-    all are.
+    thresholds: for each column, a slot and its loosest threshold. bits: the slots without a score. firing:
+    the bits of the slots that make an event be kept. everything: whether all events are. signals: the samples
+    of which all are.
     """
 
-    cuts: tuple[tuple[int, float], ...]
+    thresholds: tuple[tuple[int, float], ...]
     bits: tuple[int, ...]
     firing: tuple[int, ...]
     everything: bool
@@ -249,16 +248,18 @@ class _Collect:
         keep = (words & np.array(self.firing, np.uint64)).any(axis=1)
         keep |= self.everything or chunk.sample in self.signals
         n = np.count_nonzero(keep)
-        scores = np.full((n, len(self.cuts)), -np.inf, order="F")
-        for column, (slot, cut) in enumerate(self.cuts):
-            score = np.asarray(score_above(plan.slots[slot].compiled, work, cut), np.float64)[core][keep]
+        scores = np.full((n, len(self.thresholds)), -np.inf, order="F")
+        for column, (slot, threshold) in enumerate(self.thresholds):
+            score = np.asarray(score_above(plan.slots[slot].compiled, work, threshold), np.float64)[core][
+                keep
+            ]
             if np.inf in score:
                 number = events.id[core][keep][score.argmax()]
                 raise SampleError(
                     f"sample {events.sample!r}, event {number}: the score of a trigger with the threshold "
-                    f"{cut:g} is infinite, which no threshold can be compared with"
+                    f"{threshold:g} is infinite, which no threshold can be compared with"
                 )
-            scores[:, column] = np.where(score > cut, score, -np.inf)
+            scores[:, column] = np.where(score > threshold, score, -np.inf)
         left = ~keep
         nothing = np.zeros((len(words) - n, 1), np.uint64)
         return ScoreTable(
@@ -281,7 +282,7 @@ class _Collect:
 
 @check_kept.register
 def _(task: _Collect, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    above = tuple(cut for _, cut in task.cuts)
+    above = tuple(threshold for _, threshold in task.thresholds)
     samples = entries_of(chunks)
     check_scores(part, samples=samples, strata=task.strata, above=above, bits=len(task.bits))
 

@@ -1,8 +1,8 @@
 """Menus at any thresholds, from the scores of events that were passed over once.
 
-A score table (`counting/score_table.py`) is made for the loosest thresholds that are offered. Any menu whose
-triggers the table has, with thresholds that are not looser, and with any prescales, seeds, groups and
-`logic`, is then emulated without an event being read, and with the same result to the last bit.
+A score table (`counting/score_table.py`) has the scores above the lowest threshold of each trigger. Menus of
+these triggers with the same or higher thresholds, and with any prescales, seeds, groups and `logic`, are then
+emulated without reading events, with the same result to the last bit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from trigemu.counting import Keys, PatternTable, ScoreTable
 from trigemu.emulation.budgets import BudgetEvents, solved_by
-from trigemu.emulation.loop import Emulation, counts_undecided
+from trigemu.emulation.loop import Emulation, counts_rejected
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.scaling import fitted_in, half_scales, unseen_half
 from trigemu.menus import Menu, MenuLike, MenusLike, Trigger, menu_of, menus_of
@@ -25,13 +25,13 @@ from trigemu.support import FloatArray, IntArray, TrigemuError, Words, fingerpri
 from trigemu.triggers import ScoreKind
 
 
-class Offer(NamedTuple):
-    """The range of thresholds that a trigger may have.
+class ThresholdRange(NamedTuple):
+    """The lowest and the highest threshold at which a score table can be evaluated.
 
     Attributes
     ----------
     low, high : float
-        The loosest and the tightest threshold.
+        The two thresholds.
     """
 
     low: float
@@ -74,8 +74,8 @@ class Scores:
         The events of the background.
     signals : mapping of str to ScoreTable
         All events of the signals, by the name of the sample.
-    offers : mapping of str to Offer
-        The range of thresholds of each trigger that has one, by name.
+    threshold_ranges : mapping of str to ThresholdRange
+        The range of each trigger that has a threshold, by name.
     stored : mapping of str to Stored
         Where the table has what decides a trigger, by the fingerprint of its definition.
     made_with : frozenset of str
@@ -86,7 +86,7 @@ class Scores:
     catalogue: Catalogue
     table: ScoreTable
     signals: Mapping[str, ScoreTable]
-    offers: Mapping[str, Offer]
+    threshold_ranges: Mapping[str, ThresholdRange]
     stored: Mapping[str, Stored] = field(repr=False)
     made_with: frozenset[str] = frozenset()
 
@@ -114,8 +114,8 @@ class Scores:
         TrigemuError
             If the table lacks a trigger, or scores below the threshold of one, or a budget cannot be met.
         """
-        given = self.menus if menus is None else menus_of(menus)
-        solved = self.solve_budgets(given)
+        input_menus = self.menus if menus is None else menus_of(menus)
+        solved = self.solve_budgets(input_menus)
         plan = make_plan(solved)
         half = unseen_half(solved, plan, self.catalogue)
         bits, words = self._decided(solved, plan)
@@ -124,11 +124,11 @@ class Scores:
             Keys(self.table.half if half is not None else None, bin, self.table.stratum),
             self._rest(words.shape[1], ("stratum",) if half is None else ("half", "stratum")),
             self.catalogue.with_parents,
-            counts_undecided(solved, plan, self.catalogue),
+            counts_rejected(solved, plan, self.catalogue),
         )
         plan = replace(plan, bits=bits)
         fitted = fitted_in(solved, plan, self.catalogue)
-        return Emulation(given, solved, self.catalogue, plan, counted, half, fitted)
+        return Emulation(input_menus, solved, self.catalogue, plan, counted, half, fitted)
 
     def solve_budgets(self, menus: MenusLike) -> tuple[Menu, ...]:
         """Return menus with their rate budgets solved, as the function `solve_budgets` does.
@@ -151,7 +151,7 @@ class Scores:
         if not any(menu.budgeted for menu in menus):
             return menus
         if (self.table.weight < 0).any():
-            raise SampleError("the table has events of negative weight: no cut can be fitted to them")
+            raise SampleError("the table has events of negative weight: no threshold can be fitted to them")
         plan = make_plan(menus)
         unseen = unseen_half(menus, plan, self.catalogue)
         wanted = EVALUATION if unseen is None else unseen
@@ -219,10 +219,10 @@ class Scores:
                 f"make the table again"
             )
         kind = trigger.description
-        if isinstance(kind, ScoreKind) and kind.cut < stored.above:
+        if isinstance(kind, ScoreKind) and kind.threshold < stored.above:
             raise TrigemuError(
-                f"{where}: its threshold {kind.cut:g} is below {stored.above:g}, the loosest one of the "
-                f"score table: make the table with --vary {trigger.name}={kind.cut:g}:…"
+                f"{where}: its threshold {kind.threshold:g} is below {stored.above:g}, the lowest one of the "
+                f"score table: make the table with --vary {trigger.name}={kind.threshold:g}:…"
             )
         return stored
 
@@ -238,7 +238,9 @@ class Scores:
             for name in names:
                 trigger = menu.trigger(name)
                 stored, kind = self._stored(scope, trigger), trigger.description
-                decision = (stored.column, kind.cut) if isinstance(kind, ScoreKind) else (-1, stored.bit)
+                decision = (
+                    (stored.column, kind.threshold) if isinstance(kind, ScoreKind) else (-1, stored.bit)
+                )
                 bits[-1][name] = number.setdefault(decision, len(number))
         words = np.zeros((len(table), max(1, -(-len(number) // 64))), np.uint64)
         for (column, value), bit in number.items():

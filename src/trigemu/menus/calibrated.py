@@ -1,4 +1,4 @@
-"""Writing a calibrated menu: cuts in place of rate budgets."""
+"""Writing a calibrated menu: thresholds in place of rate budgets."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from trigemu.support import insert_after, replace_key, write_text, wrong_type
 
 
 def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:
-    """Write the file of a calibrated menu, with cuts in place of rate budgets.
+    """Write the file of a calibrated menu, with thresholds in place of rate budgets.
 
-    Comments are kept, and those beside cuts say from which rate they were found; paths of model cards are
-    made relative to the new file.
+    Comments are kept, and those beside thresholds say from which rate they were found; paths of model cards
+    are made relative to the new file.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:
     path : Path or str
         The file to write.
     fitted_on : str
-        The name of the catalogue on which the cuts were found; it is written beside each of them.
+        The name of the catalogue on which the thresholds were found; it is written beside each of them.
     """
     if not isinstance(menu, Menu):
         raise wrong_type("the menu", menu, "a Menu with solved budgets (solve_budgets)")
@@ -36,10 +36,10 @@ def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:
     _give_format(document)
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
         if trigger.solution and trigger.budget:
-            cut = tomlkit.item(trigger.solution.cut)
+            threshold = tomlkit.item(trigger.solution.threshold)
             if not isinstance(table, InlineTable):  # which ends at the end of its line
-                cut.comment(_origin(trigger.budget, table[trigger.budget.key].trivia.comment))
-            replace_key(table, trigger.budget.key, "above", cut)
+                threshold.comment(_origin(trigger.budget, table[trigger.budget.key].trivia.comment))
+            replace_key(table, trigger.budget.key, "above", threshold)
             if "fitted_on" not in table:
                 insert_after(table, "above", "fitted_on", "")
             table["fitted_on"] = fitted_on
@@ -61,6 +61,6 @@ def _give_format(document: tomlkit.TOMLDocument) -> None:
 
 
 def _origin(budget: Budget, comment: str) -> str:
-    """Return the comment beside a cut, with the one that was beside its budget."""
+    """Return the comment beside a threshold, with the one that was beside its budget."""
     kept = comment.lstrip("# ").rstrip()
     return f"found from {budget.key} = {budget.hz:g}" + (f" ({kept})" if kept else "")

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from trigemu.observables import Condition, Constant, Derivation, Number, Relation, Scope
+from trigemu.observables import Condition, Constant, Number, ObjectSelection, Relation, Scope
 from trigemu.support import Document, Key, TableError, TrigemuError, dotted, own_cause, read_table, reason_of
 from trigemu.triggers import BitKind, Compiled, Context, Kind
 
@@ -35,12 +35,12 @@ class _Checking(Context):
             self.mistakes.append((text, str(error)))
             return Relation(">", Constant(0.0), Constant(0.0))
 
-    def objects(self, name: str, *columns: str) -> Derivation:
+    def objects(self, name: str, *columns: str) -> ObjectSelection:
         try:
             return super().objects(name, *columns)
         except TrigemuError as error:
             self.mistakes.append((name, str(error)))
-            return Derivation(name)
+            return ObjectSelection(name)
 
 
 def try_compile(
@@ -52,7 +52,7 @@ def try_compile(
         compiled = description.compile(context)
         if not isinstance(compiled, Compiled):
             kind = type(compiled).__name__
-            raise TypeError(f"expected an object with cut and evaluate (a Compiled), not {kind}")
+            raise TypeError(f"expected an object with threshold and evaluate (a Compiled), not {kind}")
         if isinstance(compiled, Hashable):
             hash(compiled)
     except TableError as error:  # of a file that the trigger names, whatever else is wrong

@@ -47,21 +47,21 @@ class Budget:
 
 @dataclass(frozen=True)
 class Solution:
-    """The cut that meets a budget.
+    """The threshold that meets a budget.
 
     Attributes
     ----------
-    cut : float
-        The cut on the score.
+    threshold : float
+        The threshold on the score.
     error : float
-        By how much the cut moves if the rate changes by its statistical error.
+        By how much the threshold moves if the rate changes by its statistical error.
     tie_hz : float
         The rate in Hz of the events at the score where the budget is reached, if several share it; else 0.
     hz : float
-        The rate in Hz at the cut.
+        The rate in Hz at the threshold.
     """
 
-    cut: float
+    threshold: float
     error: float
     tie_hz: float
     hz: float
@@ -94,11 +94,11 @@ class Trigger:
     place : str
         File and line, for messages.
     budget : Budget or None
-        The rate from which calibration finds the cut on its score.
+        The rate from which calibration finds the threshold on its score.
     fitted_on : str or None
         The name of the catalogue on which `above` was found.
     solution : Solution or None
-        The cut that calibration found from the budget.
+        The threshold that calibration found from the budget.
     stored : str or None
         The name of its recorded decisions in samples, if it differs from `name`.
     prescales : tuple of float
@@ -107,7 +107,7 @@ class Trigger:
     level : str or None
         The level of the menu that it belongs to, if the menu has levels.
     unit : str or None
-        The unit of the cut on its score, if the menu gives one.
+        The unit of the threshold on its score, if the menu gives one.
     """
 
     name: str
@@ -139,9 +139,9 @@ class Trigger:
         return max(own, self.seed.levels if self.seed else 0)
 
     def solved(self, solution: Solution) -> Trigger:
-        """Return the same trigger with the cut of a `solution`."""
+        """Return the same trigger with the threshold of a `solution`."""
         assert isinstance(self.description, ScoreKind)
-        return replace(self, description=self.description.at(solution.cut), solution=solution)
+        return replace(self, description=self.description.at(solution.threshold), solution=solution)
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class Menu:
 
     @property
     def budgeted(self) -> tuple[Trigger, ...]:
-        """The enabled triggers whose cut is still to be found."""
+        """The enabled triggers whose threshold is still to be found."""
         return tuple(t for t in self.enabled if t.budget and not t.solution)
 
     def with_inputs(self, names: Iterable[str]) -> tuple[Trigger, ...]:
@@ -279,7 +279,7 @@ class Menu:
         return replace(self, triggers=triggers, order=tuple(name for name in self.order if name in kept))
 
     def solved(self, solutions: Mapping[str, Solution]) -> Menu:
-        """Return the menu with the cuts of some triggers, `solutions` by name."""
+        """Return the menu with the thresholds of some triggers, `solutions` by name."""
         triggers = (t.solved(solutions[t.name]) if t.name in solutions else t for t in self.triggers)
         return replace(self, triggers=tuple(triggers))
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables import Cut, one_sided
+from trigemu.observables import Requirement, one_sided
 from trigemu.support import excerpt
 
 #: The number of triggers that a warning names.
 _NAMED = 4
 
 
-def signed_differences(cuts: Mapping[str, Iterable[Cut]]) -> Iterator[str]:
+def signed_differences(requirements: Mapping[str, Iterable[Requirement]]) -> Iterator[str]:
     """Yield a warning if triggers accept one sign of Δφ or Δη only, which loses about half of the events
     where its size is meant.
 
     Parameters
     ----------
-    cuts : mapping of str to iterable of Cut
-        What each trigger cuts on, by its name.
+    requirements : mapping of str to iterable of Requirement
+        The requirements of each trigger, by its name.
     """
-    found = [f"{name!r} ({excerpt(text)})" for name, of in cuts.items() for text in one_sided(of)]
+    found = [f"{name!r} ({excerpt(text)})" for name, of in requirements.items() for text in one_sided(of)]
     if found:
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         yield (

@@ -116,11 +116,11 @@ class TriggerTable(TomlTable, frozen=True):
     unit : str or None
         The unit of the score, which figures and tables show beside a threshold.
     unique_rate_hz : float or None
-        A rate in Hz that no other trigger accepts: the cut that gives it is found when the menu runs.
+        A rate in Hz that no other trigger accepts: the threshold that gives it is found when the menu runs.
     total_rate_hz : float or None
-        A rate in Hz that the trigger accepts in all: the cut that gives it is found when the menu runs.
+        A rate in Hz that the trigger accepts in all: the threshold that gives it is found when the menu runs.
     fitted_on : str or None
-        What the cut was found on; `trigemu calibrate` writes it.
+        What the threshold was found on; `trigemu calibrate` writes it.
     """
 
     name: Annotated[str, msgspec.Meta(min_length=1)]
@@ -333,13 +333,13 @@ def _struct(document: Document, kinds: Kinds, kind: str, key: Key, where: str) -
 
 
 def _budget_mistakes(table: Mapping[str, Any], description: Kind | BitKind) -> Iterator[tuple[str, str]]:
-    """Yield (key, message) unless a kind with a score has either a cut or one budget, and any other kind
-    has no budget. The table may have other mistakes."""
+    """Yield (key, message) unless a kind with a score has either a threshold or one budget, and any other
+    kind has no budget. The table may have other mistakes."""
     budgets = [key for key in BUDGETS if key in table]
     if not isinstance(description, ScoreKind):
         of_score = [key for key in (*BUDGETS, "unit") if key in table]
-        yield from ((key, f"{key}: the kind {table['kind']!r} has no score to cut on") for key in of_score)
+        yield from ((key, f"{key}: the kind {table['kind']!r} has no threshold") for key in of_score)
     elif description.above is None and not budgets:
         yield "kind", "the key 'above' is missing, or a rate to find it from: unique_rate_hz or total_rate_hz"
     elif description.above is not None and budgets:
-        yield "above", f"above and {budgets[0]}: give the cut or the rate to find it from, not both"
+        yield "above", f"above and {budgets[0]}: give the threshold or the rate to find it from, not both"

@@ -29,8 +29,8 @@ def check_inputs(document: Document, triggers: Iterable[Trigger], names: set[str
                 document.problem(
                     ("trigger", _number(document, trigger.name), key),
                     f"trigger {trigger.name!r}",
-                    f"{key}: {name!r} has {budgets[name].key}, and the decisions of a trigger whose cut is "
-                    f"found from a rate cannot be read by others; give it above",
+                    f"{key}: {name!r} has {budgets[name].key}, and other triggers cannot read the decisions "
+                    f"of a trigger whose threshold is found from a rate; give it above",
                 )
             if name not in names:
                 document.problem(

@@ -10,8 +10,8 @@ from trigemu.observables import Digits, ObjectTable, Scale, SumTable
 from trigemu.support import Folders, find, schemas
 from trigemu.triggers import Kinds, ScoreKind
 
-#: What a score is cut by: one of them.
-_CUTS = ("above", "unique_rate_hz", "total_rate_hz")
+#: The keys that set the threshold: one of them.
+_THRESHOLD_KEYS = ("above", "unique_rate_hz", "total_rate_hz")
 _REFERENCE = "#/$defs/{name}"
 
 
@@ -47,8 +47,8 @@ def menu_schema(plugin_names: Iterable[str] = (), plugin_path: Folders = None) -
     variants = []
     named = {"description": common["properties"]["kind"]["description"]}
     for kind, own in own_tables.items():
-        cuts = _CUTS if issubclass(kinds[kind], ScoreKind) else ()
-        of_score = () if cuts else (*_CUTS, "unit")
+        keys = _THRESHOLD_KEYS if issubclass(kinds[kind], ScoreKind) else ()
+        of_score = () if keys else (*_THRESHOLD_KEYS, "unit")
         shared = {k: v for k, v in common["properties"].items() if k not in of_score}
         variants.append(
             {
@@ -59,7 +59,7 @@ def menu_schema(plugin_names: Iterable[str] = (), plugin_path: Folders = None) -
                 "required": [*common["required"], *own["required"]],
                 "additionalProperties": False,
             }
-            | ({"oneOf": [{"required": [cut]} for cut in cuts]} if cuts else {})
+            | ({"oneOf": [{"required": [key]} for key in keys]} if keys else {})
         )
     pairs = {"^[^-]+-[^-]+$": {"$ref": _REFERENCE.format(name="Digits")}}
     digits = {"type": "object", "patternProperties": pairs, "additionalProperties": False}

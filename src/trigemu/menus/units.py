@@ -9,7 +9,7 @@ from trigemu.support import TrigemuError
 
 
 def unit_of_threshold(menu: Menu, trigger: Trigger) -> str:
-    """Return the unit of the cut of a trigger.
+    """Return the unit of the threshold of a trigger.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def unit_of_observable(menu: Menu, text: str) -> str:
     Returns
     -------
     str
-        The unit that a trigger of the menu gives for its cut on it, else the one that follows from the
+        The unit that a trigger of the menu gives for its threshold on it, else the one that follows from the
         observable; empty if it has none.
     """
     for trigger in menu.triggers:
@@ -53,6 +53,6 @@ def unit_of_observable(menu: Menu, text: str) -> str:
 
 
 def _observable(trigger: Trigger) -> str | None:
-    """Return the observable that a trigger cuts on, if its kind has such a key."""
+    """Return the observable that a trigger has a threshold on, if its kind has such a key."""
     text = getattr(trigger.description, "observable", None)
     return text if isinstance(text, str) else None

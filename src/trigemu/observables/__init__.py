@@ -1,7 +1,7 @@
 """Quantities computed per event: selections of objects, expressions, conditions, the inputs of models.
 
 in: texts of menus and cards, `Events`
-out: `Number`, `Condition`, `Derivation`, evaluated in a `Workspace`
+out: `Number`, `Condition`, `ObjectSelection`, evaluated in a `Workspace`
 """
 
 import lazy_loader

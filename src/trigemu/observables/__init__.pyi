@@ -49,14 +49,14 @@ from .pruning import (
 )
 from .selections import (
     STANDARD as STANDARD,
-    Derivation as Derivation,
+    ObjectSelection as ObjectSelection,
     ObjectTable as ObjectTable,
     Scope as Scope,
     SumTable as SumTable,
     make_scope as make_scope,
     read_scope as read_scope,
 )
-from .signed import Cut as Cut, one_sided as one_sided
+from .signed import Requirement as Requirement, one_sided as one_sided
 from .units import unit_of as unit_of
 from .vectors import (
     MissingEt as MissingEt,

@@ -15,7 +15,7 @@ from typing import cast
 
 import numpy as np
 
-from trigemu.observables.selections import Derivation
+from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, column_needs
 from trigemu.observables.workspace import Workspace
 from trigemu.samples import Need, event_starts
@@ -80,11 +80,11 @@ class Count(Number):
 
     Attributes
     ----------
-    of : Derivation
+    of : ObjectSelection
         The collection.
     """
 
-    of: Derivation
+    of: ObjectSelection
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         return np.diff(work.objects(self.of).offsets).astype(np.float64)
@@ -99,7 +99,7 @@ class Element(Number):
 
     Attributes
     ----------
-    of : Derivation
+    of : ObjectSelection
         The collection.
     index : int
         The number of the object, counted from 0 in descending pT.
@@ -107,7 +107,7 @@ class Element(Number):
         The column.
     """
 
-    of: Derivation
+    of: ObjectSelection
     index: int
     column: Column
 
@@ -132,11 +132,11 @@ class ScalarSum(Number):
 
     Attributes
     ----------
-    of : tuple of Derivation
+    of : tuple of ObjectSelection
         The collections.
     """
 
-    of: tuple[Derivation, ...]
+    of: tuple[ObjectSelection, ...]
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         total = np.zeros(len(work.events))
@@ -145,8 +145,8 @@ class ScalarSum(Number):
         return total
 
     def needs(self) -> Iterator[Need]:
-        for derivation in self.of:
-            yield from derivation.needs()
+        for selection in self.of:
+            yield from selection.needs()
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from trigemu.observables.expressions import Element, Number
 from trigemu.observables.momenta import delta_phi
-from trigemu.observables.selections import Derivation
+from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.vectors import ObjectVector, OfVectors
 from trigemu.observables.windows import Column
 from trigemu.observables.workspace import Workspace
@@ -26,7 +26,7 @@ from trigemu.support import Array, BoolArray, FloatArray, IntArray, kernel
 #: The inputs of a model: float32[n, k].
 Features = npt.NDArray[np.float32]
 #: A column, and the reference φ if the input is a Δφ.
-_Source = tuple[Derivation, Column, Number | None]
+_Source = tuple[ObjectSelection, Column, Number | None]
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Elements:
 
     Attributes
     ----------
-    of : Derivation
+    of : ObjectSelection
         The collection.
     column : Column
         The column.
@@ -150,7 +150,7 @@ class Elements:
         Whether an event without the object is incomplete.
     """
 
-    of: Derivation
+    of: ObjectSelection
     column: Column
     phi: Number | None
     index: IntArray

@@ -2,7 +2,7 @@
 bound on it is below the cut.
 
 A trigger on the leading jet above 100 GeV makes the same decision if jets start at 100 GeV, since objects are
-in descending pT. A derivation whose softer objects are never needed therefore gets an additional window,
+in descending pT. A selection whose softer objects are never needed therefore gets an additional window,
 which leaves most events without objects.
 """
 
@@ -15,21 +15,21 @@ from dataclasses import fields, is_dataclass, replace
 import numpy as np
 
 from trigemu.observables.expressions import Constant, Count, Element, Number, Scalar, ScalarSum
-from trigemu.observables.selections import Derivation
+from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.vectors import MissingMomentum, OfVectors
 from trigemu.observables.windows import Window
 from trigemu.observables.workspace import Workspace
 from trigemu.support import FloatArray
 
 #: Objects that are used, and the pT in GeV below which they make no difference; −inf: all matter.
-Use = tuple[Derivation, float]
+Use = tuple[ObjectSelection, float]
 #: Allowance for the rounding of a vector sum, with a wide margin.
 _SLACK = 1 + 1e-9
 
 
 def all_uses(content: object) -> Iterator[Use]:
-    """Yield all derivations in an observable, a condition or a compiled trigger, as uses of every object."""
-    if isinstance(content, Derivation):
+    """Yield all selections in an observable, a condition or a compiled trigger, as uses of every object."""
+    if isinstance(content, ObjectSelection):
         yield content, -math.inf
     elif is_dataclass(content):
         for field in fields(content):
@@ -39,27 +39,27 @@ def all_uses(content: object) -> Iterator[Use]:
             yield from all_uses(item)
 
 
-def lowest_pt(uses: Iterable[Use]) -> dict[Derivation, float]:
-    """Return the pT in GeV below which no use needs objects of a derivation, or of one derived from it."""
-    lowest: dict[Derivation, float] = {}
+def lowest_pt(uses: Iterable[Use]) -> dict[ObjectSelection, float]:
+    """Return the pT in GeV below which no use needs objects of a selection, or of one derived from it."""
+    lowest: dict[ObjectSelection, float] = {}
     pending = list(uses)
     while pending:
-        derivation, floor = pending.pop()
-        lowest[derivation] = min(lowest.get(derivation, math.inf), floor)
-        if derivation.source:
-            pending.append((derivation.source, floor))
-        if derivation.overlap:
-            pending.append((derivation.overlap[0], -math.inf))
+        selection, floor = pending.pop()
+        lowest[selection] = min(lowest.get(selection, math.inf), floor)
+        if selection.source:
+            pending.append((selection.source, floor))
+        if selection.overlap:
+            pending.append((selection.overlap[0], -math.inf))
     return lowest
 
 
-def harder_than(derivation: Derivation, lowest: Mapping[Derivation, float]) -> Derivation:
-    """Return the derivation without objects below the lowest pT that matters, wherever it or one of its
+def harder_than(selection: ObjectSelection, lowest: Mapping[ObjectSelection, float]) -> ObjectSelection:
+    """Return the selection without objects below the lowest pT that matters, wherever it or one of its
     sources removes overlaps."""
-    source = derivation.source and harder_than(derivation.source, lowest)
-    floor = lowest.get(derivation, -math.inf) if derivation.overlap else -math.inf
+    source = selection.source and harder_than(selection.source, lowest)
+    floor = lowest.get(selection, -math.inf) if selection.overlap else -math.inf
     further = (("pt", Window(min=floor)),) if floor > -math.inf else ()
-    return replace(derivation, source=source, windows=(*derivation.windows, *further))
+    return replace(selection, source=source, windows=(*selection.windows, *further))
 
 
 def cheap(number: Number, work: Workspace) -> bool:
@@ -77,5 +77,5 @@ def ceiling(number: Number, work: Workspace) -> FloatArray | None:
         return None
     if any(np.any(np.less(work.base_column(d.base, "pt"), 0)) for d in vector.of):
         return None
-    at_hand = tuple(d if work.has(d) else Derivation(d.base) for d in vector.of)
+    at_hand = tuple(d if work.has(d) else ObjectSelection(d.base) for d in vector.of)
     return ScalarSum(at_hand).evaluate(work) * _SLACK

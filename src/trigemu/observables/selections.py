@@ -1,7 +1,7 @@
 """A menu's [objects] and [sums]: working collections, derived from those of the sample.
 
-Derivations compare by content, including all they depend on. Menus with the same definitions therefore share
-the work, and menus with different ones can be evaluated in one pass (`workspace.py`).
+Object selections compare by content, including all they depend on. Menus with the same definitions therefore
+share the work, and menus with different ones can be evaluated in one pass (`workspace.py`).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ T = TypeVar("T", bound=TomlTable)
 
 #: Objects that a menu may use without declaring them under [objects].
 STANDARD = ("jet", "photon", "electron", "muon", "tau")
-#: The longest chain of derivations; each takes up to four of the 1000 calls that Python nests.
+#: The longest chain of selections; each takes up to four of the 1000 calls that Python nests.
 MAX_DERIVED = 100
-#: The largest number of derivations that one may be made of, each counted wherever `from` or `with` leads to
+#: The largest number of selections that one may be made of, each counted wherever `from` or `with` leads to
 #: it again: a millisecond whenever it is looked up.
 MAX_PARTS = 10_000
 #: The largest number of collections in HT or MHT.
@@ -117,19 +117,19 @@ class SumTable(TomlTable, frozen=True):
 
 
 @dataclass(frozen=True)
-class Derivation:
+class ObjectSelection:
     """The definition of a working collection.
 
     Attributes
     ----------
     base : str
         The collection of the sample.
-    source : Derivation or None
-        The derivation that it starts from; None: all of `base`.
+    source : ObjectSelection or None
+        The selection that it starts from; None: all of `base`.
     windows : Windows
         Windows on its columns, all of which must hold.
-    overlap : (Derivation, float) or None
-        Objects within this ΔR of those of another derivation are then removed.
+    overlap : (ObjectSelection, float) or None
+        Objects within this ΔR of those of another selection are then removed.
     any_of : tuple of Windows
         Alternatives, one of which must hold.
     scaled : tuple of Scaled
@@ -137,9 +137,9 @@ class Derivation:
     """
 
     base: str
-    source: Derivation | None = None
+    source: ObjectSelection | None = None
     windows: Windows = ()
-    overlap: tuple[Derivation, float] | None = None
+    overlap: tuple[ObjectSelection, float] | None = None
     any_of: tuple[Windows, ...] = ()
     scaled: tuple[Scaled, ...] = ()
 
@@ -174,21 +174,21 @@ class Scope:
 
     Attributes
     ----------
-    objects : tuple of (str, Derivation)
+    objects : tuple of (str, ObjectSelection)
         Working collections, by name.
-    ht, mht : tuple of Derivation
+    ht, mht : tuple of ObjectSelection
         Collections that enter HT and MHT.
     integers : Integers or None
         Hardware scales, for pairs of objects that are computed in integers.
     """
 
-    objects: tuple[tuple[str, Derivation], ...]
-    ht: tuple[Derivation, ...]
-    mht: tuple[Derivation, ...]
+    objects: tuple[tuple[str, ObjectSelection], ...]
+    ht: tuple[ObjectSelection, ...]
+    mht: tuple[ObjectSelection, ...]
     integers: Integers | None = None
 
-    def object(self, name: str) -> Derivation:
-        """Return the derivation of that `name`; raise TrigemuError, with the closest known name, if there is
+    def object(self, name: str) -> ObjectSelection:
+        """Return the selection of that `name`; raise TrigemuError, with the closest known name, if there is
         none."""
         if name in self._by_name:
             return self._by_name[name]
@@ -199,7 +199,7 @@ class Scope:
         return name in self._by_name
 
     @cached_property
-    def _by_name(self) -> dict[str, Derivation]:
+    def _by_name(self) -> dict[str, ObjectSelection]:
         return dict(self.objects)
 
 
@@ -234,15 +234,15 @@ def _tables(document: Document, section: str, struct: type[T]) -> dict[str, T | 
     }
 
 
-def _derivation(
-    table: ObjectTable, source: Derivation, kept: bool, overlap: tuple[Derivation, float] | None
-) -> Derivation:
-    """Make a derivation from a source: another object of the menu (kept), or a whole collection."""
+def _object_selection(
+    table: ObjectTable, source: ObjectSelection, kept: bool, overlap: tuple[ObjectSelection, float] | None
+) -> ObjectSelection:
+    """Make a selection from a source: another object of the menu (kept), or a whole collection."""
     scaled = tuple(
         Scaled(name, tuple((p.slope, p.offset, source.named(p.windows)) for p in pieces))
         for name, pieces in sorted(table.scaled.items())
     )
-    own = Derivation(source.base, source if kept else None, scaled=scaled)
+    own = ObjectSelection(source.base, source if kept else None, scaled=scaled)
     any_of = tuple(own.named(alternative.windows) for alternative in table.any_of)
     return replace(own, windows=own.named(table.windows), any_of=any_of, overlap=overlap)
 
@@ -250,8 +250,8 @@ def _derivation(
 Report = Callable[[tuple[str, ...], str], None]
 
 
-class _Derivations(dict[str, Derivation]):
-    """The derivations of [objects] and of the standard objects, by name. Circles, and derivations from too
+class _ObjectSelections(dict[str, ObjectSelection]):
+    """The selections of [objects] and of the standard objects, by name. Circles, and selections from too
     many others, are reported."""
 
     def __init__(self, objects: Mapping[str, ObjectTable | None], report: Report) -> None:
@@ -287,7 +287,7 @@ class _Derivations(dict[str, Derivation]):
         before = self._made_from[name]
         levels = 1 + max((self._levels.get(other, 1) for other in before), default=0)
         parts = 1 + sum(self._parts.get(other, 1) for other in before)
-        self[name] = Derivation(name)
+        self[name] = ObjectSelection(name)
         if levels > MAX_DERIVED or parts > MAX_PARTS:
             raise TrigemuError(
                 f"{name!r} is derived through {levels - 1} levels of from and with, from {parts - 1} "
@@ -296,10 +296,10 @@ class _Derivations(dict[str, Derivation]):
         self._levels[name], self._parts[name] = levels, parts
         if table := self._objects.get(name):
             kept = table.from_ in before
-            source = self[table.from_] if kept else Derivation(table.from_)
+            source = self[table.from_] if kept else ObjectSelection(table.from_)
             near = table.remove_overlap
-            other = (self.get(near.with_) or Derivation(near.with_), near.dr) if near else None
-            self[name] = _derivation(table, source, kept, other)
+            other = (self.get(near.with_) or ObjectSelection(near.with_), near.dr) if near else None
+            self[name] = _object_selection(table, source, kept, other)
 
 
 def make_scope(
@@ -319,8 +319,8 @@ def make_scope(
         if near and near not in objects and near not in STANDARD:
             message = f"unknown object {near!r}{nearest(near, {*objects, *STANDARD})}"
             report(("objects", name, "remove_overlap", "with"), message)
-    made = _Derivations(objects, report)
-    members: dict[str, tuple[Derivation, ...]] = {}
+    made = _ObjectSelections(objects, report)
+    members: dict[str, tuple[ObjectSelection, ...]] = {}
     for name, table in sums.items():
         if name not in ("ht", "mht"):
             report(("sums", name), f"unknown sum {name!r}{nearest(name, ('ht', 'mht'))}")

@@ -1,5 +1,5 @@
-"""Cuts on one sign of Δφ or Δη. Both have a sign in the observable language, and such a cut is often meant on
-their size."""
+"""Cuts on one sign of Δφ or Δη. Both have a sign in the observable language, but users often mean their size
+in such a cut."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from trigemu.observables.language import parse_tree
 
 #: The functions whose value has a sign.
 SIGNED = ("dphi", "deta")
-#: A condition, with None; or a number, with the cut that it has to exceed.
-Cut = tuple[str, float | None]
+#: A condition, with None; or a number, with the threshold that it has to exceed.
+Requirement = tuple[str, float | None]
 #: Whether it is a lower limit, its sign, its size as text.
 _Limit = tuple[bool, int, str]
 
 
-def one_sided(cuts: Iterable[Cut]) -> tuple[str, ...]:
-    """Return the differences dphi(…) and deta(…) that cuts accept on one side only, as texts.
+def one_sided(requirements: Iterable[Requirement]) -> tuple[str, ...]:
+    """Return the texts of the differences dphi(…) and deta(…) that are limited on one side of 0 only.
 
-    A difference counts if it is compared as it is, or negative; not within a larger expression. Limits that
-    lie symmetrically around 0 cut on its size, and a comparison with 0 asks for its sign: neither counts.
+    A difference counts if it is compared by itself or with a minus sign, not within a larger expression.
+    Limits that are symmetric around 0 restrict its size, and a comparison with 0 its sign: neither counts.
 
     Parameters
     ----------
-    cuts : iterable of (str, float or None)
-        Texts in the observable language: conditions, with None; numbers, with the cut that they have to
+    requirements : iterable of (str, float or None)
+        Texts in the observable language: conditions, with None; numbers, with the threshold that they have to
         exceed.
 
     Returns
@@ -35,7 +35,7 @@ def one_sided(cuts: Iterable[Cut]) -> tuple[str, ...]:
         Such as "dphi(jet[0], jet[1])", each once.
     """
     limits: defaultdict[str, set[_Limit]] = defaultdict(set)
-    for text, above in cuts:
+    for text, above in requirements:
         if any(function in text for function in SIGNED):
             tree = parse_tree(text)
             for number, is_lower, limit in _compared(tree) if above is None else _exceeds(tree, above):

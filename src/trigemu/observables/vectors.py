@@ -21,7 +21,7 @@ from trigemu.observables.momenta import (
     pair_mass,
     pseudorapidity,
 )
-from trigemu.observables.selections import Derivation
+from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.workspace import Workspace
 from trigemu.samples import Need
 from trigemu.support import Array, FloatArray, IntArray, kernel
@@ -55,13 +55,13 @@ class ObjectVector(Vector):
 
     Attributes
     ----------
-    of : Derivation
+    of : ObjectSelection
         The collection.
     index : int
         The number of the object, counted from 0 in descending pT.
     """
 
-    of: Derivation
+    of: ObjectSelection
     index: int
 
     def element(self, column: str) -> Element:
@@ -108,11 +108,11 @@ class MissingMomentum(Vector):
 
     Attributes
     ----------
-    of : tuple of Derivation
+    of : tuple of ObjectSelection
         The collections.
     """
 
-    of: tuple[Derivation, ...]
+    of: tuple[ObjectSelection, ...]
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
         px, py = np.zeros(len(work.events)), np.zeros(len(work.events))

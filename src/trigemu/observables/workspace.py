@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from trigemu.observables.momenta import delta_phi
-from trigemu.observables.selections import Derivation
+from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, Scaled, Window, Windows, any_of
 from trigemu.samples import Events, SampleError, decision_in, event_starts
 from trigemu.support import Array, BoolArray, IntArray, inlined, kernel, nearest
@@ -71,21 +71,21 @@ class Workspace:
             return self
         return self.once(("narrowed", key), lambda: Workspace(self.events.part(np.flatnonzero(chosen))))
 
-    def objects(self, derivation: Derivation) -> Objects:
-        """Return the working collection of a `derivation`, as offsets and rows."""
-        return self.once(derivation, lambda: self._derive(derivation))
+    def objects(self, selection: ObjectSelection) -> Objects:
+        """Return the working collection of a `selection`, as offsets and rows."""
+        return self.once(selection, lambda: self._derive(selection))
 
-    def column(self, derivation: Derivation, name: Column) -> Array:
-        """Return the column `name` of the working collection of a `derivation`, aligned with its offsets."""
-        return self.once((derivation, name), lambda: self._gather(derivation, name))
+    def column(self, selection: ObjectSelection, name: Column) -> Array:
+        """Return the column `name` of the working collection of a `selection`, aligned with its offsets."""
+        return self.once((selection, name), lambda: self._gather(selection, name))
 
-    def rows(self, derivation: Derivation) -> IntArray:
-        """Return the position int64[m] of each object of a `derivation` in the sample's collection."""
-        rows = self.objects(derivation).rows
+    def rows(self, selection: ObjectSelection) -> IntArray:
+        """Return the position int64[m] of each object of a `selection` in the sample's collection."""
+        rows = self.objects(selection).rows
         if rows is not None:
             return rows
-        count = int(self.objects(derivation).offsets[-1])
-        return self.once(("rows", derivation), lambda: np.arange(count))
+        count = int(self.objects(selection).offsets[-1])
+        return self.once(("rows", selection), lambda: np.arange(count))
 
     def scalar(self, name: str) -> Array:
         """Return the column `name`, with one value per event; raise SampleError if the sample lacks it.
@@ -98,16 +98,16 @@ class Workspace:
         except KeyError:
             raise self._missing(f"{name!r}", nearest(name, self.events.scalars)) from None
 
-    def passing(self, derivation: Derivation, windows: Windows) -> BoolArray:
-        """Return which objects of a `derivation` are within all `windows`, bool[m]."""
-        return self.once((derivation, windows), lambda: self._passing(derivation, windows))
+    def passing(self, selection: ObjectSelection, windows: Windows) -> BoolArray:
+        """Return which objects of a `selection` are within all `windows`, bool[m]."""
+        return self.once((selection, windows), lambda: self._passing(selection, windows))
 
-    def passing_any(self, derivation: Derivation, alternatives: tuple[Windows, ...]) -> BoolArray:
-        """Return which objects of a `derivation` are within all windows of one of the `alternatives`,
+    def passing_any(self, selection: ObjectSelection, alternatives: tuple[Windows, ...]) -> BoolArray:
+        """Return which objects of a `selection` are within all windows of one of the `alternatives`,
         bool[m]."""
-        passing = self.passing(derivation, alternatives[0])
+        passing = self.passing(selection, alternatives[0])
         for windows in alternatives[1:]:
-            passing = passing | self.passing(derivation, windows)
+            passing = passing | self.passing(selection, windows)
         return passing
 
     def _base(self, name: str) -> tuple[IntArray, slice]:
@@ -137,32 +137,32 @@ class Workspace:
         pt = self.base_column(base, "pt")
         made = np.zeros_like(pt)
         for slope, offset, windows in scaled.pieces:
-            inside = self.passing(Derivation(base), windows)
+            inside = self.passing(ObjectSelection(base), windows)
             # The kernel rounds as the type of pT does.
             factor, constant = (cast(float, pt.dtype.type(number)) for number in (slope, offset))
             _add_scaled(pt, factor, constant, inside, made)
         return made
 
-    def _gather(self, derivation: Derivation, name: Column) -> Array:
-        column = self.base_column(derivation.base, name)
-        selected = self.objects(derivation).rows
+    def _gather(self, selection: ObjectSelection, name: Column) -> Array:
+        column = self.base_column(selection.base, name)
+        selected = self.objects(selection).rows
         return column if selected is None else column[selected]
 
-    def _derive(self, derivation: Derivation) -> Objects:
-        if derivation.source:
-            start = derivation.source
-        elif derivation.windows or derivation.any_of or derivation.overlap:
-            start = Derivation(derivation.base)
+    def _derive(self, selection: ObjectSelection) -> Objects:
+        if selection.source:
+            start = selection.source
+        elif selection.windows or selection.any_of or selection.overlap:
+            start = ObjectSelection(selection.base)
         else:
-            offsets, rows = self._base(derivation.base)
+            offsets, rows = self._base(selection.base)
             return Objects(offsets - rows.start if rows.start else offsets, None)
         before = self.objects(start)
-        passing = self.passing(start, derivation.windows)
-        if derivation.any_of:
-            passing = passing & self.passing_any(start, derivation.any_of)
+        passing = self.passing(start, selection.windows)
+        if selection.any_of:
+            passing = passing & self.passing_any(start, selection.any_of)
         offsets, rows_ = _select(before.offsets, passing)
-        if derivation.overlap:
-            other, dr = derivation.overlap
+        if selection.overlap:
+            other, dr = selection.overlap
             eta, phi = self.column(start, "eta"), self.column(start, "phi")
             clear = np.empty(len(eta if rows_ is None else rows_), np.bool_)
             _clear(
@@ -181,18 +181,18 @@ class Workspace:
             return before
         return Objects(offsets, rows_ if before.rows is None else before.rows[rows_])
 
-    def _passing(self, derivation: Derivation, windows: Windows) -> BoolArray:
-        passing = np.ones(self.objects(derivation).offsets[-1], np.bool_)
+    def _passing(self, selection: ObjectSelection, windows: Windows) -> BoolArray:
+        passing = np.ones(self.objects(selection).offsets[-1], np.bool_)
         for name, window in windows:
-            column = self.column(derivation, name)
+            column = self.column(selection, name)
             first, *others = any_of(window)
             if not others:
-                self._narrow(passing, derivation.base, name, column, first)
+                self._narrow(passing, selection.base, name, column, first)
                 continue
             in_any = np.zeros_like(passing)
             for alternative in (first, *others):
                 within = np.ones_like(passing)
-                self._narrow(within, derivation.base, name, column, alternative)
+                self._narrow(within, selection.base, name, column, alternative)
                 in_any |= within
             passing &= in_any
         return passing

@@ -102,9 +102,9 @@ class TriggerRates(Shown):
     prescale : float or None
         The prescale of the trigger; None for a group.
     threshold : float or None
-        The cut on the score of the trigger, if it has one.
+        The threshold on the score of the trigger, if it has one.
     threshold_error : float or None
-        The uncertainty of a cut that was found from a rate budget.
+        The uncertainty of a threshold that was found from a rate budget.
     rates : mapping of str to Rate
         The rates, by the names of `counting.quantities`.
     unique_fraction : tuple of float, or None

@@ -1,5 +1,5 @@
 """Thresholds at values to which the columns of a sample are rounded: the events of a whole rounding step then
-lie exactly on the cut."""
+lie exactly on the threshold."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def on_stored_values(menu: Menu, catalogue: Catalogue) -> Iterator[str]:
     found: dict[str, float] = {}
     for trigger in menu.enabled if known else ():
         for name, low in _lowest(menu, trigger):
-            cut = _stored(low, known[name]) if name in known else None
-            if cut and (step := _step(cut, known[name])) >= COARSE * cut:
-                found[f"{trigger.name} ({name} {cut:g}, step {step:g})"] = step / cut
+            threshold = _stored(low, known[name]) if name in known else None
+            if threshold and (step := _step(threshold, known[name])) >= COARSE * threshold:
+                found[f"{trigger.name} ({name} {threshold:g}, step {step:g})"] = step / threshold
     if found:
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         named = ", ".join([*found][:_NAMED]) + more
         share = 100 * min(1.0, STEEPEST * max(found.values()))
         yield (
-            f"the sample is rounded, and events lie exactly on the cuts of {named}: up to about "
+            f"the sample is rounded, and events lie exactly on the thresholds of {named}: up to about "
             f"{share:.0f} % of the rate, which 'above' rejects and 'min' keeps"
         )
 

@@ -85,7 +85,9 @@ class Sums:
                 group=trigger.group,
                 level=trigger.level,
                 prescale=trigger.prescale,
-                threshold=trigger.description.cut if isinstance(trigger.description, ScoreKind) else None,
+                threshold=trigger.description.threshold
+                if isinstance(trigger.description, ScoreKind)
+                else None,
                 threshold_error=trigger.solution.error if trigger.solution else None,
                 unique_fraction=self._unique_fraction("trigger", trigger.name),
                 rates=_known(trigger, self._rates_of("trigger", trigger.name, [trigger])),

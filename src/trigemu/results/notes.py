@@ -213,7 +213,7 @@ def solutions(menu: Menu) -> Iterator[Note]:
     solved = [(t.name, t.budget, t.solution) for t in menu.triggers if t.budget and t.solution]
     for name, budget, solution in solved:
         yield Note(
-            f"{name}: threshold {with_error(solution.cut, solution.error)} for "
+            f"{name}: threshold {with_error(solution.threshold, solution.error)} for "
             f"{in_unit(budget.hz, 0.0)} of {budget.quantity} rate.",
             "menu",
         )

@@ -28,10 +28,10 @@ from trigemu.samples.locations import located, opened
 #: Bytes that are compared together: large enough for the speed of a digest, small enough to read few columns.
 CHUNK = 2**20
 #: Compared chunks that are kept in memory, of all open files together.
-KEPT = 32
+MAX_CACHED = 32
 _DIGEST = 32
 
-_kept: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+_cached: OrderedDict[tuple[int, int], bytes] = OrderedDict()
 _lock = Lock()
 _numbers = count()
 
@@ -122,9 +122,9 @@ class SealedFile(io.RawIOBase):
     def _chunk(self, number: int) -> bytes:
         key = self._number, number
         with _lock:
-            if key in _kept:
-                _kept.move_to_end(key)
-                return _kept[key]
+            if key in _cached:
+                _cached.move_to_end(key)
+                return _cached[key]
         start = number * CHUNK
         with self._lock, self._open() as stream:
             stream.seek(start)
@@ -132,9 +132,9 @@ class SealedFile(io.RawIOBase):
         if hashlib.sha256(chunk).digest() != self._digests[number]:
             raise changed(number, len(self._digests), start, start + len(chunk))
         with _lock:
-            _kept[key] = chunk
-            while len(_kept) > KEPT:
-                _kept.popitem(last=False)
+            _cached[key] = chunk
+            while len(_cached) > MAX_CACHED:
+                _cached.popitem(last=False)
         return chunk
 
     def readinto(self, buffer: Any) -> int:

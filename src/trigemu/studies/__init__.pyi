@@ -24,5 +24,10 @@ from .intervals import Curve as Curve, Overall as Overall, Profile as Profile
 from .rates_in_bins import Bin as Bin, BinnedRates as BinnedRates, binned_rates as binned_rates
 from .scan_steps import Steps as Steps, parse_values as parse_values, steps_of as steps_of
 from .spectra import Quantity as Quantity, Spectrum as Spectrum, sample_spectra as sample_spectra
-from .threshold_scan import Met as Met, Scan as Scan, scan as scan, thresholds_met as thresholds_met
+from .threshold_scan import (
+    BudgetBracket as BudgetBracket,
+    Scan as Scan,
+    budget_brackets as budget_brackets,
+    scan as scan,
+)
 from .turnon_bins import SignalBins as SignalBins, signal_bins as signal_bins

@@ -48,7 +48,7 @@ def _definition(first: Trigger, second: Trigger) -> Iterator[str]:
 
 
 def _keys(trigger: Trigger) -> dict[str, object]:
-    """Return the keys of a trigger as the menu has them, with a solved cut beside its budget."""
+    """Return the keys of a trigger as the menu has them, with a solved threshold beside its budget."""
     keys = {
         key: getattr(trigger, key) for key in ("kind", "enabled", "group", "prescale", "coherent", "seed")
     }

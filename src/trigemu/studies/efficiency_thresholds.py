@@ -1,8 +1,8 @@
 """What the error of a threshold that a rate budget found adds to the error of a gain.
 
 Such triggers are also decided with their thresholds one error lower and higher, in the same pass over the
-events: triggers that differ only in their cuts are evaluated together (`Plan.groups`). Half the difference
-between the two is the shift of a gain by one standard deviation of the threshold.
+events: triggers that differ only in their thresholds are evaluated together (`Plan.groups`). Half the
+difference between the two is the shift of a gain by one standard deviation of the threshold.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ def with_moved(menus: tuple[Menu, ...]) -> tuple[Menu, ...]:
     moved = []
     for sign in (-1.0, 1.0):
         for menu in menus:
-            to = {name: replace(s, cut=s.cut + sign * s.error) for name, s in _solutions(menu).items()}
+            to = {
+                name: replace(s, threshold=s.threshold + sign * s.error)
+                for name, s in _solutions(menu).items()
+            }
             moved.append(menu.solved(to).part(to))
     return *menus, *moved
 

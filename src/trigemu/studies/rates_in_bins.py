@@ -170,7 +170,7 @@ class _Bins:
         return len(self.edges)
 
     @property
-    def undecided(self) -> bool:
+    def count_rejected(self) -> bool:
         return True
 
     def needs(self, plan: Plan) -> Iterable[Need]:

@@ -52,7 +52,7 @@ class Scan(Shown, Named[tuple[TriggerRates, ...]]):
 
 
 @dataclass(frozen=True)
-class Met:
+class BudgetBracket:
     """A pair of neighbouring values between which a rate meets a budget.
 
     Attributes
@@ -175,7 +175,7 @@ def _variants(menu: Menu, steps: Sequence[Steps]) -> Iterator[tuple[_Variant, Me
             yield (name, values), with_values(menu, name, numbers).part([name])
 
 
-def thresholds_met(scan: Scan, budget_hz: float) -> tuple[Met, ...]:
+def budget_brackets(scan: Scan, budget_hz: float) -> tuple[BudgetBracket, ...]:
     """Find where the rates of a scan meet a budget.
 
     Parameters
@@ -187,7 +187,7 @@ def thresholds_met(scan: Scan, budget_hz: float) -> tuple[Met, ...]:
 
     Returns
     -------
-    tuple of Met
+    tuple of BudgetBracket
         For one scanned trigger, where its total and unique rates and the rate of the menu meet the budget.
         For several, where the rate of the menu does, along the values of the last trigger.
 
@@ -195,7 +195,7 @@ def thresholds_met(scan: Scan, budget_hz: float) -> tuple[Met, ...]:
     --------
     >>> import trigemu
     >>> scan = trigemu.scan("menus/primary.toml", trigemu.Steps("J100", (90.0, 100.0, 110.0)))
-    >>> [(met.quantity, met.low, met.high) for met in trigemu.thresholds_met(scan, 20e3)]
+    >>> [(met.quantity, met.low, met.high) for met in trigemu.budget_brackets(scan, 20e3)]
     [('total_hz', 90.0, 100.0), ('unique_hz', 90.0, 100.0), ('rate_hz', 100.0, 110.0)]
     """
     if not isinstance(scan, Scan):
@@ -210,7 +210,7 @@ def thresholds_met(scan: Scan, budget_hz: float) -> tuple[Met, ...]:
         for quantity, hz in quantities(points, last.trigger).items():
             if quantity == "rate_hz" or not others:
                 between = ((quantity, last.trigger, *pair) for pair in _between(last.values, hz, budget_hz))
-                found += [Met(budget_hz, *where, at=at, vary=last.vary) for where in between]
+                found += [BudgetBracket(budget_hz, *where, at=at, vary=last.vary) for where in between]
     return tuple(found)
 
 
@@ -238,14 +238,14 @@ def _at_first(menu: Menu, steps: Iterable[Steps]) -> Menu:
     """Return the menu with the scanned triggers at their first values, without budgets and solutions."""
     triggers = {trigger.name: trigger for trigger in menu.triggers}
     for step in steps:
-        cut = _cut(triggers[step.trigger], step.values[0])
-        triggers[step.trigger] = replace(cut, budget=None, solution=None)
+        trigger = _at_threshold(triggers[step.trigger], step.values[0])
+        triggers[step.trigger] = replace(trigger, budget=None, solution=None)
     return replace(menu, triggers=tuple(triggers.values()))
 
 
-def _cut(trigger: Trigger, cut: float) -> Trigger:
+def _at_threshold(trigger: Trigger, threshold: float) -> Trigger:
     assert isinstance(trigger.description, ScoreKind)
-    return replace(trigger, description=trigger.description.at(cut))
+    return replace(trigger, description=trigger.description.at(threshold))
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ class _Above:
         return int(np.prod([len(step.values) + 1 for step in self.steps]))
 
     @property
-    def undecided(self) -> bool:
+    def count_rejected(self) -> bool:
         return False
 
     def needs(self, plan: Plan) -> Iterable[Need]:
@@ -313,7 +313,7 @@ class _Points:
             above = self.axis.above(table.bin, position, bisect_left(step.values, value))
             own[:, 0] |= above.astype(np.uint64) << np.uint64(position)
             bits[step.trigger] = 64 * table.words.shape[1] + position
-            triggers[step.trigger] = _cut(triggers[step.trigger], value)
+            triggers[step.trigger] = _at_threshold(triggers[step.trigger], value)
         for name, chosen in of_triggers.items():
             place = self.variants[name, chosen]
             bits[name] = plan.bits[place][name]

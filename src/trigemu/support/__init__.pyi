@@ -17,8 +17,8 @@ from .arrays import (
 from .cache import (
     NoCacheError as NoCacheError,
     cache_folders as cache_folders,
+    folder_from_environment as folder_from_environment,
     folder_of_cache as folder_of_cache,
-    given_folder as given_folder,
     is_trusted as is_trusted,
 )
 from .children import (
@@ -67,8 +67,8 @@ from .internals import (
     without_clock as without_clock,
 )
 from .interruption import end_on_signals as end_on_signals, undone as undone
-from .kept_kernels import KEPT as KEPT
 from .kernel_cache import compile_for_others as compile_for_others, levels as levels
+from .kernel_statistics import KERNEL_STATISTICS as KERNEL_STATISTICS
 from .kernels import (
     c_function as c_function,
     call_function as call_function,

@@ -42,7 +42,7 @@ def folder_of_cache() -> Path:
     TrigemuError
         If others may write to it: they could put code there.
     """
-    given = given_folder()
+    given = folder_from_environment()
     if given is not None and not (given.is_dir() and is_trusted(given.stat()) and not _is_writable(given)):
         return _made(given, 0o755, f"{given} ({VARIABLE})")
     folder = own_folder()
@@ -60,7 +60,7 @@ def cache_folders() -> list[Path]:
         Those that exist and into which nobody else could have put code.
     """
     folders = []
-    for folder in (given_folder(), own_folder()):
+    for folder in (folder_from_environment(), own_folder()):
         try:
             if folder is not None and is_trusted(folder.stat()):
                 folders.append(folder)
@@ -69,7 +69,7 @@ def cache_folders() -> list[Path]:
     return folders
 
 
-def given_folder() -> Path | None:
+def folder_from_environment() -> Path | None:
     """Return the folder of TRIGEMU_CACHE_DIR; a relative one, which would depend on the current one, does not
     count."""
     given = os.environ.get(VARIABLE)

@@ -28,9 +28,9 @@ import numpy as np
 from llvmlite import binding
 from numba import types
 
-from trigemu.support.cache import given_folder, is_trusted, own_folder
+from trigemu.support.cache import folder_from_environment, is_trusted, own_folder
 from trigemu.support.internals import compiled_from, pickled, prepare, processor
-from trigemu.support.kept_kernels import KEPT
+from trigemu.support.kernel_statistics import KERNEL_STATISTICS
 
 _DIGEST = hashlib.sha256().digest_size
 _SUFFIX = ".kernel"
@@ -72,28 +72,28 @@ class KernelCache:
             for name in self._names(signature, target.codegen()):
                 found = _read(folder / name, target)
                 if found is not None:
-                    KEPT.loaded += 1
+                    KERNEL_STATISTICS.loaded += 1
                     return found
         return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep what was compiled for a signature in the first folder where that can be."""
-        KEPT.compiled.append(self._name)
+        KERNEL_STATISTICS.compiled.append(self._name)
         content = pickled(compiled) if self._is_kept else None
         if content is None:
             return
         name = self._names(signature, compiled.codegen)[0]
         for folder in self._folders():
             if _written(folder, name, content):
-                KEPT.folders[folder] += 1
+                KERNEL_STATISTICS.folders[folder] += 1
                 if folder == self._beside:
                     self._remove_older(folder)
                 return
-        KEPT.unkept.append(self._name)
+        KERNEL_STATISTICS.not_stored.append(self._name)
 
     def _folders(self) -> Iterator[Path]:
         """Yield the folder to be filled, and the user's own."""
-        given, of_numba = given_folder(), os.environ.get("NUMBA_CACHE_DIR")
+        given, of_numba = folder_from_environment(), os.environ.get("NUMBA_CACHE_DIR")
         if given is not None:
             yield given / "kernels"
         elif of_numba:

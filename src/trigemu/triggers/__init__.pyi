@@ -24,11 +24,11 @@ from .logic import Expression as Expression, Logic as Logic, parse_expression as
 from .questions import (
     Question as Question,
     answers as answers,
-    cuts_on as cuts_on,
     kind_extent as kind_extent,
     objects_used as objects_used,
     preselection as preselection,
     score_above as score_above,
+    threshold_observables as threshold_observables,
     warnings_of as warnings_of,
     without_soft_objects as without_soft_objects,
 )

@@ -22,9 +22,9 @@ import msgspec
 
 from trigemu.observables import (
     Condition,
-    Cut,
-    Derivation,
     Number,
+    ObjectSelection,
+    Requirement,
     Scope,
     Workspace,
     column_needs,
@@ -62,8 +62,8 @@ def _check_text(what: str, text: object) -> None:
 class Context:
     """The context in which a kind is compiled: the meaning of names in the menu, and the folder of its files.
 
-    It records which columns are needed, which model files were read, what these were trained on, and what is
-    cut on.
+    It records which columns are needed, which model files were read, what these were trained on, and which
+    conditions and thresholds the trigger has.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ class Context:
         sha256 of each model file that was read, by path.
     trained : list of TrainedOn
         Training events of these models.
-    cuts : list of (str, float or None)
-        Conditions, with None; observables that a trigger cuts on, with the cut above which it fires.
+    requirements : list of (str, float or None)
+        Conditions, with None; observables, with the threshold above which the trigger fires.
     """
 
     def __init__(
@@ -93,14 +93,14 @@ class Context:
         self.needs: set[Need] = set()
         self.models: dict[str, str] = {}
         self.trained: list[TrainedOn] = []
-        self.cuts: list[Cut] = []
+        self.requirements: list[Requirement] = []
 
     def within(self, scope: Scope, folder: Path) -> Context:
         """Return the context of a file with names of its own: those of `scope`, and paths relative to
         `folder`. What it records is also recorded here."""
         inner = Context(scope, folder, self.contents)
         inner.needs, inner.models, inner.trained = self.needs, self.models, self.trained
-        inner.cuts = self.cuts
+        inner.requirements = self.requirements
         return inner
 
     def read(self, path: Path, longest: int | None = None) -> bytes:
@@ -116,13 +116,13 @@ class Context:
         text : str
             The number.
         above : float, optional
-            The cut above which the trigger fires, if it cuts on this number itself.
+            The threshold above which the trigger fires, if its threshold is on this number itself.
         """
         _check_text("the observable", text)
         number = parse_observable(text, self.scope)
         self.needs.update(number.needs())
         if above is not None:
-            self.cuts.append((text, above))
+            self.requirements.append((text, above))
         return number
 
     def condition(self, text: str) -> Condition:
@@ -130,17 +130,17 @@ class Context:
         _check_text("the condition", text)
         condition = parse_condition(text, self.scope)
         self.needs.update(condition.needs())
-        self.cuts.append((text, None))
+        self.requirements.append((text, None))
         return condition
 
-    def objects(self, name: str, *columns: str) -> Derivation:
+    def objects(self, name: str, *columns: str) -> ObjectSelection:
         """Return the working collection of that `name`, and request some of its `columns`; raise TrigemuError
         for an unknown name."""
-        derivation = self.scope.object(name)
-        self.needs.update(derivation.needs())
+        selection = self.scope.object(name)
+        self.needs.update(selection.needs())
         for column in columns:
-            self.needs.update(column_needs(derivation.base, derivation.column(column)))
-        return derivation
+            self.needs.update(column_needs(selection.base, selection.column(column)))
+        return selection
 
     def stored(self, name: str) -> str:
         """Request the stored decision `name` of the sample, and return the name of its column, which is 0 or
@@ -163,12 +163,12 @@ class Compiled(ABC):
 
     Attributes
     ----------
-    cut : float or None
+    threshold : float or None
         The threshold on the score, or None where `evaluate` gives decisions. Two frozen dataclasses that
         are equal but for this field are evaluated once.
     """
 
-    cut: float | None
+    threshold: float | None
 
     @property
     def margin(self) -> int:
@@ -183,8 +183,8 @@ class Compiled(ABC):
         Returns
         -------
         float64[n] or bool[n]
-            Scores, −inf where the event was not asked or has no value; or raw decisions, where `cut` is
-            None. An event fires where its score is above the cut, on which the score does not depend.
+            Scores, −inf where the event was not asked or has no value; or raw decisions, where `threshold` is
+            None. An event fires where its score is above the threshold, on which the score does not depend.
         """
 
 
@@ -213,29 +213,29 @@ class Kind(TomlTable, frozen=True):
 
 
 class ScoreKind(Kind, frozen=True, kw_only=True):
-    """Base class of kinds that give a score. They fire on scores above a cut, which may be solved from a rate
-    budget (`emulation/budgets.py`).
+    """Base class of kinds that give a score. They fire on scores above a threshold, which may be solved from
+    a rate budget (`emulation/budgets.py`).
 
     Attributes
     ----------
     above : float or None
-        The cut on the score: the trigger fires above it. None if it is to be solved from a budget.
+        The threshold on the score: the trigger fires above it. None if it is to be solved from a budget.
     """
 
     above: float | None = None
 
     @property
-    def cut(self) -> float:
-        """The cut on the score; infinite, so that the trigger never fires, until a budget is solved."""
+    def threshold(self) -> float:
+        """The threshold on the score; infinite, so that the trigger never fires, until a budget is solved."""
         return math.inf if self.above is None else self.above
 
     def span(self, **changes: None) -> Span:
-        """Return the span of scores above the cut; the fields in `changes` do not affect the score."""
-        return Span(msgspec.structs.replace(self, **changes), math.nextafter(self.cut, math.inf))
+        """Return the span of scores above the threshold; the fields in `changes` do not affect the score."""
+        return Span(msgspec.structs.replace(self, **changes), math.nextafter(self.threshold, math.inf))
 
-    def at(self, cut: float) -> Self:
-        """Return the same trigger with another `cut`."""
-        return msgspec.structs.replace(self, above=cut)
+    def at(self, threshold: float) -> Self:
+        """Return the same trigger with another `threshold`."""
+        return msgspec.structs.replace(self, above=threshold)
 
 
 class BitKind(TomlTable, frozen=True):

@@ -18,9 +18,9 @@ from trigemu.observables import (
     Condition,
     Constant,
     Count,
-    Derivation,
     Element,
     Junction,
+    ObjectSelection,
     Relation,
     Window,
     any_of,
@@ -108,7 +108,7 @@ def extent_of(conditions: Iterable[Condition], spans: Iterable[Span] = ()) -> Ex
     Extent
         With comparisons of numbers as spans and choices, so that more inclusions can be shown.
     """
-    objects: dict[Derivation, list[float]] = {}
+    objects: dict[ObjectSelection, list[float]] = {}
     found, others = list(spans), []
     for condition in (part for whole in conditions for part in _conjuncts(whole)):
         span = _span(condition)
@@ -150,9 +150,9 @@ def _span(condition: Condition) -> Span | None:
     return Span(number, low, high)
 
 
-def _as_objects(span: Span, objects: dict[Derivation, list[float]]) -> bool:
+def _as_objects(span: Span, objects: dict[ObjectSelection, list[float]]) -> bool:
     """Whether a span only requires objects above some pT. If so, record the lowest pT of the leading object
-    of the derivation, of the second …, in descending order."""
+    of the selection, of the second …, in descending order."""
     number, floor = span.of, span.low
     if isinstance(number, Count):
         least, floor = min(math.ceil(max(floor, 0.0)), 2.0 * _LEGS), -math.inf
@@ -168,7 +168,7 @@ def _as_objects(span: Span, objects: dict[Derivation, list[float]]) -> bool:
     return True
 
 
-def _legs(of: Derivation, floors: list[float]) -> Iterator[CompiledLeg]:
+def _legs(of: ObjectSelection, floors: list[float]) -> Iterator[CompiledLeg]:
     for floor in floors:
         yield CompiledLeg(of, (("pt", Window(min=floor)),) if floor > -math.inf else ())
 
@@ -191,16 +191,16 @@ def _leg_contains(wide: CompiledLeg, narrow: CompiledLeg) -> bool:
     )
 
 
-def _among(objects: Derivation, of: Derivation) -> bool:
-    """Whether all objects of one derivation are among those of another."""
-    if of in (objects, Derivation(objects.base)):
+def _among(objects: ObjectSelection, of: ObjectSelection) -> bool:
+    """Whether all objects of one selection are among those of another."""
+    if of in (objects, ObjectSelection(objects.base)):
         return True
     return objects.source is not None and _among(objects.source, of)
 
 
 def _all_windows(leg: CompiledLeg) -> Iterator[tuple[Column, Window | AnyOf]]:
     yield from leg.windows
-    of: Derivation | None = leg.objects
+    of: ObjectSelection | None = leg.objects
     while of:
         yield from of.windows
         of = of.source

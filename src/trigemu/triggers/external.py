@@ -63,14 +63,14 @@ class CompiledExternal(Compiled):
         The bit in the word.
     crossing : int
         The crossing that it is taken from, relative to that of the event.
-    cut : None
+    threshold : None
         It gives decisions.
     """
 
     column: str
     bit: int
     crossing: int
-    cut: None = None
+    threshold: None = None
 
     @property
     def margin(self) -> int:

@@ -6,7 +6,7 @@
     class Balance(ScoreKind, frozen=True):
         def compile(self, context: Context) -> CompiledFunction:
             numbers = map(context.observable, ("jet[0].pt", "jet[1].pt"))
-            return CompiledFunction(balance, tuple(numbers), self.cut)
+            return CompiledFunction(balance, tuple(numbers), self.threshold)
 
 numba compiles the function once. The same machine code decides batches and single events.
 """
@@ -48,12 +48,12 @@ class CompiledFunction(Compiled):
     ----------
     function : callable
         A function of floats, in the part of Python that numba compiles. It returns the score, NaN for none;
-        or whether the trigger fires, where `cut` is None. It is not called for events that lack one of the
-        numbers: they do not fire.
+        or whether the trigger fires, where `threshold` is None. It is not called for events that lack one of
+        the numbers: they do not fire.
     numbers : tuple of Number
         Its first arguments.
-    cut : float or None
-        The cut on the score.
+    threshold : float or None
+        The threshold on the score.
     parameters : tuple of float
         Its further arguments, the same for all events.
 
@@ -65,7 +65,7 @@ class CompiledFunction(Compiled):
 
     function: Function
     numbers: tuple[Number, ...]
-    cut: float | None
+    threshold: float | None
     parameters: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class CompiledFunction(Compiled):
             _plain(self.function)(*arguments)  # raises the error
             raise TrigemuError(f"{_name(self.function)}: an error in machine code, for {arguments}")
         score: FloatArray = rows[:, -1]
-        return score > 0.0 if self.cut is None else score.copy()
+        return score > 0.0 if self.threshold is None else score.copy()
 
 
 @kernel

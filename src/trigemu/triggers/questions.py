@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import singledispatch, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from trigemu.observables import Condition, Derivation, Use, Workspace, all_uses
+from trigemu.observables import Condition, ObjectSelection, Use, Workspace, all_uses
 from trigemu.support import FloatArray
 from trigemu.triggers.base import Compiled, Context, Kind, ScoreKind
 from trigemu.triggers.extent import Extent
@@ -101,8 +101,8 @@ def answers(name: str, kind: type) -> Callable[[Callable[..., R]], Callable[...,
 
 
 @Question
-def score_above(trigger: Compiled, work: Workspace, cut: float) -> FloatArray:
-    """Evaluate a trigger where only scores above a cut matter.
+def score_above(trigger: Compiled, work: Workspace, threshold: float) -> FloatArray:
+    """Evaluate a trigger where only scores above a threshold matter.
 
     By default all events are evaluated in full. Answer it where an upper bound of the score is cheap: rates
     at high thresholds become faster.
@@ -110,18 +110,18 @@ def score_above(trigger: Compiled, work: Workspace, cut: float) -> FloatArray:
     Parameters
     ----------
     trigger : Compiled
-        A trigger with a cut.
+        A trigger with a threshold.
     work : Workspace
         The n events.
-    cut : float
-        The cut.
+    threshold : float
+        The threshold.
 
     Returns
     -------
     float64[n]
-        The score where it is above the cut, elsewhere any number that is not, NaN among them.
+        The score where it is above the threshold, elsewhere any number that is not, NaN among them.
     """
-    score: FloatArray = trigger.evaluate(work)  # type: ignore[assignment]  # of a kind with a cut
+    score: FloatArray = trigger.evaluate(work)  # type: ignore[assignment]  # of a kind with a threshold
     return score
 
 
@@ -139,14 +139,14 @@ def objects_used(trigger: Compiled) -> Iterable[Use]:
 
     Returns
     -------
-    iterable of (Derivation, float)
-        Each collection, with the pT in GeV below which its objects make no difference at the trigger's cut.
+    iterable of (ObjectSelection, float)
+        Each collection, with the pT in GeV below which its objects do not change the decision.
     """
     return all_uses(trigger)
 
 
 @Question
-def without_soft_objects(trigger: Compiled, lowest: Mapping[Derivation, float]) -> Compiled:
+def without_soft_objects(trigger: Compiled, lowest: Mapping[ObjectSelection, float]) -> Compiled:
     """Make the same trigger on collections without soft objects.
 
     By default it is the trigger itself. Answer it together with `objects_used`.
@@ -155,7 +155,7 @@ def without_soft_objects(trigger: Compiled, lowest: Mapping[Derivation, float]) 
     ----------
     trigger : Compiled
         The trigger.
-    lowest : mapping of Derivation to float
+    lowest : mapping of ObjectSelection to float
         For each collection, the pT in GeV below which no decision depends on its objects.
 
     Returns
@@ -230,14 +230,14 @@ def kind_extent(kind: Kind, context: Context) -> Extent | None:
 
 @kind_extent.register(ScoreKind)
 def _(kind: ScoreKind, context: Context) -> Extent:
-    """Describe it by its score and cut: of two that differ only in the cut, the one with the lower cut fires
+    """Describe it by its score and threshold: of two that differ only in the threshold, the lower one fires
     wherever the other does."""
     return Extent((kind.span(above=None),))
 
 
 @Question
-def cuts_on(kind: Kind) -> Iterable[tuple[str, float | None]]:
-    """List the numbers that a kind cuts on. A decorrelated trigger beside it should depend on these.
+def threshold_observables(kind: Kind) -> Iterable[tuple[str, float | None]]:
+    """List the observables that a kind has thresholds on, on which a decorrelated trigger should depend.
 
     By default there are none.
 
@@ -249,6 +249,6 @@ def cuts_on(kind: Kind) -> Iterable[tuple[str, float | None]]:
     Returns
     -------
     iterable of (str, float or None)
-        Numbers in the observable language, each with its lower limit if it has one.
+        Observables, each with its lower limit if it has one.
     """
     return ()

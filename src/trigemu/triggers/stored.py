@@ -45,12 +45,12 @@ class CompiledStored(Compiled):
     ----------
     column : str
         The column of decisions, 0 or 1.
-    cut : None
+    threshold : None
         It gives decisions.
     """
 
     column: str
-    cut: None = None
+    threshold: None = None
 
     def evaluate(self, work: Workspace) -> BoolArray:
         return self.condition.evaluate(work)

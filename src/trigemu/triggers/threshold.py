@@ -18,10 +18,10 @@ import numpy as np
 from trigemu.observables import (
     Condition,
     Constant,
-    Derivation,
     Element,
     Junction,
     Number,
+    ObjectSelection,
     Relation,
     Use,
     Workspace,
@@ -35,11 +35,11 @@ from trigemu.support import BoolArray, FloatArray, kernel
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 from trigemu.triggers.extent import Extent, extent_of
 from trigemu.triggers.questions import (
-    cuts_on,
     kind_extent,
     objects_used,
     preselection,
     score_above,
+    threshold_observables,
     without_soft_objects,
 )
 
@@ -60,10 +60,12 @@ class Threshold(ScoreKind, frozen=True):
 
     def compile(self, context: Context) -> CompiledThreshold:
         requires = None if self.requires is None else context.condition(self.requires)
-        return CompiledThreshold(context.observable(self.observable, self.cut), requires, self.cut)
+        return CompiledThreshold(
+            context.observable(self.observable, self.threshold), requires, self.threshold
+        )
 
 
-@cuts_on.register(Threshold)
+@threshold_observables.register(Threshold)
 def _(kind: Threshold) -> Iterator[tuple[str, float | None]]:
     yield kind.observable, kind.above
     if kind.requires is not None:
@@ -77,7 +79,7 @@ def _(kind: Threshold, context: Context) -> Extent:
 
 @dataclass(frozen=True)
 class CompiledThreshold(Compiled):
-    """A compiled trigger that cuts on one number.
+    """A compiled trigger that has a threshold on one number.
 
     Attributes
     ----------
@@ -85,13 +87,13 @@ class CompiledThreshold(Compiled):
         The score.
     requires : Condition or None
         The condition that an event must satisfy to have a score.
-    cut : float
-        The cut on the score.
+    threshold : float
+        The threshold on the score.
     """
 
     observable: Number
     requires: Condition | None
-    cut: float
+    threshold: float
 
     def evaluate(self, work: Workspace) -> FloatArray:
         if self.requires is None:
@@ -106,20 +108,20 @@ class CompiledThreshold(Compiled):
     @property
     def condition(self) -> Condition:
         """The condition that holds where it fires."""
-        fired = Relation(">", self.observable, Constant(self.cut))
+        fired = Relation(">", self.observable, Constant(self.threshold))
         return Junction("and", (self.requires, fired)) if self.requires else fired
 
 
 @score_above.register(CompiledThreshold)
-def _(trigger: CompiledThreshold, work: Workspace, cut: float) -> FloatArray:
-    """Evaluate in full only the events with an upper bound above the cut, if there are few of them."""
+def _(trigger: CompiledThreshold, work: Workspace, threshold: float) -> FloatArray:
+    """Evaluate in full only the events with an upper bound above the threshold, if there are few of them."""
     number = trigger.observable
     if trigger.requires and cheap(number, work):
         bound: FloatArray | None = number.evaluate(work)
     else:
         bound = ceiling(number, work)
-    if bound is not None and (part := work.part(bound > cut)):
-        return _of(bound > cut, trigger.evaluate(part))
+    if bound is not None and (part := work.part(bound > threshold)):
+        return _of(bound > threshold, trigger.evaluate(part))
     return trigger.evaluate(work) if trigger.requires else number.evaluate(work)
 
 
@@ -127,14 +129,14 @@ def _(trigger: CompiledThreshold, work: Workspace, cut: float) -> FloatArray:
 def _(trigger: CompiledThreshold) -> Iterator[Use]:
     element = trigger.observable
     if isinstance(element, Element) and element.column == "pt":
-        yield element.of, trigger.cut
+        yield element.of, trigger.threshold
     else:
         yield from all_uses(element)
     yield from all_uses(trigger.requires)
 
 
 @without_soft_objects.register(CompiledThreshold)
-def _(trigger: CompiledThreshold, lowest: Mapping[Derivation, float]) -> CompiledThreshold:
+def _(trigger: CompiledThreshold, lowest: Mapping[ObjectSelection, float]) -> CompiledThreshold:
     element = trigger.observable
     if not isinstance(element, Element):
         return trigger

@@ -322,7 +322,7 @@ from trigemu.triggers.base import Kind
 
 @dataclass(frozen=True)
 class Compiled(base.Compiled):
-    cut: object = None
+    threshold: object = None
     def evaluate(self, work):
         EVALUATE
 

@@ -272,7 +272,7 @@ def test_events_in_which_nothing_fired_are_not_listed_where_they_cannot_enter() 
     words = np.array([[0], [1], [0], [1]], np.uint64)
     made_from = np.zeros(4, np.uint64), np.arange(4, dtype=np.uint64)
     some, every = (
-        complete_table([count_patterns(0, words, np.ones(4), made_from=made_from, undecided=u)])
+        complete_table([count_patterns(0, words, np.ones(4), made_from=made_from, count_rejected=u)])
         for u in (False, True)
     )
     assert some.shared.id.tolist() == [1, 3]

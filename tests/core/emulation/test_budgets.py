@@ -1,4 +1,4 @@
-"""Cuts from budgets against a search over all cuts in plain Python."""
+"""Thresholds from budgets against a search over all thresholds in plain Python."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from toy_menus import any_of, from_decisions
 from toys import engine, evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of, read_menu
-from trigemu.emulation import Chunk, budgets as module, chunks_of, cut_for, solve_budgets
+from trigemu.emulation import Chunk, budgets as module, chunks_of, solve_budgets, threshold_for
 from trigemu.menus import write_calibrated
 from trigemu.samples import SampleError
 
 Event = dict[str, Any]
 
-# ---- one score: cut_for
+# ---- one score: threshold_for
 
 
-def above(score: Sequence[float], rate: Sequence[float], cut: float) -> float:
-    return math.fsum(r for s, r in zip(score, rate, strict=True) if s > cut)
+def above(score: Sequence[float], rate: Sequence[float], threshold: float) -> float:
+    return math.fsum(r for s, r in zip(score, rate, strict=True) if s > threshold)
 
 
-def possible_cuts(score: Sequence[float]) -> list[float]:
+def possible_thresholds(score: Sequence[float]) -> list[float]:
     """One below each distinct score: at the next one, which does not pass."""
     falling = sorted(set(score), reverse=True)
     return [*falling[1:], -math.inf]
@@ -50,22 +50,22 @@ SCORES = st.one_of(
 def test_no_cut_between_distinct_scores_comes_nearer(events: list[tuple[float, float]], part: float) -> None:
     score, rate = zip(*events, strict=True)
     budget = part * math.fsum(rate)
-    rates_there = [above(score, rate, cut) for cut in possible_cuts(score)]
+    rates_there = [above(score, rate, threshold) for threshold in possible_thresholds(score)]
     assume(budget > 0)
     reached = next(r for r in [*rates_there, math.inf] if r >= budget * (1 - 1e-12))
     first = next(r for r in rates_there if r > 0)
     if budget < first / 2 * (1 - 1e-9):  # nothing comes nearer than the first score that counts
         with pytest.raises(ValueError, match=f"alone gives {first:.6g} Hz".replace("+", r"\+")):
-            cut_for(np.array(score), np.array(rate), budget)
+            threshold_for(np.array(score), np.array(rate), budget)
         return
     assume(budget > first / 2 * (1 + 1e-9))
-    solution = cut_for(np.array(score), np.array(rate), budget)
-    found = above(score, rate, solution.cut)
+    solution = threshold_for(np.array(score), np.array(rate), budget)
+    found = above(score, rate, solution.threshold)
     nearest = min(abs(r - budget) for r in rates_there)
     assert abs(found - budget) <= nearest * (1 + 1e-9) + 1e-9 * reached
     assert found > 0
-    assert solution.cut not in score or solution.cut < max(score)
-    assert math.isfinite(solution.cut)
+    assert solution.threshold not in score or solution.threshold < max(score)
+    assert math.isfinite(solution.threshold)
 
 
 @given(
@@ -79,12 +79,12 @@ def test_without_the_lower_scores_a_cut_is_the_same_or_refused(
     """It is refused only where the budget is within the error of what the known scores give."""
     score, rate = map(np.array, zip(*events, strict=True))
     budget = part * float(rate.sum())
-    assume(budget > max(above(score, rate, cut) for cut in possible_cuts(score)[:1]))
-    expected, known = cut_for(score, rate, budget), score > known_above
+    assume(budget > max(above(score, rate, threshold) for threshold in possible_thresholds(score)[:1]))
+    expected, known = threshold_for(score, rate, budget), score > known_above
     try:
-        found = cut_for(score[known], rate[known], budget, known_above=known_above)
+        found = threshold_for(score[known], rate[known], budget, known_above=known_above)
     except ValueError:
-        passing = rate[score > expected.cut]
+        passing = rate[score > expected.threshold]
         sigma = math.sqrt((passing**2).sum())
         steps = [float(rate[score == value].sum()) for value in score]
         assert float(rate[known].sum()) - budget <= sigma + 2 * max(steps)
@@ -107,14 +107,14 @@ def test_without_the_lower_scores_a_cut_is_the_same_or_refused(
 def test_the_cut_lies_between_two_scores(higher: float, lower: float) -> None:
     """Also where no number does, or one side is not asked for: it is still passed by one of them."""
     asked = [s for s in (higher, lower) if s > -math.inf]
-    solution = cut_for(np.array(asked), np.ones(len(asked)), 1.0)
-    assert higher > solution.cut
-    assert not lower > solution.cut
-    assert math.isfinite(solution.cut)
+    solution = threshold_for(np.array(asked), np.ones(len(asked)), 1.0)
+    assert higher > solution.threshold
+    assert not lower > solution.threshold
+    assert math.isfinite(solution.threshold)
 
 
 def test_the_cut_is_half_way_where_there_is_room() -> None:
-    assert cut_for(np.array([3.0, 1.0]), np.ones(2), 1.0).cut == 2.0
+    assert threshold_for(np.array([3.0, 1.0]), np.ones(2), 1.0).threshold == 2.0
 
 
 def test_events_in_any_order_give_the_same_bits() -> None:
@@ -122,18 +122,18 @@ def test_events_in_any_order_give_the_same_bits() -> None:
     score, rate = rng.integers(0, 40, 500) / 4, rng.lognormal(0, 3, 500)
     orders = [rng.permutation(500) for _ in range(10)]
     for part in (0.05, 0.2, 0.4, 0.6, 0.9):
-        first = cut_for(score, rate, part * rate.sum())
+        first = threshold_for(score, rate, part * rate.sum())
         assert first.tie_hz > 0
-        assert {cut_for(score[order], rate[order], part * rate.sum()) for order in orders} == {first}
+        assert {threshold_for(score[order], rate[order], part * rate.sum()) for order in orders} == {first}
 
 
 def test_a_tie_is_the_rate_at_the_score_on_which_the_budget_is_reached() -> None:
     score, rate = np.array([5.0, 4, 4, 4, 3]), np.array([10.0, 1, 2, 3, 7])
-    for budget, cut in ((12.9, 4.5), (13.1, 3.5), (16.0, 3.5)):
-        found = cut_for(score, rate, budget)
-        assert (found.cut, found.tie_hz) == (cut, 6.0)
-    assert cut_for(score, rate, 9.0).tie_hz == 0.0  # one event there: no tie
-    assert cut_for(score, rate, 22.0).tie_hz == 0.0
+    for budget, threshold in ((12.9, 4.5), (13.1, 3.5), (16.0, 3.5)):
+        found = threshold_for(score, rate, budget)
+        assert (found.threshold, found.tie_hz) == (threshold, 6.0)
+    assert threshold_for(score, rate, 9.0).tie_hz == 0.0  # one event there: no tie
+    assert threshold_for(score, rate, 22.0).tie_hz == 0.0
 
 
 def test_a_coarse_tie_is_told(tmp_path: Path) -> None:
@@ -147,18 +147,18 @@ def test_a_coarse_tie_is_told(tmp_path: Path) -> None:
 
 
 def test_a_tie_of_one_event_that_counts_is_none() -> None:
-    assert cut_for(np.array([5.0, 4, 4, 3]), np.array([1.0, 2, 0, 4]), 3.0).tie_hz == 0.0
+    assert threshold_for(np.array([5.0, 4, 4, 3]), np.array([1.0, 2, 0, 4]), 3.0).tie_hz == 0.0
 
 
 def moved(score: np.ndarray, rate: np.ndarray, nearest: float) -> float:
-    """Half of the way between the cuts at which the rate is one σ less and more."""
+    """Half of the way between the thresholds at which the rate is one σ less and more."""
     falling = sorted(set(score.tolist()), reverse=True)
-    cuts = [(a + b) / 2 for a, b in pairwise(falling)] + [math.nextafter(falling[-1], -math.inf)]
-    totals = [math.fsum(rate[score > cut]) for cut in cuts]
+    thresholds = [(a + b) / 2 for a, b in pairwise(falling)] + [math.nextafter(falling[-1], -math.inf)]
+    totals = [math.fsum(rate[score > threshold]) for threshold in thresholds]
     sigma = math.sqrt(math.fsum(rate[score > nearest] ** 2))
     centre = math.fsum(rate[score > nearest])
-    low = next(c for c, t in zip(cuts, totals, strict=True) if t >= centre - sigma)
-    high = next((c for c, t in zip(cuts, totals, strict=True) if t >= centre + sigma), cuts[-1])
+    low = next(c for c, t in zip(thresholds, totals, strict=True) if t >= centre - sigma)
+    high = next((c for c, t in zip(thresholds, totals, strict=True) if t >= centre + sigma), thresholds[-1])
     return (low - high) / 2
 
 
@@ -166,32 +166,32 @@ def moved(score: np.ndarray, rate: np.ndarray, nearest: float) -> float:
 def test_the_error_of_a_cut_is_how_far_it_moves_with_the_rate(part: float) -> None:
     rng = np.random.default_rng(8)
     score, rate = rng.normal(size=300), rng.lognormal(0, 1, 300)
-    solution = cut_for(score, rate, part * rate.sum() * (1 - 1e-12))
-    assert solution.error == pytest.approx(moved(score, rate, solution.cut), rel=1e-9)
+    solution = threshold_for(score, rate, part * rate.sum() * (1 - 1e-12))
+    assert solution.error == pytest.approx(moved(score, rate, solution.threshold), rel=1e-9)
 
 
 def test_the_error_of_a_cut_is_that_of_a_poisson_bootstrap() -> None:
     rng = np.random.default_rng(4)
     score, rate = rng.exponential(size=4000), rng.lognormal(0, 0.8, 4000)
     budget = 0.1 * rate.sum()
-    cuts = [cut_for(score, rate * rng.poisson(1.0, 4000), budget).cut for _ in range(150)]
-    assert cut_for(score, rate, budget).error == pytest.approx(np.std(cuts), rel=0.25)
+    thresholds = [threshold_for(score, rate * rng.poisson(1.0, 4000), budget).threshold for _ in range(150)]
+    assert threshold_for(score, rate, budget).error == pytest.approx(np.std(thresholds), rel=0.25)
 
 
 @given(st.integers(0, 2**32), st.integers(2, 60), st.floats(0.2, 0.9))
 def test_events_of_one_interaction_fluctuate_together(seed: int, n: int, part: float) -> None:
-    """Events that are cut into two of one parent are still one; the others are not."""
+    """Events that are split into two of one parent are still one; the others are not."""
     rng = np.random.default_rng(seed)
     score, rate = rng.normal(size=n), rng.exponential(size=n)
     budget = math.fsum(rate[np.argsort(-score)][: 1 + int(part * n)])
-    whole = cut_for(score, rate, budget)
+    whole = threshold_for(score, rate, budget)
     twice = np.repeat(score, 2), np.repeat(rate / 2, 2)
     parent = np.repeat(np.arange(n, dtype=np.uint64), 2)
-    found = cut_for(*twice, budget, (parent, np.ones(2 * n, np.bool_)))
-    assert found.cut == pytest.approx(whole.cut)
+    found = threshold_for(*twice, budget, (parent, np.ones(2 * n, np.bool_)))
+    assert found.threshold == pytest.approx(whole.threshold)
     assert found.error == pytest.approx(whole.error)
-    alone = cut_for(*twice, budget, (parent, np.zeros(2 * n, np.bool_)))
-    assert alone == cut_for(*twice, budget)
+    alone = threshold_for(*twice, budget, (parent, np.zeros(2 * n, np.bool_)))
+    assert alone == threshold_for(*twice, budget)
 
 
 # ---- menus: solve
@@ -203,7 +203,7 @@ class Toy:
 
     name: str
     score: str
-    cut: float = 0.0
+    threshold: float = 0.0
     budget: tuple[str, float] | None = None
     prescale: float = 1.0
     coherent: str | None = None
@@ -213,7 +213,7 @@ class Toy:
 
     def toml(self) -> str:
         keys: dict[str, Any] = {"name": self.name, "kind": "threshold", "observable": self.score}
-        keys |= {f"{self.budget[0]}_rate_hz": self.budget[1]} if self.budget else {"above": self.cut}
+        keys |= {f"{self.budget[0]}_rate_hz": self.budget[1]} if self.budget else {"above": self.threshold}
         keys |= {"prescale": self.prescale} | ({"requires": "n_muon >= 1"} if self.requires else {})
         keys |= {k: getattr(self, k) for k in ("coherent", "seed") if getattr(self, k)}
         lines = (f"{k} = '{v}'" if isinstance(v, str) else f"{k} = {v}" for k, v in keys.items())
@@ -237,8 +237,10 @@ def score(toy: Toy, event: Event) -> float:
     return -math.inf if toy.requires and not event["muon"] else SCORE_OF[toy.score](event)
 
 
-def fraction(event: Event, toys: Sequence[Toy], cuts: dict[str, float], of: Toy, quantity: str) -> float:
-    fired = {t.name: score(t, event) > cuts[t.name] for t in toys}
+def fraction(
+    event: Event, toys: Sequence[Toy], thresholds: dict[str, float], of: Toy, quantity: str
+) -> float:
+    fired = {t.name: score(t, event) > thresholds[t.name] for t in toys}
     triggers = [
         {"name": t.name, "coherent": t.coherent, "enabled": True, "seed": t.seed, "share": 1 / t.prescale}
         for t in toys
@@ -249,12 +251,12 @@ def fraction(event: Event, toys: Sequence[Toy], cuts: dict[str, float], of: Toy,
     return any_of(counters, triggers) - any_of(counters, [t for t in triggers if t["name"] != of.name])
 
 
-def rates_by_cut(
-    events: Sequence[Event], toys: Sequence[Toy], cuts: dict[str, float], of: Toy
+def rates_by_threshold(
+    events: Sequence[Event], toys: Sequence[Toy], thresholds: dict[str, float], of: Toy
 ) -> list[tuple[float, float]]:
     """(score, rate) for each distinct score, falling: what passes from that score on."""
     assert of.budget
-    open_ = cuts | {of.name: -math.inf}
+    open_ = thresholds | {of.name: -math.inf}
     each = [
         (score(of, e), e["weight"] * fraction(e, toys, open_, of, of.budget[0]))
         for e in events
@@ -264,12 +266,12 @@ def rates_by_cut(
 
 
 def check_solved(menu: Menu, toys: Sequence[Toy], events: Sequence[Event]) -> None:
-    """Each budgeted trigger, given the cuts of the others, is as near to its budget as can be."""
-    cuts = {t.name: menu.trigger(t.name).description.cut for t in toys}  # type: ignore[union-attr]
+    """Each budgeted trigger, given the thresholds of the others, is as near to its budget as can be."""
+    thresholds = {t.name: menu.trigger(t.name).description.threshold for t in toys}  # type: ignore[union-attr]
     for toy in (t for t in toys if t.budget):
         assert toy.budget
-        options = rates_by_cut(events, toys, cuts, toy)
-        passing = [(s, r) for s, r in options if s > cuts[toy.name]]
+        options = rates_by_threshold(events, toys, thresholds, toy)
+        passing = [(s, r) for s, r in options if s > thresholds[toy.name]]
         slack = 1e-9 * options[-1][1]
         assert passing, toy
         assert abs(passing[-1][1] - toy.budget[1]) <= min(abs(r - toy.budget[1]) for _, r in options) + slack
@@ -328,7 +330,7 @@ def test_a_solved_rate_is_what_the_menu_then_gives(tmp_path: Path) -> None:
             step = solution.tie_hz if toy.score == "n_jet" else 2 * 2.0 * 2000 / 980
             assert abs(rate.hz - toy.budget[1]) <= step, toy
             assert trigger.threshold_error > 0
-            assert solution.cut == trigger.threshold
+            assert solution.threshold == trigger.threshold
         else:
             assert trigger.threshold_error is None
 
@@ -360,7 +362,7 @@ HALF = evaluation_half(EVENTS)
 def test_several_budgets_settle_wherever_they_stand(
     tmp_path_factory: pytest.TempPathFactory, toys: list[Toy], rng: random.Random
 ) -> None:
-    """On the highest cuts that keep to all budgets, which is one solution, whatever the order."""
+    """On the highest thresholds that keep to all budgets, which is one solution, whatever the order."""
     folder, catalogue = tmp_path_factory.mktemp("menu"), memory_catalogue({"a": EVENTS})
     shuffled = rng.sample(toys, len(toys))
     menu, again = (_solved_or_none(folder, order, catalogue) for order in (toys, shuffled))
@@ -391,7 +393,7 @@ def test_more_rate_is_a_lower_cut(
     )
     assert low
     assert high
-    assert low.cut >= high.cut
+    assert low.threshold >= high.threshold
 
 
 @given(st.floats(5.0, 60.0))
@@ -406,7 +408,7 @@ def test_a_total_budget_knows_no_others_and_is_tighter_than_a_unique_one(
     assert alone == among
     assert alone
     assert unique
-    assert unique.cut <= alone.cut
+    assert unique.threshold <= alone.threshold
 
 
 def test_solving_again_changes_nothing(tmp_path: Path) -> None:
@@ -464,12 +466,12 @@ def test_a_menu_of_more_than_64_triggers(tmp_path: Path) -> None:
 
 
 def test_budgets_are_in_hz_of_the_menu(tmp_path: Path) -> None:
-    """Half of the crossings and half of the budget: the same cut."""
+    """Half of the crossings and half of the budget: the same threshold."""
     catalogue = memory_catalogue({"a": EVENTS})
     full = solved(tmp_path, [*PLAIN, Toy("A", "met", budget=("unique", 40.0))], catalogue)
     halved = [*PLAIN, Toy("A", "met", budget=("unique", 20.0))]
     half = solved(tmp_path, halved, catalogue, head="[menu]\ncrossing_rate_hz = 20e6\n")
-    assert half.trigger("A").description.cut == full.trigger("A").description.cut  # type: ignore[union-attr]
+    assert half.trigger("A").description.threshold == full.trigger("A").description.threshold  # type: ignore[union-attr]
     interactions = memory_catalogue({"a": EVENTS}, "luminosity")
     same = [*PLAIN, Toy("A", "met", budget=("unique", 40.0))]
     assert (
@@ -511,7 +513,7 @@ def test_progress_counts_every_event(tmp_path: Path) -> None:
 
 def test_a_budget_above_all_names_what_can_be(tmp_path: Path) -> None:
     toys = [*PLAIN, Toy("A", "met", budget=("unique", 1e9))]
-    everything = rates_by_cut(HALF, toys, {t.name: t.cut for t in toys}, toys[-1])[-1][1]
+    everything = rates_by_threshold(HALF, toys, {t.name: t.threshold for t in toys}, toys[-1])[-1][1]
     with pytest.raises(TrigemuError) as error:
         solved(tmp_path, toys, memory_catalogue({"a": EVENTS}))
     line = toml(PLAIN).count("\n") + 1
@@ -546,7 +548,7 @@ def test_all_that_there_is_can_be_asked_for() -> None:
     for part in range(1, 40):
         everything = math.fsum(e["weight"] for e in EVENTS[:part])
         score, rate = np.arange(part), np.array([e["weight"] for e in EVENTS[:part]])
-        assert cut_for(score.astype(float), rate, float(f"{everything:.6g}")).cut < 0
+        assert threshold_for(score.astype(float), rate, float(f"{everything:.6g}")).threshold < 0
 
 
 def test_no_event_is_asked_for(tmp_path: Path) -> None:
@@ -564,7 +566,7 @@ def test_twins_leave_each_other_nothing(tmp_path: Path) -> None:
 
 def test_cuts_that_do_not_settle_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAX_SWEEPS", 1)
-    with pytest.raises(TrigemuError, match=r"menu\.toml: the cuts of 'A', 'B' do not converge"):
+    with pytest.raises(TrigemuError, match=r"menu\.toml: the thresholds of 'A', 'B' do not converge"):
         solved(tmp_path, [*PLAIN, *BUDGETS["two"]], memory_catalogue({"a": EVENTS}))
 
 
@@ -588,7 +590,7 @@ def test_a_sample_without_weight_in_the_half_is_named(tmp_path: Path, fitted: bo
         rates_of(emulate([menu_from(tmp_path, toml(toys))], catalogue))
 
 
-# ---- a menu with the cuts written in
+# ---- a menu with the thresholds written in
 
 
 MENU = """\
@@ -653,18 +655,18 @@ def test_a_calibrated_menu_is_the_old_one_but_for_its_cuts(menu_file: Path, tmp_
     catalogue = memory_catalogue({"a": EVENTS})
     new = tmp_path / "there" / "new.toml"
     menu = write(menu_file, new, catalogue)
-    cuts = {t.name: t.solution.cut for t in menu.triggers if t.solution}
+    thresholds = {t.name: t.solution.threshold for t in menu.triggers if t.solution}
     expected = MENU
     for old, put in (
         ('name = "written"\n', 'name = "written"\nformat = 1\n'),
         (
             "  unique_rate_hz   =   3_0.0   # what it may take\n",
-            f"  above   =   {cuts['A']!r}   # found from unique_rate_hz = 30 (what it may take)\n"
+            f"  above   =   {thresholds['A']!r}   # found from unique_rate_hz = 30 (what it may take)\n"
             'fitted_on = "toy"\n',
         ),
         (
             "total_rate_hz = 12\n",
-            f'above = {cuts["B"]!r}  # found from total_rate_hz = 12\nfitted_on = "toy"\n',
+            f'above = {thresholds["B"]!r}  # found from total_rate_hz = 12\nfitted_on = "toy"\n',
         ),
         ('card = "models/card.toml"', 'card = "../here/models/card.toml"'),
     ):
@@ -694,8 +696,8 @@ def test_a_calibrated_menu_gives_the_same_rates(menu_file: Path, tmp_path: Path)
     other = memory_catalogue({"a": EVENTS}, name="other")
     everything = rates_of(emulate([read_menu(new)], other))
     assert everything.half is None
-    cut = read_menu(new).trigger("A").description.cut  # type: ignore[union-attr]
-    assert everything.triggers[1].total.events == sum(e["met"] > cut for e in EVENTS)
+    threshold = read_menu(new).trigger("A").description.threshold  # type: ignore[union-attr]
+    assert everything.triggers[1].total.events == sum(e["met"] > threshold for e in EVENTS)
 
 
 def test_in_its_own_folder_paths_stay(menu_file: Path) -> None:
@@ -731,7 +733,7 @@ def test_ways_to_write_a_menu(tmp_path: Path, text: str) -> None:
     for table, trigger in zip(expected["trigger"], menu.triggers, strict=True):
         if trigger.budget and trigger.solution:
             del table[trigger.budget.key]
-            table |= {"above": trigger.solution.cut, "fitted_on": "toy"}
+            table |= {"above": trigger.solution.threshold, "fitted_on": "toy"}
     assert tomllib.loads(new.read_text()) == expected | {"menu": {"format": 1}}
     before, after = (
         [line.partition("#")[2] for line in t.splitlines() if "#" in line] for t in (text, new.read_text())

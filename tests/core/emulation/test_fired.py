@@ -127,8 +127,8 @@ def test_budgets_are_those_of_the_run(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, BUDGET)
     events = toy_events(1, 300)
     result = run(menu, memory_catalogue({"a": events}))
-    cut = result.menu.trigger("J").description.cut  # type: ignore[union-attr]
-    truth = [bool(e["jet"]) and e["jet"][0]["pt"] > cut for e in events]
+    threshold = result.menu.trigger("J").description.threshold  # type: ignore[union-attr]
+    truth = [bool(e["jet"]) and e["jet"][0]["pt"] > threshold for e in events]
     assert result.fired("J").tolist() == truth
     met = [e["met"] > 20 and len(e["jet"]) > 1 for e in events]
     assert result.fired("M").tolist() == met

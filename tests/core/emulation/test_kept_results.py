@@ -153,10 +153,10 @@ def test_events_and_bins_that_no_events_give_are_made_again(tmp_path: Path, cata
         assert solve_budgets(budget, catalogue, executor=engine()) == expected
     assert len(told) == 4
     menu = expected[0]
-    ranges = score_table(menu, catalogue, executor=engine()).offers
+    ranges = score_table(menu, catalogue, executor=engine()).threshold_ranges
     for file in (tmp_path / "kept").glob("*.task"):
         forged(file, lambda made: replace(made, bin=made.bin + 2**40) if hasattr(made, "bin") else made)
-    assert score_table(menu, catalogue, executor=engine()).offers == ranges
+    assert score_table(menu, catalogue, executor=engine()).threshold_ranges == ranges
     assert "the bin, from the lowest one on, is" in told[-1]
 
 

@@ -32,12 +32,12 @@ above = 12
 """
 
 
-def rate(events: list[dict[str, Any]], cut: float, seeded: bool) -> float:
+def rate(events: list[dict[str, Any]], threshold: float, seeded: bool) -> float:
     return math.fsum(
         e["weight"]
         for e in events
         if e["jet"]
-        and e["jet"][0]["pt"] > cut
+        and e["jet"][0]["pt"] > threshold
         and (not seeded or (e["photon"] and e["photon"][0]["pt"] > 12))
     )
 
@@ -50,17 +50,17 @@ def test_rates_at_the_ends_are_some_times_the_present_one(seed: int, above: floa
     rounding = FACTOR * len(events) / _PER_HZ  # of the weights, which are summed as integers
     with tempfile.TemporaryDirectory() as folder:
         menu = menu_from(Path(folder), MENU.format(above=above, keys='seed = "G"' if seeded else ""))
-    offer = score_table(menu, memory_catalogue({"a": events})).offers["J"]
+    limits = score_table(menu, memory_catalogue({"a": events})).threshold_ranges["J"]
     present = rate(events, above, seeded)
-    assert offer.low <= above <= offer.high
+    assert limits.low <= above <= limits.high
     if present == 0:
-        assert offer == (pytest.approx(above, rel=1e-2),) * 2
+        assert limits == (pytest.approx(above, rel=1e-2),) * 2
         return
     everything = rate(events, -math.inf, seeded)
-    assert rate(events, offer.low, seeded) >= min(FACTOR * present, everything) - rounding
-    assert rate(events, offer.low + 0.015 * offer.high, seeded) <= FACTOR * present + rounding
-    tighter = [e["jet"][0]["pt"] for e in events if e["jet"] and e["jet"][0]["pt"] > offer.high * 1.01]
-    assert all(rate(events, cut, seeded) <= present / FACTOR + rounding for cut in tighter)
+    assert rate(events, limits.low, seeded) >= min(FACTOR * present, everything) - rounding
+    assert rate(events, limits.low + 0.015 * limits.high, seeded) <= FACTOR * present + rounding
+    tighter = [e["jet"][0]["pt"] for e in events if e["jet"] and e["jet"][0]["pt"] > limits.high * 1.01]
+    assert all(rate(events, threshold, seeded) <= present / FACTOR + rounding for threshold in tighter)
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=20))
@@ -76,7 +76,7 @@ def test_bins_keep_the_order_of_scores(scores: list[float]) -> None:
 def test_workers_and_chunks_change_no_threshold(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, MENU.format(above=30, keys=""))
     catalogue = memory_catalogue({"a": toy_events(1, 500), "b": toy_events(2, 100)})
-    expected = score_table(menu, catalogue).offers
+    expected = score_table(menu, catalogue).threshold_ranges
     for size, workers in ((70, 1), (100, 2)):
         executor = engine(size, workers)
-        assert score_table(menu, catalogue, executor=executor).offers == expected
+        assert score_table(menu, catalogue, executor=executor).threshold_ranges == expected

@@ -88,8 +88,8 @@ def test_sums_are_the_rates_of_a_run(tmp_path: Path) -> None:
     assert np.count_nonzero(found["weight_unseen"]) == len(evaluation_half(events[:150])) + len(
         [n for n in range(250) if is_evaluation(int(found["parent"][150 + n]))]
     )
-    cut = rates.menu.trigger("J").description.cut  # type: ignore[union-attr]
-    np.testing.assert_array_equal(found["score_J"] > cut, found["fired_J"])
+    threshold = rates.menu.trigger("J").description.threshold  # type: ignore[union-attr]
+    np.testing.assert_array_equal(found["score_J"] > threshold, found["fired_J"])
     assert "score_C" not in found
     signal = event_table(menu, catalogue, samples=["s"]).arrays()
     assert signal["weight"].tolist() == [event["weight"] for event in toy_events(2, 50)]

@@ -44,14 +44,14 @@ def bits(words: np.ndarray, number: int) -> list[list[bool]]:
 
 @pytest.mark.parametrize("number", [1, 63, 64, 65, 130])
 def test_bit_b_is_the_decision_of_trigger_b(tmp_path: Path, number: int) -> None:
-    cuts = [5.0 + 0.7 * i for i in range(number)]
+    thresholds = [5.0 + 0.7 * i for i in range(number)]
     plan = make_plan(
-        [menu_from(tmp_path, "".join(threshold(f"T{i}", "jet[0].pt", c) for i, c in enumerate(cuts)))]
+        [menu_from(tmp_path, "".join(threshold(f"T{i}", "jet[0].pt", c) for i, c in enumerate(thresholds)))]
     )
     words = decide(WHOLE, plan)
     assert words.shape == (len(EVENTS), -(-number // 64))
     assert words.dtype == np.uint64
-    expected = [[bool(e["jet"]) and e["jet"][0]["pt"] > cut for e in EVENTS] for cut in cuts]
+    expected = [[bool(e["jet"]) and e["jet"][0]["pt"] > value for e in EVENTS] for value in thresholds]
     assert bits(words, number) == expected
 
 
@@ -72,11 +72,11 @@ def test_any_range_of_events_gives_its_part(tmp_path: Path) -> None:
 
 def test_menus_share_what_is_equal(tmp_path: Path) -> None:
     """Equal means: the same after all names are resolved."""
-    cut = '[objects.NAME]\nfrom = "jet"\npt = { min = 20.0 }\n'
-    first = menu_from(tmp_path, cut.replace("NAME", "jet") + threshold("A", "jet[0].pt", 30))
+    objects = '[objects.NAME]\nfrom = "jet"\npt = { min = 20.0 }\n'
+    first = menu_from(tmp_path, objects.replace("NAME", "jet") + threshold("A", "jet[0].pt", 30))
     second = menu_from(
         tmp_path,
-        cut.replace("NAME", "hard")
+        objects.replace("NAME", "hard")
         + threshold("SAME", "hard[ 0 ].pt", 30, "prescale = 7")
         + threshold("OTHER", "jet[0].pt", 30)
         + threshold("HIGHER", "hard[0].pt", 31)
@@ -163,7 +163,7 @@ class Made(Compiled):
     """A compiled trigger that gives whatever a test wants."""
 
     give: Callable[[int], Any]
-    cut: float | None = None
+    threshold: float | None = None
 
     def evaluate(self, work: Any) -> Any:
         return self.give(len(work.events))

@@ -71,7 +71,7 @@ def test_what_is_read_back_gives_the_same_rates(
     back = read_scores(file, menu, catalogue)
     found, expected = rates_of(back.emulation()), rates_of(scores.emulation())
     assert found.to_dict() == expected.to_dict()
-    assert back.offers == scores.offers
+    assert back.threshold_ranges == scores.threshold_ranges
     assert back.stored == scores.stored
     assert back.made_with == scores.made_with
     for found, expected in ((back.table, scores.table), (back.signals["s"], scores.signals["s"])):
@@ -147,7 +147,7 @@ def column(name: str, values: Any) -> Callable[[pa.Table], pa.Table]:
             about(lambda m: m["offers"].update(J=[60, 20])),
             "expected LOW ≤ HIGH, both finite, not 60 and",
         ),
-        (about(lambda m: m["offers"].update(J=[10, 20])), "'J' offers thresholds from 10, and its scores"),
+        (about(lambda m: m["offers"].update(J=[10, 20])), "'J' has thresholds from 10, but scores"),
         (about(lambda m: m["columns"][0].update(name="weight")), "two columns are called 'weight'"),
         (about(lambda m: m["rest"][0].update(n=1)), "are impossible for 1 events"),
         (lambda t: t.append_column("id", t["id"]), "there are 2 columns 'id', expected one"),

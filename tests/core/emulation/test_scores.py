@@ -41,12 +41,14 @@ def same(found: Menu | Sequence[Menu], scores: Scores, catalogue: Catalogue) -> 
         assert stored.warnings == direct.warnings
 
 
-def moved(menu: Menu, cuts: dict[str, float], prescale: float | None = None) -> Menu:
+def moved(menu: Menu, thresholds: dict[str, float], prescale: float | None = None) -> Menu:
     triggers = []
     for trigger in menu.triggers:
         kind = trigger.description
-        if trigger.name in cuts and isinstance(kind, ScoreKind):
-            trigger = replace(trigger, description=kind.at(cuts[trigger.name]), budget=None, solution=None)
+        if trigger.name in thresholds and isinstance(kind, ScoreKind):
+            trigger = replace(
+                trigger, description=kind.at(thresholds[trigger.name]), budget=None, solution=None
+            )
         triggers.append(replace(trigger, prescale=prescale) if prescale else trigger)
     return replace(menu, triggers=tuple(triggers))
 
@@ -64,8 +66,8 @@ def test_any_menu_at_any_offered_thresholds(
         menu = menu_from(Path(folder), as_toml(triggers, 40e6, fitted=data.draw(st.booleans())))
     scores = score_table(menu, catalogue)
     same(menu, scores, catalogue)
-    cuts = {name: data.draw(st.floats(offer.low, offer.high)) for name, offer in scores.offers.items()}
-    same(moved(menu, cuts, data.draw(st.sampled_from([None, 3.0]))), scores, catalogue)
+    thresholds = {name: data.draw(st.floats(of.low, of.high)) for name, of in scores.threshold_ranges.items()}
+    same(moved(menu, thresholds, data.draw(st.sampled_from([None, 3.0]))), scores, catalogue)
 
 
 TWO = """
@@ -102,7 +104,7 @@ def test_several_menus_share_the_scores_of_one_observable(tmp_path: Path, catalo
     both = [replace(two(tmp_path), name="one"), replace(two(tmp_path, "above = 50"), name="other")]
     scores = score_table(both, catalogue, vary={"J": (20, 80)})
     assert scores.table.scores.shape[1] == 2
-    assert scores.offers["J"] == (20, 80)
+    assert scores.threshold_ranges["J"] == (20, 80)
     same([*both, moved(both[0], {"J": 20.0}), moved(both[1], {"J": 80.0})], scores, catalogue)
     assert [e.rate for e in map(rates_of, map(scores.emulation, both))] == [
         rates_of(scores.emulation(), menu=menu).rate for menu in both
@@ -136,7 +138,7 @@ def test_a_trigger_with_a_model(tmp_path: Path, catalogue: Catalogue, carded: No
 def test_scans_of_scores(tmp_path: Path, catalogue: Catalogue) -> None:
     menu = two(tmp_path, photon="total_rate_hz = 150.0")
     scores = score_table(menu, catalogue)
-    low, high = scores.offers["J"]
+    low, high = scores.threshold_ranges["J"]
     for steps in ([Steps("J", (low, 30.0, high))], [Steps("J", (low, high)), Steps("G", (14.0, 15.0))]):
         found, direct = scan(menu, steps, scores), scan(menu, steps, catalogue)
         for one, other in zip(found.points, direct.points, strict=True):

@@ -11,7 +11,7 @@ from project import CORE_MENUS
 
 from trigemu import Menu, TrigemuError, read_menu
 from trigemu.menus import Budget, Solution, relations
-from trigemu.observables import MAX_LEVELS, Derivation, Window
+from trigemu.observables import MAX_LEVELS, ObjectSelection, Window
 from trigemu.support import MAX_PROBLEMS, TableError
 from trigemu.triggers import Kinds, Logic, Random, parse_expression
 from trigemu.triggers.combination.kind import Combination
@@ -96,7 +96,7 @@ def test_what_a_menu_says(tmp_path: Path) -> None:
     line = FULL.splitlines().index('name = "J100"')  # counted from 0: that of its [[trigger]] from 1
     assert menu.trigger("ANY").description == Random(rate_hz=1000.0)
     assert menu.trigger("J100").place == f"{tmp_path / 'menu.toml'}:{line}"
-    assert menu.scope.object("jet") == Derivation("jet", None, (("pt", Window(min=20.0)),))
+    assert menu.scope.object("jet") == ObjectSelection("jet", None, (("pt", Window(min=20.0)),))
 
 
 def test_each_trigger_comes_after_those_it_reads(tmp_path: Path) -> None:
@@ -442,14 +442,15 @@ KINDS = {"mine": Mine, "bits": Bits}
             "COMPILE",
             "return 3",
             "mine",
-            "failed to compile it: TypeError: expected an object with cut and evaluate",
+            "failed to compile it: TypeError: expected an object with threshold and evaluate",
         ),
         ("COMPILE", "context.objects('mun')", "mine", "unknown object 'mun'; did you mean 'muon'?"),
         (
             "COMPILE",
             "from dataclasses import make_dataclass\n"
             "        methods = {'evaluate': lambda self, work: None}\n"
-            "        made = make_dataclass('C', ['cut'], bases=(Compiled,), namespace=methods, frozen=True)\n"
+            "        of = dict(bases=(Compiled,), namespace=methods, frozen=True)\n"
+            "        made = make_dataclass('C', ['threshold'], **of)\n"
             "        return made(None) if self.above > 1 else made([])",
             "mine",
             "its kind failed to compile it: TypeError: unhashable type: 'list'",
@@ -509,7 +510,7 @@ def test_a_budget_in_place_of_a_cut(tmp_path: Path, key: str) -> None:
     assert t.budget.key == key
     assert t.solution is None
     assert isinstance(t.description, Threshold)
-    assert t.description.cut == math.inf
+    assert t.description.threshold == math.inf
     assert (u.budget, u.fitted_on) == (None, "toy")
     assert menu.budgeted == (t,)
     solved = menu.solved({"T": Solution(2.5, 0.1, 0.0, 1.0)})
@@ -530,7 +531,7 @@ def test_the_triggers_that_are_used(tmp_path: Path) -> None:
     assert [t.name for t in menu.used] == ["A", "B", "D", "E"]
 
 
-NOT_BOTH = "give the cut or the rate to find it from, not both"
+NOT_BOTH = "give the threshold or the rate to find it from, not both"
 NEITHER = (
     "trigger 'T': the key 'above' is missing, or a rate to find it from: unique_rate_hz or total_rate_hz"
 )
@@ -582,15 +583,15 @@ NEITHER = (
         ),
         (
             trigger(RANDOM + "\nunique_rate_hz = 5"),
-            [(5, "trigger 'T': unique_rate_hz: the kind 'random' has no score to cut on")],
+            [(5, "trigger 'T': unique_rate_hz: the kind 'random' has no threshold")],
         ),
         (
             trigger(f'kind = "combination"\nlegs = [{LEG}]\ntotal_rate_hz = 5'),
-            [(5, "trigger 'T': total_rate_hz: the kind 'combination' has no score to cut on")],
+            [(5, "trigger 'T': total_rate_hz: the kind 'combination' has no threshold")],
         ),
         (
             score("above = 1", "U") + trigger('kind = "logic"\nexpression = "U"\nunique_rate_hz = 1'),
-            [(10, "trigger 'T': unique_rate_hz: the kind 'logic' has no score to cut on")],
+            [(10, "trigger 'T': unique_rate_hz: the kind 'logic' has no threshold")],
         ),
     ],
 )
@@ -615,9 +616,7 @@ def test_a_trigger_with_a_budget_cannot_be_read(tmp_path: Path, reader: str, key
     text = f'{score("above = 1", "U")}{budget}[[trigger]]\nname = "R"\n{reader}\n'
     ((line, message),) = mistakes(tmp_path, text)
     assert text.splitlines()[line - 1].startswith(f"{key} = ")
-    assert message.startswith(
-        f"trigger 'R': {key}: 'T' has unique_rate_hz, and the decisions of a trigger whose"
-    )
+    assert message.startswith(f"trigger 'R': {key}: 'T' has unique_rate_hz, and other triggers cannot read")
     assert message.endswith("give it above")
 
 

@@ -37,7 +37,7 @@ class Mine(ScoreKind, frozen=True):
 
     object: str = "jet"
     def compile(self, context):
-        return CompiledFunction(same, (context.observable(f"{self.object}[0].pt"),), self.cut)
+        return CompiledFunction(same, (context.observable(f"{self.object}[0].pt"),), self.threshold)
 KINDS = {"mine": Mine}
 """
 
@@ -289,10 +289,10 @@ def test_a_kind_without_descriptions(tmp_path: Path) -> None:
     )
     variants = menu_schema(["bare"], [tmp_path])["properties"]["trigger"]["items"]["oneOf"]
     assert variants[-1]["properties"]["size"] == {"type": "integer", "default": 2}
-    assert variants[-1]["properties"]["above"]["description"].startswith("The cut on the score")
+    assert variants[-1]["properties"]["above"]["description"].startswith("The threshold on the score")
 
 
-def test_each_kind_with_a_score_is_cut_by_one_of_three() -> None:
+def test_each_kind_with_a_score_has_one_of_three_thresholds() -> None:
     """And the others by none."""
     keys = ["above", "unique_rate_hz", "total_rate_hz"]
     kinds = Kinds()

@@ -64,7 +64,9 @@ def test_the_unit_of_a_threshold(tmp_path: Path) -> None:
 
 def test_only_a_score_has_a_unit(tmp_path: Path) -> None:
     random = '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1.0\nunit = "Hz"\n'
-    with pytest.raises(TrigemuError, match=r"menu.toml:5: trigger 'R': unit: the kind 'random' has no score"):
+    with pytest.raises(
+        TrigemuError, match=r"menu.toml:5: trigger 'R': unit: the kind 'random' has no threshold"
+    ):
         menu_from(tmp_path, random)
     with pytest.raises(TrigemuError, match="unit = "):
         menu_from(tmp_path, MENU.replace('"cm"', f'"{21 * "m"}"'))

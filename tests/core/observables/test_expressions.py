@@ -14,15 +14,15 @@ import vector
 from hypothesis import given, settings, strategies as st
 from toys import columns, toy_events
 
-from trigemu.observables import Derivation, Scope, Window, Workspace, parse_condition, parse_observable
+from trigemu.observables import ObjectSelection, Scope, Window, Workspace, parse_condition, parse_observable
 from trigemu.samples import Collection, Events, SampleError, make_events
 
 EVENTS = toy_events(21, 250)
-HARD = Derivation("jet", None, (("pt", Window(min=20.0)),))
+HARD = ObjectSelection("jet", None, (("pt", Window(min=20.0)),))
 SCOPE = Scope(
-    objects=(*((name, Derivation(name)) for name in ("jet", "muon", "photon")), ("hard", HARD)),
-    ht=(HARD, Derivation("photon")),
-    mht=(HARD, Derivation("muon")),
+    objects=(*((name, ObjectSelection(name)) for name in ("jet", "muon", "photon")), ("hard", HARD)),
+    ht=(HARD, ObjectSelection("photon")),
+    mht=(HARD, ObjectSelection("muon")),
 )
 
 Event = dict[str, Any]

@@ -12,9 +12,9 @@ from trigemu.observables import (
     Condition,
     Constant,
     Count,
-    Derivation,
     Junction,
     Number,
+    ObjectSelection,
     ObjectVector,
     OfVectors,
     Relation,
@@ -30,7 +30,7 @@ from trigemu.observables import (
 from trigemu.samples import Collection, make_events
 from trigemu.support import TrigemuError, excerpt
 
-JET, PHOTON = Derivation("jet"), Derivation("photon")
+JET, PHOTON = ObjectSelection("jet"), ObjectSelection("photon")
 SCOPE = Scope((("jet", JET), ("photon", PHOTON)), (JET,), (JET, PHOTON))
 
 
@@ -161,7 +161,7 @@ def test_the_deepest_expressions_are_read_evaluated_and_pickled(text: str) -> No
     again = pickle.loads(pickle.dumps(number))
     assert (again, hash(again), repr(again)) == (number, hash(number), repr(number))
     assert set(number.needs()) <= {("", "met"), *(("jet", column) for column in ("pt", "eta", "phi"))}
-    assert {derivation for derivation, _ in all_uses(number)} <= {JET, PHOTON}
+    assert {selection for selection, _ in all_uses(number)} <= {JET, PHOTON}
     weight = np.ones(2)
     jets = {name: np.full(2, 40.0, np.float32) for name in ("pt", "eta", "phi")}
     events = make_events("toy", weight, {"jet": Collection(np.arange(3), jets)}, {"met": weight})

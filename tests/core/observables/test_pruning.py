@@ -15,8 +15,8 @@ from trigemu import make_events, make_plan
 from trigemu.api import CompiledThreshold
 from trigemu.emulation import Plan, decide
 from trigemu.observables import (
-    Derivation,
     Element,
+    ObjectSelection,
     Scope,
     Window,
     Workspace,
@@ -30,10 +30,10 @@ from trigemu.samples import Collection, Events
 from trigemu.triggers import score_above
 
 EVENTS = toy_events(77, 400)
-PHOTON = Derivation("photon")
-JET = Derivation("jet", None, (("pt", Window(min=10.0)),), (PHOTON, 0.8))
-CENTRAL = Derivation("jet", JET, (("eta", Window(abs_max=1.5)),))
-MUON = Derivation("muon", None, (("pt", Window(min=6.0)),))
+PHOTON = ObjectSelection("photon")
+JET = ObjectSelection("jet", None, (("pt", Window(min=10.0)),), (PHOTON, 0.8))
+CENTRAL = ObjectSelection("jet", JET, (("eta", Window(abs_max=1.5)),))
+MUON = ObjectSelection("muon", None, (("pt", Window(min=6.0)),))
 
 HEAD = """
 [objects.jet]
@@ -117,7 +117,9 @@ def expected(plan: Plan, events: Events) -> list[list[bool]]:
     found = []
     for slot in plan.slots:
         result = slot.compiled.evaluate(Workspace(events))
-        found.append((result if slot.compiled.cut is None else result > slot.compiled.cut).tolist())
+        found.append(
+            (result if slot.compiled.threshold is None else result > slot.compiled.threshold).tolist()
+        )
     return found
 
 
@@ -133,7 +135,7 @@ def test_decisions_are_those_of_the_scores(tmp_path_factory: pytest.TempPathFact
         assert bits == expected(plan, events)
 
 
-def derived(text: str, folder: Path) -> set[Derivation]:
+def derived(text: str, folder: Path) -> set[ObjectSelection]:
     return {d for group in make_plan([menu_from(folder, HEAD + text)]).groups for d, _ in all_uses(group)}
 
 
@@ -161,7 +163,7 @@ def test_objects_below_all_cuts_are_not_derived(tmp_path: Path) -> None:
 def test_floors_are_the_lowest_of_all_uses() -> None:
     known = lowest_pt([(CENTRAL, 40.0), (CENTRAL, 50.0), (JET, 45.0), (MUON, math.nan)])
     assert known == {CENTRAL: 40.0, JET: 40.0, PHOTON: -math.inf, MUON: math.inf}
-    assert harder_than(CENTRAL, known) == Derivation("jet", harder_than(JET, known), CENTRAL.windows)
+    assert harder_than(CENTRAL, known) == ObjectSelection("jet", harder_than(JET, known), CENTRAL.windows)
     assert harder_than(MUON, {MUON: 30.0}) == MUON  # to cut costs what it saves where nothing is compared
     assert harder_than(JET, {JET: -math.inf}) == JET
 
@@ -207,6 +209,6 @@ def test_a_negative_pt_has_no_ceiling() -> None:
         np.ones(1),
         {"jet": Collection(np.array([0, 2]), c), "photon": Collection(np.array([0, 0]), empty)},
     )
-    mht = parse_observable("mht", Scope((("jet", Derivation("jet")),), (), (Derivation("jet"),)))
+    mht = parse_observable("mht", Scope((("jet", ObjectSelection("jet")),), (), (ObjectSelection("jet"),)))
     assert ceiling(mht, Workspace(events)) is None
     assert score_above(CompiledThreshold(mht, None, 50.0), Workspace(events), 50.0) == pytest.approx([70.0])

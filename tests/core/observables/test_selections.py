@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trigemu.observables import (
-    Derivation,
+    ObjectSelection,
     ObjectTable,
     Scope,
     SumTable,
@@ -42,8 +42,8 @@ def test_without_tables_names_mean_the_collections_of_the_sample(tmp_path: Path)
     scope, mistakes = scope_of(tmp_path, "")
     assert not mistakes
     for name in ("jet", "photon", "electron", "muon", "tau"):
-        assert scope.object(name) == Derivation(name)
-    assert scope.ht == scope.mht == (Derivation("jet"),)
+        assert scope.object(name) == ObjectSelection(name)
+    assert scope.ht == scope.mht == (ObjectSelection("jet"),)
 
 
 def test_a_renamed_collection_is_known_by_its_content(tmp_path: Path) -> None:
@@ -52,16 +52,16 @@ def test_a_renamed_collection_is_known_by_its_content(tmp_path: Path) -> None:
     )
     scope, mistakes = scope_of(tmp_path, text)
     assert not mistakes
-    assert scope.object("mine") == Derivation("jet")
-    assert scope.object("tower") == Derivation("calotower")
+    assert scope.object("mine") == ObjectSelection("jet")
+    assert scope.object("tower") == ObjectSelection("calotower")
     assert scope.object("other").base == "jet"
 
 
 def test_from_its_own_name_is_the_collection_of_the_sample(tmp_path: Path) -> None:
     scope, mistakes = scope_of(tmp_path, '[objects.jet]\nfrom = "jet"\npt = { min = 20.0 }\n')
     assert not mistakes
-    assert scope.object("jet") == Derivation("jet", None, HARD)
-    assert scope.ht == (Derivation("jet", None, HARD),)
+    assert scope.object("jet") == ObjectSelection("jet", None, HARD)
+    assert scope.ht == (ObjectSelection("jet", None, HARD),)
 
 
 def test_order_of_tables_and_of_windows_does_not_matter(tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_order_of_tables_and_of_windows_does_not_matter(tmp_path: Path) -> None:
     )
     scopes = [scope_of(tmp_path, text)[0] for text in (first, second)]
     assert scopes[0] == scopes[1]
-    a = Derivation("jet", None, (*CENTRAL, *HARD))
-    assert scopes[0].object("b") == Derivation("jet", a, (), (Derivation("photon"), 0.4))
+    a = ObjectSelection("jet", None, (*CENTRAL, *HARD))
+    assert scopes[0].object("b") == ObjectSelection("jet", a, (), (ObjectSelection("photon"), 0.4))
 
 
 def test_what_a_derivation_needs(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_the_longest_chain_is_derived_hashed_and_pickled(tmp_path: Path) -> None
 
 
 def test_objects_that_are_used_again_and_again_are_bounded(tmp_path: Path) -> None:
-    """Each is made of the one before twice: the last one of 2⁴⁰ derivations."""
+    """Each is made of the one before twice: the last one of 2⁴⁰ selections."""
     lines = (
         f'[objects.a{i}]\nfrom = "a{i - 1}"\nremove_overlap = {{ with = "a{i - 1}", dr = 0.4 }}\n'
         for i in range(1, 40)

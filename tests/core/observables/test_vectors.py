@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from trigemu.observables import (
-    Derivation,
     MissingEt,
+    ObjectSelection,
     ObjectVector,
     OfVectors,
     VectorSum,
@@ -31,7 +31,7 @@ def events() -> Events:
     return make_events("toy", np.ones(N), {"jet": jets}, {"met": MET, "met_phi": PHI})
 
 
-JET = ObjectVector(Derivation("jet"), 0)
+JET = ObjectVector(ObjectSelection("jet"), 0)
 
 
 def components(event: int) -> tuple[float, float, float, float]:

@@ -14,7 +14,7 @@ import toys
 from hypothesis import given, strategies as st
 
 from trigemu import decide, make_plan
-from trigemu.observables import Derivation, ObjectTable, Range, Window, Workspace, closed, make_scope
+from trigemu.observables import ObjectSelection, ObjectTable, Range, Window, Workspace, closed, make_scope
 from trigemu.observables.windows import Alternative, Piece
 from trigemu.samples import Collection, SampleError, make_events
 
@@ -118,7 +118,7 @@ def muons() -> tuple[Any, dict[str, np.ndarray]]:
     return make_events("toys", np.ones(400), {"muon": Collection(offsets, columns)}), columns
 
 
-def derivation(**table: Any) -> Derivation:
+def selection(**table: Any) -> ObjectSelection:
     scope = make_scope({"muon": msgspec.convert({"from": "muon", **table}, ObjectTable)}, {}, _refuse)
     return scope.object("muon")
 
@@ -211,7 +211,7 @@ above = 1.0
 def test_bits_are_those_of_whole_numbers() -> None:
     events, _ = muons()
     with pytest.raises(SampleError, match=r"muon\.pt has no bits: its values are not integers"):
-        Workspace(events).rows(derivation(windows={"pt": Window(bits=1)}))
+        Workspace(events).rows(selection(windows={"pt": Window(bits=1)}))
 
 
 def test_integers_that_no_column_holds() -> None:

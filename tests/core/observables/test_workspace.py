@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from toys import COLLECTIONS, COLUMNS, columns, toy_events
 
-from trigemu.observables import Derivation, Window, Workspace, delta_r
+from trigemu.observables import ObjectSelection, Window, Workspace, delta_r
 from trigemu.observables.workspace import Objects
 from trigemu.samples import Collection, Events, SampleError, make_events
 
@@ -43,8 +43,8 @@ def distance(a: Object, b: Object) -> float:
     return math.hypot(a["eta"] - b["eta"], min(dphi, 2 * math.pi - dphi))
 
 
-def derive(event: dict[str, Any], d: Derivation) -> list[Object]:
-    """A derivation, object by object."""
+def derive(event: dict[str, Any], d: ObjectSelection) -> list[Object]:
+    """A selection, object by object."""
     kept = derive(event, d.source) if d.source else event[d.base]
     kept = [o for o in kept if all(in_window(o[name], name, w) for name, w in d.windows)]
     if d.overlap:
@@ -53,7 +53,7 @@ def derive(event: dict[str, Any], d: Derivation) -> list[Object]:
     return kept
 
 
-def values(work: Workspace, d: Derivation, name: str) -> list[list[float]]:
+def values(work: Workspace, d: ObjectSelection, name: str) -> list[list[float]]:
     offsets, column = work.objects(d).offsets, work.column(d, name).tolist()
     assert offsets[0] == 0
     return [column[a:b] for a, b in pairwise(offsets)]
@@ -82,17 +82,17 @@ def windows(draw: st.DrawFn) -> tuple[tuple[str, Window], ...]:
 
 
 @st.composite
-def derivations(draw: st.DrawFn, depth: int = 3) -> Derivation:
+def selections(draw: st.DrawFn, depth: int = 3) -> ObjectSelection:
     base = draw(st.sampled_from(COLLECTIONS))
-    source = draw(st.none() | derivations(depth - 1)) if depth else None
-    near = draw(st.none() | derivations(depth - 1)) if depth else None
+    source = draw(st.none() | selections(depth - 1)) if depth else None
+    near = draw(st.none() | selections(depth - 1)) if depth else None
     overlap = (near, draw(st.sampled_from([0.2, 0.8, 1.5]))) if near else None
-    return Derivation(source.base if source else base, source, draw(windows()), overlap)
+    return ObjectSelection(source.base if source else base, source, draw(windows()), overlap)
 
 
 @settings(max_examples=100)
-@given(derivations(), st.integers(0, 299), st.integers(0, 300))
-def test_derivations_against_brute_force_on_any_view(d: Derivation, start: int, length: int) -> None:
+@given(selections(), st.integers(0, 299), st.integers(0, 300))
+def test_derivations_against_brute_force_on_any_view(d: ObjectSelection, start: int, length: int) -> None:
     stop = min(300, start + length)
     expected = [derive(event, d) for event in EVENTS[start:stop]]
     for work in (Workspace(events_of(EVENTS)[start:stop]), Workspace(events_of(EVENTS[start:stop]))):
@@ -100,9 +100,9 @@ def test_derivations_against_brute_force_on_any_view(d: Derivation, start: int, 
             assert values(work, d, name) == [[o[name] for o in objects] for objects in expected]
 
 
-@given(derivations())
+@given(selections())
 @settings(max_examples=50)
-def test_rows_say_where_the_objects_stand(d: Derivation) -> None:
+def test_rows_say_where_the_objects_stand(d: ObjectSelection) -> None:
     whole = events_of(EVENTS)[40:170]
     work = Workspace(whole)
     base = whole.collections[d.base]
@@ -117,7 +117,7 @@ def test_a_phi_window_wraps_and_others_do_not() -> None:
     pt = np.array([4, 3, 2, 1], "f4")
     events = make_events("s", np.ones(1), {"jet": Collection(offsets, {"pt": pt, "phi": phi, "eta": phi})})
     work = Workspace(events)
-    base = Derivation("jet")
+    base = ObjectSelection("jet")
     wrapped = work.passing(base, (("phi", Window(min=2.5, max=-2.5)),))
     assert wrapped.tolist() == [True, True, False, False]
     assert work.passing(base, (("phi", Window(min=-2.5, max=2.5)),)).tolist() == [False, False, True, True]
@@ -131,7 +131,7 @@ def test_windows_are_closed_and_compared_in_float64() -> None:
     work = Workspace(events)
 
     def passes(window: Window) -> bool:
-        return bool(work.passing(Derivation("jet"), (("x", window),))[0])
+        return bool(work.passing(ObjectSelection("jet"), (("x", window),))[0])
 
     single = float(np.float32(0.1))
     assert passes(Window(min=single, max=single))
@@ -143,8 +143,8 @@ def test_windows_are_closed_and_compared_in_float64() -> None:
 
 def test_each_thing_is_made_once() -> None:
     work = Workspace(events_of(EVENTS))
-    cut = Derivation("jet", None, (("pt", Window(min=20.0)),))
-    same = Derivation("jet", None, (("pt", Window(min=20.0)),))
+    cut = ObjectSelection("jet", None, (("pt", Window(min=20.0)),))
+    same = ObjectSelection("jet", None, (("pt", Window(min=20.0)),))
     assert work.objects(cut) is work.objects(same)
     assert work.column(cut, "eta") is work.column(same, "eta")
     calls: list[int] = []
@@ -156,16 +156,16 @@ def test_each_thing_is_made_once() -> None:
 def test_what_a_sample_does_not_have() -> None:
     work = Workspace(events_of(EVENTS))
     with pytest.raises(SampleError, match=r"sample 'toy' has no collection 'jets'; did you mean 'jet'\?"):
-        work.objects(Derivation("jets"))
+        work.objects(ObjectSelection("jets"))
     with pytest.raises(SampleError, match=r"has no column jet\.ptt; did you mean 'pt'\?"):
-        work.column(Derivation("jet"), "ptt")
+        work.column(ObjectSelection("jet"), "ptt")
     with pytest.raises(SampleError, match=r"has no 'met_ph'; did you mean 'met_phi'\?"):
         work.scalar("met_ph")
 
 
 @settings(max_examples=60)
-@given(derivations(), st.lists(st.booleans(), min_size=300, max_size=300))
-def test_a_narrowed_workspace_has_the_values_of_the_chosen(d: Derivation, chosen: list[bool]) -> None:
+@given(selections(), st.lists(st.booleans(), min_size=300, max_size=300))
+def test_a_narrowed_workspace_has_the_values_of_the_chosen(d: ObjectSelection, chosen: list[bool]) -> None:
     work = Workspace(events_of(EVENTS))
     narrow = work.narrowed("some", np.array(chosen))
     expected = [derive(event, d) for event, wanted in zip(EVENTS, chosen, strict=True) if wanted]
@@ -187,12 +187,12 @@ def test_what_is_narrowed_costs_the_others_nothing(monkeypatch: pytest.MonkeyPat
     derived: list[Workspace] = []
     plain = Workspace._derive
 
-    def recording(self: Workspace, d: Derivation) -> Objects:
+    def recording(self: Workspace, d: ObjectSelection) -> Objects:
         derived.append(self)
         return plain(self, d)
 
     monkeypatch.setattr(Workspace, "_derive", recording)
-    narrow.column(Derivation("jet", None, (("pt", Window(min=20.0)),)), "eta")
+    narrow.column(ObjectSelection("jet", None, (("pt", Window(min=20.0)),)), "eta")
     assert derived
     assert all(made is narrow for made in derived)
 
@@ -205,7 +205,7 @@ def test_all_events_need_no_narrowing(n: int) -> None:
 
 def test_no_event_is_chosen() -> None:
     narrow = Workspace(events_of(EVENTS)).narrowed("none", np.zeros(300, np.bool_))
-    cut = Derivation("jet", None, (("pt", Window(min=20.0)),), (Derivation("photon"), 0.4))
+    cut = ObjectSelection("jet", None, (("pt", Window(min=20.0)),), (ObjectSelection("photon"), 0.4))
     assert values(narrow, cut, "pt") == []
 
 
@@ -221,7 +221,7 @@ def test_distances_are_computed_in_float64(seed: int) -> None:
     }
     work = Workspace(make_events("s", np.ones(1), collections))
     for factor, left in ((1 - 1e-12, 1), (1 + 1e-12, 0)):
-        clear = Derivation("jet", overlap=(Derivation("photon"), distance * factor))
+        clear = ObjectSelection("jet", overlap=(ObjectSelection("photon"), distance * factor))
         assert work.objects(clear).offsets[-1] == left
 
 
@@ -243,7 +243,7 @@ def test_overlap_where_only_the_distance_in_full_decides(data: st.DataObject) ->
         (distance, 1), (math.nextafter(distance, 0), 1), (math.nextafter(distance, 9), 0),
         (distance * 0.9, 1), (distance * 1.1, 0),
     ):  # fmt: skip
-        clear = Derivation("jet", overlap=(Derivation("photon"), dr))
+        clear = ObjectSelection("jet", overlap=(ObjectSelection("photon"), dr))
         assert work.objects(clear).offsets[-1] == left
 
 
@@ -254,6 +254,6 @@ def test_a_part_is_of_few_events() -> None:
     assert part is not None
     assert part.events.id.tolist() == list(range(0, 300, 7))
     assert work.part(~few) is None
-    assert work.has(Derivation("jet")) is False
-    work.objects(Derivation("jet"))
-    assert work.has(Derivation("jet"))
+    assert work.has(ObjectSelection("jet")) is False
+    work.objects(ObjectSelection("jet"))
+    assert work.has(ObjectSelection("jet"))

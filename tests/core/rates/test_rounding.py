@@ -65,7 +65,7 @@ def test_thresholds_on_stored_values(
 ) -> None:
     lines = told(tmp_path, keys, **rounding)
     assert len(lines) == (named is not None)
-    assert all(f"the cuts of {named}: up to about" in line for line in lines)
+    assert all(f"the thresholds of {named}: up to about" in line for line in lines)
 
 
 @given(st.floats(2.0**-6, 5000, width=32), st.integers(3, 12), st.booleans())

@@ -326,7 +326,7 @@ def test_equal_triggers_of_a_kind_without_equality_have_not_changed(tmp_path: Pa
     (tmp_path / "plain.py").write_text(
         "import numpy as np\n"
         "from trigemu.triggers import base\nfrom trigemu.triggers.base import Kind\n"
-        "class Compiled(base.Compiled):\n    cut = None\n    def evaluate(self, work):\n"
+        "class Compiled(base.Compiled):\n    threshold = None\n    def evaluate(self, work):\n"
         "        return work.scalar('met') > 20\n"
         "class Plain(Kind, frozen=True):\n    def compile(self, context):\n"
         "        context.observable('met')\n        return Compiled()\n"

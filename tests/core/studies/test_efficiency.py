@@ -300,7 +300,7 @@ def test_budgets_are_solved_on_the_background(tmp_path: Path) -> None:
     result = efficiencies([write(tmp_path, "a", text)], catalogue, ["yy"], [PT])
     solved = result.menus[0].trigger("J")
     assert solved.solution is not None
-    cut = write(tmp_path, "b", MENU.replace("30", repr(solved.solution.cut)))
+    cut = write(tmp_path, "b", MENU.replace("30", repr(solved.solution.threshold)))
     again = efficiencies([cut], catalogue, ["yy"], [PT])
     assert curves(again)[0].value.tolist() == curves(result)[0].value.tolist()
     assert result.halved == ()

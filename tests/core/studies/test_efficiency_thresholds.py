@@ -1,4 +1,4 @@
-"""Errors of gains from thresholds that budgets found, against cuts written by hand, and toys."""
+"""Errors of gains from thresholds that budgets found, against thresholds written by hand, and toys."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def gains(curve: Curve) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def by_hand(folder: Path, texts: list[str], menus: list[Menu], moved: dict[str, float]) -> list[Menu]:
-    """The menus with the cuts that were found, moved by some errors."""
+    """The menus with the thresholds that were found, moved by some errors."""
     made = []
     for number, (text, menu) in enumerate(zip(texts, menus, strict=True)):
         for trigger in menu.triggers:
             if trigger.budget and trigger.solution:
-                cut = trigger.solution.cut + moved.get(trigger.name, 0.0) * trigger.solution.error
-                text = text.replace(f"{trigger.budget.key} = {trigger.budget.hz}", f"above = {cut!r}")
+                threshold = trigger.solution.threshold + moved.get(trigger.name, 0.0) * trigger.solution.error
+                text = text.replace(f"{trigger.budget.key} = {trigger.budget.hz}", f"above = {threshold!r}")
         made.append(write(folder, f"{number}", text))
     return made
 
@@ -136,9 +136,9 @@ def test_they_are_the_spread_over_toys(tmp_path: Path) -> None:
     values = np.array([event["met"] for event in signal])
     for _ in range(2000):
         half = np.sort(rng.exponential(20.0, rng.poisson(n / 2)))[::-1]
-        cut = half[450 - 1]  # of 900 Hz, scaled from half of the sample to all of it
-        fixed.append(np.mean(values > cut))
-        fresh.append(np.mean(rng.exponential(40.0, len(values)) > cut))
+        threshold = half[450 - 1]  # of 900 Hz, scaled from half of the sample to all of it
+        fixed.append(np.mean(values > threshold))
+        fresh.append(np.mean(rng.exponential(40.0, len(values)) > threshold))
     threshold, error = np.mean(of_samples, axis=0)
     assert threshold == pytest.approx(np.std(fixed), rel=0.1)
     assert error == pytest.approx(np.std(fresh), rel=0.1)

@@ -20,7 +20,7 @@ from trigemu.api import MenuRates
 from trigemu.emulation import solve_budgets
 from trigemu.results.kinds.threshold_scan import VIEW
 from trigemu.samples import Catalogue
-from trigemu.studies import Met, Scan, Steps, scan, thresholds_met
+from trigemu.studies import BudgetBracket, Scan, Steps, budget_brackets, scan
 
 PLUGIN = """
 import numpy as np
@@ -30,11 +30,11 @@ from trigemu.triggers.base import ScoreKind
 class Spread(ScoreKind, frozen=True):
     scale: float = 1.0
     def compile(self, context):
-        return Compiled(context.observable("met"), self.scale, self.cut)
+        return Compiled(context.observable("met"), self.scale, self.threshold)
 
 class Compiled(base.Compiled):
-    def __init__(self, met, scale, cut):
-        self.met, self.scale, self.cut = met, scale, cut
+    def __init__(self, met, scale, threshold):
+        self.met, self.scale, self.threshold = met, scale, threshold
     def evaluate(self, work):
         return np.where(self.met.evaluate(work) > 5, self.scale * self.met.evaluate(work), -np.inf)
 
@@ -94,11 +94,11 @@ def read(folder: Path, keys: str = "", twin: float = 30.0, more: str = "") -> Me
     return read_menu(folder / "menu.toml", [folder])
 
 
-def at(menu: Menu, cuts: dict[str, float]) -> Menu:
+def at(menu: Menu, thresholds: dict[str, float]) -> Menu:
     """The menu that has these values in its file."""
     triggers = tuple(
-        replace(t, description=t.description.at(cuts[t.name]), budget=None, solution=None)  # type: ignore[union-attr]
-        if t.name in cuts
+        replace(t, description=t.description.at(thresholds[t.name]), budget=None, solution=None)  # type: ignore[union-attr]
+        if t.name in thresholds
         else t
         for t in menu.triggers
     )
@@ -125,8 +125,8 @@ def check(menu: Menu, steps: Sequence[Steps], catalogue: Catalogue, executor: An
     chosen = list(product(*(step.values for step in steps)))
     assert len(found.points) == len(chosen)
     for values, point in zip(chosen, found.points, strict=True):
-        cuts = {step.trigger: value for step, value in zip(steps, values, strict=True)}
-        assert everything(point) == everything(rates_of(emulate([at(menu, cuts)], catalogue)))
+        thresholds = {step.trigger: value for step, value in zip(steps, values, strict=True)}
+        assert everything(point) == everything(rates_of(emulate([at(menu, thresholds)], catalogue)))
     return found
 
 
@@ -216,8 +216,8 @@ def test_budgets_of_others_are_solved_once(tmp_path: Path, jet: str) -> None:
     for value, point in zip(steps[0].values, found.points, strict=True):
         assert everything(point) == everything(rates_of(emulate([at(solved, {"J": value})], catalogue)))
         assert point.half is not None
-    cuts = {point.triggers[1].threshold for point in found.points}
-    assert cuts == {solved.trigger("G").solution.cut}  # type: ignore[union-attr]
+    thresholds = {point.triggers[1].threshold for point in found.points}
+    assert thresholds == {solved.trigger("G").solution.threshold}  # type: ignore[union-attr]
     assert [point.triggers[0].threshold for point in found.points] == list(steps[0].values)
 
 
@@ -411,11 +411,11 @@ def test_a_budget_is_met_between_values_of_a_leg(tmp_path: Path) -> None:
     counts = [sum(len(e["jet"]) > 1 and e["jet"][0]["pt"] >= value for e in events) for value in values]
     assert [point.rate.hz for point in found.points] == counts
     budget = (counts[0] + counts[1]) / 2
-    for entry in thresholds_met(found, budget):
+    for entry in budget_brackets(found, budget):
         assert (entry.trigger, entry.vary, entry.low, entry.high) == ("D", "legs[0].pt.min", 8.0, 16.0)
     rows = list(csv.DictReader(io.StringIO(VIEW.csv(found))))
     assert [float(row["D legs[0].pt.min"]) for row in rows] == list(values)
-    assert "total rate is" in str(VIEW.page(found, thresholds_met(found, budget)).notes)
+    assert "total rate is" in str(VIEW.page(found, budget_brackets(found, budget)).notes)
 
 
 # ---- where a budget is met
@@ -429,13 +429,13 @@ def test_budgets_are_met_between_values_or_at_one(tmp_path: Path) -> None:
     )
     counts = [sum(event["met"] > value for event in events) for value in (0.0, 10.0, 20.0, 40.0)]
     assert [point.rate.hz for point in found.points] == counts
-    between = thresholds_met(found, (counts[1] + counts[2]) / 2)
+    between = budget_brackets(found, (counts[1] + counts[2]) / 2)
     assert {entry.quantity for entry in between} == {"total_hz", "unique_hz", "rate_hz"}
     for entry in between:
         assert (entry.low, entry.high, entry.low_hz, entry.high_hz) == (10.0, 20.0, counts[1], counts[2])
-    exact = thresholds_met(found, float(counts[2]))
+    exact = budget_brackets(found, float(counts[2]))
     assert {(entry.low, entry.high) for entry in exact} == {(20.0, 20.0)}
-    assert thresholds_met(found, counts[0] + 1.0) == thresholds_met(found, counts[3] - 1.0) == ()
+    assert budget_brackets(found, counts[0] + 1.0) == budget_brackets(found, counts[3] - 1.0) == ()
 
 
 def test_over_a_plane_the_menu_rate_is_met_along_the_last_trigger(tmp_path: Path) -> None:
@@ -449,9 +449,9 @@ def test_over_a_plane_the_menu_rate_is_met_along_the_last_trigger(tmp_path: Path
     hz = [point.rate.hz for point in found.points]
     assert hz[0] > hz[1] > hz[2]
     budget = (hz[1] + hz[2]) / 2
-    first = Met(budget, "rate_hz", "J", 20.0, 40.0, hz[1], hz[2], (("S", 10.0),))
-    assert thresholds_met(found, budget)[0] == first
-    assert all(entry.quantity == "rate_hz" for entry in thresholds_met(found, budget))
+    first = BudgetBracket(budget, "rate_hz", "J", 20.0, 40.0, hz[1], hz[2], (("S", 10.0),))
+    assert budget_brackets(found, budget)[0] == first
+    assert all(entry.quantity == "rate_hz" for entry in budget_brackets(found, budget))
 
 
 # ---- how it is written

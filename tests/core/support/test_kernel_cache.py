@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from numba import typeof
 
-from trigemu.support import KEPT, cache, kernel, kernel_cache, kernels, levels
+from trigemu.support import KERNEL_STATISTICS, cache, kernel, kernel_cache, kernels, levels
 
 SOURCE = """
 def successor(x):
@@ -22,19 +22,19 @@ LOADED, COMPILED, UNKEPT = (1, 0, 0), (0, 1, 0), (0, 1, 1)
 FOR_OTHERS = """
 from trigemu.support import compile_for_others
 compile_for_others()
-from trigemu.support import KEPT
+from trigemu.support import KERNEL_STATISTICS
 from trigemu.observables import delta_phi
 delta_phi(1.0, 2.0)
-print(KEPT.loaded, len(KEPT.compiled))
+print(KERNEL_STATISTICS.loaded, len(KERNEL_STATISTICS.compiled))
 """
 
 THAT_ALLOCATES = """
 import sys
 import numpy as np
 from trigemu.samples.events import objects_of
-from trigemu.support import KEPT
+from trigemu.support import KERNEL_STATISTICS
 offsets, rows = objects_of(np.array([0, 2, 2, 5]), np.array([2, 0]))
-print(offsets, rows, KEPT.loaded, "numba.np.arraymath" in sys.modules)
+print(offsets, rows, KERNEL_STATISTICS.loaded, "numba.np.arraymath" in sys.modules)
 """
 
 
@@ -45,9 +45,9 @@ def use(file: Path, text: str = SOURCE) -> tuple[int, int, int]:
     names: dict[str, Any] = {"__name__": "made"}
     exec(compile(text, str(file), "exec"), names)
     kernels._digest_of_file.cache_clear()
-    before = KEPT.loaded, len(KEPT.compiled), len(KEPT.unkept)
+    before = KERNEL_STATISTICS.loaded, len(KERNEL_STATISTICS.compiled), len(KERNEL_STATISTICS.not_stored)
     assert kernel(names["successor"])(2.0) == 3.0
-    after = KEPT.loaded, len(KEPT.compiled), len(KEPT.unkept)
+    after = KERNEL_STATISTICS.loaded, len(KERNEL_STATISTICS.compiled), len(KERNEL_STATISTICS.not_stored)
     return tuple(b - a for a, b in zip(before, after, strict=True))  # type: ignore[return-value]
 
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("toy_kind")
 
 
 def expected(
-    function: Callable[..., float], seed: int, n: int, scale: float, cut: float | None
+    function: Callable[..., float], seed: int, n: int, scale: float, threshold: float | None
 ) -> list[bool]:
     """The same of the first two jets of each event, in Python."""
     jets = events_of(seed, n).collections["jet"]
@@ -34,26 +34,26 @@ def expected(
             value = function(pt[first], pt[first + 1], dphi, scale)
         except (ValueError, ZeroDivisionError):  # in machine code NaN or ±∞, as IEEE 754 says
             value = math.inf if pt[first] == 20.0 else math.nan
-        fired.append(bool(value) if cut is None else value > cut)
+        fired.append(bool(value) if threshold is None else value > threshold)
     return fired
 
 
 @settings(max_examples=30)
 @given(st.integers(0, 2**32), st.integers(1, 40), st.floats(0.1, 30.0), st.floats(-1.0, 20.0))
 def test_batches_are_those_of_python(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, n: int, scale: float, cut: float
+    tmp_path_factory: pytest.TempPathFactory, seed: int, n: int, scale: float, threshold: float
 ) -> None:
     triggers = (
-        text("A", "curved", scale, cut),
+        text("A", "curved", scale, threshold),
         text("B", "is_close", scale),
-        text("C", "curved", scale, cut + 1),
+        text("C", "curved", scale, threshold + 1),
     )
     plan = make_plan([toy_menu(tmp_path_factory.mktemp("menu"), *triggers)])
     words = decide(events_of(seed, n), plan)
     found = [(words[:, 0] >> np.uint64(bit) & np.uint64(1)).astype(bool).tolist() for bit in range(3)]
     wanted = [
         expected(function, seed, n, scale, of)
-        for function, of in ((curved, cut), (is_close, None), (curved, cut + 1))
+        for function, of in ((curved, threshold), (is_close, None), (curved, threshold + 1))
     ]
     assert found == wanted
 

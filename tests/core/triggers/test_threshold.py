@@ -47,7 +47,7 @@ def test_the_score_is_the_observable(scope: Scope) -> None:
 
     def score(requires: str | None) -> list[float]:
         compiled = Threshold(observable="-jet[0].pt", above=0.0, requires=requires).compile(Context(scope))
-        assert compiled.cut == 0.0
+        assert compiled.threshold == 0.0
         return compiled.evaluate(work).tolist()
 
     assert score(None) == [-30.0, -math.inf, -20.0]

@@ -312,7 +312,7 @@ def test_the_sha256_of_the_card(tmp_path: Path) -> None:
         ("above = 0.0\nrequires = 'met'", "requires: 'met': 'met' is not a condition"),
         ("above = 0.0\nrequire = 'met > 1'", "unknown key 'require'; did you mean 'requires'?"),
         ("", "the key 'above' is missing, or a rate to find it from"),
-        ("above = 0.0\nunique_rate_hz = 3", "give the cut or the rate to find it from, not both"),
+        ("above = 0.0\nunique_rate_hz = 3", "give the threshold or the rate to find it from, not both"),
     ],
 )
 def test_mistakes_of_a_trigger(tmp_path: Path, more: str, message: str) -> None:

@@ -66,7 +66,7 @@ def test_the_cut_is_solved(models: Models, catalogue: Catalogue) -> None:
     found = scored_events(menu, catalogue, progress=done.append)
     assert sum(done) == 2 * sum(sample.entries for sample in catalogue.background)  # once for the budget
     assert solution is not None
-    assert found.threshold == solution.cut
+    assert found.threshold == solution.threshold
     assert unique(found, found.corrected, found.threshold) == pytest.approx(900, abs=found.weight.max())
 
 

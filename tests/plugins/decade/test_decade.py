@@ -385,7 +385,7 @@ def test_a_budget_is_met(models: Models, catalogue: Catalogue, plain_events: Eve
     (solved,) = solve_budgets([menu], catalogue)
     solution = solved.trigger("AD").solution
     assert solution is not None
-    assert result.triggers[2].threshold == solution.cut
+    assert result.triggers[2].threshold == solution.threshold
 
 
 def test_without_a_compiler(
@@ -608,7 +608,7 @@ def test_the_plugin_need_not_be_named(models: Models) -> None:
         ('card = "decade.toml"\n', "", "the key 'card' is missing"),
         ("above = 0.0", "", "the key 'above' is missing, or a rate to find it from"),
         ("above = 0.0", "above = 0.0\nq = 0.1", "unknown key 'q'"),
-        ("above = 0.0", "above = 0.0\nunique_rate_hz = 3.0", "give the cut or the rate"),
+        ("above = 0.0", "above = 0.0\nunique_rate_hz = 3.0", "give the threshold or the rate"),
     ],
 )
 def test_what_is_wrong_in_the_menu(models: Models, old: str, new: str, message: str) -> None:

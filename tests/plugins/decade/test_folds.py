@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trigemu.api import IntArray, cut_for
+from trigemu.api import IntArray, threshold_for
 from trigemu_decade.quantile import load_trees
 from trigemu_decade.training import regression
 from trigemu_decade.training.folds import Sample, out_of_fold
@@ -48,7 +48,7 @@ def test_with_the_cut_out_of_fold_others_are_accepted_as_often_as_wanted() -> No
     for seed in range(20):
         sample = toy(10_000, seed)
         score, fits = out_of_fold(sample, [0], Q, SETTINGS, 1, 4)
-        cut = cut_for(score, sample.weight, Q * len(score)).cut
+        cut = threshold_for(score, sample.weight, Q * len(score)).threshold
         trees = round(np.median([fit.trees for fit in fits]))
         made = regression.fit(
             sample.x, sample.y, sample.weight, Q, SETTINGS, seed=1, stop=sample.stop, trees=trees

@@ -43,13 +43,13 @@ class Boosted(ScoreKind, frozen=True):
     def compile(self, context):
         blocks = (InputBlock(observables=("jet[0].pt", "photon[0].pt"), padding=0.0),)
         inputs = read_inputs(blocks, lambda text, i, j: context.observable(text))
-        return CompiledBoosted(TreeModel(inputs, "00", TREES, self.precision), self.cut)
+        return CompiledBoosted(TreeModel(inputs, "00", TREES, self.precision), self.threshold)
 
 
 @dataclass(frozen=True)
 class CompiledBoosted(Compiled):
     model: TreeModel
-    cut: float
+    threshold: float
 
     def evaluate(self, work):
         return np.zeros(len(work.events))

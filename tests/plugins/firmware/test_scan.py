@@ -94,7 +94,7 @@ def test_a_cut_is_solved_once_and_rates_are_from_the_half_that_was_not_fitted(tm
     ))  # fmt: skip
     (found,) = scan_bits(given, "AD", [(4, 6)], SAMPLES, types=SATURATING).points
     (solved,) = solve_budgets([in_precision(given, "AD", None)], SAMPLES)
-    cut = solved.trigger("AD").description.cut  # type: ignore[union-attr]
+    cut = solved.trigger("AD").description.threshold  # type: ignore[union-attr]
     half = [*evaluation_half(EVENTS[:500]), *evaluation_half(EVENTS[500:])]
     known = [e for e in [*other_half(EVENTS[:500]), *other_half(EVENTS[500:])] if e["photon"]]
     fixed = choose(TREES, np.float32([entered(e) for e in known]), ("a", "b"), with_widths(SATURATING, 4, 6))

@@ -38,7 +38,7 @@ def plan_at(models: Models, *cuts: float) -> Plan:
     """The same trigger at several cuts."""
     plan = make_plan([models.menu()])
     slot = plan.slots[plan.bits[0]["AD"]]
-    slots = (Slot(dataclasses.replace(slot.compiled, cut=float(cut)), slot.trigger) for cut in cuts)
+    slots = (Slot(dataclasses.replace(slot.compiled, threshold=float(cut)), slot.trigger) for cut in cuts)
     return dataclasses.replace(plan, slots=tuple(slots))
 
 
@@ -155,7 +155,7 @@ def test_stages(models: Models, events: Events) -> None:
         assert stages["autoencoder"](event) == pytest.approx(y, rel=1e-6)
         assert stages["bdt"](event) == stages["bare_bdt"](event) == quantile
         assert stages["parallel"](event) == pytest.approx(y - quantile, abs=1e-6)
-        assert stages["sequential"](event) == (y - quantile > plan.slots[bit].compiled.cut)
+        assert stages["sequential"](event) == (y - quantile > plan.slots[bit].compiled.threshold)
 
 
 def test_scores_are_timed_with_their_parts(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import trigemu
-from trigemu.support import KEPT, available, brought, search_path
+from trigemu.support import KERNEL_STATISTICS, available, brought, search_path
 
 #: The file name of a plugin's menu.
 _OF_PLUGIN = "warm.toml"
@@ -44,6 +44,6 @@ def use(path: Path) -> None:
 
 def written_to() -> str:
     """Return where kernels were written; for folders of sources, their common parent."""
-    beside = [str(folder.parent) for folder in KEPT.folders if folder.name == "__pycache__"]
-    folders = [str(folder) for folder in KEPT.folders if folder.name != "__pycache__"]
+    beside = [str(folder.parent) for folder in KERNEL_STATISTICS.folders if folder.name == "__pycache__"]
+    folders = [str(folder) for folder in KERNEL_STATISTICS.folders if folder.name != "__pycache__"]
     return " and ".join([*folders, *([f"__pycache__ in {os.path.commonpath(beside)}"] if beside else [])])

@@ -16,7 +16,7 @@ from trigemu.results.notes import notes
 from trigemu.results.numbers import count, in_unit, rejection_text, threshold_label
 from trigemu.results.table import Column, Page, Table
 from trigemu.results.view import View, name
-from trigemu.studies import Met, Scan
+from trigemu.studies import BudgetBracket, Scan
 from trigemu.support import TrigemuError
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ class _Scan(View[Scan]):
         steps = ", ".join(f"{name(step.name)} at {count(len(step.values), 'value')}" for step in result.steps)
         return f"of {name(result.points[0].menu.name)}: {steps}"
 
-    def page(self, result: Scan, met: Sequence[Met] = ()) -> Page:
-        """Over a plane, only the rates of the levels and of the menu are printed. met: settings that bracket
-        a budget."""
+    def page(self, result: Scan, brackets: Sequence[BudgetBracket] = ()) -> Page:
+        """Over a plane, only the rates of the levels and of the menu are printed. brackets: the settings that
+        bracket a budget."""
         below = dict.fromkeys(note.text for point in result.points for note in notes(point))
-        return Page([_printed(result)], [*_lines(met), *below])
+        return Page([_printed(result)], [*_lines(brackets), *below])
 
     def table(self, result: Scan) -> Table:
         rates = (Column(key, "rate", None, "A rate at these thresholds.") for key in _names(result))
@@ -55,8 +55,8 @@ class _Scan(View[Scan]):
         head = [replace(c, parts=_IN_CSV) if c.role == "rate" else c for c in table.columns]
         return replace(table, columns=head)
 
-    def document(self, result: Scan, met: Sequence[Met] = ()) -> dict[str, Any]:
-        """Each point is as in `run`, without what all share. met: settings that bracket a budget."""
+    def document(self, result: Scan, brackets: Sequence[BudgetBracket] = ()) -> dict[str, Any]:
+        """Each point is as in `run`, without what all share. brackets: settings that bracket a budget."""
         documents = [OF_MENU.document(point) for point in result.points]
         own = ("menu", "triggers", "groups", "warnings")
         points = [
@@ -66,7 +66,7 @@ class _Scan(View[Scan]):
         return {
             "scanned": [asdict(step) for step in result.steps],
             "points": points,
-            "met": [asdict(entry) | {"at": dict(entry.at)} for entry in met],
+            "met": [asdict(entry) | {"at": dict(entry.at)} for entry in brackets],
         } | {key: documents[0][key] for key in ("samples", "left_out", "half", "provenance")}
 
     def figures(self, result: Scan) -> Iterator[Figure]:
@@ -130,8 +130,8 @@ def _short(value: float) -> str:
     return f"{value:.10g}"
 
 
-def _lines(met: Sequence[Met]) -> Iterator[str]:
-    for entry in met:
+def _lines(brackets: Sequence[BudgetBracket]) -> Iterator[str]:
+    for entry in brackets:
         low = f"{entry.vary} = {_short(entry.low)}" if entry.vary else _short(entry.low)
         where = f"at {low}"
         if entry.low != entry.high:

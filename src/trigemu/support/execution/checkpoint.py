@@ -72,7 +72,7 @@ class Part(Generic[U, R]):
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredTask:
     """A file of a checkpoint. head: None where it is damaged, or not a file of trigemu."""
 
     path: Path
@@ -162,7 +162,7 @@ class Checkpoint:
         write_bytes(path, _MAGIC + digest + b"\n" + body)
 
 
-def listed_tasks(folder: Path) -> Iterator[Kept]:
+def listed_tasks(folder: Path) -> Iterator[StoredTask]:
     """Yield the files of a checkpoint; other files in the folder are left alone, and not yielded.
 
     Raises TrigemuError if there is no such folder, or it cannot be read.
@@ -177,7 +177,7 @@ def listed_tasks(folder: Path) -> Iterator[Kept]:
         if _NAME.fullmatch(path.name) and is_file(path):
             with suppress(FileNotFoundError):  # pruned by another program
                 found = path.stat()
-                yield Kept(path, _sound(path), found.st_size, found.st_mtime)
+                yield StoredTask(path, _sound(path), found.st_size, found.st_mtime)
 
 
 def prune(folder: Path, days: float) -> tuple[int, int]:

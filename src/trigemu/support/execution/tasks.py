@@ -25,7 +25,7 @@ from trigemu.support.execution.fingerprint import digest_of_code
 from trigemu.support.execution.worker import transferable
 
 #: Works that a process keeps prepared.
-KEPT = 4
+MAX_READY = 4
 
 
 class RefusedError(TrigemuError):
@@ -121,5 +121,5 @@ def _returned(digest: str, work: Prepared[Any, Any]) -> None:
     with _lock:
         _ready.setdefault(digest, []).append(work)
         _ready.move_to_end(digest)
-        while len(_ready) > KEPT:
+        while len(_ready) > MAX_READY:
             _ready.popitem(last=False)

@@ -23,7 +23,7 @@ import numpy as np
 
 from trigemu.observables import (
     AnyOf,
-    Derivation,
+    ObjectSelection,
     Range,
     Use,
     Window,
@@ -34,7 +34,7 @@ from trigemu.observables import (
 )
 from trigemu.support import BoolArray, FloatArray, IntArray, Key, TomlTable, TrigemuError, kernel
 from trigemu.triggers.base import Compiled, Context, Kind
-from trigemu.triggers.combination.legs import CompiledLeg, Rung, candidates, fillable, nested, rungs_of
+from trigemu.triggers.combination.legs import CompiledLeg, LegGroup, candidates, fillable, groups_of, nested
 from trigemu.triggers.combination.pairs import (
     COLUMNS,
     OF_ALL,
@@ -47,7 +47,7 @@ from trigemu.triggers.combination.pairs import (
     passes,
 )
 from trigemu.triggers.extent import Choice, Extent
-from trigemu.triggers.questions import cuts_on, kind_extent, objects_used, without_soft_objects
+from trigemu.triggers.questions import kind_extent, objects_used, threshold_observables, without_soft_objects
 
 #: The largest number of legs.
 MAX_LEGS = 12
@@ -135,10 +135,10 @@ class Combination(Kind, frozen=True):
         together = Together(bases, self.pairs, self.charge, self.mass3, context.scope.integers)
         legs = []
         for number, (leg, read) in enumerate(zip(self.legs, together.columns(), strict=True)):
-            derivation = context.objects(leg.object)
-            windows = derivation.named(leg.windows)
+            selection = context.objects(leg.object)
+            windows = selection.named(leg.windows)
             in_integers = together.scale(number) is not None
-            made = CompiledLeg(derivation, windows, frozenset(read), leg.crossing, in_integers)
+            made = CompiledLeg(selection, windows, frozenset(read), leg.crossing, in_integers)
             context.objects(leg.object, *leg.windows, *map(made.column, read))
             legs.append(made)
         return CompiledCombination(tuple(legs), tuple(together.cuts()), tuple(self._twins()))
@@ -160,7 +160,7 @@ class Combination(Kind, frozen=True):
             yield next((f for f in before if asked({f: second, second: f}) == asked({})), -1)
 
 
-@cuts_on.register(Combination)
+@threshold_observables.register(Combination)
 def _(kind: Combination) -> Iterator[tuple[str, float | None]]:
     """Of each leg the pT of the object that is first to fill it, and quantities of pairs of these."""
     seen: Counter[str] = Counter()
@@ -199,14 +199,14 @@ class CompiledCombination(Compiled):
         Cuts on pairs of legs and on all of them.
     twins : tuple of int
         For each leg, the earlier leg that it may be exchanged with, or −1.
-    cut : None
+    threshold : None
         It gives decisions.
     """
 
     legs: tuple[CompiledLeg, ...]
     cuts: tuple[Cut, ...]
     twins: tuple[int, ...]
-    cut: None = None
+    threshold: None = None
 
     @property
     def margin(self) -> int:
@@ -215,8 +215,8 @@ class CompiledCombination(Compiled):
 
     def evaluate(self, work: Workspace) -> BoolArray:
         """Search only events with enough objects for every leg, of which there are few."""
-        fired = fillable(work, self._rungs)
-        if self.cuts or not nested(self._rungs):
+        fired = fillable(work, self._groups)
+        if self.cuts or not nested(self._groups):
             events = np.flatnonzero(fired)
             starts, _, objects = candidates(work, self.legs, events, COLUMNS)
             fired[events] = self.search(work, events, starts, objects)
@@ -247,8 +247,8 @@ class CompiledCombination(Compiled):
         return fired
 
     @cached_property
-    def _rungs(self) -> tuple[Rung, ...]:
-        return rungs_of(self.legs)
+    def _groups(self) -> tuple[LegGroup, ...]:
+        return groups_of(self.legs)
 
     @cached_property
     def _arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
@@ -285,7 +285,7 @@ def _(trigger: CompiledCombination) -> Iterator[Use]:
 
 
 @without_soft_objects.register(CompiledCombination)
-def _(trigger: CompiledCombination, lowest: Mapping[Derivation, float]) -> CompiledCombination:
+def _(trigger: CompiledCombination, lowest: Mapping[ObjectSelection, float]) -> CompiledCombination:
     legs = (replace(leg, objects=harder_than(leg.objects, lowest)) for leg in trigger.legs)
     return replace(trigger, legs=tuple(legs))
 

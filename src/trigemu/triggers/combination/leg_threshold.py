@@ -18,14 +18,20 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from trigemu.observables import Column, Derivation, Range, Use, Window, Workspace
+from trigemu.observables import Column, ObjectSelection, Range, Use, Window, Workspace
 from trigemu.support import FloatArray, IntArray, Key, kernel
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 from trigemu.triggers.combination.kind import Combination, CompiledCombination, Leg
 from trigemu.triggers.combination.legs import candidates
 from trigemu.triggers.combination.pairs import COLUMNS, Charge, Pair
 from trigemu.triggers.extent import Extent
-from trigemu.triggers.questions import cuts_on, kind_extent, objects_used, score_above, without_soft_objects
+from trigemu.triggers.questions import (
+    kind_extent,
+    objects_used,
+    score_above,
+    threshold_observables,
+    without_soft_objects,
+)
 
 
 class LegThreshold(ScoreKind, frozen=True):
@@ -72,23 +78,23 @@ class LegThreshold(ScoreKind, frozen=True):
         # The leg with the threshold is not exchanged with another one.
         twins = (-1 if self.leg in (leg, twin) else twin for leg, twin in enumerate(compiled.twins))
         column = context.objects(self.legs[self.leg].object, self.column).column(self.column)
-        return CompiledLegThreshold(replace(compiled, twins=tuple(twins)), self.leg, column, self.cut)
+        return CompiledLegThreshold(replace(compiled, twins=tuple(twins)), self.leg, column, self.threshold)
 
     def _without_threshold(self) -> Combination:
         return Combination(legs=self.legs, pairs=self.pairs, charge=self.charge, mass3=self.mass3)
 
     def combination(self) -> Combination:
-        """Return the combination that fires where the score is above the cut."""
+        """Return the combination that fires where the score is above the threshold."""
         leg = self.legs[self.leg]
-        windows = leg.windows | {self.column: Window(above=self.cut)}
+        windows = leg.windows | {self.column: Window(above=self.threshold)}
         legs = [*self.legs]
         legs[self.leg] = msgspec.structs.replace(leg, windows=windows)
         return msgspec.structs.replace(self._without_threshold(), legs=tuple(legs))
 
 
-@cuts_on.register(LegThreshold)
+@threshold_observables.register(LegThreshold)
 def _(kind: LegThreshold) -> Iterable[tuple[str, float | None]]:
-    return cuts_on(kind.combination())
+    return threshold_observables(kind.combination())
 
 
 @kind_extent.register(LegThreshold)
@@ -108,14 +114,14 @@ class CompiledLegThreshold(Compiled):
         The number of the leg.
     column : Column
         The column of the leg's objects that the threshold is on.
-    cut : float
+    threshold : float
         The threshold.
     """
 
     combination: CompiledCombination
     leg: int
     column: Column
-    cut: float
+    threshold: float
 
     @property
     def margin(self) -> int:
@@ -124,19 +130,19 @@ class CompiledLegThreshold(Compiled):
     def evaluate(self, work: Workspace) -> FloatArray:
         return _score_above(self, work, -math.inf)
 
-    def fired_above(self, cut: float) -> CompiledCombination:
-        """Return the combination that fires where the score is above a `cut`."""
+    def fired_above(self, threshold: float) -> CompiledCombination:
+        """Return the combination that fires where the score is above a `threshold`."""
         legs = [*self.combination.legs]
-        windows = (*legs[self.leg].windows, (self.column, Window(above=cut)))
+        windows = (*legs[self.leg].windows, (self.column, Window(above=threshold)))
         legs[self.leg] = replace(legs[self.leg], windows=windows)
         return replace(self.combination, legs=tuple(legs))
 
 
 @score_above.register(CompiledLegThreshold)
-def _score_above(trigger: CompiledLegThreshold, work: Workspace, cut: float) -> FloatArray:
-    """Of events above the cut, try the object with the largest value, then the next one, until there are
-    others for the other legs."""
-    above = trigger.fired_above(cut)
+def _score_above(trigger: CompiledLegThreshold, work: Workspace, threshold: float) -> FloatArray:
+    """Of events above the threshold, try the object with the largest value, then the next one, until there
+    are others for the other legs."""
+    above = trigger.fired_above(threshold)
     events = np.flatnonzero(above.evaluate(work))
     starts, rows, objects = candidates(work, above.legs, events, COLUMNS)
     own = starts[trigger.leg]
@@ -157,11 +163,11 @@ def _score_above(trigger: CompiledLegThreshold, work: Workspace, cut: float) -> 
 
 @objects_used.register(CompiledLegThreshold)
 def _(trigger: CompiledLegThreshold) -> Iterable[Use]:
-    return objects_used(trigger.fired_above(trigger.cut))
+    return objects_used(trigger.fired_above(trigger.threshold))
 
 
 @without_soft_objects.register(CompiledLegThreshold)
-def _(trigger: CompiledLegThreshold, lowest: Mapping[Derivation, float]) -> CompiledLegThreshold:
+def _(trigger: CompiledLegThreshold, lowest: Mapping[ObjectSelection, float]) -> CompiledLegThreshold:
     soft_free = without_soft_objects(trigger.combination, lowest)
     assert isinstance(soft_free, CompiledCombination)
     return replace(trigger, combination=soft_free)

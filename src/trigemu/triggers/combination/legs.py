@@ -1,8 +1,8 @@
 """Select the events, and the objects in them, that may fill the legs of a combination.
 
 Legs that differ only in their pT threshold need the leading objects among those that pass all other windows:
-the k-th object must pass the k-th highest threshold, otherwise no choice exists. The leading objects are
-found once for all triggers that differ only in such thresholds (a ladder).
+the k-th object must pass the k-th highest threshold, otherwise no choice exists. The leading pT are computed
+once for all triggers that differ only in such thresholds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from trigemu.observables import Derivation, Window, Windows, Workspace
+from trigemu.observables import ObjectSelection, Window, Windows, Workspace
 from trigemu.support import Array, BoolArray, FloatArray, IntArray, kernel
 
 
@@ -23,7 +23,7 @@ class CompiledLeg:
     """A compiled leg. crossing: relative to the event's own. columns: read by cuts on pairs, as hardware
     integers if `integer`."""
 
-    objects: Derivation
+    objects: ObjectSelection
     windows: Windows
     columns: frozenset[str] = frozenset()
     crossing: int = 0
@@ -52,53 +52,53 @@ class CompiledLeg:
 
 
 @dataclass(frozen=True)
-class Rung:
-    """Legs that differ only in their pT thresholds. floors: thresholds in GeV, descending. least: the number
-    of legs that need objects of this derivation and crossing."""
+class LegGroup:
+    """Legs that differ only in their pT thresholds. floors: the thresholds in GeV, descending. least: the
+    number of legs that need objects of this selection and crossing."""
 
-    objects: Derivation
+    objects: ObjectSelection
     rest: Windows
     crossing: int
     floors: tuple[float, ...]
     least: int
 
 
-def rungs_of(legs: Sequence[CompiledLeg]) -> tuple[Rung, ...]:
-    floors: dict[tuple[Derivation, Windows, int], list[float]] = {}
+def groups_of(legs: Sequence[CompiledLeg]) -> tuple[LegGroup, ...]:
+    floors: dict[tuple[ObjectSelection, Windows, int], list[float]] = {}
     for leg in legs:
         floors.setdefault((leg.objects, leg.rest, leg.crossing), []).append(leg.floor)
 
-    def rung(objects: Derivation, rest: Windows, crossing: int, of: list[float]) -> Rung:
+    def group(objects: ObjectSelection, rest: Windows, crossing: int, of: list[float]) -> LegGroup:
         least = sum((leg.objects, leg.crossing) == (objects, crossing) for leg in legs)
-        return Rung(objects, rest, crossing, tuple(sorted(of, reverse=True)), least)
+        return LegGroup(objects, rest, crossing, tuple(sorted(of, reverse=True)), least)
 
-    return tuple(rung(*key, of) for key, of in floors.items())
+    return tuple(group(*key, of) for key, of in floors.items())
 
 
-def nested(rungs: Sequence[Rung]) -> bool:
+def nested(groups: Sequence[LegGroup]) -> bool:
     """Whether `fillable` implies that a choice exists: legs with the same collection and crossing differ only
     in their pT thresholds."""
-    return len({(rung.objects.base, rung.crossing) for rung in rungs}) == len(rungs)
+    return len({(group.objects.base, group.crossing) for group in groups}) == len(groups)
 
 
-def fillable(work: Workspace, rungs: Sequence[Rung]) -> BoolArray:
+def fillable(work: Workspace, groups: Sequence[LegGroup]) -> BoolArray:
     """Return the events with objects for each leg, bool[n]; these are different objects for legs that differ
     only in their pT thresholds."""
-    rungs = sorted(rungs, key=lambda rung: int(work.objects(rung.objects).offsets[-1]))
-    rarest, *others = rungs
-    events, leading = _ladder(work, rarest)
+    groups = sorted(groups, key=lambda group: int(work.objects(group.objects).offsets[-1]))
+    rarest, *others = groups
+    events, leading = _leading_pt(work, rarest)
     fired = np.zeros(len(work.events), np.bool_)
     _reach(events, leading, np.array(rarest.floors), rarest.crossing, fired)
-    for rung in others:
+    for group in others:
         _narrow(
             fired,
             np.flatnonzero(fired),
-            work.objects(rung.objects).offsets,
-            work.passing(rung.objects, rung.rest),
-            _pt(work, rung.objects, rung.floors[0]),
-            np.array(rung.floors),
-            rung.crossing,
-            rung.least,
+            work.objects(group.objects).offsets,
+            work.passing(group.objects, group.rest),
+            _pt(work, group.objects, group.floors[0]),
+            np.array(group.floors),
+            group.crossing,
+            group.least,
         )
     return fired
 
@@ -135,21 +135,21 @@ def candidates(
     return starts, np.concatenate(chosen), table
 
 
-def _ladder(work: Workspace, rung: Rung) -> tuple[IntArray, Array]:
+def _leading_pt(work: Workspace, group: LegGroup) -> tuple[IntArray, Array]:
     """Return the events with enough objects that pass the rest, int64[s], and the leading pT, [k, s]."""
-    number = len(rung.floors)
+    number = len(group.floors)
 
-    def climb() -> tuple[IntArray, Array]:
-        offsets, pt = work.objects(rung.objects).offsets, _pt(work, rung.objects, rung.floors[0])
-        events = work.once(("enough", rung.objects, rung.least), lambda: _with(offsets, rung.least))
-        if not rung.rest:
+    def compute() -> tuple[IntArray, Array]:
+        offsets, pt = work.objects(group.objects).offsets, _pt(work, group.objects, group.floors[0])
+        events = work.once(("enough", group.objects, group.least), lambda: _with(offsets, group.least))
+        if not group.rest:
             return events, _first(events, offsets, pt, number)
-        return _leading(events, offsets, work.passing(rung.objects, rung.rest), pt, number)
+        return _leading(events, offsets, work.passing(group.objects, group.rest), pt, number)
 
-    return work.once(("ladder", rung.objects, rung.rest, number, rung.least), climb)
+    return work.once(("leading pT", group.objects, group.rest, number, group.least), compute)
 
 
-def _pt(work: Workspace, objects: Derivation, floor: float) -> Array:
+def _pt(work: Workspace, objects: ObjectSelection, floor: float) -> Array:
     """Return the pT of the objects; 0 if they have no such column and there is no threshold."""
     if floor > -math.inf or "pt" in work.events.collections[objects.base].columns:
         return work.column(objects, "pt")

@@ -17,7 +17,7 @@ from work_toys import Item, Recital, calls, items, numbers
 
 from trigemu.support import RetryableError, TrigemuError
 from trigemu.support.execution import tasks
-from trigemu.support.execution.tasks import KEPT, Outcome, RefusedError, Task, perform, this_program
+from trigemu.support.execution.tasks import MAX_READY, Outcome, RefusedError, Task, perform, this_program
 
 
 def task_of(work: Recital, units: list[Item], with_content: bool = True) -> Task:
@@ -60,12 +60,12 @@ def test_threads_that_work_at_once_have_a_work_each(tmp_path: Path) -> None:
 
 
 def test_only_the_last_works_are_kept(tmp_path: Path) -> None:
-    works = [Recital(str(tmp_path), {-1: str(k)}) for k in range(KEPT + 1)]
+    works = [Recital(str(tmp_path), {-1: str(k)}) for k in range(MAX_READY + 1)]
     for work in works:
         perform(task_of(work, items(1)))
     known = [perform(task_of(work, items(1), with_content=False)).known for work in works]
-    assert known == [False] + [True] * KEPT
-    assert len(tasks._ready) == KEPT
+    assert known == [False] + [True] * MAX_READY
+    assert len(tasks._ready) == MAX_READY
 
 
 @pytest.mark.parametrize(("what", "kind"), [("refuse", TrigemuError), ("vanish", RetryableError)])

@@ -29,11 +29,11 @@ from trigemu.triggers import Compiled, ScoreKind
 class Twice(ScoreKind, frozen=True):
     observable: str
     def compile(self, context):
-        return CompiledTwice(context.observable(self.observable), self.cut)
+        return CompiledTwice(context.observable(self.observable), self.threshold)
 @dataclass(frozen=True)
 class CompiledTwice(Compiled):
     number: object
-    cut: float
+    threshold: float
     def evaluate(self, work):
         return np.nan_to_num(2 * self.number.evaluate(work), nan=-np.inf)
 """

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from trigemu import Collection, TrigemuError, make_events
-from trigemu.observables import Derivation, Digits, Integers, LinearScale, Range, Scale, Scope, Workspace
+from trigemu.observables import Digits, Integers, LinearScale, ObjectSelection, Range, Scale, Scope, Workspace
 from trigemu.observables.hardware_scales import EtaScale, PhiScale
 from trigemu.triggers import Context
 from trigemu.triggers.combination import integer
@@ -41,7 +41,7 @@ DIGITS = {
     for pair, trigonometry in ((("muon", "jet"), 4), (("muon",), 4), (("jet",), 3), (("jet", "etm"), 3))
 }
 SCOPE = Scope(
-    tuple((name, Derivation(name)) for name in (*SCALES, "tau")),
+    tuple((name, ObjectSelection(name)) for name in (*SCALES, "tau")),
     (),
     (),
     Integers(tuple(SCALES.items()), tuple(DIGITS.items())),

@@ -62,9 +62,11 @@ def test_the_score_is_the_largest_value_of_any_choice(
     events = plain_events[rows]
     expected = [best(events, number, kind, threshold) for number in range(len(events))]
     assert compiled.evaluate(workspace_of(rows)).tolist() == expected
-    cut = sorted(expected)[len(expected) // 2]
-    above = score_above(compiled, workspace_of(rows), cut)
-    assert [max(score, cut) for score in above.tolist()] == [max(score, cut) for score in expected]
+    threshold = sorted(expected)[len(expected) // 2]
+    above = score_above(compiled, workspace_of(rows), threshold)
+    assert [max(score, threshold) for score in above.tolist()] == [
+        max(score, threshold) for score in expected
+    ]
 
 
 @settings(max_examples=60)
@@ -100,7 +102,7 @@ name = "D"
 kind = "leg_threshold"
 legs = [{{ object = "jet", eta = {{ abs_max = 2.0 }} }}, {{ object = "jet", pt = {{ min = 10 }} }}]
 pairs = [{{ legs = [0, 1], dr = {{ min = 0.5 }} }}]
-{cut}
+{threshold}
 [[trigger]]
 name = "G"
 kind = "threshold"
@@ -116,7 +118,7 @@ legs = [{{ object = "jet" }}, {{ object = "jet", pt = {{ min = 8 }} }}]
 @pytest.mark.parametrize("quantity", ["total", "unique"])
 def test_a_budget_is_met(tmp_path: Path, quantity: str) -> None:
     catalogue = memory_catalogue({"a": [e | {"weight": 1.0} for e in toy_events(1, 600)]})
-    text = MENU.format(cut=f"{quantity}_rate_hz = 30.0").replace('"WIDE"', '"WIDE"\nenabled = false')
+    text = MENU.format(threshold=f"{quantity}_rate_hz = 30.0").replace('"WIDE"', '"WIDE"\nenabled = false')
     menu = menu_from(tmp_path, text)
     rates = trigemu.run(menu, catalogue)["D"]
     met = getattr(rates, quantity)
@@ -132,7 +134,7 @@ def test_a_budget_is_met(tmp_path: Path, quantity: str) -> None:
 
 def test_scans_and_score_tables_agree_with_a_run(tmp_path: Path) -> None:
     catalogue = memory_catalogue({"a": toy_events(1, 300)})
-    menu = menu_from(tmp_path, MENU.format(cut="above = 20"))
+    menu = menu_from(tmp_path, MENU.format(threshold="above = 20"))
     values = (12.0, 20.0, 31.5)
     found = trigemu.scan(menu, trigemu.Steps("D", values), catalogue)
     assert found.points[1].triggers == trigemu.run(menu, catalogue).triggers
@@ -144,7 +146,7 @@ def test_scans_and_score_tables_agree_with_a_run(tmp_path: Path) -> None:
 
 def test_it_is_within_a_wider_combination(tmp_path: Path) -> None:
     rates = trigemu.run(
-        menu_from(tmp_path, MENU.format(cut="above = 20")), memory_catalogue({"a": toy_events(1, 99)})
+        menu_from(tmp_path, MENU.format(threshold="above = 20")), memory_catalogue({"a": toy_events(1, 99)})
     )
     assert rates["D"].unique.contained_in == ("WIDE",)
 
@@ -160,13 +162,15 @@ def test_it_is_within_a_wider_combination(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, key: str, message: str) -> None:
-    cut = f"above = 1\n{key}" if key else ""
+    threshold = f"above = 1\n{key}" if key else ""
     with pytest.raises(TrigemuError, match=message):
-        trigemu.run(menu_from(tmp_path, MENU.format(cut=cut)), memory_catalogue({"a": toy_events(1, 9)}))
+        trigemu.run(
+            menu_from(tmp_path, MENU.format(threshold=threshold)), memory_catalogue({"a": toy_events(1, 9)})
+        )
 
 
 def test_objects_below_the_threshold_cannot_veto(tmp_path: Path) -> None:
-    text = MENU.format(cut="above = 1").replace(
+    text = MENU.format(threshold="above = 1").replace(
         "dr = { min = 0.5 }", "outside_dr = { max = 0.5 }, every = true"
     )
     menu_from(tmp_path, text)

@@ -44,7 +44,7 @@ legs = [{ object = "muon" }]
 seed = "J"
 """
 BUDGET = MENU.replace("above = 70", "total_rate_hz = 5e6")
-_CUTS = {"J": 30.0, "HT": 70.0}
+_THRESHOLDS = {"J": 30.0, "HT": 70.0}
 _KEY = b"trigemu_scores"
 _FLOATS = tuple(float(n) for n in NUMBERS if isinstance(n, float) or abs(n) < 2**70)
 _PLAIN = ("sample", "id", "parent", "half", "stratum", "weight")
@@ -217,8 +217,10 @@ def _twin(folder: Path, made: Any) -> str | None:
     if (folder / "way").read_text() != "emulate":
         return None
     rows = [r for r in pq.read_table(folder / "scores.parquet").to_pylist() if r["sample"] == "all"]
-    for name, cut in _CUTS.items():
-        expected = float(sum((Fraction(r["weight"]) for r in rows if r[f"score_{name}"] > cut), Fraction()))
+    for name, threshold in _THRESHOLDS.items():
+        expected = float(
+            sum((Fraction(r["weight"]) for r in rows if r[f"score_{name}"] > threshold), Fraction())
+        )
         found = {t.name: t for t in made.triggers}[name].rates["total"].hz
         if not (math.isfinite(found) and close(found, expected, 1e-9)):
             return f"{name}: {found!r} Hz, expected {expected!r} Hz"

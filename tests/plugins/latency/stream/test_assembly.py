@@ -18,7 +18,7 @@ from trigemu_latency.stream.program import Program
 
 
 def test_what_is_equal_is_done_once(tmp_path: Path) -> None:
-    """Four triggers on one derivation, which begins with another; two sums of the same jets."""
+    """Four triggers on one selection, which begins with another; two sums of the same jets."""
     text = '[[trigger]]\nname = "T{}"\nkind = "threshold"\nobservable = "{}"\nabove = 10\n'
     observables = (
         "clean[0].pt",

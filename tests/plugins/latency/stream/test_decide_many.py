@@ -54,7 +54,7 @@ prescale = 2
 class Odd(Compiled):
     """A plugin's trigger without a form for single events."""
 
-    cut: float | None = None
+    threshold: float | None = None
 
     def evaluate(self, work: Any) -> Any:
         return work.events.id % np.uint64(2) == 1

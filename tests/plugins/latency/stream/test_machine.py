@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from stream_toys import events_of
 
-from trigemu.api import Condition, Derivation, Features, Inputs, Number, Window, Workspace
+from trigemu.api import Condition, Features, Inputs, Number, ObjectSelection, Window, Workspace
 from trigemu.observables import (
     Arithmetic,
     Constant,
@@ -24,9 +24,9 @@ from trigemu_latency.stream.opcodes import REFUSED
 from trigemu_latency.stream.program import Program
 
 EVENTS = events_of(4, 60)
-MET, PT = Scalar("met"), Element(Derivation("jet"), 1, "pt")
+MET, PT = Scalar("met"), Element(ObjectSelection("jet"), 1, "pt")
 SOFT = Relation("<", MET, Constant(20.0))
-HARD = Derivation("jet", windows=(("pt", Window(min=20.0)),))
+HARD = ObjectSelection("jet", windows=(("pt", Window(min=20.0)),))
 values = EVENTS.scalars["met"].astype(float)
 jets = EVENTS.collections["jet"]
 second = [
@@ -67,15 +67,15 @@ def test_requested_models() -> None:
 
 ELEMENTS = st.builds(
     Element,
-    st.sampled_from([Derivation("jet"), Derivation("muon"), HARD]),
+    st.sampled_from([ObjectSelection("jet"), ObjectSelection("muon"), HARD]),
     st.integers(0, 4),
     st.sampled_from(["pt", "eta", "phi", "z0", "quality"]),
 )
 DELTA_PHI = st.builds(
     lambda of, index, to: OfVectors("dphi", (ObjectVector(of, index), to)),
-    st.sampled_from([Derivation("jet"), HARD]),
+    st.sampled_from([ObjectSelection("jet"), HARD]),
     st.integers(0, 3),
-    st.sampled_from([MissingEt(), ObjectVector(Derivation("muon"), 0)]),
+    st.sampled_from([MissingEt(), ObjectVector(ObjectSelection("muon"), 0)]),
 )
 PADDING = st.sampled_from([None, 0.0, -7.5])
 

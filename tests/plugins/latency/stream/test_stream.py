@@ -44,7 +44,7 @@ def plan_at(folder: Path, cuts: np.ndarray, more: str = "") -> Plan:
     """Cuts may be infinite here, as those of triggers are whose budgets are not solved."""
     plan = make_plan([menu_from(folder, OBJECTS + anomaly("AD", 0.0, more))])
     (slot,) = plan.slots
-    slots = (Slot(dataclasses.replace(slot.compiled, cut=float(cut)), slot.trigger) for cut in cuts)
+    slots = (Slot(dataclasses.replace(slot.compiled, threshold=float(cut)), slot.trigger) for cut in cuts)
     return dataclasses.replace(plan, slots=tuple(slots))
 
 
@@ -169,11 +169,11 @@ def test_a_score_that_is_no_number(tmp_path: Path) -> None:
 class Even(Compiled):
     """What a plugin may be: it knows nothing of single events."""
 
-    cut: float | None = None
+    threshold: float | None = None
 
     def evaluate(self, work: Workspace) -> Any:
         fired = work.events.id % np.uint64(2) == 0
-        return fired if self.cut is None else np.where(fired, 1.0, -np.inf)
+        return fired if self.threshold is None else np.where(fired, 1.0, -np.inf)
 
 
 def test_triggers_without_a_form_for_single_events(tmp_path: Path) -> None:

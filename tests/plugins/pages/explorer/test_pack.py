@@ -128,7 +128,7 @@ def test_budgets_and_the_half_that_they_were_found_on(tmp_path: Path, catalogue:
     assert data["half"] == "evaluation"
     assert (jet["fitted"], photon["fitted"]) == (True, False)
     assert jet["budget"] == {"quantity": "total", "hz": 300.0}
-    assert data["scores"][0]["steps"][jet["decision"]["at"]] == made.menus[0].trigger("J").solution.cut  # type: ignore[union-attr]
+    assert data["scores"][0]["steps"][jet["decision"]["at"]] == made.menus[0].trigger("J").solution.threshold  # type: ignore[union-attr]
     rates = rates_of(scores.emulation(menu))
     same(rates_in(data, 0, made.menus[0], {}), rates)
     table = data["background"]

@@ -155,7 +155,7 @@ def test_inline_tables() -> None:
     assert (jet.prescale, jet.enabled, jet.budget) == (3.0, False, None)
     assert isinstance(jet.description, ScoreKind)
     assert isinstance(met.description, ScoreKind)
-    assert (jet.description.cut, met.description.cut) == (41.5, 7.5)
+    assert (jet.description.threshold, met.description.threshold) == (41.5, 7.5)
 
 
 def test_tables_apart_from_each_other_are_refused() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 @dataclass
-class Kept:
+class KernelCacheStatistics:
     """Counts of the kernels of one process.
 
     Attributes
@@ -17,7 +17,7 @@ class Kept:
         Kernels that were found on the disk.
     compiled : list of str
         Names of kernels that were compiled.
-    unkept : list of str
+    not_stored : list of str
         Names of kernels that were compiled and could not be written to the disk.
     folders : Counter of Path
         Number of files written to each folder.
@@ -25,9 +25,9 @@ class Kept:
 
     loaded: int = 0
     compiled: list[str] = field(default_factory=list)
-    unkept: list[str] = field(default_factory=list)
+    not_stored: list[str] = field(default_factory=list)
     folders: Counter[Path] = field(default_factory=Counter)
 
 
 #: Those of this process.
-KEPT = Kept()
+KERNEL_STATISTICS = KernelCacheStatistics()
