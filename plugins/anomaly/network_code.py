@@ -77,7 +77,7 @@ def compiled_network(
 def _write(content: bytes, folder: Path) -> None:
     command = [sys.executable, "-P", "-m", network_source.__name__]
     try:
-        done = children.run_limited(command, folder, _LIMITS, given=content)
+        done = children.run_limited(command, folder, _LIMITS, stdin_content=content)
     except children.StoppedError as error:
         raise TrigemuError(f"cannot be written as C: {error}") from None
     if done.code:

@@ -46,7 +46,7 @@ def run(
     command: Sequence[str | Path], folder: Path, stdin: bytes = b"", limits: children.Limits = COMPILING
 ) -> bytes:
     """Run a program on standard input and return its output; if it fails, TrigemuError has its last lines."""
-    done = children.run_limited(command, folder, limits, given=stdin)
+    done = children.run_limited(command, folder, limits, stdin_content=stdin)
     if done.code:
         raise _failure(Path(command[0]).name, done, limits)
     return done.stdout

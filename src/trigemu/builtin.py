@@ -1,4 +1,4 @@
-"""What the core brings, said as every plugin says it."""
+"""The kinds, formats and commands of the core, declared like those of a plugin."""
 
 from trigemu.support.plugins.declaration import Plugin
 

@@ -13,9 +13,9 @@ from trigemu.support import (
     Candidate,
     PluginError,
     TrigemuError,
-    brought,
     find,
     printable,
+    providers,
     remedy,
     search_path,
     summary,
@@ -38,7 +38,7 @@ class PluginGroup(click.Group):
         self.part = part
 
     def _candidates(self) -> dict[str, Candidate]:
-        return brought(self.part, search_path())
+        return providers(self.part, search_path())
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._candidates())

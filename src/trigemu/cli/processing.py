@@ -85,7 +85,7 @@ class Processing:
                 )
             elif self.workers > 1:
                 executor = stack.enter_context(worker_pool(self.workers))
-            engine = Engine(executor, retries=self.retries, checkpoint=checkpoint, tell=_report)
+            engine = Engine(executor, retries=self.retries, checkpoint=checkpoint, warn=_report)
             if engine.workers == 0:
                 _report("the cluster has no workers yet: waiting for the first")
             samples = trigemu.open_catalogue(catalogue, executor=engine, skip_bad_files=self.skip_bad_files)

@@ -91,10 +91,10 @@ from .plugins.search import (
     CORE as CORE,
     Folders as Folders,
     available as available,
-    brought as brought,
     find as find,
     folders_of as folders_of,
     plugin_path_of as plugin_path_of,
+    providers as providers,
     search_path as search_path,
     summary as summary,
 )

@@ -1,4 +1,4 @@
-"""Read arrays from npz files that may be damaged, or written to do harm."""
+"""Read arrays from npz files that may be damaged or malicious."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trigemu.support.reading import check_no_pipe
 
 #: Largest size of one array in bytes; those of projects and interactions have a few megabytes.
 MAX_BYTES = 1 << 31
-#: The longest header of an array that NumPy reads, about.
+#: About the longest header of an array that NumPy reads.
 _HEADER = 1 << 16
 #: What zipfile, zlib and numpy raise for damaged files.
 _DAMAGED = (
@@ -30,9 +30,9 @@ _DAMAGED = (
 
 
 def read_arrays(path: Path, names: Iterable[str], most: int = MAX_BYTES) -> dict[str, Array]:
-    """Read arrays of an npz file that may be damaged, or written to do harm.
+    """Read arrays of an npz file that may be damaged or malicious.
 
-    No object is unpickled, and no memory is reserved for more than the file holds.
+    Objects are never unpickled, and no more memory is reserved than the file holds.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def _array(archive: zipfile.ZipFile, name: str, most: int) -> Array:
     expected = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or len(content) != expected:
         raise ValueError(f"{name} has {len(content)} bytes, its shape {shape} needs {expected}")
-    made = np.frombuffer(content, dtype)
-    return made.reshape(shape, order="F" if column_major else "C").copy()
+    array = np.frombuffer(content, dtype)
+    return array.reshape(shape, order="F" if column_major else "C").copy()
 
 
 def _header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

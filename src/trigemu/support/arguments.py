@@ -1,4 +1,4 @@
-"""What a call was given, in the words of an error message."""
+"""Check the arguments of calls, and describe them in error messages."""
 
 from __future__ import annotations
 
@@ -12,59 +12,59 @@ from trigemu.support.text import LONGEST, quoted
 _NAMED = 3
 
 
-def wrong_type(what: str, given: object, expected: str, advice: str = "") -> WrongTypeError:
+def wrong_type(what: str, value: object, expected: str, advice: str = "") -> WrongTypeError:
     """Return the error for an argument of a type that a call does not accept.
 
     Parameters
     ----------
     what : str
-        What the argument is, such as "the menu".
-    given : object
+        The name of the argument, such as "the menu".
+    value : object
         Its value.
     expected : str
         What the call accepts.
     advice : str
-        What to do, if the given value shows it.
+        What to do, if the value shows it.
 
     Returns
     -------
     WrongTypeError
         The error, to be raised.
     """
-    return WrongTypeError(f"{what}: got {described(given)}; expected {expected}{advice and f'; {advice}'}")
+    return WrongTypeError(f"{what}: got {described(value)}; expected {expected}{advice and f'; {advice}'}")
 
 
-def number_of(what: str, given: object) -> float:
+def number_of(what: str, value: object) -> float:
     """Return a number; raise WrongTypeError for anything else."""
-    if isinstance(given, bool) or not isinstance(given, Real):
-        raise wrong_type(what, given, "a number")
-    return float(given)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise wrong_type(what, value, "a number")
+    return float(value)
 
 
-def numbers_of(what: str, given: object) -> tuple[float, ...]:
+def numbers_of(what: str, value: object) -> tuple[float, ...]:
     """Return a list or one-dimensional array of numbers; raise WrongTypeError for anything else."""
     import numpy as np  # messages need none: `trigemu --help` does not load it
 
     try:
-        values = np.asarray(given)
+        values = np.asarray(value)
     except ValueError:  # lists of different lengths
         values = np.array(None)
     if values.ndim != 1 or (len(values) and values.dtype.kind not in "iuf"):
-        raise wrong_type(what, given, "a list of numbers")
+        raise wrong_type(what, value, "a list of numbers")
     return tuple(values.tolist())
 
 
-def names_of(what: str, given: object) -> tuple[str, ...]:
-    """Return names, given as one or as a list; raise WrongTypeError for anything else."""
-    if isinstance(given, str):
-        return (given,)
-    if not isinstance(given, list | tuple) or not all(isinstance(name, str) for name in given):
-        raise wrong_type(what, given, "a name, or a list of names")
-    return tuple(given)
+def names_of(what: str, value: object) -> tuple[str, ...]:
+    """Return one name or a list of names as a tuple; raise WrongTypeError for anything else."""
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
+        raise wrong_type(what, value, "a name, or a list of names")
+    return tuple(value)
 
 
 def described(value: object) -> str:
-    """Return what a value is: a short one itself, else its type."""
+    """Describe a value: a short one by its notation, any other by its type."""
     if value is None:
         return "None"
     if isinstance(value, bool | int | float | complex | str | bytes):

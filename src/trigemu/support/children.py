@@ -63,11 +63,11 @@ class StoppedError(TrigemuError):
 
 
 def run_limited(
-    command: Sequence[str | Path], folder: Path, limits: Limits, *, given: bytes = b""
+    command: Sequence[str | Path], folder: Path, limits: Limits, *, stdin_content: bytes = b""
 ) -> Finished:
     """Run a program in a folder, without a shell.
 
-    If it is stopped or interrupted, or trigemu itself is killed, all processes that it started end too.
+    If the program is stopped or interrupted, or trigemu is killed, all processes that it started end too.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def run_limited(
     folder : Path
         Its working folder.
     limits : Limits
-        What it may take.
-    given : bytes
+        Its limits of time and memory.
+    stdin_content : bytes
         Its standard input.
 
     Returns
@@ -95,9 +95,9 @@ def run_limited(
     words = [os.fspath(word) for word in command]
     name = Path(words[0]).name
     try:
-        # Files, not pipes: what is written is limited with all files, and nothing has to be read meanwhile.
+        # Files, not pipes: the limit on files bounds the output, and nothing has to read it meanwhile.
         with TemporaryFile() as stdin, TemporaryFile() as stdout, TemporaryFile() as stderr:
-            stdin.write(given)
+            stdin.write(stdin_content)
             stdin.seek(0)
             code = _supervised(words, folder, limits, (stdin.fileno(), stdout.fileno(), stderr.fileno()))
             for file in (stdout, stderr):

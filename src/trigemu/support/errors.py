@@ -26,9 +26,9 @@ class TrigemuError(Exception):
     Attributes
     ----------
     place : Entries or None
-        The events at which it happened, where that is known (`Catalogue.limited_to`).
+        The events that caused the error, if they are known (`Catalogue.limited_to`).
     remote : str
-        The traceback in the process where it happened, if that is another one.
+        The traceback, if the error was raised in another process.
     """
 
     place: Any = None
@@ -53,9 +53,9 @@ class MissingExtraError(TrigemuError):
     Parameters
     ----------
     command : str
-        What needs the package, as the message begins.
+        The beginning of the message: what needs the package.
     extra : str
-        The extra of trigemu that brings it.
+        The extra of trigemu that installs it.
     missing : str
         The package.
     """
@@ -69,9 +69,10 @@ _OF_THE_MACHINE = {errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno
 
 
 def own_cause(error: BaseException) -> TrigemuError | None:
-    """Return the error to raise instead, if the machine is the cause: too little memory, or a full disk.
+    """Return the error to raise instead if the machine is the cause: too little memory, or a full disk.
 
-    Call it where code of a plugin or of a library failed: no trigger, plugin or file is to blame then.
+    Call it where code of a plugin or a library failed: neither a trigger, a plugin nor a file is then to
+    blame.
 
     Parameters
     ----------
@@ -92,17 +93,17 @@ def own_cause(error: BaseException) -> TrigemuError | None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message on an unknown name: the closest known name, and the known ones.
+    """Return the end of a message on an unknown name: the closest known name, and all known names.
 
-    Up to `MAX_NAMES` names are listed. If there are very many, the closest is searched only among those near
-    it in the alphabet.
+    Up to `MAX_NAMES` names are listed. Of very many names, only those that are alphabetically near are
+    compared.
 
     Parameters
     ----------
     name : str
         The unknown name.
     known : iterable of str
-        The names that would be right.
+        The valid names.
 
     Returns
     -------
@@ -151,7 +152,7 @@ def excerpt(text: str, longest: int = MAX_EXCERPT) -> str:
 
 
 def chain(names: Sequence[str]) -> str:
-    """Return a chain of names as a message shows it, such as those that depend on each other in a circle."""
+    """Return a chain of names for a message, such as names that depend on each other in a circle."""
     shown = names
     if len(names) > MAX_NAMES:
         half = MAX_NAMES // 2
@@ -160,7 +161,7 @@ def chain(names: Sequence[str]) -> str:
 
 
 def listed(problems: Sequence[object], longest: int = MAX_PROBLEMS) -> str:
-    """Return one line for each problem, and the number of those left out where there are many.
+    """Return one line for each problem, and the number of those left out.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Atomic writing: a file is the old one or the whole new one, whatever ends the program.
+"""Atomic writing: a file is either the old one or the complete new one, whatever ends the program.
 
-A file is written under a temporary name in the folder of its target, brought to the disk, and renamed. Its
-writer holds a lock on the temporary file: one without a lock is of a program that was killed, and is removed
-when the same target is written the next time.
+A file is written under a temporary name in the folder of its target, synchronised to the disk, and renamed.
+The writer locks the temporary file. One without a lock was left by a program that was killed; it is removed
+when the same target is next written.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from trigemu.support.interruption import undone
 
 try:
     import fcntl
-except ImportError:  # Windows: what a killed program leaves is kept
+except ImportError:  # Windows: files that a killed program left are not removed
     fcntl = None  # type: ignore[assignment]
 
-#: How names of temporary files and folders begin; a digest of the target's name and a random part follow.
+#: Prefix of temporary files and folders, before a digest of the target's name and a random part.
 TEMPORARY = ".trigemu-"
-#: Links that are followed from a name to its file, as many as Linux follows.
+#: Links that are followed from a name to its file: the limit of Linux.
 _MAX_LINKS = 40
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/(self|thread-self|\d+)(/task/\d+)?/fd")
 
@@ -48,15 +48,15 @@ def write_text(path: Path | str, text: str) -> None:
     TrigemuError
         If the file cannot be written.
     """
-    # A lone surrogate, of a file name that is no UTF-8, becomes an escape.
+    # A lone surrogate, from a file name that is not UTF-8, becomes an escape.
     write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
 
 
 def write_bytes(path: Path | str, content: bytes) -> None:
-    """Replace a file, or make it; whatever interrupts this, the file is the old one or the whole new one.
+    """Replace or make a file atomically: after an interruption it is the old or the complete new one.
 
-    A file keeps its mode. A link stays, and the file that it points to is replaced; of several hard links
-    only the given name gets the new file. Devices and pipes are written to.
+    A file keeps its mode. A link stays, and the file that it points to is replaced; of several hard links,
+    only this name gets the new file. Devices and pipes are written to.
 
     Parameters
     ----------
@@ -70,10 +70,10 @@ def write_bytes(path: Path | str, content: bytes) -> None:
     TrigemuError
         If the file cannot be written.
     """
-    given = Path(path)
-    check_writable(given)
-    with _errors(given):
-        target, descriptor = _destination(given)
+    path = Path(path)
+    check_writable(path)
+    with _errors(path):
+        target, descriptor = _destination(path)
         if descriptor is not None:
             sys.stdout.flush()
             with os.fdopen(os.dup(descriptor), "wb") as file:
@@ -98,40 +98,40 @@ def check_writable(path: Path | str) -> None:
     TrigemuError
         If the file cannot be written.
     """
-    given = Path(path)
-    with _errors(given):
-        target, descriptor = _destination(given)
+    path = Path(path)
+    with _errors(path):
+        target, descriptor = _destination(path)
         if descriptor is not None:
             return
         if target.is_dir():
-            raise TrigemuError(f"cannot write {given}: it is a folder")
+            raise TrigemuError(f"cannot write {path}: it is a folder")
         if target.is_block_device():
-            raise TrigemuError(f"cannot write {given}: it is a disk")
+            raise TrigemuError(f"cannot write {path}: it is a disk")
         if target.exists() and not os.access(target, os.W_OK):
-            raise TrigemuError(f"cannot write {given}: the file is read-only")
+            raise TrigemuError(f"cannot write {path}: the file is read-only")
         if target.exists() and not target.is_file():
             return
         if not target.parent.is_dir():
-            folder = target.parent if given.is_symlink() else given.parent
-            raise TrigemuError(f"cannot write {given}: there is no folder {folder}")
+            folder = target.parent if path.is_symlink() else path.parent
+            raise TrigemuError(f"cannot write {path}: there is no folder {folder}")
         if not os.access(target.parent, os.W_OK):
-            raise TrigemuError(f"cannot write {given}: its folder is not writable")
+            raise TrigemuError(f"cannot write {path}: its folder is not writable")
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | str | None] = ()) -> None:
-    """Check that outputs can be written, and that each is another file than all other outputs and inputs.
+    """Check that outputs can be written, and that each differs from all other outputs and inputs.
 
     Parameters
     ----------
     outputs : iterable of Path or None
-        The files that will be written; None for an option that is not given.
+        The files that will be written; None for an option that was not used.
     inputs : iterable of path or None
         The files that are read.
 
     Raises
     ------
     TrigemuError
-        If an output cannot be written, or would replace another file, under whatever names.
+        If an output cannot be written, or is the same file as another one under whatever name.
     """
     written: list[Path] = []
     read = [Path(name) for name in inputs if name is not None]
@@ -171,38 +171,38 @@ def new_folder(path: Path) -> Iterator[Path]:
     check_writable(path)
     with _errors(path):
         target = path.absolute()
-        with temporary_folder(target, 0o777) as made:
-            yield made
-            _synchronise_tree(made)
-            made.rename(target)
+        with temporary_folder(target, 0o777) as temporary:
+            yield temporary
+            _synchronise_tree(temporary)
+            temporary.rename(target)
             _synchronise(target.parent)
 
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Yield the name of a file that a library writes, in a temporary folder. At the end it takes the place of
-    the given one; if anything fails, that stays as it was. Raises TrigemuError if it cannot be written."""
+    """Yield the name of a temporary file for a library to write. At the end it replaces the file `path`,
+    which stays unchanged if anything fails. Raises TrigemuError if the file cannot be written."""
     check_writable(path)
     with _errors(path):
         target, descriptor = _destination(path)
         if descriptor is not None or (target.exists() and not target.is_file()):
             raise TrigemuError(f"cannot write {path}: such a file can only be written on a disk")
         with temporary_folder(target) as folder:
-            made = folder / target.name
-            yield made
-            with made.open("rb+") as file:
+            temporary = folder / target.name
+            yield temporary
+            with temporary.open("rb+") as file:
                 if target.exists():
                     _inherit(file.fileno(), target.stat())
                 os.fsync(file.fileno())
-            made.replace(target)
+            temporary.replace(target)
         _synchronise(target.parent)
 
 
 @contextmanager
 def temporary_folder(target: Path, mode: int = 0o700) -> Iterator[Path]:
-    """Make a folder beside a file or folder, for the time of a block.
+    """Make a temporary folder beside a file or folder, for the time of a block.
 
-    What killed programs left for the same target is removed first.
+    Temporary files that killed programs left for the same target are removed first.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def temporary_folder(target: Path, mode: int = 0o700) -> Iterator[Path]:
     Returns
     -------
     context manager of Path
-        The folder, which is removed at the end if it is still there.
+        The folder, which is removed at the end if it still exists.
     """
     _remove_dead(target)
     folder = _temporary_name(target)
@@ -240,7 +240,7 @@ def _errors(path: Path) -> Iterator[None]:
 
 
 def _destination(path: Path) -> tuple[Path, int | None]:
-    """Follow links to the file itself; and to an open file of this process, as /dev/stdout is one."""
+    """Follow links to a file; or to a descriptor of this process, as for /dev/stdout."""
     for _ in range(_MAX_LINKS):
         folder = os.path.realpath(path.parent)
         opened = _DESCRIPTORS.fullmatch(folder)
@@ -253,11 +253,11 @@ def _destination(path: Path) -> tuple[Path, int | None]:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Return whether two names are of one file, or would be. Devices and pipes can be written twice."""
+    """Return whether two names belong to one file, or would. Devices and pipes can be written twice."""
     try:
-        found = one.stat()
-        return stat.S_ISREG(found.st_mode) and os.path.samestat(found, other.stat())
-    except (OSError, ValueError):  # one of them does not exist, or is no name of a file
+        status = one.stat()
+        return stat.S_ISREG(status.st_mode) and os.path.samestat(status, other.stat())
+    except (OSError, ValueError):  # one of them does not exist, or cannot be the name of a file
         return os.path.realpath(one) == os.path.realpath(other)
 
 
@@ -267,7 +267,7 @@ def _replace(target: Path, content: bytes) -> None:
         try:
             _write_and_rename(target, content)
             break
-        except FileNotFoundError:  # another run took it for dead, in the moment before it was locked
+        except FileNotFoundError:  # another run removed it as dead just before it was locked
             if last:
                 raise
     _synchronise(target.parent)
@@ -278,7 +278,7 @@ def _write_and_rename(target: Path, content: bytes) -> None:
     temporary = _temporary_name(target)
     with undone(lambda: temporary.unlink(missing_ok=True)):
         try:
-            # Only this call makes it, with a random name, and does not follow a link of that name.
+            # The name is random, and the file must not exist, not even as a link.
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
             descriptor = os.open(temporary, flags | getattr(os, "O_BINARY", 0), 0o600 if old else 0o666)
             with _locked(descriptor):
@@ -294,7 +294,7 @@ def _write_and_rename(target: Path, content: bytes) -> None:
 
 
 def _inherit(descriptor: int, old: os.stat_result) -> None:
-    """Give a file the owner, group and permissions of the one that it replaces, as far as that is allowed."""
+    """Give a file the owner, group and permissions of the file that it replaces, as far as allowed."""
     if hasattr(os, "fchown"):
         for owner, group in ((old.st_uid, -1), (-1, old.st_gid)):
             with suppress(PermissionError):
@@ -307,7 +307,7 @@ def _temporary_name(target: Path) -> Path:
 
 
 def _marked(target: Path) -> str:
-    """Return how temporary names of a target begin. A digest of its name is never too long."""
+    """Return the prefix of temporary names of a target. A digest of its name is never too long."""
     return f"{TEMPORARY}{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]}-"
 
 
@@ -332,7 +332,7 @@ def _remove_dead(target: Path) -> None:
 
 @contextmanager
 def _locked(descriptor: int) -> Iterator[None]:
-    """Show that a temporary file or folder has a living writer, where the file system has locks."""
+    """Lock a temporary file or folder while it is written, if the file system has locks."""
     if fcntl is None:
         yield
         return
@@ -353,7 +353,7 @@ def _synchronise_tree(folder: Path) -> None:
 
 
 def _synchronise(path: Path) -> None:
-    """Bring a file or the entries of a folder to the disk; not every file system can do the latter."""
+    """Synchronise a file or folder to the disk; not every file system can do this for folders."""
     with suppress(PermissionError):
         descriptor = os.open(path, os.O_RDONLY)
         try:

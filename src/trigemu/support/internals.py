@@ -1,5 +1,5 @@
-"""Private names of other libraries that trigemu depends on, all in this file but those of conifer, which are
-in `firmware/convert.py`: a script that starts without trigemu.
+"""All private names of other libraries that trigemu uses, except those of conifer in `firmware/convert.py`, a
+script that runs without trigemu.
 
 They may change with any release. If one is missing, the error names it and the version of the library that
 trigemu was checked with.
@@ -29,18 +29,17 @@ CHECKED = {"numba": "0.68", "tomlkit": "0.15", "uproot": "5.7"}
 
 
 def keep_in(compiled: Callable[..., Any], cache: Any) -> None:
-    """Have numba keep what it compiles of a kernel in a cache: one with the methods of its own."""
+    """Make numba store the code of a kernel in a cache that has the methods of numba's own."""
     if isinstance(compiled, Dispatcher):  # false if compilation is disabled
         _needed("numba", compiled, "_cache")
         vars(compiled)["_cache"] = cache
 
 
 def extend_in_turn(compiled: Callable[..., Any]) -> None:
-    """Have numba load the extensions of other libraries under its lock.
+    """Make numba load the extensions of other libraries under its lock.
 
-    It loads them before its first compilation, without the lock: if another thread compiles meanwhile, it
-    finds operators that change between the inference of types and the generation of code, and fails with a
-    KeyError.
+    By default it loads them before its first compilation without the lock. If another thread compiles at that
+    time, operators change between type inference and code generation, and it fails with a KeyError.
     """
     if isinstance(compiled, Dispatcher):
         _needed("numba", compiled, "_compilation_chain_init_hook")
@@ -53,7 +52,7 @@ def _load_extensions() -> None:
 
 
 def pickled(compiled: Any) -> bytes | None:
-    """Return a compiled kernel as a pickle; None if it depends on addresses of this process."""
+    """Pickle a compiled kernel; return None if it depends on addresses of this process."""
     if compiled.lifted or _needed("numba", compiled.library, "has_dynamic_globals"):
         return None
     content: bytes = dumps(_needed("numba", compiled, "_reduce")())
@@ -61,7 +60,7 @@ def pickled(compiled: Any) -> bytes | None:
 
 
 def compiled_from(reduced: tuple[Any, ...], target: Any) -> Any:
-    """Return the kernel of which a pickle had this content."""
+    """Return the kernel that was pickled with this content."""
     return _needed("numba", CompileResult, "_rebuild")(target, *reduced)
 
 
@@ -91,8 +90,7 @@ def address_of(compiled: Callable[..., Any], signature: Any) -> int:
 
 
 def prepare(target: Any) -> None:
-    """Prepare for kernels that are loaded, not compiled, and call nothing but mathematical functions and what
-    allocates memory."""
+    """Prepare to load compiled kernels that call only mathematical functions and allocate memory."""
     rtsys.initialize(target)
 
 
@@ -119,7 +117,7 @@ def without_clock() -> Iterator[None]:
     Returns
     -------
     context manager
-        To be held around the writing.
+        The block in which files are written.
 
     Raises
     ------
@@ -128,12 +126,12 @@ def without_clock() -> Iterator[None]:
     """
     import uproot
 
-    known = _needed("uproot", uproot._util, "datetime_to_code")
+    original = _needed("uproot", uproot._util, "datetime_to_code")
     uproot._util.datetime_to_code = lambda time: 0
     try:
         yield
     finally:
-        uproot._util.datetime_to_code = known
+        uproot._util.datetime_to_code = original
 
 
 def _needed(library: str, of: Any, name: str) -> Any:

@@ -1,7 +1,7 @@
-"""The end of the program on a signal: at once, from the handler, after undoing what is half done.
+"""End the program on a signal: the handler undoes what is half done and exits at once.
 
-No exception is raised: on its way through libraries, destructors and callbacks it would be lost, or be
-taken for their failure. A second signal ends the program without undoing anything.
+No exception is raised: libraries, destructors and callbacks would lose it or report it as their own failure.
+A second signal ends the program without undoing anything.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-#: Signal → the message; the exit status is 128 plus its number, as shells have it.
+#: Signal → the message; the exit status is 128 plus its number, as in shells.
 _MESSAGES = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "the terminal was closed"}
 _SHOW_CURSOR = "\x1b[?25h"  # a progress bar hides it
 
@@ -32,7 +32,7 @@ def undone(action: Callable[[], object]) -> Iterator[None]:
 
 
 def end_on_signals() -> None:
-    """Make signals end the program; those that the caller of the program ignores stay ignored."""
+    """Make signals end the program; signals that its caller ignores stay ignored."""
     for number in _signals():
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)

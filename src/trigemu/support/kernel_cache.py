@@ -1,12 +1,12 @@
 """Compiled kernels on the disk: one file for each kernel, types of arguments and processor.
 
-numba's own cache looks at the path and, in some versions, the time of a source file, wants a folder that it
-can write to even where it would only read, and is of no use on another model of processor. Here the name of a
-file is a digest of all that its content depends on, so that a folder can be filled once and read by anybody:
-that of TRIGEMU_CACHE_DIR, or the `__pycache__` beside the source, as numba's. What cannot be kept there goes
-to the user's own folder, and else is compiled for the process alone.
+numba's own cache depends on the path and, in some versions, the time of a source file, needs a writable
+folder even for reading, and is useless on another model of processor. Here the name of a file is a digest of
+everything that its content depends on, so a folder can be filled once and read by anybody: that of
+TRIGEMU_CACHE_DIR, or the `__pycache__` beside the source, as in numba. Kernels that cannot be stored there go
+to the user's own folder; if that fails too, each process compiles them again.
 
-Files are pickles: they are loaded only where nobody else could have put them.
+Files are pickles: they are loaded only from folders that nobody else can write to.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from trigemu.support.kernel_statistics import KERNEL_STATISTICS
 
 _DIGEST = hashlib.sha256().digest_size
 _SUFFIX = ".kernel"
-#: What code depends on besides its source.
+#: Versions that compiled code depends on besides its source.
 _VERSIONS = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__)
-#: Levels of processors, the highest first, and what each needs. Code for a level runs on all that have it.
-#: Code for the very model of a processor is hardly faster than that for the first level.
+#: Levels of processors, the highest first, with the features that each needs. Code for a level runs on all
+#: processors that have it. Code for one model of processor is hardly faster than code for the first level.
 LEVELS = {"x86-64-v3": ("avx2", "bmi2", "f16c", "fma", "lzcnt", "movbe"), "x86-64": ("sse2",), "generic": ()}
 
 
-#: Whether kernels are only read from the folder to be filled.
+#: Whether kernels are read only from the folder that is to be filled.
 _only_first = False
 
 
 class KernelCache:
-    """The cache of one kernel, with the methods that numba calls. stamp: digest of its source and of what it
-    is compiled from."""
+    """The cache of one kernel, with the methods that numba calls. stamp: digest of its source and of the
+    kernels and constants that are compiled into it."""
 
     def __init__(self, function: Callable[..., Any], stamp: str) -> None:
         code = function.__code__
@@ -55,7 +55,7 @@ class KernelCache:
         self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
         self._stamp = hashlib.sha256(f"{_VERSIONS} {self._name} {stamp}".encode()).hexdigest()[:16]
         self._is_kept = function.__closure__ is None
-        # Our own need nothing of what a refresh imports: among it the linear algebra of SciPy.
+        # trigemu's own kernels need nothing that a refresh imports, such as the linear algebra of SciPy.
         self._is_own = function.__module__.startswith("trigemu.")
 
     @property
@@ -70,14 +70,14 @@ class KernelCache:
         folders = list(self._folders())
         for folder in folders[:1] if _only_first else folders:
             for name in self._names(signature, target.codegen()):
-                found = _read(folder / name, target)
-                if found is not None:
+                compiled = _read(folder / name, target)
+                if compiled is not None:
                     KERNEL_STATISTICS.loaded += 1
-                    return found
+                    return compiled
         return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep what was compiled for a signature in the first folder where that can be."""
+        """Store the code for a signature in the first folder that can be written to."""
         KERNEL_STATISTICS.compiled.append(self._name)
         content = pickled(compiled) if self._is_kept else None
         if content is None:
@@ -93,9 +93,9 @@ class KernelCache:
 
     def _folders(self) -> Iterator[Path]:
         """Yield the folder to be filled, and the user's own."""
-        given, of_numba = folder_from_environment(), os.environ.get("NUMBA_CACHE_DIR")
-        if given is not None:
-            yield given / "kernels"
+        folder, of_numba = folder_from_environment(), os.environ.get("NUMBA_CACHE_DIR")
+        if folder is not None:
+            yield folder / "kernels"
         elif of_numba:
             yield Path(of_numba) / "trigemu"
         elif self._source.is_file():
@@ -109,15 +109,15 @@ class KernelCache:
         return self._source.parent / "__pycache__"
 
     def _names(self, signature: Any, codegen: Any) -> list[str]:
-        """Return the names of files for the processor that is compiled for, and for its levels."""
+        """Return the names of the files for the target processor and for its levels."""
         begin = f"{self._name}-{self._stamp}-{hashlib.sha256(_text(signature).encode()).hexdigest()[:16]}"
         triple, model, features = processor(codegen)
-        known = [(model, features), *((level, "") for level in levels())]
-        tags = (hashlib.sha256(repr((triple, *of)).encode()).hexdigest()[:8] for of in known)
+        targets = [(model, features), *((level, "") for level in levels())]
+        tags = (hashlib.sha256(repr((triple, *of)).encode()).hexdigest()[:8] for of in targets)
         return [f"{begin}-{tag}{_SUFFIX}" for tag in tags]
 
     def _remove_older(self, folder: Path) -> None:
-        """Remove what was compiled from other versions of the source."""
+        """Remove files of other versions of the source."""
         for path in folder.glob(f"{self._name}-*{_SUFFIX}"):
             if not path.name.startswith(f"{self._name}-{self._stamp}-"):
                 with suppress(OSError):
@@ -152,10 +152,10 @@ def levels() -> tuple[str, ...]:
 
 
 def compile_for_others() -> str:
-    """From now on, compile for all processors of the level of this one, and read nothing that is not where it
-    is looked for first. Return the level.
+    """From now on, compile for all processors of this one's level, and read kernels only from the first
+    folder. Return the level.
 
-    numba chooses the processor with the first kernel: none may have been imported before.
+    numba chooses the processor with the first kernel: call this before any kernel is imported.
     """
     global _only_first
     if "trigemu.support.kernels" in sys.modules:
@@ -167,16 +167,16 @@ def compile_for_others() -> str:
 
 
 def _text(signature: Any) -> str:
-    """Return the text of a signature, with the fields of named tuples: numba leaves them out, and code that
-    was compiled for others would take one field for another."""
+    """Return the text of a signature with the fields of named tuples. numba omits them, and code for a tuple
+    with other fields would mix them up."""
     kinds = getattr(signature, "args", signature)
     fields = [(kind.fields, _text(kind.types)) for kind in kinds if isinstance(kind, types.BaseNamedTuple)]
     return f"{signature!r} {fields}" if fields else repr(signature)
 
 
 def _read(path: Path, target: Any) -> Any:
-    """Return what was kept in a file; None if it is not there, others could have written it, or it is
-    damaged, for which it is removed."""
+    """Return the kernel in a file; None if there is none, others could have written it, or it is damaged. A
+    damaged file is removed."""
     try:
         with path.open("rb") as file:
             folder = path.parent.stat()
@@ -199,7 +199,7 @@ def _read(path: Path, target: Any) -> Any:
 
 
 def _written(folder: Path, name: str, content: bytes) -> bool:
-    """Write a file that others can read, and return whether that could be done where nobody else writes."""
+    """Write a file that others can read; return False if it cannot be written or others can write there."""
     temporary = folder / f"{name}.tmp.{uuid.uuid4().hex[:16]}"
     try:
         folder.parent.mkdir(

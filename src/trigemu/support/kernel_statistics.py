@@ -1,4 +1,4 @@
-"""What became of the kernels of this process: a module without numba, which takes long to import."""
+"""Statistics of the kernel cache of this process, in a module without numba, which takes long to import."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class KernelCacheStatistics:
     Attributes
     ----------
     loaded : int
-        Kernels that were found on the disk.
+        Kernels that were loaded from the disk.
     compiled : list of str
         Names of kernels that were compiled.
     not_stored : list of str
-        Names of kernels that were compiled and could not be written to the disk.
+        Names of compiled kernels that could not be written to the disk.
     folders : Counter of Path
         Number of files written to each folder.
     """
@@ -29,5 +29,5 @@ class KernelCacheStatistics:
     folders: Counter[Path] = field(default_factory=Counter)
 
 
-#: Those of this process.
+#: The counts of this process.
 KERNEL_STATISTICS = KernelCacheStatistics()

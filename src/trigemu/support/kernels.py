@@ -27,7 +27,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F) -> F:
-    """Compile a function on scalars, flat arrays and ranges of rows with numba. It is kept on the disk.
+    """Compile a function on scalars, flat arrays and ranges of rows with numba, and cache it on the disk.
 
     Parameters
     ----------
@@ -84,11 +84,11 @@ def c_function(function: F) -> F:
 
 
 def _compile(function: F, **options: str | bool) -> F:
-    # A C function, which numba makes by default, takes time to compile and has no use in most kernels.
+    # numba makes a C function by default, which takes time to compile and which most kernels do not need.
     options = {"no_cfunc_wrapper": True, **options}
     compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", **options)(function)
     _MADE_OF[compiled] = _digest(function)
-    # The file alone is not enough: kernels and constants of other files are compiled into it.
+    # The file alone is not enough: the code contains kernels and constants of other files.
     stamp = f"{_digest_of_file(function.__code__.co_filename)} {_MADE_OF[compiled]} {options}"
     keep_in(compiled, KernelCache(function, stamp))
     extend_in_turn(compiled)

@@ -108,12 +108,12 @@ def environment(load_before: tuple[float, float, float] | None) -> Environment:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Suspend garbage collection for the time of a block, which is to be timed.
+    """Suspend garbage collection during a block that is timed.
 
     Returns
     -------
     context manager
-        It runs a collection first.
+        The block, before which garbage is collected once.
     """
     enabled = gc.isenabled()
     gc.collect()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trigemu.support.errors import TrigemuError
 
-#: Largest text file that is read, in bytes; menus of experiments have less than a tenth of it.
+#: Largest text file that is read, in bytes: ten times the menus of experiments.
 MAX_TEXT = 50_000_000
 #: Largest card or model that is sent to another process, in bytes.
 MAX_MODEL = 2**28
@@ -36,7 +36,7 @@ def read_bounded(path: Path, longest: int | None = None) -> bytes:
     OSError
         If the file cannot be read.
     TrigemuError
-        If the file is larger, or is a pipe, which nobody may ever write to.
+        If the file is larger, or is a pipe, from which a read might never return.
     """
     longest = MAX_TEXT if longest is None else longest
     try:
@@ -80,8 +80,8 @@ def contents_of(digests: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def is_there(path: Path | str) -> bool:
-    """Return whether a path can be looked at; False also for names and folders that the system refuses, for
-    which Path.exists raises OSError."""
+    """Return whether a path exists; False also for names and folders that the system refuses, for which
+    Path.exists raises OSError."""
     return _mode(path) is not None
 
 
@@ -125,13 +125,13 @@ def _mode(path: Path | str) -> int | None:
 
 
 def check_regular(path: Path) -> None:
-    """Raise TrigemuError if there is something else than a file, which a library may wait for or read for
-    ever: a pipe, a device, a folder."""
+    """Raise TrigemuError for anything but a file: a library may wait for a pipe, or read a device,
+    forever."""
     if is_there(path) and not is_file(path):
         raise TrigemuError(f"{path} is not an ordinary file")
 
 
 def check_no_pipe(path: Path) -> None:
-    """Raise TrigemuError if a file is a named pipe. Those of the shell, in /dev, are written to."""
+    """Raise TrigemuError if a file is a named pipe, except those of the shell in /dev."""
     if path.is_fifo() and path.parts[:2] != ("/", "dev"):
         raise TrigemuError(f"{path} is a pipe, not a file")

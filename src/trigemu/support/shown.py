@@ -1,6 +1,7 @@
-"""Results that show themselves: in a terminal, in a notebook, as a document, a data frame, a figure.
+"""Base classes of results that can be shown: in a terminal, in a notebook, as a document, a data frame, a
+figure.
 
-Results are made in rooms that know nothing of how they are shown.
+The rooms that make results do not import the code that shows them.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ T = TypeVar("T")
 
 
 class Shown:
-    """A result that shows itself: as text, as a document, as a data frame, as a figure.
+    """A result that can be shown as text, as a document, as a data frame, as a figure.
 
-    Its text is that which the command line prints, its `repr` one line, and a notebook shows it as HTML. A
-    class derived from it names the module that shows it, which is loaded when the first one is shown.
+    `str` gives the text that the command line prints, `repr` one line, and a notebook shows HTML. A derived
+    class names the module that shows it, which is loaded when a result is first shown.
 
     Attributes
     ----------
     _view : str
-        The module whose VIEW, a `View`, shows it.
+        The module whose VIEW, a `View`, shows the result.
     """
 
     _view: ClassVar[str]
@@ -61,9 +62,8 @@ class Shown:
         Returns
         -------
         matplotlib.axes.Axes
-            The axes of the figure, those of its main panel if there are several; a tuple of such axes where
-            the result needs several figures. Figures belong to pyplot: a notebook displays them, and
-            matplotlib.pyplot.close releases them.
+            The axes of the figure, or of its main panel; a tuple of axes if the result needs several figures.
+            Figures belong to pyplot: a notebook displays them, and matplotlib.pyplot.close releases them.
         """
         return view_of(self).axes(self)
 
@@ -119,10 +119,10 @@ class UnknownNameError(TrigemuError, KeyError):
 
 
 class Named(Generic[T]):
-    """A result whose parts are chosen by name: result["J100"]. `UnknownNameError` is raised for any other."""
+    """A result whose parts are accessed by name: result["J100"]. Other names raise `UnknownNameError`."""
 
     def _named(self) -> tuple[str, Mapping[Any, T]]:
-        """Return what the parts are, in words, and the parts by name."""
+        """Return the word for the parts, and the parts by name."""
         raise NotImplementedError
 
     def __getitem__(self, name: str | tuple[str, ...]) -> T:
@@ -140,11 +140,11 @@ class Named(Generic[T]):
 
 
 def part_of(name: object, what: str, parts: Mapping[Any, T]) -> T:
-    """Return the part of a name; raise UnknownNameError, with the closest known name, if there is none."""
+    """Return the part with a name; raise UnknownNameError, with the closest known name, if there is none."""
     try:
         return parts[name]
-    except (KeyError, TypeError):  # what cannot be hashed is no name
-        known = [key if isinstance(key, str) else ", ".join(key) for key in parts]
-        asked = ", ".join(map(str, name)) if isinstance(name, tuple) else name
-        hint = nearest(asked, known) if isinstance(asked, str) else nearest("", known)
-        raise UnknownNameError(f"unknown {what} {quoted(asked)}{hint}") from None
+    except (KeyError, TypeError):  # TypeError: an object that cannot be hashed is not a name
+        names = [key if isinstance(key, str) else ", ".join(key) for key in parts]
+        requested = ", ".join(map(str, name)) if isinstance(name, tuple) else name
+        hint = nearest(requested, names) if isinstance(requested, str) else nearest("", names)
+        raise UnknownNameError(f"unknown {what} {quoted(requested)}{hint}") from None

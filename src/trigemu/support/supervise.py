@@ -1,10 +1,10 @@
-"""Run a program within limits, and end it with all that it started as soon as trigemu ends.
+"""Run a program within limits; end it and all processes that it started as soon as trigemu ends.
 
     python -I -S supervise.py PIPE BYTES SECONDS FILE_BYTES PROGRAM ARGUMENT…
 
-A script, run as a process of its own, so that limits are set between no fork and exec of a process with
-threads. It leads a session. trigemu holds the other end of PIPE: when it is closed, even because trigemu was
-killed, the whole session is.
+This script runs as a process of its own, because a process with threads must not set limits between fork and
+exec. It leads a session. trigemu holds the other end of PIPE: when that is closed, even because trigemu was
+killed, the whole session is killed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from contextlib import suppress
 CANNOT_START = 126
 
 
-def _limit(kind: int, wanted: int) -> None:
+def _limit(kind: int, value: int) -> None:
     hard = resource.getrlimit(kind)[1]
     with suppress(ValueError, OSError):  # macOS has no limit of the address space
-        resource.setrlimit(kind, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard),) * 2)
+        resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard),) * 2)
 
 
 def _watch(pipe: int) -> None:
@@ -33,9 +33,9 @@ def _watch(pipe: int) -> None:
 def main(pipe: int, limits: list[int], command: list[str]) -> int:
     threading.Thread(target=_watch, args=(pipe,), daemon=True).start()
     kinds = (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_CORE)
-    for kind, wanted in zip(kinds, [*limits, 0], strict=True):
-        _limit(kind, wanted)
-    try:  # Python ignores these two signals, and its children would
+    for kind, value in zip(kinds, [*limits, 0], strict=True):
+        _limit(kind, value)
+    try:  # Python ignores these two signals, and its children would inherit that
         child = os.posix_spawnp(command[0], command, os.environ, setsigdef=(signal.SIGPIPE, signal.SIGXFSZ))
     except OSError as error:
         print(error.strerror, file=sys.stderr)  # noqa: T201

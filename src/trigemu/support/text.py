@@ -1,5 +1,5 @@
-"""Text that others wrote, in messages, tables and file names: bounded in length and without characters that
-act on a terminal.
+"""Make text of others safe for messages, tables and file names: bounded in length, without characters that
+control a terminal.
 
 Names come from menus, catalogues, file names and command lines. Control characters could move the cursor of a
 terminal, direction marks reorder what it shows, and lone surrogates cannot be written in UTF-8.
@@ -19,13 +19,13 @@ LONGEST = 120
 _ENTRIES, _LEVELS = 8, 3
 #: Integers of more bits are described by their size: Python refuses to write out huge ones.
 _WRITTEN_BITS = 400
-#: Longest part of a file name that is made of a name, in bytes; file systems allow 255 in all.
+#: Longest part of a file name that is made from a name, in bytes; file systems allow 255 in all.
 _STEM = 100
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""Return a text that is safe to print: control characters, direction marks and lone surrogates are
-    written as escapes, such as \x1b.
+    r"""Make a text safe to print: control characters, direction marks and lone surrogates become escapes,
+    such as \x1b.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ _SHORT = _Short()
 
 
 def quoted(value: object) -> str:
-    """Return a value as a message quotes it: as Python writes it, but bounded in length.
+    """Return the notation of a value in Python for a message, bounded in length.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def quoted(value: object) -> str:
 
 
 def in_brackets(value: object, text: str) -> str:
-    """Return the one line that Python shows of a value: `<Menu 'primary': 2 triggers>`."""
+    """Return the `repr` of a value on one line: `<Menu 'primary': 2 triggers>`."""
     return printable(f"<{type(value).__name__} {text}>")
 
 
@@ -114,7 +114,7 @@ def file_stem(text: str) -> str:
 
 
 def bounded_stem(stem: str) -> str:
-    """Return a part of a file name, cut if it is too long, and never empty."""
+    """Return a part of a file name, truncated if it is too long, and never empty."""
     while len(stem.encode(errors="replace")) > _STEM:
         stem = stem[:-1]
     return stem or "unnamed"

@@ -1,7 +1,7 @@
 """Read TOML tables into frozen structs; report all mistakes of a file at once, each with its line.
 
-Menus, catalogues and configs are described by `msgspec.Struct`s. A struct that takes any further key (a
-window on any column of an object) names the field that gathers them in the class attribute `further`.
+`msgspec.Struct`s describe menus, catalogues and configurations. A struct that allows any further key (a
+window on any column of an object) names the field that collects them in the class attribute `further`.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _fields = cache(msgspec.structs.fields)
 class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The keys that a TOML table may have: derive a class from it, with one annotated field for each key.
 
-    A field without a default is a key that must be there. Instances are frozen. A table that may have any
-    further key sets the class attribute `further` to the name of the field that collects them, a dict.
+    A field without a default is a required key. Instances are frozen. A table that may have any further key
+    sets the class attribute `further` to the name of the field that collects them, a dict.
     """
 
     further: ClassVar[str | None] = None
@@ -51,7 +51,7 @@ class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         """Yield the mistakes that the types of the fields cannot express.
 
-        Override it where one value depends on another, or has bounds. It is called when all types are right.
+        Override it if one value depends on another or has bounds. It is called if all types are correct.
 
         Yields
         ------
@@ -63,14 +63,14 @@ class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake in a file: its place, and what to do about it.
+    """One mistake in a file: its line, and what to do about it.
 
     Attributes
     ----------
     file : str
         Path of the file.
     line : int
-        The line; 0 where the file has no lines to show.
+        The line; 0 if the file has none to show.
     where : str
         The entry, such as "trigger 'J100'"; may be empty.
     message : str
@@ -106,10 +106,9 @@ class TableError(TrigemuError):
 
 @dataclass
 class Document:
-    """A TOML file, the line of each key, and the mistakes found so far.
+    """A TOML file, the line of each key, and its mistakes.
 
-    Read each table with `read_table`, then call `finish`, so that all mistakes of a file are reported at
-    once.
+    Read each table with `read_table`, then call `finish`, which reports all mistakes of the file at once.
 
     Attributes
     ----------
@@ -124,7 +123,7 @@ class Document:
     problems : list of Problem
         The mistakes.
     causes : list of Exception
-        Errors in code of plugins, which some of the mistakes come from.
+        Errors in code of plugins that caused some of the mistakes.
     """
 
     path: Path
@@ -146,12 +145,13 @@ class Document:
         message : str
             What is wrong, and what would be right.
         cause : Exception, optional
-            An error in code of a plugin, whose traceback its author may want to see.
+            An error in code of a plugin, whose traceback is useful to its author.
 
         Raises
         ------
         TableError
-            If there are more mistakes than are listed: a file with 10⁵ of them is not read to its end.
+            If there are more mistakes than are listed, so that a file with 10⁵ of them is not read to its
+            end.
         """
         self.causes += [cause] if cause else []
         while key and key not in self.lines:
@@ -201,7 +201,7 @@ def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Docum
     path : Path
         The file.
     read : callable
-        Returns the content of a file, bytes; by default that of the disk, of at most 50 MB.
+        Returns the content of a file, bytes; by default that on the disk, at most 50 MB.
 
     Returns
     -------
@@ -226,8 +226,8 @@ def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Docum
     except UnicodeDecodeError as error:
         raise refused(1 + content.count(b"\n", 0, error.start), "not a text file (UTF-8)") from None
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+)", str(error))
-        line = int(found[1]) if found else text.count("\n") + 1
+        match = re.search(r"\(at line (\d+)", str(error))
+        line = int(match[1]) if match else text.count("\n") + 1
         raise refused(line, f"not valid TOML: {error}") from None
     except RecursionError:
         raise refused(1, "is nested too deeply") from None
@@ -240,8 +240,8 @@ def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Docum
 
 def _line_of_digits(text: str) -> int:
     """Return the line of the first number that is too long for Python."""
-    found = re.search(rf"[0-9_]{{{sys.get_int_max_str_digits()},}}", text)
-    return text.count("\n", 0, found.start()) + 1 if found else 1
+    match = re.search(rf"[0-9_]{{{sys.get_int_max_str_digits()},}}", text)
+    return text.count("\n", 0, match.start()) + 1 if match else 1
 
 
 def _depth(data: Any) -> int:
@@ -309,26 +309,26 @@ def read_table(
             document.problem(key, where, f"the key {name!r} is missing")
     if len(document.problems) > before:
         return None
-    made = struct(**values)
+    result = struct(**values)
     inner = f"{dotted(key)}: " if len(key) > 2 else ""
-    for at, message in made.mistakes():
+    for at, message in result.mistakes():
         document.problem((*key, *((at,) if isinstance(at, str) else at)), where, inner + message)
-    if len(document.problems) == before:  # the table may have said so in its own words
+    if len(document.problems) == before:  # the table may have reported the same in its own words
         for name in [name for name, value in table.items() if name in fields and not _finite(value)]:
             text = f"{dotted((*key, name))} = {quoted(table[name])}: expected finite numbers"
             document.problem((*key, name), where, text)
-    return None if len(document.problems) > before else made
+    return None if len(document.problems) > before else result
 
 
 def _further(document: Document, value: Any, kind: Any, key: Key, where: str, fields: Iterable[str]) -> Any:
     """Convert an entry of any name. If that fails, its name may be a misspelt field."""
     before = len(document.problems)
-    made = _value(document, value, kind, key, where)
+    result = _value(document, value, kind, key, where)
     close = difflib.get_close_matches(excerpt(str(key[-1])), fields, n=1, cutoff=0.75)
     if len(document.problems) > before and close:
         del document.problems[before:]
         document.problem(key, where, f"unknown key {quoted(key[-1])}; did you mean {close[0]!r}?")
-    return made
+    return result
 
 
 def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> Any:

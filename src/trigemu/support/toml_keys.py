@@ -1,7 +1,7 @@
-"""The keys of TOML tables, as their structs describe them.
+"""Descriptions of the keys of TOML tables, from the docstrings of their structs.
 
-The docstring of a struct says what the table is and, under Attributes, what each of its keys is. Schemas and
-the reference take their descriptions from there.
+The docstring of a struct describes the table and, under Attributes, each of its keys. Schemas and the
+reference use these descriptions.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ import msgspec
 from trigemu.support.toml import TomlTable
 
 _SECTION = "\nAttributes\n----------\n"
-#: What begins the section after it.
+#: The heading of the next section.
 _HEADING = re.compile(r"^.+\n-+$", re.MULTILINE)
 #: An entry: names, the type, and indented lines.
 _ENTRY = re.compile(r"^(\w[\w, ]*) : .*\n((?: +.*\n|\n)+)", re.MULTILINE)
 
 
 def summary(struct: type[TomlTable]) -> str:
-    """Return what the docstring of a struct says before its attributes, each paragraph on one line."""
+    """Return the docstring of a struct up to its attributes, each paragraph on one line."""
     text = inspect.cleandoc(struct.__doc__ or "").partition(_SECTION)[0]
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n")).strip()
 
 
 def descriptions(struct: type[TomlTable]) -> dict[str, str]:
-    """Return what each key of a table is, by its name in TOML; keys without a description are left out."""
-    found: dict[str, str] = {}
+    """Return the description of each key of a table, by its name in TOML, if it has one."""
+    texts: dict[str, str] = {}
     for base in reversed(struct.__mro__):
         section = inspect.cleandoc(base.__dict__.get("__doc__") or "").partition(_SECTION)[2]
         section = _HEADING.split(section)[0]
         for names, lines in _ENTRY.findall(section + "\n"):
-            found |= {name: " ".join(lines.split()) for name in names.split(", ")}
+            texts |= {name: " ".join(lines.split()) for name in names.split(", ")}
     keys = (field.encode_name for field in msgspec.structs.fields(struct))
-    return {key: found[key] for key in keys if key in found}
+    return {key: texts[key] for key in keys if key in texts}
 
 
 def schemas(
     structs: Iterable[type[TomlTable]], reference: str = "#/$defs/{name}"
 ) -> tuple[dict[type[TomlTable], str], dict[str, Any]]:
-    """Describe tables, and those that they are made of, in JSON Schema.
+    """Describe tables and the tables within them in JSON Schema.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def schemas(
 
 
 def _describe(struct: type[TomlTable], definition: dict[str, Any]) -> None:
-    """Add what a docstring says to a definition, and let keys have any name where the struct does."""
+    """Add the docstring to a definition, and allow any key if the struct does."""
     definition["description"] = summary(struct)
     properties, texts = definition["properties"], descriptions(struct)
     further = properties.pop(struct.further, None)
@@ -74,19 +74,19 @@ def _describe(struct: type[TomlTable], definition: dict[str, Any]) -> None:
 
 
 def with_parts(structs: Iterable[type[TomlTable]]) -> list[type[TomlTable]]:
-    """Return structs and those that they are made of, each once, in the order in which they appear."""
-    found: dict[type[TomlTable], None] = {}
+    """Return structs and the structs within them, each once, in order of appearance."""
+    parts: dict[type[TomlTable], None] = {}
     for struct in structs:
-        _collect(struct, found)
-    return list(found)
+        _collect(struct, parts)
+    return list(parts)
 
 
-def _collect(struct: type[TomlTable], found: dict[type[TomlTable], None]) -> None:
-    if struct not in found:
-        found[struct] = None
+def _collect(struct: type[TomlTable], parts: dict[type[TomlTable], None]) -> None:
+    if struct not in parts:
+        parts[struct] = None
         for field in msgspec.structs.fields(struct):
             for part in _tables(field.type):
-                _collect(part, found)
+                _collect(part, parts)
 
 
 def _tables(kind: Any) -> Iterator[type[TomlTable]]:
@@ -98,18 +98,18 @@ def _tables(kind: Any) -> Iterator[type[TomlTable]]:
 
 
 def _without_null(node: Any) -> Any:
-    """TOML knows no null: a key is left out instead."""
+    """Remove null, which TOML does not have: a key is left out instead."""
     if isinstance(node, list):
         return [_without_null(item) for item in node]
     if not isinstance(node, dict):
         return node
-    made = {
+    schema = {
         name: _without_null(value)
         for name, value in node.items()
         if not (name == "default" and value is None)
     }
-    options = [option for option in made.get("anyOf", []) if option != {"type": "null"}]
+    options = [option for option in schema.get("anyOf", []) if option != {"type": "null"}]
     if len(options) == 1:
-        del made["anyOf"]
-        made |= options[0]
-    return made
+        del schema["anyOf"]
+        schema |= options[0]
+    return schema

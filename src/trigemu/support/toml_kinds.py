@@ -1,4 +1,4 @@
-"""What a TOML file of trigemu is, told by a table that only files of one kind have."""
+"""Recognise the kind of a TOML file by a table that only files of this kind have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from trigemu.support.toml import Document
 
-#: Table → the kind of file that has it, and what takes such files.
+#: Table → the kind of file that has it, and how such files are used.
 KINDS = {
     "trigger": ("a menu", "trigemu check-menu and most other commands take it as MENU"),
     "catalogue": ("a catalogue of samples", "give it as --samples"),
@@ -19,7 +19,7 @@ KINDS = {
 
 
 def kind_of(data: dict[str, Any]) -> str | None:
-    """Return the table that tells the kind of a file, a key of `KINDS`; None if it has none of them."""
+    """Return the table that identifies the kind of a file, a key of `KINDS`; None if it has none of them."""
     return next((table for table in KINDS if table in data), None)
 
 
@@ -36,10 +36,10 @@ def refuse_other_kinds(document: Document, table: str) -> None:
     Raises
     ------
     TableError
-        If the file has the table of another kind instead; the message says what accepts such files.
+        If the file has the table of another kind instead; the message explains how such files are used.
     """
-    found = None if table in document.data else kind_of(document.data)
-    if found:
-        what, use = KINDS[found]
-        document.problem((found,), "", f"this is {what}, not {KINDS[table][0]}: {use}")
+    other = None if table in document.data else kind_of(document.data)
+    if other:
+        what, use = KINDS[other]
+        document.problem((other,), "", f"this is {what}, not {KINDS[table][0]}: {use}")
         document.finish()

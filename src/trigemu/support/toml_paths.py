@@ -1,5 +1,4 @@
-"""A number in a TOML table, named by its path, such as `legs[0].pt.min`, and the same table with another
-number there."""
+"""Read and replace a number in a TOML table by its path, such as `legs[0].pt.min`."""
 
 from __future__ import annotations
 
@@ -21,14 +20,14 @@ _PATH = re.compile(r"[\w-]+(\[\d{1,6}\])*(\.[\w-]+(\[\d{1,6}\])*)*")
 _PART = re.compile(r"([\w-]+)|\[(\d+)\]")
 #: Integers up to here are exact as floats.
 _EXACT = 2.0**53
-#: The limit that every range may have, and which is meant where it has none yet.
+#: The limit that is meant if a range has none yet.
 _FIRST = "min"
 _fields = cache(msgspec.structs.fields)
 
 
 def number_key(table: TomlTable, path: str) -> Key:
-    """Find a number of a table by its path. A range stands for its only limit, or for `min` if there is no
-    such range yet.
+    """Find a number of a table by its path. The path of a range means its only limit, or `min` if there is
+    no such range yet.
 
     Raises
     ------
@@ -52,27 +51,27 @@ def shown_path(key: Key) -> str:
 
 
 def table_of(struct: TomlTable) -> dict[str, Any]:
-    """Return the TOML table that `read_table` makes a struct of."""
-    made: dict[str, Any] = {}
+    """Return the TOML table from which `read_table` makes a struct."""
+    table: dict[str, Any] = {}
     for field in _fields(type(struct)):
         value = _plain(getattr(struct, field.name))
         if field.name == struct.further:
-            made |= value
+            table |= value
         elif value is not None:  # TOML has no null
-            made[field.encode_name] = value
-    return made
+            table[field.encode_name] = value
+    return table
 
 
 def with_numbers(table: TomlTable, numbers: Mapping[Key, float]) -> dict[str, Any]:
-    """Return a TOML table with other numbers at some keys, as a file would have them."""
-    made = table_of(table)
+    """Return a TOML table with other numbers at some keys, as in a file."""
+    result = table_of(table)
     for key, number in numbers.items():
-        node: Any = made
+        node: Any = result
         for part in key[:-1]:
             node = node.setdefault(part, {}) if isinstance(node, dict) else node[part]
-        whole = number.is_integer() and abs(number) < _EXACT
-        node[key[-1]] = int(number) if whole else number
-    return made
+        is_integer = number.is_integer() and abs(number) < _EXACT
+        node[key[-1]] = int(number) if is_integer else number
+    return result
 
 
 def _plain(value: Any) -> Any:
@@ -96,7 +95,7 @@ def _options(kind: Any) -> tuple[Any, ...]:
 
 
 def _table(value: Any, kind: Any) -> type[TomlTable] | None:
-    """Return the struct of a table, also of one that is not there but could be."""
+    """Return the struct of a table, also of an optional one that is missing."""
     if value is not None:
         return type(value) if isinstance(value, TomlTable) else None
     tables = (option for option in _options(kind) if isinstance(option, type))
@@ -104,7 +103,7 @@ def _table(value: Any, kind: Any) -> type[TomlTable] | None:
 
 
 def _field(value: Any, kind: Any, key: Key, name: str) -> tuple[Any, Any]:
-    """Return an entry of a table by its name, None if it is not there, and its type."""
+    """Return an entry of a table by its name, None if it is missing, and its type."""
     struct = _table(value, kind)
     if struct is None and isinstance(value, tuple):
         raise TrigemuError(f"{shown_path(key)} is a list of {len(value)}: say which, {shown_path((*key, 0))}")
@@ -144,10 +143,10 @@ def _limit(value: Any, kind: Any, key: Key) -> Key:
     limits = [field.encode_name for field in _fields(struct) if _is_number(field.type)] if struct else []
     if _FIRST not in limits:
         raise TrigemuError(f"{where} is no number")
-    given = [name for name in limits if getattr(value, name, None) is not None]
-    if len(given) == 1:
-        return (given[0],)
+    present = [name for name in limits if getattr(value, name, None) is not None]
+    if len(present) == 1:
+        return (present[0],)
     if value is None:
         return (_FIRST,)
-    choices = " or ".join(f"{where}.{name}" for name in given or limits)
+    choices = " or ".join(f"{where}.{name}" for name in present or limits)
     raise TrigemuError(f"{where} holds several numbers: say which, {choices}")

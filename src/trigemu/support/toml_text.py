@@ -31,12 +31,12 @@ def table(header: str, entries: Mapping[str, Any]) -> str:
 
 
 def entry(key: str, item: Any) -> str:
-    """Return `key = value`, on several lines where one would be too long, or the text has several lines.
+    """Return `key = value`, on several lines if one would be too long or the text has several.
 
     Parameters
     ----------
     key : str
-        The key; it is quoted where that is needed.
+        The key; it is quoted if needed.
     item : bool, int, float, str, sequence or mapping
         The value.
 
@@ -84,7 +84,7 @@ def value(item: Any) -> str:
 
 
 def comment(text: str) -> str:
-    """Return a text as comment lines that begin with # and are wrapped at `WIDTH` characters.
+    """Return a text as comment lines that begin with #, wrapped at `WIDTH` characters.
 
     Parameters
     ----------

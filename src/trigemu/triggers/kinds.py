@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from trigemu.support import CORE, PARTS, Candidate, FoundPlugin, Plugin, PluginError, brought, nearest, remedy
+from trigemu.support import (
+    CORE,
+    PARTS,
+    Candidate,
+    FoundPlugin,
+    Plugin,
+    PluginError,
+    nearest,
+    providers,
+    remedy,
+)
 from trigemu.triggers.base import BitKind, Kind
 
 AnyKind = type[Kind] | type[BitKind]
@@ -52,7 +62,7 @@ class Kinds(Mapping[str, AnyKind]):
     def unknown(self, kind: str) -> str:
         """Return the message for an unknown kind, with a remedy if there is one; none for a kind of a plugin
         that failed."""
-        who = brought("kinds", self._folders).get(kind)
+        who = providers("kinds", self._folders).get(kind)
         if who is not None and who.name in self.failed:
             return ""
         if who is None:
@@ -80,7 +90,7 @@ class Kinds(Mapping[str, AnyKind]):
         """Return whose each kind is. Looking for what is installed takes time: it is done when needed."""
         if not self._all_at_hand:
             self._all_at_hand = True
-            self._who = {**brought("kinds", None), **self._who}
+            self._who = {**providers("kinds", None), **self._who}
         return self._who
 
 

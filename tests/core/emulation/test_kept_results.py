@@ -98,7 +98,7 @@ def test_tables_that_no_events_give_are_made_again(
     told: list[str] = []
 
     def rates() -> MenuRates:
-        engine = Engine(checkpoint=Checkpoint(tmp_path / "kept"), tell=told.append)
+        engine = Engine(checkpoint=Checkpoint(tmp_path / "kept"), warn=told.append)
         return rates_of(emulate(menu, catalogue, executor=engine))
 
     expected = rates().to_dict()
@@ -120,7 +120,7 @@ def test_score_tables_that_no_events_give_are_made_again(
     told: list[str] = []
 
     def scores() -> ScoreTable:
-        engine = Engine(checkpoint=Checkpoint(tmp_path / "kept"), tell=told.append)
+        engine = Engine(checkpoint=Checkpoint(tmp_path / "kept"), warn=told.append)
         return score_table(menu, catalogue, vary={"J": (20, 40)}, executor=engine).table
 
     expected = scores()
@@ -138,7 +138,7 @@ def test_events_and_bins_that_no_events_give_are_made_again(tmp_path: Path, cata
     told: list[str] = []
 
     def engine() -> Engine:
-        return Engine(checkpoint=Checkpoint(tmp_path / "kept"), tell=told.append)
+        return Engine(checkpoint=Checkpoint(tmp_path / "kept"), warn=told.append)
 
     expected = solve_budgets(budget, catalogue, executor=engine())
     assert solve_budgets(budget, catalogue, executor=engine()) == expected
@@ -164,7 +164,7 @@ def test_a_pipe_in_place_of_a_result_is_replaced(tmp_path: Path, menu: Menu, cat
     told: list[str] = []
 
     def table() -> PatternTable:
-        engine = Engine(checkpoint=Checkpoint(tmp_path / "kept"), tell=told.append)
+        engine = Engine(checkpoint=Checkpoint(tmp_path / "kept"), warn=told.append)
         return emulate(menu, catalogue, executor=engine).table
 
     expected = table()

@@ -27,7 +27,7 @@ child.wait()
 def python(
     code: str, *arguments: str, limits: Limits = LIMITS, given: bytes = b""
 ) -> tuple[int, bytes, bytes]:
-    done = run_limited([sys.executable, "-c", code, *arguments], Path("/"), limits, given=given)
+    done = run_limited([sys.executable, "-c", code, *arguments], Path("/"), limits, stdin_content=given)
     return done.code, done.stdout, done.stderr
 
 

@@ -13,7 +13,7 @@ from project import ROOT
 
 from trigemu.api import Plugin
 from trigemu.support import PARTS, declared
-from trigemu.support.plugins.own import BROUGHT, NAMES
+from trigemu.support.plugins.own import NAMES, PROVIDED
 
 #: Runs commands in a process in which some packages cannot be imported.
 RUN = """
@@ -53,24 +53,24 @@ def test_the_core_knows_what_comes_with_it() -> None:
     assert {file.parent.name for file in (ROOT / "plugins").glob("*/__init__.py")} == NAMES
     for part in PARTS:
         brought = {name: plugin for plugin in NAMES for name in getattr(declared_by(plugin), part)}
-        assert brought == BROUGHT.get(part, brought), part
+        assert brought == PROVIDED.get(part, brought), part
 
 
 def test_what_users_ask_for_by_name_is_of_a_package(place: Place) -> None:
     catalogue = (place.folder / "catalogue.toml").read_text()
     commands: dict[tuple[str, str], tuple[str, ...]] = {}
-    for name in BROUGHT["formats"]:
+    for name in PROVIDED["formats"]:
         place.write(f"{name}.toml", f'{catalogue}\nformat = "{name}"\n')
         commands["formats", name] = ("samples", f"{name}.toml")
-    for name in BROUGHT["kinds"]:
+    for name in PROVIDED["kinds"]:
         place.write(f"{name}.toml", f"[[trigger]]\n{CARD.format(name)}")
         commands["kinds", name] = ("check-menu", f"{name}.toml")
-    commands |= {("importers", name): ("import", name) for name in BROUGHT["importers"]}
-    commands |= {("commands", name): (name,) for name in BROUGHT["commands"]}
-    assert commands.keys() == {(part, name) for part, names in BROUGHT.items() for name in names}
+    commands |= {("importers", name): ("import", name) for name in PROVIDED["importers"]}
+    commands |= {("commands", name): (name,) for name in PROVIDED["commands"]}
+    assert commands.keys() == {(part, name) for part, names in PROVIDED.items() for name in names}
     found = without(sorted(NAMES), *commands.values())
     for (part, name), (status, said) in zip(commands, found, strict=True):
-        plugin = BROUGHT[part][name]
+        plugin = PROVIDED[part][name]
         package = f"the plugin '{plugin}' brings it, and its package trigemu_{plugin} is not installed"
         assert (status, package in said) == (2, True), said
 

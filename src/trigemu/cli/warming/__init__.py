@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import trigemu
-from trigemu.support import KERNEL_STATISTICS, available, brought, search_path
+from trigemu.support import KERNEL_STATISTICS, available, providers, search_path
 
 #: The file name of a plugin's menu.
 _OF_PLUGIN = "warm.toml"
@@ -33,7 +33,7 @@ def use(path: Path) -> None:
     menu, some = trigemu.read_menu(path), samples.limited_to(entries)
     emulation = trigemu.emulate([menu, replace(menu, name=f"{menu.name}, again")], some)
     trigemu.emulate(menu.part([menu.enabled[0].name]), some)  # a separate kernel counts few triggers
-    for name, plugin in brought("warm", search_path()).items():
+    for name, plugin in providers("warm", search_path()).items():
         plugin.found().part("warm", name)(emulation)
     trigemu.rates_of(emulation, menu)
     trigemu.compare(emulation)

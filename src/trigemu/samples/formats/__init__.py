@@ -8,12 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from trigemu.samples.formats.source import Source
-from trigemu.support import CORE, PluginError, brought, find, search_path
+from trigemu.support import CORE, PluginError, find, providers, search_path
 
 
 def format_names() -> list[str]:
     """Return the names of formats, as catalogues give them: those of the core, then those of plugins."""
-    return list(brought("formats", search_path()))
+    return list(providers("formats", search_path()))
 
 
 def is_format(name: str) -> bool:
@@ -29,7 +29,7 @@ def format_named(name: str) -> type[Source]:
 @lru_cache
 def _format(name: str, folders: tuple[Path, ...]) -> type[Source]:
     core = name in CORE.declared().formats
-    plugin = CORE if core else find(brought("formats", folders)[name].name, folders)
+    plugin = CORE if core else find(providers("formats", folders)[name].name, folders)
     source = plugin.part("formats", name)
     if not isinstance(source, type) or not issubclass(source, Source):
         raise PluginError(f"{plugin.where}: its format {name!r} is no Source")

@@ -1,8 +1,8 @@
 """Checkpoints: the results of finished tasks in a folder, one file each.
 
-A file is a line with the digest of all that follows, a line of JSON that says what it is (`Head`), and the
-result (`packing`). Its name begins with the key of the work. A run looks up which of its units are there,
-whatever tasks they were done in.
+A file consists of a line with the digest of the rest, a line of JSON that describes it (`Head`), and the
+result (`packing`). Its name begins with the key of the work. A run looks up which of its units have a result,
+whatever tasks they were part of.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LONGEST_HEAD = 2**24
 
 
 class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a file of a checkpoint holds.
+    """The description of a file of a checkpoint.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     units : tuple of str
         The keys of the units that were done, in their order.
     about : str
-        What was done, for the user.
+        A description of the work for the user.
     size : int
         The number of events.
     version : str
@@ -60,7 +60,7 @@ class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Part(Generic[U, R]):
-    """Consecutive units, and their result where it is there already."""
+    """Consecutive units, and their result if it is already stored."""
 
     units: Sequence[U]
     result: R | None = None
@@ -73,7 +73,7 @@ class Part(Generic[U, R]):
 
 @dataclass(frozen=True)
 class StoredTask:
-    """A file of a checkpoint. head: None where it is damaged, or not a file of trigemu."""
+    """A file of a checkpoint. head: None if it is damaged or not a file of trigemu."""
 
     path: Path
     head: Head | None
@@ -82,7 +82,7 @@ class StoredTask:
 
 
 class Checkpoint:
-    """A folder with the results of finished tasks; it is made if it is not there.
+    """A folder with the results of finished tasks; it is made if it does not exist.
 
     Parameters
     ----------
@@ -105,11 +105,11 @@ class Checkpoint:
         check_writable(folder / "of a task")
 
     def divided(
-        self, work: Work[U, R], units: Sequence[U], tell: Callable[[str], None]
+        self, work: Work[U, R], units: Sequence[U], warn: Callable[[str], None]
     ) -> Iterator[Part[U, R]]:
-        """Divide the `units` of a `work` into those whose results are here, and the others between them.
-        `tell` is called with a message for each file that is damaged."""
-        tasks = self._tasks(work.key, tell)
+        """Divide the `units` of a `work` into parts with stored results, and the parts between them. `warn`
+        is called with a message for each damaged file."""
+        tasks = self._tasks(work.key, warn)
         keys = [unit.key for unit in units] if tasks else []
         begin = at = 0
         while at < len(keys):
@@ -120,12 +120,12 @@ class Checkpoint:
                 try:
                     result = unpack(_body(path), work.classes)
                 except TrigemuError as error:
-                    tell(f"{path} {error}: its part is done again")
+                    warn(f"{path} {error}: its part is done again")
                     continue
                 try:
                     work.check(units[at:end], result)
                 except TrigemuError as error:
-                    tell(f"{path} holds what no task gives ({error}): its part is done again")
+                    warn(f"{path} holds what no task gives ({error}): its part is done again")
                     continue
                 if begin < at:
                     yield Part(units[begin:at])
@@ -137,33 +137,32 @@ class Checkpoint:
         if begin < len(units):
             yield Part(units[begin:])
 
-    def _tasks(self, work: str, tell: Callable[[str], None]) -> dict[str, list[tuple[Path, Head]]]:
+    def _tasks(self, work: str, warn: Callable[[str], None]) -> dict[str, list[tuple[Path, Head]]]:
         """Return the finished tasks of a work, by the key of their first unit, the longest first."""
-        found: dict[str, list[tuple[Path, Head]]] = {}
+        tasks_of: dict[str, list[tuple[Path, Head]]] = {}
         for path in sorted(self.folder.glob(f"{work[:32]}-*{SUFFIX}")):
             head = _head(path)
-            if head is None or path.name != _name(head):  # else its key and its units are as they were
-                tell(f"{path} {_DAMAGED}: its part is done again")
+            if head is None or path.name != _name(head):  # the name checks the key and the units
+                warn(f"{path} {_DAMAGED}: its part is done again")
             elif head.work == work and head.units:
-                found.setdefault(head.units[0], []).append((path, head))
-        for tasks in found.values():
+                tasks_of.setdefault(head.units[0], []).append((path, head))
+        for tasks in tasks_of.values():
             tasks.sort(key=lambda task: -len(task[1].units))
-        return found
+        return tasks_of
 
     def keep(self, head: Head, result: object) -> None:
-        """Write a `result` of the units in `head`. It is on the disk when this returns; TrigemuError is
-        raised if it cannot be."""
+        """Write the `result` of the units in `head` to the disk; raise TrigemuError if that fails."""
         body = msgspec.json.encode(head) + b"\n" + pack(result)
         digest = hashlib.sha256(body).hexdigest().encode()
         path = self.folder / _name(head)
         if not is_file(path):
-            with suppress(OSError):  # a pipe would be waited for; a folder ends in a message below
+            with suppress(OSError):  # a pipe would block; a folder leads to a message below
                 path.unlink()
         write_bytes(path, _MAGIC + digest + b"\n" + body)
 
 
 def listed_tasks(folder: Path) -> Iterator[StoredTask]:
-    """Yield the files of a checkpoint; other files in the folder are left alone, and not yielded.
+    """Yield the files of a checkpoint; ignore other files in the folder.
 
     Raises TrigemuError if there is no such folder, or it cannot be read.
     """
@@ -176,19 +175,19 @@ def listed_tasks(folder: Path) -> Iterator[StoredTask]:
     for path in paths:
         if _NAME.fullmatch(path.name) and is_file(path):
             with suppress(FileNotFoundError):  # pruned by another program
-                found = path.stat()
-                yield StoredTask(path, _sound(path), found.st_size, found.st_mtime)
+                status = path.stat()
+                yield StoredTask(path, _sound(path), status.st_size, status.st_mtime)
 
 
 def prune(folder: Path, days: float) -> tuple[int, int]:
-    """Remove the files that are damaged, or were written more than some days ago, and what killed programs
-    left. Returns the number of files and of bytes; raises TrigemuError if one cannot be removed."""
+    """Remove files that are damaged or older than some days, and temporary files of killed programs. Returns
+    the number of files and of bytes; raises TrigemuError if one cannot be removed."""
     before = time.time() - days * 86_400
     old = {k.path: k.bytes for k in listed_tasks(folder) if k.head is None or k.written <= before}
     try:
         for left in folder.glob(f"{TEMPORARY}*"):
-            if is_file(left) and (found := left.stat()).st_mtime <= before:
-                old[left] = found.st_size
+            if is_file(left) and (status := left.stat()).st_mtime <= before:
+                old[left] = status.st_size
         for path in old:
             path.unlink(missing_ok=True)
     except OSError as error:
@@ -197,7 +196,7 @@ def prune(folder: Path, days: float) -> tuple[int, int]:
 
 
 def _sound(path: Path) -> Head | None:
-    """Return what a file holds; None where it is damaged."""
+    """Return the description of a file; None if it is damaged."""
     try:
         _body(path)
     except TrigemuError:
@@ -222,7 +221,7 @@ def _head(path: Path) -> Head | None:
 
 
 def _body(path: Path) -> bytes:
-    """Return the result in a file, after comparing its digest."""
+    """Return the result in a file, after checking its digest."""
     try:
         content = read_bounded(path, _MOST)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What engines, workers and works know of each other."""
+"""The protocols of engines, workers and works."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 class Unit(Protocol):
     """A part of a work, such as a chunk of a file; picklable.
 
-    size: its events. key: fingerprint of what its result depends on besides the work. pause: seconds after
-    which it may succeed where it failed. continues: whether it takes less time after the one before it in the
-    same process.
+    size: its number of events. key: fingerprint of what its result depends on besides the work. pause:
+    seconds before another attempt after a failure. continues: whether it is faster directly after the
+    previous unit in the same process.
     """
 
     @property
@@ -45,7 +45,8 @@ class Prepared(Protocol[_U, R]):
 class Work(Prepared[_U, R], Protocol[_U, R]):
     """Work on units: ready in this process, and as content for others.
 
-    about: what it is, for the user. classes: of what results consist, besides arrays, numbers and tuples.
+    about: a description for the user. classes: the classes that results consist of, besides arrays, numbers
+    and tuples.
     """
 
     @property
@@ -56,24 +57,24 @@ class Work(Prepared[_U, R], Protocol[_U, R]):
 
     @property
     def key(self) -> str:
-        """Fingerprint of all that results depend on, besides the units."""
+        """Fingerprint of everything that results depend on besides the units."""
 
     def check(self, units: Sequence[_U], part: R) -> None:
-        """Raise TrigemuError if a result that was kept in a file cannot be that of these units."""
+        """Raise TrigemuError if a stored result cannot belong to these units."""
 
     def content(self) -> bytes:
-        """Return the pickle of a function and its arguments, which returns this work in another process."""
+        """Pickle a function and its arguments; calling it in another process returns this work."""
 
     def give_up(self, unit: _U, error: Exception, host: str, attempts: int) -> None:
-        """Raise the error of a unit that failed every time; or return, if it is to be left out."""
+        """Raise the error of a unit that failed every time; or return if the unit is left out."""
 
     def skips(self, unit: _U) -> bool:
-        """Return whether a unit is left out, because it was given up, or another one of the same file."""
+        """Return whether a unit is left out because it, or another unit of its file, failed every time."""
 
 
 class SubmittingEngine(Protocol):
-    """What `Submitted` uses of its engine (`Engine`): where work goes, and what becomes of results and
-    failures."""
+    """The members of an `Engine` that `Submitted` uses: its executor, its counts, and how it handles results
+    and failures."""
 
     executor: Any
     task_seconds: float
@@ -86,12 +87,12 @@ class SubmittingEngine(Protocol):
 
     def gives_up(self, work: Work[U, R], unit: U, error: Exception, host: str, failures: int) -> bool: ...
 
-    def kept(self, work: Work[U, R], units: Sequence[U], results: Sequence[R]) -> R: ...
+    def merged(self, work: Work[U, R], units: Sequence[U], results: Sequence[R]) -> R: ...
 
 
 @runtime_checkable
 class Executor(Protocol):
-    """What runs tasks, such as the executors of `concurrent.futures`."""
+    """An object that runs tasks, such as the executors of `concurrent.futures`."""
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any:
-        """Call a function elsewhere; return an object whose method `result` waits for its result."""
+        """Start a call of a function; return an object whose method `result` waits for its result."""

@@ -1,6 +1,6 @@
-"""Clusters of dask.distributed: one of processes on this machine, or one that is running already.
+"""Clusters of dask.distributed: processes on this machine, or a cluster that is already running.
 
-A cluster is trusted: its workers run what this program sends them, and this program loads what they return.
+A cluster is trusted: its workers run code that this program sends, and this program loads their results.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import Any
 from trigemu.support.errors import MissingExtraError, TrigemuError
 from trigemu.support.reading import read_bounded
 
-#: Seconds after which a scheduler that does not answer is given up.
+#: Seconds to wait for the answer of a scheduler.
 _CONNECT_S = 15.0
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^\s/]+:\d{1,5}")
 _LOCAL = "127.0.0.1"
-#: Where dask finds the environment that workers are started with.
+#: The setting of dask for the environment of workers.
 _OF_WORKERS = "distributed.nanny.pre-spawn-environ"
-#: Seconds after which a client that waits for a result is asked whether it has a scheduler.
-_ASK_S = 2.0
-#: How often a cluster on this machine is started before that is given up.
+#: Seconds between checks that the scheduler is still there, while a client waits for a result.
+_CHECK_S = 2.0
+#: Attempts to start a cluster on this machine.
 _STARTS = 3
 _TRACKER = "ignore:resource_tracker"
 
@@ -48,7 +48,7 @@ class DaskExecutor:
 
 
 class _Future:
-    """A future of a client. By itself it waits without end where the scheduler is lost."""
+    """A future of a client that ends when the scheduler is lost; dask's own would wait forever."""
 
     def __init__(self, client: Any, future: Any) -> None:
         self._client, self._future = client, future
@@ -56,7 +56,7 @@ class _Future:
     def result(self) -> Any:
         while True:
             try:
-                return self._future.result(timeout=_ASK_S)
+                return self._future.result(timeout=_CHECK_S)
             except RuntimeError as error:
                 if "deserialization of the task graph" not in str(error):
                     raise
@@ -108,12 +108,11 @@ def _local(workers: int) -> Iterator[Any]:
     from dask import config
 
     with ExitStack() as stack:
-        # A program that is ended by a signal leaves its semaphores to a process of multiprocessing, which
-        # removes them and warns of it.
+        # If a signal ends the program, a process of multiprocessing removes its semaphores and warns about
+        # it.
         stack.callback(sys.warnoptions.remove, _TRACKER)
         sys.warnoptions.append(_TRACKER)
-        # What goes wrong in a worker is said by its results; at the end, its log would only say that the
-        # scheduler is gone.
+        # Results report the failures of workers; at the end, their logs would only report a lost scheduler.
         stack.enter_context(config.set({f"{_OF_WORKERS}.DASK_LOGGING__DISTRIBUTED": "critical"}))
         for left in reversed(range(_STARTS)):  # a worker may be killed while it starts
             try:
@@ -128,8 +127,8 @@ def _local(workers: int) -> Iterator[Any]:
 
 
 def _cluster(workers: int) -> Any:
-    """Start a cluster that listens on this machine alone, to nobody without its own certificate: whoever
-    reaches a scheduler can run code. It has no page."""
+    """Start a cluster that listens only on this machine and requires its own certificate, because whoever
+    reaches a scheduler can run code. It has no dashboard."""
     import distributed
 
     return distributed.LocalCluster(
@@ -137,7 +136,7 @@ def _cluster(workers: int) -> Any:
         threads_per_worker=1,
         host=_LOCAL,
         security=True,
-        silence_logs=logging.CRITICAL,  # what matters is an error of the engine
+        silence_logs=logging.CRITICAL,  # the engine reports the errors that matter
         dashboard_address=f"{_LOCAL}:0",
         scheduler_kwargs={"dashboard": False},
     )
@@ -151,7 +150,7 @@ def _connected(where: str) -> Iterator[Any]:
         with ThreadPoolExecutor(1) as thread:  # this one may be in a loop of its own, as in a notebook
             thread.submit(asyncio.run, _greeted(where)).result()
         client = distributed.Client(where, timeout=_CONNECT_S, set_as_default=False)
-    except Exception as error:  # what answers may be anything
+    except Exception as error:  # any server may answer
         raise TrigemuError(
             f"--engine dask: no scheduler answers at {where} ({_short(error)}): is it running, with the same "
             f"version of dask, and reachable from this machine?"
@@ -161,12 +160,12 @@ def _connected(where: str) -> Iterator[Any]:
 
 
 async def _greeted(where: str) -> None:
-    """Raise an error if there is no scheduler: a client waits forever for a server that says nothing, and
-    leaves threads behind when it fails."""
+    """Raise an error if there is no scheduler: a client would wait forever for a silent server, and leaves
+    threads behind when it fails."""
     import distributed
 
-    given = distributed.Security().get_connection_args("client")
-    async with asyncio.timeout(_CONNECT_S), distributed.rpc(where, connection_args=given) as scheduler:
+    arguments = distributed.Security().get_connection_args("client")
+    async with asyncio.timeout(_CONNECT_S), distributed.rpc(where, connection_args=arguments) as scheduler:
         await scheduler.identity()
 
 
@@ -183,14 +182,14 @@ def _located(address: str) -> str:
 def _address_in(file: Path) -> str:
     """Return the address in a file that `dask scheduler --scheduler-file` writes."""
     try:
-        found = json.loads(read_bounded(file))["address"]
+        address = json.loads(read_bounded(file))["address"]
     except OSError as error:
         raise TrigemuError(
             f"--engine dask: cannot read {file}: {error.strerror}: expected an address such as "
             f"tcp://host:8786, or the file that dask scheduler --scheduler-file writes"
         ) from None
     except (ValueError, KeyError, TypeError, RecursionError):
-        found = None
-    if not isinstance(found, str) or not _ADDRESS.fullmatch(found):
+        address = None
+    if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
         raise TrigemuError(f"--engine dask: {file} is not what dask scheduler --scheduler-file writes")
-    return found
+    return address

@@ -1,7 +1,7 @@
-"""Engines: they do work in tasks of seconds, in this process or on an executor, and lose nothing.
+"""Engines: they run work in tasks of seconds, in this process or on an executor, and recover from failures.
 
 An executor is anything with the method `submit` of `concurrent.futures`, whose futures have `result`: a pool
-of processes or threads, loky, parsl, MPI, TaskVine. A client of dask.distributed is taken as it is.
+of processes or threads, loky, parsl, MPI, TaskVine; or a client of dask.distributed.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from trigemu.support.execution.contracts import Executor, R, U, Work
 from trigemu.support.execution.submitted import Submitted
 from trigemu.support.execution.tasks import this_program
 
-#: Large enough that the work on a chunk hides the cost of starting it, small enough for the caches and
-#: for a memory that does not grow with the sample.
+#: Large enough that the cost of starting a chunk is negligible, small enough for the caches of a processor;
+#: memory does not grow with the sample.
 CHUNK_EVENTS = 131_072
-#: Seconds that a task should take: long against the milliseconds of handing it over, short to be done again.
+#: Seconds that a task should take: long compared to the milliseconds of submitting it, short to be repeated.
 TASK_SECONDS = 4.0
-#: Longest time before another attempt, in seconds; it doubles with each.
+#: Longest time before another attempt, in seconds; the time doubles with each attempt.
 LONGEST_PAUSE = 60.0
-#: Seconds for which the number of workers is believed.
-_BELIEVED = 2.0
+#: Seconds after which the number of workers is updated.
+_VALID_S = 2.0
 
 
 def _ignore(steps: int) -> None:
@@ -36,31 +36,31 @@ def _ignore(steps: int) -> None:
 
 @dataclass
 class Engine:
-    """How work is done: where, in which pieces, and what happens after a failure.
+    """How work is run: where, in which pieces, and what happens after a failure.
 
     Attributes
     ----------
     executor : Executor, distributed.Client or None
-        What runs tasks; None: this process.
+        Runs the tasks; None: this process.
     retries : int
-        How often a task is tried again if another attempt may succeed: where a file cannot be read, or a
-        worker is lost.
+        How often a task is repeated if another attempt may succeed: if a file cannot be read, or a worker is
+        lost.
     checkpoint : Checkpoint or None
-        Where the results of finished tasks are kept and found again.
+        Stores the results of finished tasks for later runs.
     chunk_events : int
         The largest number of events that are processed at a time.
     task_seconds : float
         How long a task should take.
-    tell : callable
+    warn : callable
         Called with a message for the user.
     tasks, retried, skipped, reused : int
-        The number of tasks that were submitted, of those that were tried again, of parts of files that were
-        given up, and of events whose results were found in the checkpoint.
+        The number of submitted tasks, of repeated tasks, of parts of files that were left out, and of events
+        whose results came from the checkpoint.
 
     Raises
     ------
     TrigemuError
-        If the executor is none.
+        If the executor is not an executor.
     """
 
     executor: Any = None
@@ -69,12 +69,12 @@ class Engine:
     checkpoint: Checkpoint | None = None
     chunk_events: int = CHUNK_EVENTS
     task_seconds: float = TASK_SECONDS
-    tell: Callable[[str], None] = warnings.warn
+    warn: Callable[[str], None] = warnings.warn
     tasks: int = 0
     retried: int = 0
     skipped: int = 0
     reused: int = 0
-    _workers: tuple[float, int | None] = field(default=(-_BELIEVED, None), repr=False)
+    _workers: tuple[float, int | None] = field(default=(-_VALID_S, None), repr=False)
 
     def __post_init__(self) -> None:
         executor = self.executor
@@ -90,31 +90,31 @@ class Engine:
 
     @property
     def workers(self) -> int | None:
-        """The number of workers now; None if the executor does not tell."""
+        """The present number of workers; None if the executor does not report it."""
         if self.executor is None:
             return 1
         at, number = self._workers
-        if time.monotonic() - at > _BELIEVED:
+        if time.monotonic() - at > _VALID_S:
             try:
                 names = ("number", "_max_workers", "num_workers")
-                told = next(
+                reported = next(
                     (n for name in names if (n := getattr(self.executor, name, None)) is not None), None
                 )
-            except Exception:  # a cluster that does not answer just now
-                told = number
-            number = told if isinstance(told, int) else None
+            except Exception:  # a cluster that does not answer at the moment
+                reported = number
+            number = reported if isinstance(reported, int) else None
             self._workers = time.monotonic(), number
         return number
 
     def over(
         self, work: Work[U, R], units: Sequence[U], progress: Callable[[int], None] | None = None
     ) -> Iterator[R]:
-        """Do a work on units, and yield its results.
+        """Run a work on units, and yield its results.
 
         Parameters
         ----------
         work : Work
-            What is done with a unit, and how results are merged.
+            Processes units, and merges results.
         units : sequence of Unit
             The parts of the work, such as chunks of files.
         progress : callable, optional
@@ -123,7 +123,7 @@ class Engine:
         Yields
         ------
         object
-            Results of consecutive units, in their order; together these are all units.
+            Results of consecutive units, in their order, which together cover all units.
 
         Raises
         ------
@@ -132,15 +132,15 @@ class Engine:
         """
         parts = self._parts(work, units)
         if self.executor is None:
-            return self._here(work, parts, progress or _ignore)
+            return self._in_process(work, parts, progress or _ignore)
         return Submitted(self, work, units).over(parts, progress or _ignore)
 
     def _parts(self, work: Work[U, R], units: Sequence[U]) -> Iterator[Part[U, R]]:
         if self.checkpoint is None:
             return iter([Part(units)])
-        return self.checkpoint.divided(work, units, self.tell)
+        return self.checkpoint.divided(work, units, self.warn)
 
-    def _here(
+    def _in_process(
         self, work: Work[U, R], parts: Iterator[Part[U, R]], progress: Callable[[int], None]
     ) -> Iterator[R]:
         for part in parts:
@@ -156,16 +156,16 @@ class Engine:
                 done.append(unit)
                 results.append(result)
                 if self.checkpoint is None or time.perf_counter() - start > self.task_seconds:
-                    yield self.kept(work, done, results)
+                    yield self.merged(work, done, results)
                     done, results, start = [], [], time.perf_counter()
                 progress(unit.size)
                 left -= unit.size
             if done:
-                yield self.kept(work, done, results)
-            progress(left)  # what was left out
+                yield self.merged(work, done, results)
+            progress(left)  # the units that were left out
 
     def _each(self, work: Work[U, R], units: Sequence[U]) -> Iterator[tuple[U, R]]:
-        """Yield each unit with its result, after as many attempts as it takes."""
+        """Yield each unit with its result, after one or more attempts."""
         left, failures = deque(units), 0
         while left:
             try:
@@ -178,7 +178,7 @@ class Engine:
                     left, failures = deque(unit for unit in left if not work.skips(unit)), 0
 
     def gives_up(self, work: Work[U, R], unit: U, error: Exception, host: str, failures: int) -> bool:
-        """Wait before another attempt at a unit, or give it up.
+        """Wait before another attempt at a unit, or leave it out.
 
         Parameters
         ----------
@@ -187,9 +187,9 @@ class Engine:
         unit : Unit
             The unit that failed.
         error : Exception
-            What was raised.
+            The error.
         host : str
-            Where it failed; empty for this process.
+            The machine and process where it failed; empty for this process.
         failures : int
             How often it failed.
 
@@ -201,7 +201,7 @@ class Engine:
         Raises
         ------
         TrigemuError
-            The error of the unit, if it may neither be tried again nor left out.
+            The error of the unit, if it may neither be repeated nor left out.
         """
         if isinstance(error, RetryableError) and failures <= self.retries:
             self.retried += 1
@@ -211,8 +211,8 @@ class Engine:
         self.skipped += 1
         return True
 
-    def kept(self, work: Work[U, R], units: Sequence[U], results: Sequence[R]) -> R:
-        """Merge the results of units, and keep them in the checkpoint, if there is one.
+    def merged(self, work: Work[U, R], units: Sequence[U], results: Sequence[R]) -> R:
+        """Merge the results of units, and store the result in the checkpoint, if there is one.
 
         Parameters
         ----------
@@ -237,5 +237,5 @@ class Engine:
 
 
 def engine_of(executor: Any) -> Engine:
-    """Return an engine as it is, and one with the defaults for an executor."""
+    """Return an engine unchanged; for an executor, an engine with default settings."""
     return executor if isinstance(executor, Engine) else Engine(executor)

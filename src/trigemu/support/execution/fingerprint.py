@@ -1,4 +1,5 @@
-"""Fingerprints: one text for equal values in every process, and another for any other value."""
+"""Fingerprints: texts that are the same for equal values in every process, and differ for different
+values."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 def fingerprint(*values: object, without: Iterable[str] = ()) -> str:
-    """Return a text that is the same for equal values in every process, and another one for any other value.
+    """Return a text that is the same for equal values in every process, and differs for different values.
 
     Parameters
     ----------
@@ -87,14 +88,14 @@ def _parts(value: Any, without: frozenset[str]) -> Iterable[bytes]:
 
 
 def _is_bound(function: Any) -> bool:
-    """Return whether a function depends on an object that its name does not tell."""
+    """Return whether a function is bound to an object that its name does not identify."""
     return not isinstance(getattr(function, "__self__", None), ModuleType | type | None)
 
 
 @cache
 def digest_of_code(*folders: Path) -> str:
-    """Return a digest of the Python files of trigemu and of the plugins that come with it, for what is kept
-    only as long as the code is the same.
+    """Return a digest of the Python files of trigemu and of the plugins that come with it, to recognise
+    results of other versions of the code.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Results as bytes: numbers, texts, arrays, and tuples, lists, dictionaries and dataclasses of these.
+"""Serialise results: numbers, texts, arrays, and tuples, lists, dictionaries and dataclasses of these.
 
-A file of results may come from anywhere, so it is not a pickle: reading one makes nothing but arrays, and
-instances of the classes that the reader names.
+A file of results may come from anywhere, so it is not a pickle: reading it creates only arrays, and instances
+of the classes that the reader names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DAMAGED = "is not what trigemu writes"
 
 
 def pack(value: object) -> bytes:
-    """Return a value as bytes; raise TypeError for what has no such form."""
+    """Return a value as bytes; raise TypeError for other types."""
     arrays: list[bytes] = []
 
     def form(part: object) -> Any:
@@ -42,26 +42,26 @@ def pack(value: object) -> bytes:
             return {"dict": [[form(key), form(item)] for key, item in part.items()]}
         if (names := _plain_fields(part)) is not None:
             return {"of": type(part).__name__, "with": [form(getattr(part, name)) for name in names]}
-        raise TypeError(f"{type(part).__name__} cannot be kept")
+        raise TypeError(f"{type(part).__name__} cannot be stored")
 
     head = json.dumps(form(value)).encode()
     return b"".join([len(head).to_bytes(_LENGTH, "little"), head, *arrays])
 
 
 def _plain_fields(part: Any) -> list[str] | None:
-    """Return the fields of a dataclass; None for what cannot be made from the values of its fields."""
+    """Return the fields of a dataclass; None for objects that cannot be created from their fields."""
     if isinstance(part, type) or not is_dataclass(part):
         return None
-    found = fields(part)
-    return [f.name for f in found] if all(f.init and not f.kw_only for f in found) else None
+    all_fields = fields(part)
+    return [f.name for f in all_fields] if all(f.init and not f.kw_only for f in all_fields) else None
 
 
 def unpack(content: bytes, classes: Iterable[type] = ()) -> Any:
-    """Return the value in some bytes, with instances of the given dataclasses.
+    """Return the value that `pack` serialised, with instances of some dataclasses, `classes`.
 
-    Raises TrigemuError if the bytes are anything else. Arrays are new and can be written to.
+    Raises TrigemuError for other bytes. Arrays are copies and can be written to.
     """
-    known = {cls.__name__: cls for cls in classes}
+    by_name = {cls.__name__: cls for cls in classes}
     size = int.from_bytes(content[:_LENGTH], "little")
     arrays = _Arrays(memoryview(content)[_LENGTH + size :])
 
@@ -73,7 +73,7 @@ def unpack(content: bytes, classes: Iterable[type] = ()) -> Any:
         if "number" in part:
             return arrays.next(part["number"], [])[()]
         if "of" in part:
-            return known[part["of"]](*map(value, part["with"]))
+            return by_name[part["of"]](*map(value, part["with"]))
         if "dict" in part:
             return {value(key): value(item) for key, item in part["dict"]}
         ((kind, items),) = part.items()
@@ -82,16 +82,15 @@ def unpack(content: bytes, classes: Iterable[type] = ()) -> Any:
     try:
         if size > len(content):
             raise ValueError(_DAMAGED)
-        found = value(json.loads(content[_LENGTH : _LENGTH + size]))
+        result = value(json.loads(content[_LENGTH : _LENGTH + size]))
         arrays.end()
-    except Exception:  # of a class, too, that is made with what it never had
+    except Exception:  # also of a class that gets wrong values
         raise TrigemuError(_DAMAGED) from None
-    return found
+    return result
 
 
 class _Arrays:
-    """Arrays that follow each other. Each byte is of one of them, so that together they need no more memory
-    than the bytes."""
+    """Consecutive arrays. Each byte belongs to one array, so they need no more memory than the bytes."""
 
     def __init__(self, data: memoryview) -> None:
         self._data, self._at = data, 0

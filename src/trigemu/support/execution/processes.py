@@ -1,7 +1,7 @@
-"""Worker processes: they never outlive the program, and one that dies is noticed at once.
+"""Worker processes that never outlive the program, and whose death is noticed at once.
 
-Each has pipes of its own, so that no lock is left behind where one is killed (pools of the standard library
-wait forever for a worker that dies while it starts), and ends when its pipe does. They are new processes, not
+Each has its own pipes, so a killed worker leaves no lock behind (pools of the standard library wait forever
+for a worker that dies while it starts), and ends when its pipe is closed. Workers are new processes, not
 copies of this one: model sessions and loaded libraries do not survive a fork.
 """
 
@@ -31,7 +31,7 @@ class WorkerLostError(RetryableError):
 
 
 class WorkerPool:
-    """Processes that call functions. It is made by `worker_pool`.
+    """Processes that call functions; `worker_pool` makes it.
 
     Parameters
     ----------
@@ -46,13 +46,12 @@ class WorkerPool:
         self._started: list[_Process] = []
         self._closed = False
         for _ in range(number):
-            self._idle.put(None)  # started when it is first needed
+            self._idle.put(None)  # started when first needed
 
     def submit(self, function: Callable[..., R], /, *arguments: Any) -> Future[R]:
-        """Call a `function`, which other processes can import, with `arguments` in the next worker that is
-        free.
+        """Call a `function`, which other processes can import, with `arguments` in the next free worker.
 
-        The future raises WorkerLostError where the worker ends by itself; another one takes its place.
+        The future raises WorkerLostError if the worker dies; a new one replaces it.
         """
         return self._threads.submit(self._call, function, arguments)
 
@@ -64,7 +63,7 @@ class WorkerPool:
                 self._started.append(process)
                 if self._closed:
                     process.kill()
-            return cast(R, process.ask((function, arguments)))
+            return cast(R, process.call((function, arguments)))
         except WorkerLostError:
             process = None
             raise
@@ -72,12 +71,12 @@ class WorkerPool:
             self._idle.put(process)
 
     def kill(self) -> None:
-        """End all workers, whatever they do."""
+        """End all workers at once."""
         for process in self._started:
             process.kill()
 
     def close(self) -> None:
-        """End all workers, and wait until they are gone."""
+        """End all workers, and wait for their end."""
         self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         self.kill()
@@ -88,12 +87,12 @@ class WorkerPool:
 
 @contextmanager
 def worker_pool(number: int) -> Iterator[WorkerPool]:
-    """Start processes of this machine; they are ended when the block is left, whatever they do then.
+    """Start processes on this machine, which end when the block ends.
 
     Parameters
     ----------
     number : int
-        The number of processes; each is started when it is first needed.
+        The number of processes; each starts when it is first needed.
 
     Returns
     -------
@@ -114,8 +113,7 @@ class _Process:
     def __init__(self) -> None:
         self._greeted = False
         command = [sys.executable, "-P", str(Path(worker.__file__))]
-        # An interruption from the keyboard reaches the parent alone, which ends this group, with the
-        # compilers in it.
+        # An interruption from the keyboard reaches only the parent, which ends this group with its compilers.
         group = 0 if os.name == "posix" else None
         try:
             self._process = subprocess.Popen(
@@ -125,7 +123,7 @@ class _Process:
             reason = f"{error.strerror}: try fewer --workers"
             raise TrigemuError(f"cannot start a worker process: {reason}") from None
 
-    def ask(self, call: object) -> Any:
+    def call(self, call: object) -> Any:
         """Return the result of a call, or raise its error."""
         request = pickle.dumps(call)
         assert self._process.stdin
@@ -162,5 +160,5 @@ class _Process:
         self.kill()
         self._process.wait()
         for pipe in filter(None, (self._process.stdin, self._process.stdout)):
-            with suppress(OSError):  # an item that was not read any more
+            with suppress(OSError):  # unread data
                 pipe.close()

@@ -1,5 +1,5 @@
-"""Work on an executor: tasks are submitted in a bounded window and awaited in order, so that results come in
-order, whatever order they are made in."""
+"""Work on an executor: tasks are submitted in a bounded window and awaited in order, so results are in order
+whichever task ends first."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from trigemu.support.execution.tasks import Outcome, RefusedError, Task, perform
 
 #: Units of a task, which are sent with it.
 MOST_UNITS = 512
-#: Tasks that are submitted before it is known how long one takes.
+#: Tasks that are submitted before the time of one is known.
 _FIRST = 256
-#: The shortest tasks, at the end, as a part of the time that a task should take.
+#: Length of the shortest tasks, at the end, relative to the nominal length.
 _SHORTEST = 0.05
-#: How much longer a task may be than it should, to end where another one loses nothing.
+#: Largest length of a task, relative to the nominal one, if its end costs the next task time.
 _LONGER = 2.0
 #: Tasks from which the time of the next ones is estimated.
 _RECENT = 8
-#: Tasks in a row whose worker did not know their work, after which it is sent with every task: each may have
-#: a process of its own.
+#: Consecutive tasks whose worker did not have their work, after which every task carries it: each task may
+#: have a process of its own.
 _FORGOTTEN = 8
-#: Workers that an executor has which does not tell.
-_UNTOLD = 64
+#: Number of workers that is assumed if an executor does not report it.
+_DEFAULT_WORKERS = 64
 
 
 @dataclass
 class _Run(Generic[U, R]):
-    """Consecutive units that are one task. future: of its outcome; None if the result is there already.
-    size: the events of these units, and of those among them that were left out. with_content: whether the
-    work was sent with it."""
+    """Consecutive units that form one task. future: of its outcome; None if the result is already stored.
+    size: the events of these units, including those left out. with_content: whether the task carried the
+    work."""
 
     units: Sequence[U]
     size: int
@@ -61,7 +61,7 @@ class Submitted(Generic[U, R]):
         self._forgotten = 0
 
     def over(self, parts: Iterator[Part[U, R]], progress: Callable[[int], None]) -> Iterator[R]:
-        """Yield results in order, and submit further tasks meanwhile."""
+        """Yield results in order while further tasks are submitted."""
         runs = self._runs(parts)
         run: _Run[U, R] | None = None
         try:
@@ -77,7 +77,7 @@ class Submitted(Generic[U, R]):
                 if result is not None:
                     self._engine.reused += run.size
                 elif (result := self._awaited(run)) is not None:
-                    result = self._engine.kept(self._work, run.units, [result])
+                    result = self._engine.merged(self._work, run.units, [result])
                 progress(run.size)
                 if result is not None:
                     yield result
@@ -88,11 +88,11 @@ class Submitted(Generic[U, R]):
 
     @property
     def _workers(self) -> int:
-        return self._engine.workers or _UNTOLD
+        return self._engine.workers or _DEFAULT_WORKERS
 
     @property
     def _window(self) -> int:
-        """How many tasks may wait: enough that workers find another one, and results need little memory."""
+        """The number of tasks that may wait: enough to keep workers busy, with little memory for results."""
         return max(8, 4 * self._workers) if self._recent else max(2, min(2 * self._workers, _FIRST))
 
     def _runs(self, parts: Iterator[Part[U, R]]) -> Iterator[_Run[U, R]]:
@@ -115,13 +115,13 @@ class Submitted(Generic[U, R]):
                 begin = end
 
     def _size(self) -> float:
-        """The events of the next task: as many as take the time that a task should take, and fewer at the
-        end, so that all workers end almost together."""
+        """The number of events of the next task: those that take the nominal time, and fewer at the end, so
+        that all workers end almost together."""
         seconds = sum(seconds for _, seconds in self._recent)
         if not seconds:
             return 0.0
-        wanted = self._engine.task_seconds * sum(size for size, _ in self._recent) / seconds
-        return min(wanted, max(self._left / (2 * self._workers), _SHORTEST * wanted))
+        size_of_task = self._engine.task_seconds * sum(size for size, _ in self._recent) / seconds
+        return min(size_of_task, max(self._left / (2 * self._workers), _SHORTEST * size_of_task))
 
     def _submit(self, run: _Run[U, R], with_content: bool = False) -> None:
         engine = self._engine
@@ -137,11 +137,11 @@ class Submitted(Generic[U, R]):
             raise _broken(error) from error
         except Exception as error:  # executors have errors of their own
             raise TrigemuError(
-                f"the executor takes no tasks ({_short(error)}): is it shut down, or were its workers lost?"
+                f"the executor accepts no tasks ({_short(error)}): is it shut down, or were its workers lost?"
             ) from error
 
     def _awaited(self, run: _Run[U, R]) -> R | None:
-        """Return the result of a run; None if its units were submitted one by one instead, or left out."""
+        """Return the result of a run; None if its units were submitted separately instead, or left out."""
         while run.units:
             outcome = self._outcome(run)
             error = outcome.error
@@ -155,7 +155,7 @@ class Submitted(Generic[U, R]):
                 self._submit(run, with_content=True)
                 continue
             run.failures += 1
-            if outcome.unit is None and len(run.units) > 1:  # to find the one that ends workers
+            if outcome.unit is None and len(run.units) > 1:  # to find the unit that kills workers
                 self._engine.retried += 1
                 self._divide(run)
                 return None
@@ -170,7 +170,7 @@ class Submitted(Generic[U, R]):
         return None
 
     def _without_skipped(self, run: _Run[U, R]) -> None:
-        """Submit what is left of a run without the units that are left out."""
+        """Submit the units of a run again, except those that are left out."""
         run.units = [unit for unit in run.units if not self._work.skips(unit)]
         if run.units:
             self._submit(run)
@@ -185,7 +185,7 @@ class Submitted(Generic[U, R]):
     def _outcome(self, run: _Run[U, R]) -> Outcome:
         try:
             outcome = run.future.result()
-            if not isinstance(outcome, Outcome):  # some engines return what went wrong
+            if not isinstance(outcome, Outcome):  # some engines return the error
                 raise TypeError(f"its result is {outcome!r:.100}")
         except BrokenExecutor as error:
             raise _broken(error) from error
@@ -207,7 +207,7 @@ class Submitted(Generic[U, R]):
 
 def _broken(error: BrokenExecutor) -> TrigemuError:
     return TrigemuError(
-        f"the executor lost a worker and is of no more use ({_short(error)}): with a checkpoint, the same "
+        f"the executor lost a worker and cannot continue ({_short(error)}): with a checkpoint, the same "
         f"command does only what is missing; --engine local and dask replace lost workers"
     )
 

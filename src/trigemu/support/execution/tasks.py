@@ -1,8 +1,8 @@
 """Tasks: what a worker receives, does and returns, wherever it runs.
 
-A task carries all that it needs. What many tasks have in common, their work, is content that a worker
-prepares once and keeps by its digest; a task that arrives without it where it is not known says so, and is
-sent again with it.
+A task carries everything that it needs. Many tasks share their work, which a worker prepares once and caches
+by its digest. If a task arrives without its work at a worker that does not have it, its outcome reports this,
+and the task is sent again with the work.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from trigemu.support.execution.contracts import Prepared
 from trigemu.support.execution.fingerprint import digest_of_code
 from trigemu.support.execution.worker import transferable
 
-#: Works that a process keeps prepared.
+#: Works that a process caches.
 MAX_READY = 4
 
 
 class RefusedError(TrigemuError):
-    """A worker that runs another program."""
+    """A worker runs another version of the program."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """The program of a process. version: that of trigemu. code: digest of its source. python: version."""
+    """The program of a process. version: of trigemu. code: digest of its source. python: its version."""
 
     version: str
     code: str
@@ -46,7 +46,8 @@ class Program:
 
 @cache
 def this_program() -> Program:
-    """Return the program of this process; of Python the first two numbers, which pickles depend on."""
+    """Return the program of this process, with the first two numbers of Python's version, on which pickles
+    depend."""
     from trigemu import __version__
 
     return Program(__version__, digest_of_code(), ".".join(platform.python_version_tuple()[:2]))
@@ -54,8 +55,8 @@ def this_program() -> Program:
 
 @dataclass(frozen=True)
 class Task:
-    """Units of a work. content: the pickle of a function and its arguments that prepare the work; None where
-    the worker may know it. number: different for each attempt, as some engines merge equal calls."""
+    """Units of a work. content: the pickle of a function and its arguments that prepare the work; None if the
+    worker probably has it. number: different for each attempt, because some engines merge equal calls."""
 
     program: Program
     digest: str
@@ -66,8 +67,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a task: its result; or an error, and the unit that it is about; or neither, where the
-    work is not known. seconds: the time that the units took."""
+    """The outcome of a task: its result; or an error and the unit that failed; or neither, if the worker does
+    not have the work. seconds: the time that the units took."""
 
     host: str
     result: Any = None
@@ -82,7 +83,7 @@ _lock = Lock()
 
 
 def perform(task: Task) -> Outcome:
-    """Perform a task in this process. Several threads may do so at once: each has a work of its own, because
+    """Perform a task in this process. Several threads may do so at once: each has its own work, because
     compiled triggers have scratch memory."""
     host = f"{socket.gethostname()}, process {os.getpid()}"
     if task.program != this_program():

@@ -1,7 +1,7 @@
-"""The program of a worker process, run as a file: it watches its parent before it loads anything else.
+"""The program of a worker process, run as a script: it watches its parent before it loads anything else.
 
-A frame is its length in 8 bytes and a pickle. The parent sends the path of modules, then calls: a function
-and its arguments. The worker answers each with (True, result) or (False, error).
+A frame consists of its length in 8 bytes and a pickle. The parent sends the module path, then calls: a
+function and its arguments. The worker answers each with (True, result) or (False, error).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def send(stream: IO[bytes], content: bytes) -> None:
 
 
 def receive(stream: IO[bytes]) -> bytes | None:
-    """Read a frame; None at the end of the stream, also where it ends within a frame."""
+    """Read a frame; return None at the end of the stream, also within a frame."""
     head = stream.read(_LENGTH)
     size = int.from_bytes(head, "little")
     content = stream.read(size) if len(head) == _LENGTH else b""
@@ -34,7 +34,7 @@ def receive(stream: IO[bytes]) -> bytes | None:
 
 
 def _watch(requests: IO[bytes], frames: SimpleQueue[bytes]) -> None:
-    """Read frames ahead; where the parent is gone, end this process and the compilers that it started."""
+    """Read frames ahead; when the parent is gone, end this process and the compilers that it started."""
     while (frame := receive(requests)) is not None:
         frames.put(frame)
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
@@ -51,7 +51,7 @@ def _answer(call: bytes) -> bytes:
 
 
 def transferable(error: Exception) -> Exception:
-    """Return an error as it can be sent to another process, with its traceback as a note."""
+    """Return an error that can be sent to another process, with its traceback as a note."""
     from trigemu.support.errors import TrigemuError
 
     text = "".join(traceback.format_exception(error))
@@ -60,7 +60,7 @@ def transferable(error: Exception) -> Exception:
     else:
         error.add_note(text)
     try:
-        pickle.loads(pickle.dumps(error))  # the arguments of some errors are not what they are made from
+        pickle.loads(pickle.dumps(error))  # some errors cannot be created from their arguments
         return error
     except Exception:
         return TrigemuError(str(error)) if isinstance(error, TrigemuError) else RuntimeError(repr(error))
@@ -71,7 +71,7 @@ def main() -> None:
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
-    os.dup2(2, 1)  # what libraries print must not come between answers
+    os.dup2(2, 1)  # output of libraries must not come between answers
     frames: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_watch, args=(requests, frames), daemon=True).start()
     sys.path[:] = pickle.loads(frames.get())

@@ -1,4 +1,4 @@
-"""`Plugin`: what a plugin brings, as one literal value that is read without running the plugin."""
+"""`Plugin`: the declaration of a plugin's parts, a literal value that is read without running the plugin."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Places = Mapping[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
-    """The declaration of a plugin: what it brings, by name, each with its place "module:name".
+    """The declaration of a plugin: its parts by name, each with its place "module:name".
 
-    A module or package assigns it once, to PLUGIN, and writes it with literals alone: it is read, not run,
-    until one of its parts is used. A module that begins with a dot is one of the plugin's own::
+    A module or package assigns it once, to PLUGIN, written with literals only: it is read, not run, until one
+    of its parts is used. A module that begins with a dot is one of the plugin's own.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class Plugin:
     commands : mapping of str to str
         click commands, called as `trigemu NAME`.
     sections : mapping of str to str
-        Sections of reports: functions that are given the `Contents` of a report, and return `Section`s.
+        Sections of reports: functions of the `Contents` of a report that return `Section`s.
     warm : mapping of str to str
-        Functions that are given an `Emulation` and compile kernels, for `trigemu warm`.
+        Functions of an `Emulation` that compile kernels, for `trigemu warm`.
     uses : tuple of str
         The names of other plugins that it imports.
 
@@ -62,8 +62,8 @@ PARTS = tuple(part.name for part in fields(Plugin) if part.name != "uses")
 
 @lru_cache
 def declared(source: bytes) -> Plugin:
-    """Return the value PLUGIN of a module, given its source, or one with the kinds of its table KINDS; an
-    empty one if it has neither.
+    """Return PLUGIN from the source of a module, or a `Plugin` with the kinds of its table KINDS, or an empty
+    one.
 
     Raises
     ------
@@ -94,23 +94,23 @@ def _assignments(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
 def _plugin(value: ast.expr) -> Plugin:
     if not isinstance(value, ast.Call) or value.args:
         raise PluginError("PLUGIN must be Plugin(kinds={…}, …), written with literals")
-    known = [*PARTS, "uses"]
-    said = {}
+    parts = [*PARTS, "uses"]
+    values = {}
     for keyword in value.keywords:
         name = keyword.arg or "**"
-        if name not in known:
-            raise PluginError(f"PLUGIN has an unknown part {name!r}{nearest(name, known)}")
+        if name not in parts:
+            raise PluginError(f"PLUGIN has an unknown part {name!r}{nearest(name, parts)}")
         try:
-            said[name] = ast.literal_eval(keyword.value)
+            values[name] = ast.literal_eval(keyword.value)
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             raise PluginError(
                 f"{name} of PLUGIN must be written with literals: it is read, not run"
             ) from None
         if name == "uses":
-            _check_uses(said[name])
+            _check_uses(values[name])
         else:
-            _check_places(name, said[name])
-    return Plugin(**said)
+            _check_places(name, values[name])
+    return Plugin(**values)
 
 
 def _check_uses(names: object) -> None:

@@ -1,4 +1,4 @@
-"""A plugin that was found: what it declares, its digest, and its parts, loaded when they are used."""
+"""A plugin that was found: its declaration, its digest, and its parts, which are loaded when used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trigemu.support.plugins.messages import reason_of
 from trigemu.support.plugins.own import missing_package
 from trigemu.support.reading import is_file, read_bounded
 
-#: How the names of modules of plugins begin that do not come with trigemu; pickles refer to these names.
+#: Prefix of the module names of plugins that do not come with trigemu; pickles refer to these names.
 MODULE = "trigemu_plugin_"
 
 _loaded: dict[str, FoundPlugin] = {}
@@ -27,7 +27,7 @@ _loaded: dict[str, FoundPlugin] = {}
 
 @dataclass(frozen=True)
 class Candidate:
-    """A place where there may be a plugin.
+    """A file that may be a plugin.
 
     Attributes
     ----------
@@ -49,11 +49,11 @@ class Candidate:
 
     @property
     def where(self) -> str:
-        """How messages name it."""
+        """Its name in messages."""
         return f"plugin {self.name!r} ({self.file})"
 
     def declared(self) -> Plugin:
-        """Read what it brings, without running it; raise PluginError if that cannot be read."""
+        """Read its declaration without running it; raise PluginError if that fails."""
         try:
             return declared(read_bounded(self.file))
         except OSError as error:
@@ -66,7 +66,7 @@ class Candidate:
             raise PluginError(f"{self.where} cannot be loaded: {reason_of(error)}") from error
 
     def found(self) -> FoundPlugin:
-        """Return it with its digest; raise PluginError if a file cannot be read."""
+        """Return the plugin with its digest; raise PluginError if a file cannot be read."""
         try:
             return FoundPlugin(self.name, self.file, self.module, digest_of_plugin(self.file))
         except OSError as error:
@@ -77,7 +77,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class FoundPlugin(Candidate):
-    """A plugin that was found, with its digest, by which every process loads the same code.
+    """A plugin that was found, with a digest that ensures that every process loads the same code.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class FoundPlugin(Candidate):
         if spec is None or spec.loader is None:
             raise PluginError(f"plugin {self.name!r}: {self.file} is not a Python module")
         module = importlib.util.module_from_spec(spec)
-        for part in [known for known in sys.modules if known.startswith(f"{self.module}.")]:
+        for part in [name for name in sys.modules if name.startswith(f"{self.module}.")]:
             del sys.modules[part]  # belongs to another plugin with this name
         sys.modules[self.module] = module  # pickles of its kinds refer to this name
         try:
@@ -121,7 +121,7 @@ class FoundPlugin(Candidate):
         return file == self.file or (file.exists() and digest_of_plugin(file) == self.sha256)
 
     def part(self, part: str, name: str) -> Any:
-        """Load what the plugin brings under a name.
+        """Load a part of the plugin by its name.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class FoundPlugin(Candidate):
         Raises
         ------
         PluginError
-            If it cannot be loaded, or there is nothing at the declared place.
+            If it cannot be loaded, or does not exist at the declared place.
         """
         place = getattr(self.declared(), part)[name]
         module, _, attribute = place.partition(":")
@@ -152,7 +152,7 @@ class FoundPlugin(Candidate):
 
     @contextmanager
     def _failing(self, what: str) -> Iterator[None]:
-        """Turn what code of the plugin raises into PluginError."""
+        """Turn errors in code of the plugin into PluginError."""
         try:
             yield
         except TrigemuError:
@@ -164,12 +164,12 @@ class FoundPlugin(Candidate):
 
 
 def loaded_plugin(module: str) -> FoundPlugin | None:
-    """Return the plugin that a module of this process is."""
+    """Return the plugin that was loaded as a module."""
     return _loaded.get(module)
 
 
 def files_of_plugin(file: Path) -> list[Path]:
-    """Return the module itself, or all Python files of a package, given its `__init__.py`."""
+    """Return the file of a module; for the `__init__.py` of a package, all its Python files."""
     return sorted(filter(is_file, file.parent.rglob("*.py"))) if file.name == "__init__.py" else [file]
 
 

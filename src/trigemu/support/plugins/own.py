@@ -1,14 +1,14 @@
-"""The plugins that come with trigemu: what to say where one is needed whose package is not installed."""
+"""The plugins that come with trigemu, and messages for those whose package is not installed."""
 
 from __future__ import annotations
 
 import importlib.util
 
-#: How the names of their packages begin.
+#: Prefix of the names of their packages.
 OWN = "trigemu_"
-#: What they bring that users ask for by name, by the part of a `Plugin`; the packages say it too, but not if
-#: they are missing.
-BROUGHT = {
+#: The plugin of each name that users may write, by the part of a `Plugin`. The packages declare the same, but
+#: they may be missing.
+PROVIDED = {
     "kinds": {"anomaly": "anomaly", "decade": "decade"},
     "formats": {
         "challenge": "formats",
@@ -29,32 +29,33 @@ BROUGHT = {
         "report": "pages",
     },
 }
-NAMES = frozenset(plugin for names in BROUGHT.values() for plugin in names.values())
+NAMES = frozenset(plugin for names in PROVIDED.values() for plugin in names.values())
 
 
 def remedy(part: str, name: str) -> str:
-    """Return what to say of a name that no plugin brings: the package that would, if it is not installed.
+    """Return the end of a message on an unknown name: the missing package that provides it, if there is one.
 
     Parameters
     ----------
     part : str
         The part of a `Plugin`: "kinds", "formats", "importers" or "commands".
     name : str
-        What was asked for.
+        The unknown name.
     """
-    plugin = BROUGHT[part].get(name)
+    plugin = PROVIDED[part].get(name)
     return f"; the plugin {plugin!r} brings it, and {absent(plugin)}" if plugin and absent(plugin) else ""
 
 
 def absent(plugin: str) -> str:
-    """Return what to say of a plugin that comes with trigemu if its package is missing."""
+    """Return a message if the package of a plugin that comes with trigemu is missing; else an empty text."""
     if plugin not in NAMES or importlib.util.find_spec(f"{OWN}{plugin}") is not None:
         return ""
     return f"its package {OWN}{plugin} is not installed"
 
 
 def missing_package(error: BaseException) -> str:
-    """Return what to say of a failed import if a plugin that comes with trigemu is missing."""
+    """Return a message on a failed import if a plugin that comes with trigemu is missing; else an empty
+    text."""
     name = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
     plugin = name.partition(".")[0].removeprefix(OWN) if name.startswith(OWN) else ""
     return f"it needs the plugin {plugin!r}, and {absent(plugin)}" if absent(plugin) else ""

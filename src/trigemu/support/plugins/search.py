@@ -1,8 +1,8 @@
-"""Where plugins are looked for: in installed packages and in folders on the plugin path.
+"""Find plugins: in installed packages and in folders on the plugin path.
 
-A menu gives the name of a plugin, never a path, so a menu alone cannot run code that the user did not install
-or put on the path (`--plugin-path`, the variable TRIGEMU_PLUGIN_PATH, else `plugins/` in the current folder).
-What comes with trigemu is always at hand.
+A menu names a plugin, never a path, so a menu alone cannot run code that the user did not install or put on
+the path (`--plugin-path`, the variable TRIGEMU_PLUGIN_PATH, else `plugins/` in the current folder). The
+plugins that come with trigemu are always available.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ PATH_VARIABLE = "TRIGEMU_PLUGIN_PATH"
 #: Names of plugins: those of modules, with hyphens.
 _NAME = re.compile(r"(?!__)[^\W\d][\w-]*")
 
-#: Folders that plugins are looked for in, as calls are given them.
+#: Folders that are searched for plugins, as arguments of calls.
 Folders = Iterable[Path | str] | Path | str | None
 
 
-def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:
+def search_path(folders: Sequence[Path] = ()) -> tuple[Path, ...]:
     """Return the folders that are searched for plugins.
 
     Parameters
     ----------
-    given : sequence of Path
+    folders : sequence of Path
         The values of --plugin-path.
 
     Returns
     -------
     tuple of Path
-        The given folders; without any, those of the variable TRIGEMU_PLUGIN_PATH; without that, `plugins` in
-        the current folder.
+        These folders; without any, those of the variable TRIGEMU_PLUGIN_PATH; without that, `plugins` in the
+        current folder.
     """
     variable = os.environ.get(PATH_VARIABLE)
-    if given:
-        return tuple(given)
+    if folders:
+        return tuple(folders)
     if variable:
         return tuple(Path(part) for part in variable.split(os.pathsep) if part)
     return (Path("plugins"),)
@@ -55,7 +55,7 @@ def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:
 
 @contextmanager
 def plugin_path_of(folders: Sequence[Path]) -> Iterator[None]:
-    """Make some folders the search path of this process, and of those that it starts, within a block."""
+    """Use some folders as the search path of this process and its child processes within a block."""
     before = os.environ.get(PATH_VARIABLE)
     os.environ[PATH_VARIABLE] = os.pathsep.join(map(str, folders))
     try:
@@ -67,22 +67,22 @@ def plugin_path_of(folders: Sequence[Path]) -> Iterator[None]:
             os.environ[PATH_VARIABLE] = before
 
 
-def folders_of(given: Folders) -> tuple[Path, ...]:
-    """Return folders, given as one or as several; None: those of the search path.
+def folders_of(value: Folders) -> tuple[Path, ...]:
+    """Return one folder or several as a tuple; for None, the folders of the search path.
 
     Raises
     ------
     WrongTypeError
         For anything else.
     """
-    if given is None:
+    if value is None:
         return search_path()
-    if isinstance(given, str | os.PathLike):
-        return (Path(given),)
-    found = tuple(given) if isinstance(given, Iterable) else (given,)  # type: ignore[redundant-expr]
-    if not all(isinstance(folder, str | os.PathLike) for folder in found):
-        raise wrong_type("the plugin path", given, "a folder, or a list of folders")
-    return tuple(map(Path, found))
+    if isinstance(value, str | os.PathLike):
+        return (Path(value),)
+    folders = tuple(value) if isinstance(value, Iterable) else (value,)  # type: ignore[redundant-expr]
+    if not all(isinstance(folder, str | os.PathLike) for folder in folders):
+        raise wrong_type("the plugin path", value, "a folder, or a list of folders")
+    return tuple(map(Path, folders))
 
 
 def find(name: str, path: Folders = None) -> FoundPlugin:
@@ -91,7 +91,7 @@ def find(name: str, path: Folders = None) -> FoundPlugin:
     Parameters
     ----------
     name : str
-        The name, as a menu gives it.
+        The name, as in a menu.
     path : path or list of paths, optional
         The folders to search; by default those of `search_path`.
 
@@ -103,40 +103,40 @@ def find(name: str, path: Folders = None) -> FoundPlugin:
     Raises
     ------
     PluginError
-        If there is no plugin of that name, if several differ, or if a file of it cannot be read.
+        If no plugin has this name, if several different ones do, or if a file of it cannot be read.
     """
     folders = folders_of(path)
-    known = available(folders)
-    found = known.get(name)
-    if not found and (reason := absent(name)):
+    by_name = available(folders)
+    candidates = by_name.get(name)
+    if not candidates and (reason := absent(name)):
         raise PluginError(f"plugin {name!r} comes with trigemu, but {reason}")
-    if not found:
+    if not candidates:
         where = ", ".join(f"{folder}{'' if folder.is_dir() else ' (no such folder)'}" for folder in folders)
         raise PluginError(
-            f"no plugin {name!r} is installed or in {where}{nearest(name, known)}; "
+            f"no plugin {name!r} is installed or in {where}{nearest(name, by_name)}; "
             f"put its folder on --plugin-path or {PATH_VARIABLE}; in Python: read_menu(menu, folder)"
         )
-    plugins = [candidate.found() for candidate in found]
+    plugins = [candidate.found() for candidate in candidates]
     if len({plugin.sha256 for plugin in plugins}) > 1:
-        places = " and ".join(str(plugin.file) for plugin in plugins)
-        raise PluginError(f"two different plugins are called {name!r}: {places}; remove one")
+        files = " and ".join(str(plugin.file) for plugin in plugins)
+        raise PluginError(f"two different plugins are called {name!r}: {files}; remove one")
     return plugins[0]
 
 
 def available(folders: Iterable[Path]) -> dict[str, list[Candidate]]:
     """Return all plugins that can be found, by name, those that come with trigemu first. None is read.
 
-    Of a folder, regular files and packages count whose names could be names of modules: not the lock files of
-    editors, links to nowhere, or pipes.
+    In folders, only regular files and packages with names of modules count: not lock files of editors, broken
+    links, or pipes.
     """
-    found: dict[str, list[Candidate]] = {}
+    by_name: dict[str, list[Candidate]] = {}
     for candidate in (*_installed(), *_in_folders(folders)):
-        found.setdefault(candidate.name, []).append(candidate)
-    return found
+        by_name.setdefault(candidate.name, []).append(candidate)
+    return by_name
 
 
 def _installed() -> list[Candidate]:
-    made = []
+    candidates = []
     for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
         module = point.value.partition(":")[0]
         try:
@@ -146,8 +146,8 @@ def _installed() -> list[Candidate]:
         if spec and spec.origin:
             own = point.dist is not None and point.dist.name == "trigemu"
             imported = module if own else f"{MODULE}{point.name}"
-            made.append(Candidate(point.name, Path(spec.origin).resolve(), imported))
-    return sorted(made, key=lambda candidate: not candidate.comes_with_trigemu)
+            candidates.append(Candidate(point.name, Path(spec.origin).resolve(), imported))
+    return sorted(candidates, key=lambda candidate: not candidate.comes_with_trigemu)
 
 
 def _in_folders(folders: Iterable[Path]) -> Iterator[Candidate]:
@@ -159,42 +159,43 @@ def _in_folders(folders: Iterable[Path]) -> Iterator[Candidate]:
                 yield Candidate(name, file.resolve(), f"{MODULE}{name}")
 
 
-#: What the core itself brings.
+#: The parts of the core, as a plugin.
 CORE = FoundPlugin("trigemu", Path(__file__).parents[2] / "builtin.py", "trigemu.builtin", "")
 
 
-def brought(part: str, folders: Iterable[Path] | None) -> dict[str, Candidate]:
-    """Return who brings what, by name: the core before what else comes with trigemu, and that before others.
+def providers(part: str, folders: Iterable[Path] | None) -> dict[str, Candidate]:
+    """Return the plugin that provides each name of a part. The core precedes plugins that come with trigemu,
+    and these precede others.
 
-    Plugins that cannot be read are left out; they say so when they are used. None is loaded.
+    Plugins that cannot be read are left out; using them raises an error. None is loaded.
 
     Parameters
     ----------
     part : str
         One of `PARTS`.
     folders : iterable of Path, optional
-        The plugin path; None: only what comes with trigemu counts.
+        The plugin path; None: only the core and the plugins that come with trigemu.
     """
-    every = [CORE, *(c for found in available(folders or ()).values() for c in found)]
-    who: dict[str, Candidate] = {}
-    for candidate in every:
+    candidates = [CORE, *(c for of_name in available(folders or ()).values() for c in of_name)]
+    by_name: dict[str, Candidate] = {}
+    for candidate in candidates:
         if folders is None and not candidate.comes_with_trigemu:
             continue
         with suppress(PluginError):
             for name in getattr(candidate.declared(), part):
-                who.setdefault(name, candidate)
-    return who
+                by_name.setdefault(name, candidate)
+    return by_name
 
 
 def summary(candidate: Candidate, part: str, command: str) -> str:
-    """Return the docstring of a command, or of its module, up to the first blank line. It is parsed, not
-    loaded; empty if there is none, or if it cannot be found."""
+    """Return the docstring of a command, or of its module, up to the first blank line; empty if there is
+    none. The module is parsed, not loaded."""
     try:
         module, _, function = getattr(candidate.declared(), part)[command].partition(":")
         parts = module.lstrip(".").split(".") if module.startswith(".") else module.split(".")[1:]
         file = candidate.file.parent.joinpath(*parts).with_suffix(".py") if module else candidate.file
         body = ast.parse(read_bounded(file))
-    except Exception:  # of a plugin that is broken; its command will say so
+    except Exception:  # of a broken plugin; its command will report it
         return ""
     functions = [node for node in body.body if isinstance(node, ast.FunctionDef) and node.name == function]
     text = next(filter(None, [*map(ast.get_docstring, functions), ast.get_docstring(body)]), "")

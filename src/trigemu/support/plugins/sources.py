@@ -1,5 +1,5 @@
-"""Plugins on their way to workers, which share no folder with the process that found them: the sources travel
-with the work."""
+"""Send plugins to workers that share no folder with the process that found them: their sources are sent with
+the work."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ def plugins_in(pickled: bytes) -> set[FoundPlugin]:
 
 
 def sources_of(plugin: FoundPlugin) -> dict[str, bytes]:
-    """Return the Python files of a plugin, by their path in its package, or their name.
+    """Return the Python files of a plugin, by their path in its package or their name.
 
     Raises PluginError if they changed since the plugin was found.
     """
     folder = plugin.file.parent
     try:
-        found = {f.relative_to(folder).as_posix(): f.read_bytes() for f in files_of_plugin(plugin.file)}
+        sources = {f.relative_to(folder).as_posix(): f.read_bytes() for f in files_of_plugin(plugin.file)}
         same = digest_of_plugin(plugin.file) == plugin.sha256
     except OSError as error:
         raise PluginError(f"plugin {plugin.name!r}: cannot read {error.filename}: {error.strerror}") from None
     if not same:
         raise PluginError(f"plugin {plugin.name!r}: {plugin.file} was changed while it was used: start again")
-    return found
+    return sources
 
 
 def load_from(plugin: FoundPlugin, sources: Mapping[str, bytes]) -> None:
-    """Load a plugin: from its own file, if that is on this machine and the same, else from its sources, which
-    are kept in the cache, so that its compiled kernels are kept too."""
+    """Load a plugin: from its own file, if this machine has the same, else from its sources, which are
+    written to the cache folder, so that its compiled kernels are cached too."""
     with suppress(OSError):
         if digest_of_plugin(plugin.file) == plugin.sha256:
             plugin.load()
@@ -63,13 +63,13 @@ def load_from(plugin: FoundPlugin, sources: Mapping[str, bytes]) -> None:
     folder = base / plugin.sha256
     file = folder / plugin.name / plugin.file.name
     if not file.is_file() or digest_of_plugin(file) != plugin.sha256:
-        with temporary_folder(folder) as made:
+        with temporary_folder(folder) as temporary:
             for name, content in sources.items():
-                (made / plugin.name / name).parent.mkdir(parents=True, exist_ok=True)
-                (made / plugin.name / name).write_bytes(content)
+                (temporary / plugin.name / name).parent.mkdir(parents=True, exist_ok=True)
+                (temporary / plugin.name / name).write_bytes(content)
             shutil.rmtree(folder, ignore_errors=True)
             with suppress(OSError):  # another process was first
-                made.rename(folder)
+                temporary.rename(folder)
     replace(plugin, file=file).load()
 
 

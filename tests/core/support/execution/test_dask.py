@@ -98,7 +98,7 @@ def test_a_cluster_that_is_there_is_used_and_left_running(
 def test_a_client_that_is_closed_takes_no_tasks(cluster: Any, tmp_path: Path) -> None:
     with dask_client(cluster.scheduler_address, 1) as client:
         engine = Engine(client)
-    with pytest.raises(TrigemuError, match="the executor takes no tasks"):
+    with pytest.raises(TrigemuError, match="the executor accepts no tasks"):
         numbers(engine.over(Recital(str(tmp_path)), items(5)))
     assert engine.workers is None
 

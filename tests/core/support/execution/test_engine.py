@@ -125,7 +125,7 @@ def test_a_program_that_is_killed_loses_nothing_that_it_told(tmp_path: Path) -> 
         told = [int(running.stdout.readline()) for _ in range(20)]
         running.send_signal(signal.SIGKILL)
         told += map(int, running.stdout.read().split())
-    before, engine = calls(tmp_path), Engine(checkpoint=Checkpoint(tmp_path / "kept"), tell=pytest.fail)
+    before, engine = calls(tmp_path), Engine(checkpoint=Checkpoint(tmp_path / "kept"), warn=pytest.fail)
     assert numbers(engine.over(Recital(str(tmp_path)), items(200))) == list(range(200))
     assert told == list(range(len(told)))
     assert engine.reused >= 10 * len(told)
@@ -139,7 +139,7 @@ def test_a_damaged_file_is_told_through_the_engine(tmp_path: Path) -> None:
     numbers(Engine(checkpoint=checkpoint).over(Recital(str(tmp_path)), items(3)))
     (kept,) = listed_tasks(checkpoint.folder)
     os.truncate(kept.path, kept.bytes - 1)
-    engine = Engine(checkpoint=checkpoint, tell=told.append)
+    engine = Engine(checkpoint=checkpoint, warn=told.append)
     assert numbers(engine.over(Recital(str(tmp_path)), items(3))) == [0, 1, 2]
     assert told == [f"{kept.path} is damaged or of another program: its part is done again"]
     assert [kept.head is None for kept in listed_tasks(checkpoint.folder)] == [False]

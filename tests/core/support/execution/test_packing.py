@@ -115,7 +115,7 @@ class Derived:
     ids=lambda value: type(value).__name__,
 )
 def test_what_would_not_come_back_is_refused_at_once(value: object) -> None:
-    with pytest.raises(TypeError, match="cannot be kept"):
+    with pytest.raises(TypeError, match="cannot be stored"):
         pack(value)
 
 

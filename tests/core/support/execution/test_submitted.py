@@ -211,7 +211,7 @@ def test_an_executor_that_is_shut_down_is_told(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as threads:
         pass
     with pytest.raises(
-        TrigemuError, match=r"the executor takes no tasks .*after shutdown.*: is it shut down"
+        TrigemuError, match=r"the executor accepts no tasks .*after shutdown.*: is it shut down"
     ):
         numbers(Engine(threads).over(Recital(str(tmp_path)), items(5)))
 
@@ -219,7 +219,7 @@ def test_an_executor_that_is_shut_down_is_told(tmp_path: Path) -> None:
 def test_a_pool_that_breaks_is_told(tmp_path: Path) -> None:
     with (
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
-        pytest.raises(TrigemuError, match=r"lost a worker and is of no more use \(BrokenProcessPool"),
+        pytest.raises(TrigemuError, match=r"lost a worker and cannot continue \(BrokenProcessPool"),
     ):
         numbers(Engine(pool).over(Recital(str(tmp_path), {1: "die"}), items(5)))
 
@@ -229,7 +229,7 @@ def test_a_pool_that_broke_before_a_task_is_told_as_well(tmp_path: Path) -> None
         def submit(self, function: Callable[[Task], Outcome], task: Task) -> Any:
             raise BrokenExecutor("gone")
 
-    message = r"lost a worker and is of no more use \(BrokenExecutor: gone\)"
+    message = r"lost a worker and cannot continue \(BrokenExecutor: gone\)"
     with pytest.raises(TrigemuError, match=message):
         numbers(Engine(Broken()).over(Recital(str(tmp_path)), items(5)))
 
@@ -349,7 +349,7 @@ def test_finished_tasks_are_kept_and_found_by_any_executor(tmp_path: Path) -> No
     done = calls(tmp_path / "signs")
     work, seen = Recital(str(tmp_path / "signs")), list[int]()
     with Shuffled(3) as threads:
-        engine = Engine(threads, checkpoint=checkpoint, tell=pytest.fail)
+        engine = Engine(threads, checkpoint=checkpoint, warn=pytest.fail)
         assert numbers(engine.over(work, items(60), seen.append)) == list(range(60))
     assert found == list(range(len(found)))
     assert 0 < len(found) <= 33

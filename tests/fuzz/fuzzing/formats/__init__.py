@@ -26,7 +26,7 @@ def warm() -> None:
     import trigemu
     from fuzzing.formats import menus
     from trigemu.cli import commands, console  # noqa: F401
-    from trigemu.support import CORE, brought
+    from trigemu.support import CORE, providers
 
     for name in (
         "h5py",
@@ -39,7 +39,7 @@ def warm() -> None:
     ):
         importlib.import_module(name)
     for part in ("commands", "importers", "kinds", "formats"):
-        for name, who in brought(part, None).items():
+        for name, who in providers(part, None).items():
             (CORE if who is CORE else who.found()).part(part, name)
     menus.sample_files()
     with tempfile.TemporaryDirectory() as folder:

@@ -25,7 +25,7 @@ _NUMBERS = (0, 1, -1, 2, 7, 2**31, 2**32, 2**40, 2**62, -(2**63), 2**63 - 1)
 def _rates(folder: Path, menu: str) -> Any:
     import trigemu
 
-    engine = trigemu.api.Engine(checkpoint=trigemu.Checkpoint(folder / "kept"), tell=lambda message: None)
+    engine = trigemu.api.Engine(checkpoint=trigemu.Checkpoint(folder / "kept"), warn=lambda message: None)
     catalogue = trigemu.open_catalogue(folder / "catalogue.toml")
     if menu == "scores":
         vary = {"J": (20.0, 60.0), "HT": (50.0, 100.0)}
