@@ -89,6 +89,14 @@ def test_a_room_imports_what_is_before_it(file: Path) -> None:
     assert wrong_in_room(file.read_text(), room_of(file)) == []
 
 
+def test_results_know_nothing_of_events() -> None:
+    """What they show is computed before: they import no room that evaluates events."""
+    rooms = {"observables", "triggers", "emulation"}
+    for file in (CORE / "results").rglob("*.py"):
+        modules = {module.split(".")[1] for module, _ in imported(file.read_text()) if "." in module}
+        assert not modules & rooms, file
+
+
 @pytest.mark.parametrize("file", ["api.py", "builtin.py", "__init__.py", "__main__.py"])
 def test_what_is_in_no_room_imports_no_plugin(file: str) -> None:
     source = (CORE / file).read_text()
