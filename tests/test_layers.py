@@ -89,8 +89,8 @@ def test_a_room_imports_what_is_before_it(file: Path) -> None:
     assert wrong_in_room(file.read_text(), room_of(file)) == []
 
 
-def test_results_know_nothing_of_events() -> None:
-    """What they show is computed before: they import no room that evaluates events."""
+def test_results_do_not_import_events() -> None:
+    """What they show was computed before."""
     rooms = {"observables", "triggers", "emulation"}
     for file in (CORE / "results").rglob("*.py"):
         modules = {module.split(".")[1] for module, _ in imported(file.read_text()) if "." in module}
