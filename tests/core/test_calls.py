@@ -214,7 +214,7 @@ def wrong_calls(have: Given) -> dict[str, tuple[Callable[[], Any], str]]:
         "run(menu, 5)": (lambda: loose.run(path, 5), f"the samples: got 5; {any_samples}"),
         "run(menu, [{…}])": (
             lambda: loose.run(path, [{"jet": []}]),
-            f"the samples: got a list of dict; {any_samples}; ak.Array makes one of records or columns",
+            f"the samples: got a list of dict; {any_samples}; convert records or columns with ak.Array",
         ),
         "run(menu, {…})": (lambda: loose.run(path, {"met": [1]}), "the samples: got a dict; "),
         "run(menu, ndarray)": (lambda: loose.run(path, np.ones(3)), "the samples: got a numpy.ndarray; "),
@@ -328,7 +328,7 @@ def wrong_calls(have: Given) -> dict[str, tuple[Callable[[], Any], str]]:
         ),
         "events_from_awkward([{…}])": (
             lambda: loose.events_from_awkward([{"jet": []}]),
-            "the events: got a list of dict; expected an awkward array of records; ak.Array makes one of it",
+            "the events: got a list of dict; expected an awkward array of records; convert it with ak.Array",
         ),
     }
 

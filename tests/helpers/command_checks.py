@@ -50,7 +50,9 @@ def check_a_url_is_handed_on_as_it_is(place: Any, trigemu: Run, command: tuple[s
     place.write("budget.toml", BUDGET)
     url = "https://127.0.0.1:9/c.toml"
     status, said = trigemu(*(word.format(url) for word in command))
-    assert (status, f"{url}: catalogues are read from this machine only: fetch it" in said) == (2, True), said
+    assert (status, f"{url}: catalogues are read from this machine only: download it" in said) == (2, True), (
+        said
+    )
 
 
 def printed(arguments: tuple[str, ...]) -> list[Any]:

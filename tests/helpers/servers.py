@@ -96,6 +96,6 @@ def check_a_server_that_falls_silent(name: str, format: str) -> None:
 
 def check_a_server_that_never_ends(name: str, format: str) -> None:
     """No more is read than was asked for."""
-    message = "sends more than the .* bytes asked for"
+    message = "sends more than the .* requested bytes"
     with _endless(silent=False) as url, pytest.raises(TrigemuError, match=message):
         catalogue_of(f"{url}/{name}", format)

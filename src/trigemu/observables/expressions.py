@@ -1,4 +1,4 @@
-"""Per-event numbers and conditions, and their evaluation; `language.py` makes them from text.
+"""Per-event numbers and conditions, and their evaluation; `language.py` parses them from text.
 
 An observable is a tree of frozen nodes that compare by content, so a `Workspace` evaluates equal nodes once.
 Objects are massless and counted from 0 in descending pT; Δφ is signed, in (−π, π]. The value of a missing
@@ -151,7 +151,7 @@ class ScalarSum(Number):
 
 @dataclass(frozen=True)
 class Arithmetic(Number):
-    """An operation on one number or two; `max` and `min` of any number of them, of those that have a value.
+    """An operation on one or two numbers; `max` and `min` of all of several numbers that have a value.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class Condition:
     """A condition on an event, as a node of an expression; two nodes with equal content are equal."""
 
     def evaluate(self, work: Workspace) -> BoolArray:
-        """Return whether each event of `work` satisfies it, bool[n]. Each workspace computes it once."""
+        """Return whether each event of `work` satisfies it, bool[n]. Each workspace computes this once."""
         return work.once(self, lambda: self._evaluate(work))
 
     def _evaluate(self, work: Workspace) -> BoolArray:
@@ -209,7 +209,7 @@ class Relation(Condition):
     def _evaluate(self, work: Workspace) -> BoolArray:
         left, right = self.left.evaluate(work), self.right.evaluate(work)
         result = cast(BoolArray, _COMPARISONS[self.operation](left, right))
-        if self.operation == "!=":  # the one comparison that IEEE makes true for a missing value
+        if self.operation == "!=":  # the only comparison with NaN that is true in IEEE arithmetic
             result &= ~(np.isnan(left) | np.isnan(right))
         return result
 
@@ -245,7 +245,7 @@ class Junction(Condition):
             yield from operand.needs()
 
 
-# Where both are equal, the first, as for single events: of zeros, the sign matters.
+# If both are equal, return the first, as for single events: the sign of zeros matters.
 def _larger(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.where((a >= b) | np.isnan(b), a, b)
 
@@ -276,8 +276,8 @@ _COMPARISONS: dict[str, Callable[..., Array]] = {
 
 @kernel
 def _element(column: Array, offsets: IntArray, index: int, values: FloatArray) -> None:
-    """Replace the NaNs of `values` by element `index` of each event, if there is one. Some element is always
-    read, to avoid an unpredictable branch."""
+    """Replace the NaNs of `values` by element `index` of each event, if it exists. The loop always reads some
+    element, to avoid an unpredictable branch."""
     last = len(column) - 1
     if last < 0:
         return

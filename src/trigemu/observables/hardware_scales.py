@@ -1,4 +1,4 @@
-"""A menu's [integer] tables: hardware scales of objects, and the precision of hardware computations.
+"""The [integer] tables of a menu: hardware scales of objects, and the precision of hardware computations.
 
     [integer.jet]
     pt = { first = 0.0, step = 0.5, bins = 2046 }     # GeV
@@ -33,7 +33,7 @@ class LinearScale(TomlTable, frozen=True):
     Attributes
     ----------
     first : float
-        Where the first bin begins.
+        The beginning of the first bin.
     step : float
         The width of a bin.
     bins : int
@@ -46,7 +46,7 @@ class LinearScale(TomlTable, frozen=True):
 
 
 class EtaScale(TomlTable, frozen=True):
-    """A scale in η: bin i begins at i · step or, if centred, has its centre there.
+    """A scale in η: bin i begins at i · step; if centred, its centre is there.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Scale(TomlTable, frozen=True):
 
 
 class Digits(TomlTable, frozen=True):
-    """Decimal digits that the hardware keeps, for a pair of object types.
+    """Decimal digits in the hardware, for a pair of object types.
 
     Attributes
     ----------
@@ -107,11 +107,11 @@ class Digits(TomlTable, frozen=True):
     trigonometry : int or None
         Digits of cosh and cos in a mass.
     inverse_dr : int or None
-        Digits of 1/ΔR², in the ratio of a mass and a distance.
+        Digits of 1/ΔR² in the ratio of a mass and a distance.
     two_body_pt : int or None
-        Digits of pT and its limits, in the pT of a pair.
+        Digits of pT and its limits in the pT of a pair.
     two_body_trigonometry : int or None
-        Digits of cos and sin, in the pT of a pair.
+        Digits of cos and sin in the pT of a pair.
     """
 
     delta: _Digits | None = None
@@ -140,7 +140,7 @@ class Integers:
 
 def read_integers(document: Document, base_of: Callable[[str], str]) -> Integers | None:
     """Read [integer] of a menu and record mistakes in the document; return None if there is no such table.
-    `base_of` maps an object of the menu to the collection of the sample that it is taken from."""
+    `base_of` maps an object of the menu to its collection of the sample."""
     if "integer" not in document.data:
         return None
     tables = document.data["integer"]
@@ -176,8 +176,8 @@ def _digits(
             document.problem(key, where, f"{pair!r}: expected two objects, as in jet-muon")
         for name in names:
             if name not in tables or name == "digits":
-                known = [known for known in tables if known != "digits"]
-                document.problem(key, where, f"{pair}: no [integer.{name}]{nearest(name, known)}")
+                others = [others for others in tables if others != "digits"]
+                document.problem(key, where, f"{pair}: no [integer.{name}]{nearest(name, others)}")
         digits = read_table(document, table, Digits, key, where)
         if digits and all(name in bases for name in names):
             yield frozenset(bases[name] for name in names), digits

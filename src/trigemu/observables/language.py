@@ -4,8 +4,8 @@
     dr(jet[0], photon[0])    abs(dphi(jet[0], met)) > 0.4 and not (n_jet >= 2 or ht < 50)
     max(jet[0].pt / 100, photon[0].pt / 30)
 
-Python's own parser reads the text, which is never executed; only the constructs above are accepted. `+` of
-two objects is the sum of their four-vectors; a name that is not an object is a scalar of the sample.
+Python's parser reads the text, which is never executed; only the constructs above are accepted. `+` of two
+objects is the sum of their four-vectors; a name that is not an object is a scalar of the sample.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from trigemu.observables.selections import Scope
 from trigemu.observables.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
 from trigemu.support import TrigemuError, excerpt, nearest
 
-#: The longest text of an observable or a condition: room for a thousand comparisons, each of which takes a
+#: The longest text of an observable or a condition: about a thousand comparisons, each of which needs a
 #: megabyte for the events of a chunk.
 MAX_CHARACTERS = 20_000
-#: The deepest nesting of an expression; each level takes up to five of the 1000 calls that Python nests.
+#: The deepest nesting of an expression; each level needs up to five of Python's 1000 nested calls.
 MAX_LEVELS = 100
-#: Function → the number of vectors it takes.
+#: Function → the number of its arguments, which are vectors.
 _VECTOR_FUNCTIONS = {"pt": 1, "eta": 1, "phi": 1, "m": 1, "dr": 2, "deta": 2, "dphi": 2}
 #: Functions of several numbers.
 _EXTREMES = ("max", "min")
@@ -44,25 +44,25 @@ MAX_INDEX = 9999
 
 
 def parse_observable(text: str, scope: Scope) -> Number:
-    """Parse a number per event; raise TrigemuError that quotes the part outside of the language."""
+    """Parse a number per event; raise TrigemuError that quotes a part outside of the language."""
     with quoting(text):
         return _Reader(text, scope).number(parse_tree(text))
 
 
 def parse_condition(text: str, scope: Scope) -> Condition:
-    """Parse a condition; raise TrigemuError that quotes the part outside of the language."""
+    """Parse a condition; raise TrigemuError that quotes a part outside of the language."""
     with quoting(text):
         return _Reader(text, scope).condition(parse_tree(text))
 
 
 def compared_numbers(text: str) -> Iterator[tuple[str, float | None]]:
-    """Yield the numbers that a condition compares with constants, as texts, each with its lower limit: None
-    if it has none."""
+    """Yield the texts of the numbers that a condition compares with constants, each with its lower limit, or
+    None if it has none."""
     for node in ast.walk(parse_tree(text)):
         if not isinstance(node, ast.Compare):
             continue
-        sides = [node.left, *node.comparators]
-        for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
+        operands = [node.left, *node.comparators]
+        for left, op, right in zip(operands, node.ops, operands[1:], strict=False):
             for number, limit, is_lower in (
                 (left, right, isinstance(op, ast.Gt | ast.GtE)),
                 (right, left, isinstance(op, ast.Lt | ast.LtE)),
@@ -76,7 +76,7 @@ def compared_numbers(text: str) -> Iterator[tuple[str, float | None]]:
 
 @contextmanager
 def quoting(text: str) -> Iterator[None]:
-    """Begin the message of a TrigemuError, raised within a block, with the text that it refers to.
+    """Prefix the message of a TrigemuError within a block with the text that it refers to.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def quoting(text: str) -> Iterator[None]:
     Returns
     -------
     context manager
-        To be held around the block.
+        The block.
     """
     try:
         yield
@@ -107,7 +107,7 @@ def parse_tree(text: str, longest: int = MAX_CHARACTERS) -> ast.expr:
     Returns
     -------
     ast.expr
-        The tree that Python makes of it. It is never run.
+        Python's syntax tree. It is never run.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def parse_tree(text: str, longest: int = MAX_CHARACTERS) -> ast.expr:
         column = getattr(error, "offset", None)
         at = f" at column {column}" if column else ""
         raise TrigemuError(f"cannot be read{at}: {getattr(error, 'msg', error)}") from None
-    except (RecursionError, MemoryError):  # how Python says that its parser's stack is full
+    except (RecursionError, MemoryError):  # the stack of Python's parser is full
         raise TrigemuError(deep) from None
     if len(text) > MAX_LEVELS and _deeper(tree, MAX_LEVELS):
         raise TrigemuError(deep)
@@ -142,7 +142,7 @@ def _deeper(tree: ast.expr, levels: int) -> bool:
 
 
 def _in_one(text: str) -> str:
-    """Put a text of several lines into parentheses, which is how Python continues a line."""
+    """Put a text of several lines into parentheses, so that Python accepts it."""
     text = text.strip()
     return f"({text}\n)" if "\n" in text else text
 
@@ -196,20 +196,20 @@ class _Reader:
     def number(self, node: ast.expr) -> Number:
         return self._as_number(self.read(node), node)
 
-    def _as_number(self, made: Number | Vector | Condition, node: ast.expr) -> Number:
-        if isinstance(made, MissingEt):
+    def _as_number(self, result: Number | Vector | Condition, node: ast.expr) -> Number:
+        if isinstance(result, MissingEt):
             return Scalar("met")
-        if isinstance(made, MissingMomentum):
-            return OfVectors("pt", (made,))
-        if not isinstance(made, Number):
+        if isinstance(result, MissingMomentum):
+            return OfVectors("pt", (result,))
+        if not isinstance(result, Number):
             raise TrigemuError(f"{self._source(node)!r} is not a number per event, such as jet[0].pt")
-        return made
+        return result
 
     def condition(self, node: ast.expr) -> Condition:
-        made = self.read(node)
-        if not isinstance(made, Condition):
+        result = self.read(node)
+        if not isinstance(result, Condition):
             raise TrigemuError(f"{self._source(node)!r} is not a condition, such as n_photon >= 1")
-        return made
+        return result
 
     def _name(self, name: str) -> Number | Vector:
         if name == "ht":
@@ -244,14 +244,14 @@ class _Reader:
                 raise TrigemuError(f"{function}(…) takes 2 to {MAX_LEVELS} numbers")
             return Arithmetic(function, tuple(self.number(node) for node in nodes))
         if function not in _VECTOR_FUNCTIONS:
-            known = {*_VECTOR_FUNCTIONS, *_EXTREMES, "abs"}
-            raise TrigemuError(f"unknown function {function!r}{nearest(function, known)}")
+            functions = {*_VECTOR_FUNCTIONS, *_EXTREMES, "abs"}
+            raise TrigemuError(f"unknown function {function!r}{nearest(function, functions)}")
         arguments = [self.read(node) for node in nodes]
         vectors = tuple(a for a in arguments if isinstance(a, Vector))
         several = function == "m" and len(arguments) >= 1
         if len(vectors) != len(arguments) or not (several or len(vectors) == _VECTOR_FUNCTIONS[function]):
-            wanted = "objects" if function == "m" else f"{_VECTOR_FUNCTIONS[function]} object(s)"
-            raise TrigemuError(f"{function}(…) takes {wanted}, such as jet[0]")
+            expected = "objects" if function == "m" else f"{_VECTOR_FUNCTIONS[function]} object(s)"
+            raise TrigemuError(f"{function}(…) takes {expected}, such as jet[0]")
         if function not in ("pt", "phi", "dphi") and any(v.transverse for v in vectors):
             raise TrigemuError(f"{function}(…) needs objects: met and mht have no η")
         pair = len(vectors) == 2 and all(isinstance(v, ObjectVector) for v in vectors)
@@ -274,7 +274,7 @@ class _Reader:
             return VectorSum((*parts, second))
         return Arithmetic(signs[type(op)], (self._as_number(first, left), self._as_number(second, right)))
 
-    def _comparison(self, sides: list[ast.expr], ops: list[ast.cmpop]) -> Condition:
+    def _comparison(self, operands: list[ast.expr], ops: list[ast.cmpop]) -> Condition:
         names = {
             ast.Gt: ">",
             ast.GtE: ">=",
@@ -286,7 +286,7 @@ class _Reader:
         unknown = [op for op in ops if type(op) not in names]
         if unknown:
             raise TrigemuError(f"expected one of the comparisons {' '.join(names.values())}")
-        numbers = [self.number(side) for side in sides]
+        numbers = [self.number(operand) for operand in operands]
         parts = tuple(Relation(names[type(op)], numbers[i], numbers[i + 1]) for i, op in enumerate(ops))
         return parts[0] if len(parts) == 1 else Junction("and", parts)
 

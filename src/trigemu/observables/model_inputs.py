@@ -1,8 +1,7 @@
 """The inputs of a model: numbers in the observable language, in the order of its card.
 
-Models read many elements of few collections. Elements of the same column are written together, event by
-event, directly into the rows that the model reads; an intermediate array for each would cost ten times as
-much.
+Models read many elements of few collections. Elements of one column are written together, event by event,
+directly into the rows that the model reads; an intermediate array for each would take ten times as long.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Inputs:
     numbers : tuple of Number
         The observables.
     texts : tuple of str
-        The same, as written in the card.
+        The observables as written in the card.
     padding : tuple of float or None
         The replacement for a missing value; None if an event without that value cannot be scored.
     """
@@ -79,15 +78,15 @@ class Inputs:
         return features, complete
 
     def within(self, other: Inputs) -> IntArray | None:
-        """Return the columns int64[k] of the features of the `other` model that equal these, whichever events
-        are complete; None if one is missing."""
-        known = {key: at for at, key in enumerate(zip(other.numbers, other._filled, strict=True))}
-        found = [known.get(key, -1) for key in zip(self.numbers, self._filled, strict=True)]
-        return None if -1 in found else np.array(found, np.int64)
+        """Return the columns int64[k] of the `other` model's features that equal these inputs, in all events;
+        None if one is missing."""
+        column_of = {key: at for at, key in enumerate(zip(other.numbers, other._filled, strict=True))}
+        columns = [column_of.get(key, -1) for key in zip(self.numbers, self._filled, strict=True)]
+        return None if -1 in columns else np.array(columns, np.int64)
 
     @property
     def _filled(self) -> tuple[float, ...]:
-        """What replaces missing values, also in events that are not complete."""
+        """The replacements of missing values, also in incomplete events."""
         return tuple(padding or 0.0 for padding in self.padding)
 
     @cached_property
@@ -96,8 +95,8 @@ class Inputs:
         parts: list[Values | Elements] = []
         groups: dict[_Source, list[tuple[int, int, bool]]] = {}
         for at, (number, padding) in enumerate(zip(self.numbers, self.padding, strict=True)):
-            if found := _element(number):
-                source, index = found
+            if element := _element(number):
+                source, index = element
                 groups.setdefault(source, []).append((index, at, padding is None))
             else:
                 parts.append(Values(number, at, padding is None))
@@ -107,7 +106,7 @@ class Inputs:
 
 
 def _element(number: Number) -> tuple[_Source, int] | None:
-    """Split a property of one object of a collection into the property and the index of the object."""
+    """Split an element into its column and the index of the object; None for other numbers."""
     if isinstance(number, Element):
         return (number.of, number.column, None), number.index
     if isinstance(number, OfVectors) and number.function == "dphi":
@@ -119,7 +118,7 @@ def _element(number: Number) -> tuple[_Source, int] | None:
 
 @dataclass(frozen=True)
 class Values:
-    """Any number, for column `at`. needed: whether an event without it is incomplete."""
+    """A number for column `at`. needed: whether an event without it is incomplete."""
 
     number: Number
     at: int
@@ -145,7 +144,7 @@ class Elements:
     index : int64[i]
         Numbers of the objects, ascending.
     at : int64[i]
-        The columns of the features that they are written to.
+        The columns of the features to write to.
     needed : bool[i]
         Whether an event without the object is incomplete.
     """
@@ -158,8 +157,8 @@ class Elements:
     needed: BoolArray
 
     def fill(self, work: Workspace, features: Features, complete: BoolArray) -> bool:
-        """Write the existing values of the n events of `work` to `features`, float32[n, k], and unset
-        `complete`, bool[n], where a needed one is missing. Return whether all values are finite."""
+        """Write the existing values of the n events of `work` to `features`, float32[n, k]; unset `complete`,
+        bool[n], if a needed one is missing. Return whether all values are finite."""
         objects = work.objects(self.of)
         rows = _ALL if objects.rows is None else objects.rows
         column = work.base_column(self.of.base, self.column)
@@ -168,7 +167,7 @@ class Elements:
         return _fill_elements(features, complete, column, rows, objects.offsets, *where, phi)
 
 
-#: Stands for the rows of a collection that is taken whole. (If it has no objects, rows are never read.)
+#: Means all rows of a collection. (If it has no objects, rows are never read.)
 _ALL = np.empty(0, np.int64)
 _NONE = np.empty(0)
 
@@ -210,7 +209,7 @@ def _fill_elements(
                 if len(phi):
                     value = delta_phi(value, phi[event])
             elif not some_needed:
-                break  # those that follow are missing too
+                break  # the following ones are missing too
             if value == value:
                 features[event, at[i]] = value
                 finite &= not math.isinf(features[event, at[i]])

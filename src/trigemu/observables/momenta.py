@@ -1,7 +1,7 @@
 """Angles and four-momenta of massless objects.
 
-Quantities computed both in batches and for single events are scalar kernels, because NumPy's own functions
-differ from them in the last bit.
+Quantities that are computed both in batches and for single events are scalar kernels, because NumPy's
+functions differ in the last bit.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 
 from trigemu.support import kernel
 
-#: Directions that are opposite up to rounding are at +π, as a single object and the missing momentum it
-#: causes. Otherwise rounding could flip the sign of a network's input.
+#: Directions that are opposite up to rounding, such as a single object and the missing momentum that it
+#: causes, differ by +π. Otherwise rounding could flip the sign of a network's input.
 _OPPOSITE = math.pi - 1e-12
 
 

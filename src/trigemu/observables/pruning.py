@@ -1,8 +1,8 @@
-"""Shortcuts that preserve decisions, not scores: drop objects below all cuts, and skip a sum if an upper
-bound on it is below the cut.
+"""Shortcuts that preserve decisions, not scores: drop objects below all thresholds, and skip a sum if an
+upper bound on it is below the threshold.
 
-A trigger on the leading jet above 100 GeV makes the same decision if jets start at 100 GeV, since objects are
-in descending pT. A selection whose softer objects are never needed therefore gets an additional window,
+A trigger on the leading jet above 100 GeV makes the same decision if jets start at 100 GeV, because objects
+are in descending pT. A selection whose softer objects are never needed therefore gets an additional window,
 which leaves most events without objects.
 """
 
@@ -28,7 +28,8 @@ _SLACK = 1 + 1e-9
 
 
 def all_uses(content: object) -> Iterator[Use]:
-    """Yield all selections in an observable, a condition or a compiled trigger, as uses of every object."""
+    """Yield all object selections in an observable, a condition or a compiled trigger, as uses of all
+    objects."""
     if isinstance(content, ObjectSelection):
         yield content, -math.inf
     elif is_dataclass(content):
@@ -40,7 +41,8 @@ def all_uses(content: object) -> Iterator[Use]:
 
 
 def lowest_pt(uses: Iterable[Use]) -> dict[ObjectSelection, float]:
-    """Return the pT in GeV below which no use needs objects of a selection, or of one derived from it."""
+    """Return the pT in GeV below which no use needs objects of a selection, directly or through another
+    selection."""
     lowest: dict[ObjectSelection, float] = {}
     pending = list(uses)
     while pending:
@@ -54,8 +56,8 @@ def lowest_pt(uses: Iterable[Use]) -> dict[ObjectSelection, float]:
 
 
 def harder_than(selection: ObjectSelection, lowest: Mapping[ObjectSelection, float]) -> ObjectSelection:
-    """Return the selection without objects below the lowest pT that matters, wherever it or one of its
-    sources removes overlaps."""
+    """Return the selection without objects below the lowest pT that matters; the objects are dropped where it
+    or one of its sources removes overlaps."""
     source = selection.source and harder_than(selection.source, lowest)
     floor = lowest.get(selection, -math.inf) if selection.overlap else -math.inf
     further = (("pt", Window(min=floor)),) if floor > -math.inf else ()
@@ -68,8 +70,8 @@ def cheap(number: Number, work: Workspace) -> bool:
 
 
 def ceiling(number: Number, work: Workspace) -> FloatArray | None:
-    """Return an upper bound float64[n] on a number, if one is available at much lower cost than the number
-    itself, else None: missing momentum is at most the scalar sum."""
+    """Return an upper bound float64[n] on a number if it costs much less than the number itself, else None:
+    missing momentum is at most the scalar sum."""
     if not isinstance(number, OfVectors) or number.function != "pt" or work.has(number):
         return None
     (vector,) = number.vectors

@@ -1,7 +1,8 @@
-"""A menu's [objects] and [sums]: working collections, derived from those of the sample.
+"""The [objects] and [sums] of a menu: selected objects of the sample's collections.
 
-Object selections compare by content, including all they depend on. Menus with the same definitions therefore
-share the work, and menus with different ones can be evaluated in one pass (`workspace.py`).
+Object selections compare by content, including everything that they depend on. Menus with the same
+definitions therefore share the work, and menus with different ones can be evaluated in one pass
+(`workspace.py`).
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ T = TypeVar("T", bound=TomlTable)
 
 #: Objects that a menu may use without declaring them under [objects].
 STANDARD = ("jet", "photon", "electron", "muon", "tau")
-#: The longest chain of selections; each takes up to four of the 1000 calls that Python nests.
+#: The longest chain of selections; each needs up to four of Python's 1000 nested calls.
 MAX_DERIVED = 100
-#: The largest number of selections that one may be made of, each counted wherever `from` or `with` leads to
-#: it again: a millisecond whenever it is looked up.
+#: The largest number of selections that one may depend on, each counted whenever `from` or `with` leads to it
+#: again: a look-up then takes a millisecond.
 MAX_PARTS = 10_000
 #: The largest number of collections in HT or MHT.
 MAX_SUMMED = 1000
@@ -62,20 +63,20 @@ class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
 
 
 class ObjectTable(TomlTable, frozen=True, rename={"from_": "from"}):
-    """[objects.NAME]: a collection of objects, selected from those of the sample.
+    """[objects.NAME]: a selection of objects of the sample.
 
     Attributes
     ----------
     from : str
-        The collection that it starts from: another object of the menu, or else a collection of the sample. A
-        menu that redefines [objects.jet] thereby also changes every other object with from = "jet".
+        The collection to select from: another object of the menu, or else a collection of the sample. A menu
+        that redefines [objects.jet] thereby also changes every other object with from = "jet".
     any_of : tuple of Alternative
         Alternatives of windows, of which one must hold.
     remove_overlap : OverlapRemoval or None
         Removal of objects that are close to those of another collection.
     scaled : dict of str to tuple of Piece
         Further columns that are linear functions of pT, such as an offline pT, by name; each is the sum of
-        those of its pieces whose windows hold.
+        its pieces whose windows hold.
     windows : dict of str to Window or tuple of Window
         The name of a column, such as `pt` or `eta`, and the window that an object must be in; of a list of
         windows, one.
@@ -93,7 +94,7 @@ class ObjectTable(TomlTable, frozen=True, rename={"from_": "from"}):
         yield from window_mistakes(self.windows)
         for name, pieces in self.scaled.items():
             if name in ("pt", "eta", "phi"):
-                yield ("scaled", name), f"scaled.{name}: every object has this column of its own"
+                yield ("scaled", name), f"scaled.{name}: every object already has this column"
             if not pieces:
                 yield ("scaled", name), f"scaled.{name} = []: give at least one slope"
 
@@ -118,18 +119,18 @@ class SumTable(TomlTable, frozen=True):
 
 @dataclass(frozen=True)
 class ObjectSelection:
-    """The definition of a working collection.
+    """A selection of objects of one collection.
 
     Attributes
     ----------
     base : str
         The collection of the sample.
     source : ObjectSelection or None
-        The selection that it starts from; None: all of `base`.
+        The selection to select from; None: all objects of `base`.
     windows : Windows
         Windows on its columns, all of which must hold.
     overlap : (ObjectSelection, float) or None
-        Objects within this ΔR of those of another selection are then removed.
+        Objects within this ΔR of objects of another selection are then removed.
     any_of : tuple of Windows
         Alternatives, one of which must hold.
     scaled : tuple of Scaled
@@ -144,7 +145,7 @@ class ObjectSelection:
     scaled: tuple[Scaled, ...] = ()
 
     def column(self, name: str) -> Column:
-        """Return the column of that `name`."""
+        """Return the column with a `name`."""
         for scaled in self.scaled:
             if scaled.name == name:
                 return scaled
@@ -155,8 +156,8 @@ class ObjectSelection:
         return tuple((self.column(name), window) for name, window in sorted(windows.items()))
 
     def needs(self) -> Iterator[tuple[str, str]]:
-        """Yield the (collection, column) pairs of the sample that it reads; always pT, which orders
-        objects."""
+        """Yield the (collection, column) pairs of the sample that it reads; always pT, by which objects are
+        ordered."""
         yield self.base, "pt"
         for windows in (self.windows, *self.any_of):
             yield from windows_need(self.base, windows)
@@ -175,9 +176,9 @@ class Scope:
     Attributes
     ----------
     objects : tuple of (str, ObjectSelection)
-        Working collections, by name.
+        Selected objects, by name.
     ht, mht : tuple of ObjectSelection
-        Collections that enter HT and MHT.
+        The objects that enter HT and MHT.
     integers : Integers or None
         Hardware scales, for pairs of objects that are computed in integers.
     """
@@ -188,14 +189,14 @@ class Scope:
     integers: Integers | None = None
 
     def object(self, name: str) -> ObjectSelection:
-        """Return the selection of that `name`; raise TrigemuError, with the closest known name, if there is
+        """Return the selection with a `name`; raise TrigemuError, with the closest known name, if there is
         none."""
         if name in self._by_name:
             return self._by_name[name]
         raise TrigemuError(f"unknown object {excerpt(name)!r}{nearest(name, self._by_name)}")
 
     def has_object(self, name: str) -> bool:
-        """Return whether there is an object of that `name`."""
+        """Return whether there is an object with a `name`."""
         return name in self._by_name
 
     @cached_property
@@ -235,14 +236,18 @@ def _tables(document: Document, section: str, struct: type[T]) -> dict[str, T | 
 
 
 def _object_selection(
-    table: ObjectTable, source: ObjectSelection, kept: bool, overlap: tuple[ObjectSelection, float] | None
+    table: ObjectTable,
+    source: ObjectSelection,
+    is_derived: bool,
+    overlap: tuple[ObjectSelection, float] | None,
 ) -> ObjectSelection:
-    """Make a selection from a source: another object of the menu (kept), or a whole collection."""
+    """Make a selection of objects. source: another object of the menu (is_derived), or all of a
+    collection."""
     scaled = tuple(
         Scaled(name, tuple((p.slope, p.offset, source.named(p.windows)) for p in pieces))
         for name, pieces in sorted(table.scaled.items())
     )
-    own = ObjectSelection(source.base, source if kept else None, scaled=scaled)
+    own = ObjectSelection(source.base, source if is_derived else None, scaled=scaled)
     any_of = tuple(own.named(alternative.windows) for alternative in table.any_of)
     return replace(own, windows=own.named(table.windows), any_of=any_of, overlap=overlap)
 
@@ -251,8 +256,8 @@ Report = Callable[[tuple[str, ...], str], None]
 
 
 class _ObjectSelections(dict[str, ObjectSelection]):
-    """The selections of [objects] and of the standard objects, by name. Circles, and selections from too
-    many others, are reported."""
+    """The selections of [objects] and of the standard objects, by name. Circles, and selections that depend
+    on too many others, are reported."""
 
     def __init__(self, objects: Mapping[str, ObjectTable | None], report: Report) -> None:
         super().__init__()
@@ -267,14 +272,14 @@ class _ObjectSelections(dict[str, ObjectSelection]):
                 report(("objects", name), str(error))
 
     def _before(self, name: str) -> list[str]:
-        """Return the objects of the menu that one is made from."""
+        """Return the objects of the menu that an object directly depends on."""
         table = self._objects.get(name)
         near = table and table.remove_overlap
         from_ = [table.from_] if table and table.from_ != name else []
         return [other for other in (*from_, *([near.with_] if near else [])) if other in self._objects]
 
     def _order(self, report: Report) -> list[str]:
-        """Return the names, each after those that it is made from; circles are cut."""
+        """Return the names, each after those that it depends on; circles are broken."""
         while True:
             try:
                 return [*TopologicalSorter(self._made_from).static_order()]
@@ -295,22 +300,22 @@ class _ObjectSelections(dict[str, ObjectSelection]):
             )
         self._levels[name], self._parts[name] = levels, parts
         if table := self._objects.get(name):
-            kept = table.from_ in before
-            source = self[table.from_] if kept else ObjectSelection(table.from_)
+            is_derived = table.from_ in before
+            source = self[table.from_] if is_derived else ObjectSelection(table.from_)
             near = table.remove_overlap
             other = (self.get(near.with_) or ObjectSelection(near.with_), near.dr) if near else None
-            self[name] = _object_selection(table, source, kept, other)
+            self[name] = _object_selection(table, source, is_derived, other)
 
 
 def make_scope(
     objects: Mapping[str, ObjectTable | None], sums: Mapping[str, SumTable | None], report: Report
 ) -> Scope:
-    """Resolve [objects] and [sums]; a table with mistakes is None, further mistakes go to
+    """Resolve [objects] and [sums]; a table with mistakes is None, and further mistakes go to
     `report(key, message)`.
 
-    `from` refers to another object of the menu, or else to the sample's collection of that name; `with`
-    refers to the menu's object. HT and MHT are sums over jets unless [sums] defines them; if it defines only
-    one of them, the other uses the same objects.
+    `from` refers to another object of the menu, or else to a collection of the sample; `with` refers to an
+    object of the menu. HT and MHT are sums over jets unless [sums] defines them; if it defines only one of
+    them, the other uses the same objects.
     """
     for name, object_table in objects.items():
         if not name.isidentifier() or keyword.iskeyword(name):
@@ -319,17 +324,17 @@ def make_scope(
         if near and near not in objects and near not in STANDARD:
             message = f"unknown object {near!r}{nearest(near, {*objects, *STANDARD})}"
             report(("objects", name, "remove_overlap", "with"), message)
-    made = _ObjectSelections(objects, report)
+    selections = _ObjectSelections(objects, report)
     members: dict[str, tuple[ObjectSelection, ...]] = {}
     for name, table in sums.items():
         if name not in ("ht", "mht"):
             report(("sums", name), f"unknown sum {name!r}{nearest(name, ('ht', 'mht'))}")
         if table is None:
             continue
-        unknown = [object_ for object_ in table.of if object_ not in made]
+        unknown = [object_ for object_ in table.of if object_ not in selections]
         for object_ in unknown:
-            report(("sums", name, "of"), f"unknown object {object_!r}{nearest(object_, made)}")
-        members[name] = tuple(made[object_] for object_ in table.of if object_ in made)
-    jets = (made["jet"],)
+            report(("sums", name, "of"), f"unknown object {object_!r}{nearest(object_, selections)}")
+        members[name] = tuple(selections[object_] for object_ in table.of if object_ in selections)
+    jets = (selections["jet"],)
     ht = members.get("ht", members.get("mht", jets))
-    return Scope(tuple(sorted(made.items(), key=lambda item: item[0])), ht, members.get("mht", ht))
+    return Scope(tuple(sorted(selections.items(), key=lambda item: item[0])), ht, members.get("mht", ht))

@@ -64,8 +64,8 @@ def _compared(tree: ast.expr) -> Iterator[tuple[ast.expr, bool, ast.expr]]:
     """Yield each number in a condition, whether a limit on it is a lower one, and the limit."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
-            sides = [node.left, *node.comparators]
-            for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
+            operands = [node.left, *node.comparators]
+            for left, op, right in zip(operands, node.ops, operands[1:], strict=False):
                 if isinstance(op, ast.Gt | ast.GtE | ast.Lt | ast.LtE):
                     is_lower = isinstance(op, ast.Gt | ast.GtE)
                     yield left, is_lower, right

@@ -1,4 +1,4 @@
-"""Units of observables, as far as they follow from what these are made of."""
+"""Units of observables, as far as they follow from their columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _GEV = ("pt", "mass", "m", "met")
 
 
 def unit_of(number: Number) -> str:
-    """Return the unit of a number; empty if it has none, or none is known."""
+    """Return the unit of a number; empty if it has none or an unknown one."""
     match number:
         case ScalarSum():
             return "GeV"

@@ -1,4 +1,4 @@
-"""Windows on the columns of objects, and columns that are derived from pT."""
+"""Windows on the columns of objects, and columns derived from pT."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Range(TomlTable, frozen=True):
     min, max : float or None
         The smallest and the largest value.
     above, below : float or None
-        Limits that themselves are outside.
+        Exclusive limits.
     """
 
     min: float | None = None
@@ -38,11 +38,11 @@ class Range(TomlTable, frozen=True):
 
     @property
     def lowest(self) -> float | None:
-        """The lower limit, None if there is none."""
+        """The lower limit; None if there is none."""
         return self.above if self.min is None else self.min
 
     def contradictions(self, prefix: str = "") -> Iterator[tuple[str, str]]:
-        """Yield a mistake if no value is within the limits, or within those with a prefix."""
+        """Yield a mistake if no value is within the limits whose names have a prefix."""
         lows = [prefix + name for name in ("min", "above") if getattr(self, prefix + name) is not None]
         highs = [prefix + name for name in ("max", "below") if getattr(self, prefix + name) is not None]
         low, high = closed(*(getattr(self, prefix + name) for name in ("min", "above", "max", "below")))
@@ -69,9 +69,9 @@ class Window(Range, frozen=True):
     abs_min, abs_max : float or None
         The smallest and the largest absolute value.
     abs_above, abs_below : float or None
-        Limits of the absolute value that themselves are outside.
+        Exclusive limits on the absolute value.
     any_of : tuple of int, or None
-        The integers that are allowed.
+        The allowed integers.
     bits : int or None
         An integer whose bits must all be set in the value.
     """
@@ -98,8 +98,8 @@ class Window(Range, frozen=True):
         return closed(self.abs_min, self.abs_above, self.abs_max, self.abs_below)
 
     def contains(self, other: Window) -> bool:
-        """Return whether every value in the `other` window is in this one; False too if only one wraps
-        around."""
+        """Return whether every value in the `other` window is in this one; also False if only one of them
+        wraps around."""
         low, high = other.span()
         if self == other or low > high or self._wraps:
             return self == other
@@ -126,8 +126,7 @@ def _covers(one: tuple[float, float], other: tuple[float, float]) -> bool:
 def closed(
     least: float | None, above: float | None, most: float | None, below: float | None
 ) -> tuple[float, float]:
-    """Return the smallest and the largest float64 within the limits, of which `above` and `below` are
-    exclusive."""
+    """Return the smallest and the largest float64 within the limits; `above` and `below` are exclusive."""
     low = -math.inf if least is None else least
     high = math.inf if most is None else most
     if above is not None:
@@ -203,7 +202,7 @@ class Piece(TomlTable, frozen=True):
     slope : float
         The factor on pT.
     offset : float
-        What is added, in the unit of the column.
+        The constant term, in the unit of the column.
     windows : dict of str to Window or tuple of Window
         The name of a column and the window that the object must be in for this piece.
     """
@@ -238,8 +237,8 @@ class Alternative(TomlTable, frozen=True):
 
 
 def window_mistakes(windows: Mapping[str, Window | AnyOf]) -> Iterator[tuple[str, str]]:
-    """Yield mistakes in windows. Only φ wraps around: for other columns, a min above the max passes
-    nothing."""
+    """Yield mistakes in windows. Only φ wraps around: on other columns, no value passes a min above the
+    max."""
     for name, of in windows.items():
         if not of:
             yield name, f"{name} = []: expected one window or more"

@@ -1,4 +1,4 @@
-"""A workspace: quantities derived from one range of events, each computed once, on first use."""
+"""A workspace: quantities of one range of events, each computed once, on first use."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ T = TypeVar("T")
 
 #: Maximum fraction of events for which `part` copies them.
 _PART = 0.25
-#: Distances in (η, φ) that differ by less are compared in full; rounding is a million times smaller.
+#: Distances in (η, φ) this close to ΔR are computed exactly; rounding is a million times smaller.
 _CLOSE_CALL = 1e-9
 
 
 @dataclass(frozen=True)
 class Objects:
-    """A working collection: offsets int64[n + 1] from 0, and rows int64[m] of the sample's collection (None:
-    all of them)."""
+    """Selected objects: offsets int64[n + 1] from 0, and rows int64[m] of the sample's collection (None: all
+    of them)."""
 
     offsets: IntArray
     rows: IntArray | None
 
 
 class Workspace:
-    """A cache of everything derived from one range of events; each quantity is computed once.
+    """A cache of the quantities of one range of events; each is computed once.
 
     Parameters
     ----------
@@ -43,23 +43,23 @@ class Workspace:
 
     def __init__(self, events: Events) -> None:
         self.events = events
-        self._made: dict[Hashable, Any] = {}
+        self._values: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the value of a `key`; the first call computes it with `make`, a function without
         arguments."""
         try:
-            return cast(T, self._made[key])
+            return cast(T, self._values[key])
         except KeyError:
-            value = self._made[key] = make()
+            value = self._values[key] = make()
             return value
 
     def has(self, key: Hashable) -> bool:
         """Return whether the value of a `key` has been computed."""
-        return key in self._made
+        return key in self._values
 
     def part(self, chosen: BoolArray) -> Workspace | None:
-        """Return a workspace of the `chosen` events, bool[n]; None if there are so many of them that copying
+        """Return a workspace of the `chosen` events, bool[n]; None if there are so many that copying them
         would cost more than it saves."""
         rows = np.flatnonzero(chosen)
         return Workspace(self.events.part(rows)) if len(rows) <= _PART * len(chosen) else None
@@ -72,11 +72,11 @@ class Workspace:
         return self.once(("narrowed", key), lambda: Workspace(self.events.part(np.flatnonzero(chosen))))
 
     def objects(self, selection: ObjectSelection) -> Objects:
-        """Return the working collection of a `selection`, as offsets and rows."""
-        return self.once(selection, lambda: self._derive(selection))
+        """Return the selected objects of a `selection`, as offsets and rows."""
+        return self.once(selection, lambda: self._select_objects(selection))
 
     def column(self, selection: ObjectSelection, name: Column) -> Array:
-        """Return the column `name` of the working collection of a `selection`, aligned with its offsets."""
+        """Return the column `name` of the selected objects of a `selection`, aligned with its offsets."""
         return self.once((selection, name), lambda: self._gather(selection, name))
 
     def rows(self, selection: ObjectSelection) -> IntArray:
@@ -90,7 +90,7 @@ class Workspace:
     def scalar(self, name: str) -> Array:
         """Return the column `name`, with one value per event; raise SampleError if the sample lacks it.
 
-        Events that are not read by a sample have stored decisions under their own names.
+        Events that do not come from a sample have stored decisions under their own names.
         """
         scalars = self.events.scalars
         try:
@@ -99,11 +99,11 @@ class Workspace:
             raise self._missing(f"{name!r}", nearest(name, self.events.scalars)) from None
 
     def passing(self, selection: ObjectSelection, windows: Windows) -> BoolArray:
-        """Return which objects of a `selection` are within all `windows`, bool[m]."""
+        """Return whether each object of a `selection` is within all `windows`, bool[m]."""
         return self.once((selection, windows), lambda: self._passing(selection, windows))
 
     def passing_any(self, selection: ObjectSelection, alternatives: tuple[Windows, ...]) -> BoolArray:
-        """Return which objects of a `selection` are within all windows of one of the `alternatives`,
+        """Return whether each object of a `selection` is within all windows of one of the `alternatives`,
         bool[m]."""
         passing = self.passing(selection, alternatives[0])
         for windows in alternatives[1:]:
@@ -119,12 +119,12 @@ class Workspace:
         return offsets, slice(offsets[0], offsets[-1])
 
     def _missing(self, what: str, hint: str) -> SampleError:
-        reason = "; only columns that a kind asks its context for are read"
+        reason = "; only columns that a kind requests from its context are read"
         return SampleError(f"sample {self.events.sample!r} has no {what}{hint}{reason}")
 
     def base_column(self, base: str, name: Column) -> Array:
-        """Return the column `name` of the sample's collection `base`, for the objects of these events; raise
-        SampleError if the sample lacks it."""
+        """Return the column `name` of the sample's collection `base` for these events; raise SampleError if
+        the sample lacks it."""
         if isinstance(name, Scaled):
             return self.once((base, name), lambda: self._scaled(base, name))
         _, rows = self._base(base)
@@ -135,20 +135,20 @@ class Workspace:
 
     def _scaled(self, base: str, scaled: Scaled) -> Array:
         pt = self.base_column(base, "pt")
-        made = np.zeros_like(pt)
+        values = np.zeros_like(pt)
         for slope, offset, windows in scaled.pieces:
             inside = self.passing(ObjectSelection(base), windows)
-            # The kernel rounds as the type of pT does.
+            # The kernel rounds to the type of pT.
             factor, constant = (cast(float, pt.dtype.type(number)) for number in (slope, offset))
-            _add_scaled(pt, factor, constant, inside, made)
-        return made
+            _add_scaled(pt, factor, constant, inside, values)
+        return values
 
     def _gather(self, selection: ObjectSelection, name: Column) -> Array:
         column = self.base_column(selection.base, name)
         selected = self.objects(selection).rows
         return column if selected is None else column[selected]
 
-    def _derive(self, selection: ObjectSelection) -> Objects:
+    def _select_objects(self, selection: ObjectSelection) -> Objects:
         if selection.source:
             start = selection.source
         elif selection.windows or selection.any_of or selection.overlap:
@@ -175,8 +175,8 @@ class Workspace:
                 dr,
                 clear,
             )
-            offsets, kept = _select(offsets, clear)
-            rows_ = rows_ if kept is None else kept if rows_ is None else rows_[kept]
+            offsets, selected = _select(offsets, clear)
+            rows_ = rows_ if selected is None else selected if rows_ is None else rows_[selected]
         if rows_ is None:
             return before
         return Objects(offsets, rows_ if before.rows is None else before.rows[rows_])
@@ -198,7 +198,7 @@ class Workspace:
         return passing
 
     def _narrow(self, passing: BoolArray, base: str, name: Column, column: Array, window: Window) -> None:
-        """Keep only objects within a window on a column."""
+        """Unset `passing` for objects outside a window on a column."""
         low, high = window.span()
         if low > high:  # φ wraps around
             passing &= (column >= np.float64(low)) | (column <= np.float64(high))
@@ -222,10 +222,10 @@ class Workspace:
 
 
 @kernel
-def _add_scaled(pt: Array, slope: float, offset: float, inside: BoolArray, made: Array) -> None:
+def _add_scaled(pt: Array, slope: float, offset: float, inside: BoolArray, values: Array) -> None:
     for i in range(len(pt)):
         if inside[i]:
-            made[i] += pt[i] * slope + offset
+            values[i] += pt[i] * slope + offset
 
 
 @kernel
@@ -241,10 +241,10 @@ def _within(column: Array, low: float, high: float, absolute: bool, passing: Boo
 @kernel
 def _among(column: Array, values: IntArray, passing: BoolArray) -> None:
     for i in range(len(column)):
-        found = False
+        is_any = False
         for value in values:
-            found |= column[i] == value
-        passing[i] &= found
+            is_any |= column[i] == value
+        passing[i] &= is_any
 
 
 def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray | None]:
@@ -279,20 +279,20 @@ def _clear(
     dr: float,
     clear: BoolArray,
 ) -> None:
-    """Find which objects have no object of the other collection within ΔR, bool[m]."""
+    """Set whether each object has no object of the other collection within ΔR, bool[m]."""
     event = 0
     for i in range(len(eta)):
         event = max(event, starts[i])
-        found = False
+        is_close = False
         for j in range(near[event], near[event + 1]):
             d_eta = np.float64(eta[i]) - np.float64(near_eta[j])
-            found |= _within_dr(d_eta, np.float64(phi[i]), np.float64(near_phi[j]), dr)
-        clear[i] = not found
+            is_close |= _within_dr(d_eta, np.float64(phi[i]), np.float64(near_phi[j]), dr)
+        clear[i] = not is_close
 
 
 @inlined
 def _within_dr(d_eta: float, phi1: float, phi2: float, dr: float) -> bool:
-    """Whether hypot(Δη, Δφ) < ΔR; computed in full only if the squares are too close to decide."""
+    """Whether hypot(Δη, Δφ) < ΔR; computed exactly only if the squares are too close to decide."""
     d_phi = abs(phi1 - phi2)
     nearer = min(d_phi, 2 * math.pi - d_phi)
     square = d_eta * d_eta + nearer * nearer

@@ -1,4 +1,4 @@
-"""Events from an awkward array of records; `records.py` makes one.
+"""Events from an awkward array of records, the inverse of `records.py`.
 
 weight                                   → the rate in Hz of each event
 id, event; parent                        → id, parent (parent: the event itself if there is none)
@@ -8,7 +8,7 @@ met, met_phi; MET_…; MET: {pt, phi}      → met, met_phi
 n_interaction, nInteraction              → n_interaction
 any number or boolean per event          → a scalar of that name ({…}: names joined by _)
 
-These are the names that Parquet files have, apart from the weight, which in files is one of the generator.
+Parquet files have the same names, but their weights are generator weights.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from trigemu.samples.normalise import CROSSING_RATE_HZ
 from trigemu.samples.records import OWN, STANDARD
 from trigemu.support import Array, IntArray, excerpt, wrong_type
 
-#: Names of columns → those that menus use.
+#: Names of columns → names in menus.
 SCALARS = {
     **{"MET_pt": "met", "met_pt": "met", "MET_phi": "met_phi"},
     **{"nInteraction": "n_interaction", "event": "id"},
@@ -50,17 +50,17 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
     Returns
     -------
     Events
-        The events, with the columns of the array itself where their types allow it. Objects are put into
-        descending pT if they are not.
+        The events, with columns that are views of the array if their types allow it. Objects are sorted in
+        descending pT.
 
     Raises
     ------
     SampleError
-        If a field is neither of numbers nor of lists of objects, has missing or impossible values or NaN, or
+        If a field contains neither numbers nor lists of objects, has missing or impossible values or NaN, or
         if the fields of a collection have different numbers of objects; the message names the field and the
         first such event.
     WrongTypeError
-        If it is no awkward array.
+        If it is not an awkward array.
 
     Examples
     --------
@@ -97,22 +97,23 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
     )
 
 
-def is_awkward(given: object) -> bool:
-    """Return whether this is an awkward array, without loading awkward: who has an array has loaded it."""
+def is_awkward(array: object) -> bool:
+    """Return whether this is an awkward array, without importing awkward: if it is one, awkward is
+    imported."""
     awkward = sys.modules.get("awkward")
-    return awkward is not None and isinstance(given, awkward.Array)
+    return awkward is not None and isinstance(array, awkward.Array)
 
 
 def has_weights(array: Any) -> bool:
-    """Return whether the events of an array have weights of their own."""
+    """Return whether the events of an array have weights."""
     return "weight" in array.fields
 
 
-def _advice(given: object) -> str:
-    if type(given).__name__ == "Record":
+def _advice(array: object) -> str:
+    if type(array).__name__ == "Record":
         return "this is a single event: take array[i : i + 1]"
-    if isinstance(given, list | dict):
-        return "ak.Array makes one of it"
+    if isinstance(array, list | dict):
+        return "convert it with ak.Array"
     return ""
 
 
@@ -120,7 +121,7 @@ _Ragged = dict[str, tuple[IntArray, Array]]
 
 
 def _columns(layout: Any, where: str) -> tuple[dict[str, _Ragged], dict[str, Array]]:
-    """Return the columns of each collection with their offsets, and those of one number per event."""
+    """Return the columns of each collection with their offsets, and the scalars."""
     ragged: dict[str, _Ragged] = {}
     scalars: dict[str, Array] = {}
     written: dict[Need, str] = {}
@@ -140,8 +141,8 @@ def _columns(layout: Any, where: str) -> tuple[dict[str, _Ragged], dict[str, Arr
 
 
 def _of_field(field: str, layout: Any, where: str) -> Iterator[tuple[Need, str, IntArray | None, Array]]:
-    """Yield the columns of a field of the array: what they are, what the array calls them, the offsets of the
-    lists (None if there are none), and the numbers. A collection without columns has the column ""."""
+    """Yield the columns of a field of the array: the column, its path in the array, the offsets of the lists
+    (None if there are none), and the numbers. A collection without columns has the column ""."""
     inner = _present(layout, where, field, None)
     if inner.is_numpy and inner.purelist_depth > 1:
         inner = inner.to_RegularArray()
@@ -184,7 +185,7 @@ def _numbers(
             f"{where}: {'.'.join(path)} is of type {excerpt(str(inner.form.type))}: expected {_SHAPES}; "
             f"leave out the fields that no trigger needs"
         )
-    yield path, np.require(column, requirements="W")  # kernels would be compiled again for read-only arrays
+    yield path, np.require(column, requirements="W")  # numba would compile kernels again for read-only arrays
 
 
 def _present(layout: Any, where: str, name: str, offsets: IntArray | None) -> Any:
@@ -219,6 +220,6 @@ def _collection(name: str, columns: _Ragged, where: str) -> Collection:
                 f"{where}, event {event}: {name}.{first} has {counts[0]} objects, {name}.{other} {counts[1]}"
             )
     named = {column: values for column, values in columns.items() if column}
-    if not named and not offsets[-1]:  # of no type, because no event has any
+    if not named and not offsets[-1]:  # no event has an object, so the columns have no type
         named = {column: (offsets, np.zeros(0, np.float32)) for column in STANDARD}
     return collection_of(named) if named else Collection(offsets, {})

@@ -19,7 +19,7 @@ from trigemu.samples.normalise import (
 from trigemu.samples.sample import Sample
 from trigemu.support import Named, Shown, TrigemuError, listed, nearest
 
-#: The units that the errors of rates treat as independent.
+#: The units that fluctuate independently in the errors of rates.
 Errors = Literal["interactions", "events"]
 T = TypeVar("T")
 #: Files that are named in a sentence.
@@ -27,7 +27,7 @@ _NAMED = 10
 
 
 class BadFilesError(UnreadableError):
-    """Files that could not be read while events were; the catalogue allows to leave them out.
+    """Files that could not be read during a run, and that the catalogue allows to leave out.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class LeftOut:
     reason : str
         Why it cannot be read.
     entries : int or None
-        Its number of events; None if that is not known.
+        Its number of events; None if unknown.
     """
 
     sample: str
@@ -93,16 +93,17 @@ class Catalogue(Shown, Named[Sample]):
     samples : tuple of Sample
         The samples, in the order of the catalogue.
     path : Path
-        The catalogue, or the first event file that stands for one; the name of events in memory.
+        The file of the catalogue, or the first event file; the name of events in memory.
     sha256 : str
-        Digest of that file, or of events in memory; empty if it is remote, or there are several event files.
+        Digest of this file, or of events in memory; empty if it is remote or there are several event files.
     pileup : Pileup or None
         Pileup reweighting that was applied to the background.
     stratum_of : tuple of int
-        For each number of interactions, the stratum whose total weight the reweighting fixed; empty without.
+        For each number of interactions, the stratum whose total weight the reweighting fixes; empty without
+        reweighting.
     errors : {"interactions", "events"}
-        Units that fluctuate independently: a generated interaction with all events made from it (`parent`),
-        or each event.
+        Units that fluctuate independently: generated interactions, each with all its events (`parent`), or
+        single events.
     skips_bad_files : bool
         Whether files that cannot be read are left out.
     left_out : tuple of LeftOut
@@ -128,14 +129,13 @@ class Catalogue(Shown, Named[Sample]):
         return "sample", {sample.name: sample for sample in self.samples}
 
     def with_errors(self, errors: Errors) -> Catalogue:
-        """Return a copy with another choice of independent units, `errors`; raise TrigemuError for an unknown
-        one."""
+        """Return a copy with other independent units, `errors`; raise TrigemuError for unknown ones."""
         if errors not in get_args(Errors):
             raise TrigemuError(f"errors = {errors!r}: expected one of {', '.join(get_args(Errors))}")
         return replace(self, errors=errors)
 
     def without(self, reasons: Mapping[tuple[str, str], str]) -> Catalogue:
-        """Return the catalogue without some files, and with samples that are normalised to the others.
+        """Return the catalogue without some files, with samples normalised to the remaining ones.
 
         Parameters
         ----------
@@ -145,25 +145,25 @@ class Catalogue(Shown, Named[Sample]):
         Raises
         ------
         SampleError
-            If a sample has no other file, or a sum of weights in the catalogue that includes these files.
+            If no file of a sample remains, or its sum of weights in the catalogue includes these files.
         """
         if self.pileup:
-            raise TrigemuError("files are left out before pile-up is reweighted, which depends on them")
+            raise TrigemuError("leave files out before you reweight pile-up, which depends on them")
         samples, left_out = [], list(self.left_out)
         for sample in self.samples:
             bad = {path: reason for (name, path), reason in reasons.items() if name == sample.name}
             for file in sample.sources:
                 if file.path in bad:
                     left_out.append(LeftOut(sample.name, file.path, bad[file.path], file.entries))
-            kept = [n for n, file in enumerate(sample.sources) if file.path not in bad]
+            remaining = [n for n, file in enumerate(sample.sources) if file.path not in bad]
             if bad:
-                sample = _without(self.table, sample, kept)
+                sample = _without(self.table, sample, remaining)
             samples.append(sample)
         return replace(self, samples=tuple(samples), left_out=tuple(left_out))
 
     def limited_to(self, only: Entries) -> Catalogue:
-        """Return the catalogue with `only` these entries of one file; raise SampleError if there are no such
-        entries."""
+        """Return the catalogue with `only` these entries of one file; raise SampleError if they do not
+        exist."""
         sample = self.sample(only.sample)
         if not 0 <= only.file < len(sample.sources):
             raise SampleError(
@@ -172,15 +172,15 @@ class Catalogue(Shown, Named[Sample]):
         entries = sample.sources[only.file].entries
         if not 0 <= only.start < only.stop <= entries:
             raise SampleError(
-                f"{sample.sources[only.file].path} has entries from 0 to {entries}: {only.start} to "
-                f"{only.stop} are none"
+                f"{sample.sources[only.file].path} has entries from 0 to {entries}, not {only.start} to "
+                f"{only.stop}"
             )
         return replace(self, only=only)
 
     @property
     def share_left_out(self) -> float:
-        """The share of the events of background samples that is left out. A file that could not be opened
-        counts with the mean of the other files of its sample."""
+        """The share of background events that is left out. A file that could not be opened counts with the
+        mean number of events of the other files of its sample."""
         out = everything = 0.0
         for sample in self.background:
             mean = sample.entries / len(sample.sources)
@@ -192,18 +192,18 @@ class Catalogue(Shown, Named[Sample]):
     @property
     def left_out_text(self) -> str:
         """A sentence about the files that are left out."""
-        every = len(self.left_out) + sum(len(sample.sources) for sample in self.samples)
+        files = len(self.left_out) + sum(len(sample.sources) for sample in self.samples)
         names = [file.path for file in self.left_out]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         share = f"{100 * self.share_left_out:.2g} % of the background's events"
         return (
-            f"{len(names)} of {every} files cannot be read and are left out, about {share}; samples are "
+            f"{len(names)} of {files} files cannot be read and are left out, about {share}; samples are "
             f"normalised to the other files: {', '.join(names[:_NAMED])}{more}"
         )
 
     @property
     def unnormalised(self) -> tuple[str, ...]:
-        """A sentence for each signal whose rate is not known."""
+        """A sentence for each signal whose rate is unknown."""
         return tuple(
             f"the rate of the signal {sample.name!r} is not known, which no rate of a trigger needs: "
             f"{sample.unnormalised}"
@@ -213,13 +213,13 @@ class Catalogue(Shown, Named[Sample]):
 
     @property
     def with_parents(self) -> frozenset[int]:
-        """The numbers of the samples whose errors depend on which events share an interaction."""
+        """The numbers of the samples whose errors depend on the events that share an interaction."""
         chosen = self.samples if self.errors == "interactions" else ()
         return frozenset(sample.number for sample in chosen if sample.has_parents)
 
     @property
     def strata(self) -> int:
-        """How many strata have a total background weight that is fixed by pileup reweighting; 1 without."""
+        """The number of strata whose total background weight pileup reweighting fixes; 1 without it."""
         return max(self.stratum_of, default=0) + 1
 
     @property
@@ -229,11 +229,11 @@ class Catalogue(Shown, Named[Sample]):
 
     @property
     def crossing_rate_hz(self) -> float:
-        """R0 in Hz, the rate that a background in the convention `crossing` sums to."""
+        """R0 in Hz, the total rate of a background in the convention `crossing`."""
         return self.table.crossing_rate_hz
 
     def sample(self, name: str) -> Sample:
-        """Return the sample of that `name`; raise SampleError, with the closest known name, if there is
+        """Return the sample with a `name`; raise SampleError, with the closest known name, if there is
         none."""
         for sample in self.samples:
             if sample.name == name:
@@ -242,12 +242,12 @@ class Catalogue(Shown, Named[Sample]):
 
 
 def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool) -> Sample:
-    """Return a sample with weights in Hz; of a signal that lacks the sum of its weights, relative ones."""
+    """Return a sample with weights in Hz; relative weights for a signal without a sum of weights."""
     table = sample.table
     if table.sum_of_weights and lacks_files:
         raise SampleError(
-            f"sample {table.name!r}: sum_of_weights in its catalogue is that of all its files, and some "
-            f"cannot be read: give the sum of the others, and list these alone"
+            f"sample {table.name!r}: sum_of_weights in its catalogue includes all its files, and some "
+            f"cannot be read: list only the others, and give their sum"
         )
     total = table.sum_of_weights or 0.0
     try:
@@ -268,34 +268,34 @@ def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool) -> Sampl
     return replace(sample, hz_per_weight=hz, rate_hz=hz * total)
 
 
-def _without(head: CatalogueTable, sample: Sample, kept: Sequence[int]) -> Sample:
-    """Return a sample with only some of its files."""
-    if not kept:
+def _without(head: CatalogueTable, sample: Sample, remaining: Sequence[int]) -> Sample:
+    """Return a sample with some of its files, `remaining`."""
+    if not remaining:
         raise SampleError(f"sample {sample.name!r}: none of its files can be read")
-    sources = tuple(sample.sources[n] for n in kept)
-    digests = tuple(sample.sha256[n] for n in kept)
+    sources = tuple(sample.sources[n] for n in remaining)
+    digests = tuple(sample.sha256[n] for n in remaining)
     return normalised(head, replace(sample, sources=sources, sha256=digests), lacks_files=True)
 
 
 def without_bad_files(catalogue: Catalogue, function: Callable[[Catalogue], T]) -> T:
-    """Call a function with a catalogue, and again without files that turn out to be damaged.
+    """Call a function with a catalogue; repeat the call without files that turn out to be damaged.
 
     Parameters
     ----------
     catalogue : Catalogue
         The samples; if it does not skip bad files, the function is called once.
     function : callable
-        What passes over the events.
+        Processes the events.
 
     Returns
     -------
     object
-        What the function returns.
+        The result of the function.
 
     Raises
     ------
     SampleError
-        If a sample cannot do without these files.
+        If a sample cannot be used without these files.
     """
     while True:
         try:

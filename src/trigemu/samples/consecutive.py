@@ -1,4 +1,4 @@
-"""Catalogues whose events are not consecutive crossings, although their numbers are."""
+"""Treat consecutive events as unrelated crossings."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from trigemu.samples.formats.uproot_file import open_root
 from trigemu.samples.locations import is_local_folder, opened
 from trigemu.support import excerpt, quoted
 
-#: Bytes from the beginning of a file that tell its format, and characters that a message shows of them.
+#: Bytes from the beginning of a file that identify its format, and characters of them in messages.
 _START, _SHOWN = 512, 60
 
 
@@ -21,9 +21,9 @@ def format_of(path: str) -> str:
         if source.recognises(beginning):
             return name
     if beginning.start.startswith(b"root"):
-        wanted = ", ".join(tree for _, source in each_format() for tree in source.trees)
-        found = ", ".join(sorted(set(beginning.trees))) or "nothing"
-        raise SampleError(f"a ROOT file without any of {wanted} (there is: {found})")
+        expected = ", ".join(tree for _, source in each_format() for tree in source.trees)
+        trees = ", ".join(sorted(set(beginning.trees))) or "nothing"
+        raise SampleError(f"a ROOT file without any of {expected} (it has: {trees})")
     raise SampleError(
         f"unknown format: it is {_described(beginning)}, which none of the formats recognises "
         f"(known: {', '.join(format_names())})"
@@ -31,7 +31,7 @@ def format_of(path: str) -> str:
 
 
 def _described(beginning: Beginning) -> str:
-    """Return what a file is, from its beginning, for a message."""
+    """Describe a file in a message, from its beginning."""
     start = beginning.start
     if beginning.folder:
         return "a folder without a catalogue.toml"

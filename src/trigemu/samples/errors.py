@@ -10,4 +10,4 @@ class SampleError(TrigemuError):
 
 
 class UnreadableError(SampleError, RetryableError):
-    """An event file that is not there, is damaged, or cannot be read now. Another attempt may succeed."""
+    """An event file that is missing, damaged, or not readable now. Another attempt may succeed."""

@@ -1,7 +1,7 @@
-"""Files of events as they were found when their catalogue was opened.
+"""Files of events, with the properties that they had when their catalogue was opened.
 
-What is known of a file is kept; the file itself is opened again where its events are read, by whichever
-process does that, and a process keeps only a few open.
+The properties are stored. Each process opens the files again when it reads their events, and keeps only a few
+open.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ OPEN_FILES = 16
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a file; see `Source` for what is not explained here.
+    """The properties of a file; see `Source` for those that are not explained here.
 
     Attributes
     ----------
     sum_of_weights : float or None
-        None if it was not asked for, or a signal has none.
+        None if it was not requested, or a signal has none.
     no_sum : str
         Why a signal has no sum of weights; empty if it has one.
     sha256 : str or None
-        Its digest; None for a remote file without a digest in the catalogue, and one that is only sealed.
+        Its digest; None for a remote file without a digest in the catalogue, and for one that is only sealed.
     identity : str
-        What changes when the file does.
+        A text that changes when the file does.
     opening : str
-        Which opening of a catalogue this is from: files may change until the next.
+        Identifies the opening of the catalogue: files may change until the next.
     """
 
     entries: int
@@ -52,14 +52,14 @@ class Facts:
     no_sum: str = ""
 
     def for_reading(self) -> Facts:
-        """Return what is needed to read events, which is little, and sent with every task."""
+        """Return the few properties that are needed to read events, which are sent with every task."""
         return replace(self, boundaries=(), schema=Schema({}, frozenset()), stored=())
 
 
 @dataclass
 class EventFile(Source):
-    """A file of events of which the facts are known. Raises UnreadableError on reading if it has another
-    number of events, so is another file."""
+    """A file of events with known properties. Reading raises UnreadableError if the number of events has
+    changed: it is then another file."""
 
     format: str = field(kw_only=True)
     facts: Facts = field(kw_only=True)
@@ -114,7 +114,7 @@ class EventFile(Source):
     def sum_of_weights(self) -> float:
         if self.facts.no_sum:
             raise SampleError(f"{self.path}: {self.facts.no_sum}")
-        assert self.facts.sum_of_weights is not None, "it was not asked for"
+        assert self.facts.sum_of_weights is not None, "it was not requested"
         return self.facts.sum_of_weights
 
     @property
@@ -124,5 +124,5 @@ class EventFile(Source):
 
 @lru_cache(maxsize=OPEN_FILES)
 def opened_source(format: str, path: str, seal: str, opening: str) -> Source:
-    """Return a file, which is opened when it is first asked something. opening: see `Facts`."""
+    """Return a file, which is opened when it is first used. opening: see `Facts`."""
     return format_named(format)(path, seal)

@@ -1,7 +1,7 @@
 """Events: columns of objects and weights in Hz, validated once on construction.
 
-Everything is flat: a collection is one array per column plus the offsets at which its events begin. Kernels
-therefore see arrays and a range of rows, and `events[a:b]` is a view without copies.
+All columns are flat: a collection has one array per column and the offsets at which its events begin. Kernels
+therefore process arrays and a range of rows, and `events[a:b]` is a view without copies.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Collection:
         return Collection(self.offsets[start : max(start, stop) + 1], self.columns)
 
     def take(self, rows: IntArray) -> Collection:
-        """Copy the objects of the events `rows`, int64[m], in that order."""
+        """Copy the objects of the events `rows`, int64[m], in this order."""
         taken = self.part(rows)
         return replace(taken, columns=dict(taken.columns))
 
@@ -93,13 +93,14 @@ class Events:
     id : uint64[n]
         Event numbers.
     parent : uint64[n]
-        Identifies the generated interaction that an event was made from; every split of a sample hashes it.
+        Identifies the generated interaction of an event; every split of a sample hashes it.
     collections : mapping of str to Collection
         Objects, by singular name (`jet`, `photon`, …).
     scalars : mapping of str to array[n]
         Numbers per event (`met` in GeV, `met_phi` in radians, …), float or integer.
     core : slice
-        The rows that count; the others are neighbouring crossings, visible to triggers but never counted.
+        The rows that count; the others are neighbouring crossings, which triggers can read but which never
+        count.
     """
 
     sample: str
@@ -126,8 +127,8 @@ class Events:
         )
 
     def around(self, start: int, stop: int, margin: int) -> Events:
-        """Return a view of the rows `start` to `stop`, which count, plus up to `margin` rows on either
-        side."""
+        """Return a view of the rows `start` to `stop`, which count, with up to `margin` rows before and after
+        them."""
         first = max(0, start - margin)
         view = self[first : stop + margin]
         return replace(view, core=slice(start - first, stop - first)) if margin else view
@@ -140,8 +141,8 @@ class Events:
         ak.Array
             One record for each event, with `weight` (Hz), `id`, `parent`, a number for each scalar, and a
             list of records for each collection: `array.jet.pt`. Collections are those of the sample, before
-            selections of a menu; of a kind in a plugin, with the columns that it asks for. All rows are in
-            it, also those outside of `core`. `events_from_awkward` is the inverse.
+            selections of a menu; for a kind in a plugin, with the columns that it requests. Rows outside of
+            `core` are included. `events_from_awkward` is the inverse.
 
         Raises
         ------
@@ -161,13 +162,13 @@ class Events:
         return records_of(own, self.scalars, collections, f"sample {self.sample!r}")
 
     def take(self, rows: IntArray) -> Events:
-        """Copy the events `rows`, int64[m], in that order; all of them count."""
+        """Copy the events `rows`, int64[m], in this order; all of them count."""
         collections = {name: collection.take(rows) for name, collection in self.collections.items()}
         taken = self.part(rows)
         return replace(taken, collections=collections, scalars=dict(taken.scalars))
 
     def part(self, rows: IntArray) -> Events:
-        """Lazy variant of `take`: columns of the events `rows` are copied when first used, and until then all
+        """Lazy variant of `take`: columns of the events `rows` are copied when first used; until then all
         events stay in memory."""
         return replace(
             self,
@@ -208,8 +209,8 @@ def make_events(
     first : int
         Number of the first event.
     physical : bool
-        Whether values that no reconstructed object can have are errors: pT ≤ 0 or infinite, |η| > 20, |φ| >
-        2π in the collections `OBJECTS`; negative or infinite `met`, |`met_phi`| > 2π.
+        Whether impossible values of reconstructed objects are errors: pT ≤ 0 or infinite, |η| > 20, |φ| > 2π
+        in the collections `OBJECTS`; negative or infinite `met`, |`met_phi`| > 2π.
 
     Returns
     -------
@@ -219,9 +220,9 @@ def make_events(
     Raises
     ------
     SampleError
-        For NaN, impossible values, infinite or too large weights, for lengths that differ, offsets that fall,
-        and for objects that are not in descending pT; the message names the sample, the column and the
-        first such event.
+        For NaN, impossible values, infinite or too large weights, different lengths, decreasing offsets, and
+        objects that are not in descending pT; the message names the sample, the column and the first such
+        event.
     """
     n = len(weight)
     numbers = np.arange(first, first + n, dtype=np.uint64)
@@ -313,7 +314,7 @@ def _check_finite(sample: str, name: str, column: Array, first: int) -> None:
 
 @kernel
 def objects_of(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """Return offsets int64[m + 1] of m chosen events and int64[o], the rows of their objects."""
+    """Return the offsets int64[m + 1] of m selected events, and the rows int64[o] of their objects."""
     chosen = np.zeros(len(rows) + 1, np.int64)
     for i in range(len(rows)):
         chosen[i + 1] = chosen[i] + offsets[rows[i] + 1] - offsets[rows[i]]
@@ -325,9 +326,9 @@ def objects_of(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def event_starts(offsets: IntArray) -> IntArray:
-    """Return int64[m + 1], for offsets from 0: the event that begins at each object, 0 if none does. The
+    """Return the event that begins at each object, int64[m + 1], 0 if none does; offsets begin at 0. The
     running maximum is the event of each object. A single loop over all objects can then replace nested loops
-    over events and their objects, whose inner end is an unpredictable branch."""
+    over events and objects, whose inner end is an unpredictable branch."""
     starts = np.zeros(offsets[-1] + 1, np.int64)
     _mark_starts(offsets, starts)
     return starts
@@ -341,8 +342,8 @@ def _mark_starts(offsets: IntArray, starts: IntArray) -> None:
 
 def first_nan(column: Array) -> int:
     """Return the first row that is NaN, or −1."""
-    found = np.isnan(column)
-    return int(found.argmax()) if found.any() else -1
+    is_nan = np.isnan(column)
+    return int(is_nan.argmax()) if is_nan.any() else -1
 
 
 def first_unordered(offsets: IntArray, pt: Array) -> int:
@@ -356,7 +357,7 @@ def first_unordered(offsets: IntArray, pt: Array) -> int:
 
 @kernel
 def _ascents_within(offsets: IntArray, pt: Array) -> int:
-    """Count the ascents in pT within events, in one flat loop that is vectorised."""
+    """Count the ascents in pT within events, in one flat loop that the compiler vectorises."""
     ascents = 0
     for i in range(offsets[0] + 1, offsets[-1]):
         ascents += pt[i] > pt[i - 1]

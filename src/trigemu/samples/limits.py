@@ -1,4 +1,4 @@
-"""The values that reconstructed objects can have, and the offsets that events can have."""
+"""Limits on the values of reconstructed objects, and checks of offsets."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def impossible(sample: str, event: int, name: str, value: float, low: float, hig
 
 
 def outside(column: Array, low: float, high: float, open_: bool) -> int:
-    """Return the first row that is NaN or outside of low to high, or −1. An infinite limit is outside itself
-    where the other is finite. open_: a finite low limit is outside too."""
+    """Return the first row that is NaN or outside of low to high, or −1. If one limit is finite, infinite
+    values are outside. open_: a finite low limit is outside too."""
     values: Any = column
     if column.dtype.kind != "f":
         low, high = max(low, -(2.0**62)), min(high, 2.0**62)
         if -low == high == 2.0**62 or not len(column):
             return -1
-        found = np.flatnonzero((values < low) | (values > high) | (open_ & (values == low)))
-        return int(found[0]) if len(found) else -1
+        rows = np.flatnonzero((values < low) | (values > high) | (open_ & (values == low)))
+        return int(rows[0]) if len(rows) else -1
     kind: Any = column.dtype.type
     if math.isfinite(low) or math.isfinite(high):
         low = np.nextafter(kind(low), kind(np.inf)) if open_ else low
@@ -53,9 +53,9 @@ def outside(column: Array, low: float, high: float, open_: bool) -> int:
 
 
 def first_falling(offsets: IntArray) -> int:
-    """Return the first event with offsets below 0 or that fall, or −1."""
+    """Return the first event with negative or decreasing offsets, or −1."""
     falls = offsets[1:] < offsets[:-1]
     if offsets[0] >= 0 and not falls.any():
         return -1
-    found = np.flatnonzero(falls | (offsets[:-1] < 0))
-    return int(found[0]) if len(found) else len(offsets) - 2
+    events = np.flatnonzero(falls | (offsets[:-1] < 0))
+    return int(events[0]) if len(events) else len(offsets) - 2

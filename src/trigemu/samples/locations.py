@@ -1,17 +1,18 @@
-"""Where events may be read from: paths on this machine, and URLs of a few schemes.
+"""The allowed locations of events: paths on this machine, and URLs of a few schemes.
 
-Catalogues come from other people. fsspec, which opens the files, also supports schemes that read other files
-named in a file or run instructions in it (reference, zip, data, …), and chains of schemes. Therefore only
+Catalogues come from other people. fsspec, which opens the files, also supports chains of schemes, and schemes
+that read other files named in a file or run instructions in it (reference, zip, data, …). Therefore only
 these locations are opened:
 
-a path               → absolute; ~ and $NAME are characters like others
-file:///path         → the same; %20 and the like are decoded, the host is none or localhost
+a path               → absolute; ~ and $NAME are not expanded
+file:///path         → the same; %20 etc. are decoded, the host is empty or localhost
 http, https, root    → the URL, its scheme in lower case
-anything with ::     → refused, also as a part of a path: libraries take it for a chain
-any other scheme     → refused, and with it a colon before the first / of a path: write ./ before it
+anything with ::     → refused, also within a path: libraries interpret it as a chain
+any other scheme     → refused, also a colon before the first / of a path: write ./ before it
 
-Redirects do not extend this list: aiohttp follows http and https only to http and https. Neither does uproot,
-which reads URLs of some servers through a cached copy (simplecache::) of the location checked here.
+Redirects do not extend this list: aiohttp follows http and https only to http and https. uproot does not
+extend it either; it reads URLs of some servers through a cached copy (simplecache::) of the location checked
+here.
 """
 
 from __future__ import annotations
@@ -39,34 +40,34 @@ MOST_ENTRIES = 10**6
 WILDCARDS = frozenset("*?[")
 
 
-def located(given: Path | str, folder: Path | None = None) -> Path | str:
-    """Return an absolute path, or a URL with one of the schemes in `REMOTE`. Raises SampleError for any other
-    location.
+def located(location: Path | str, folder: Path | None = None) -> Path | str:
+    """Return an absolute path, or a URL with one of the schemes in `REMOTE`. Raises SampleError for other
+    locations.
 
     folder: base of relative paths; None: the current folder.
     """
-    text = os.fspath(given)
+    text = os.fspath(location)
     if "::" in text:
         raise _refused(text, ":: would chain URLs", "rename the file, or write %3A%3A in a URL")
     first = text.partition("/")[0]
     scheme, colon, _ = first.partition(":")
     if not colon:
         return _path(folder or Path(), text)
-    known, rest = scheme.lower(), text.removeprefix(f"{scheme}://")
-    if rest == text or known not in ("file", *REMOTE):
-        reason = "has no // after it" if known in ("file", *REMOTE) else "is not a supported scheme"
+    lowered, rest = scheme.lower(), text.removeprefix(f"{scheme}://")
+    if rest == text or lowered not in ("file", *REMOTE):
+        reason = "has no // after it" if lowered in ("file", *REMOTE) else "is not a supported scheme"
         advice = "fetch the file and give its path, or write ./ before a name with a colon"
         raise _refused(text, f"{_quoted(scheme + colon)} {reason}", advice)
-    if known != "file":
-        return f"{known}://{rest}"
+    if lowered != "file":
+        return f"{lowered}://{rest}"
     host, slash, path = rest.partition("/")
     if not slash or host.lower() not in ("", "localhost"):
-        raise _refused(text, f"{_quoted(host)} is taken for a host", "write file:/// before an absolute path")
+        raise _refused(text, f"{_quoted(host)} would be a host", "write file:/// before an absolute path")
     return _path(Path("/"), unquote(path))
 
 
-def found(pattern: str, folder: Path) -> list[str]:
-    """Return the URL itself, or the files that match a path with wildcards, ordered by name. Raises
+def matching_files(pattern: str, folder: Path) -> list[str]:
+    """Return a URL unchanged, or the files that match a path with wildcards, ordered by name. Raises
     UnreadableError if no file matches."""
     where = located(pattern, folder)
     if isinstance(where, str):
@@ -79,27 +80,27 @@ def found(pattern: str, folder: Path) -> list[str]:
 
 
 def has_wildcards(where: Path | str) -> bool:
-    """Return whether a location stands for the files that match it: a path with wildcards that is none of a
-    file itself."""
+    """Return whether a location is a path with wildcards, and not the path of an existing file."""
     return isinstance(where, Path) and bool(WILDCARDS & set(str(where))) and not is_there(where)
 
 
 def _matching(pattern: Path) -> Iterator[Path]:
-    """Yield the paths that match, as `Path.glob` does, but give up in folders with too much in them."""
-    looked_at = 0
+    """Yield the paths that match, as `Path.glob` does, but raise SampleError for folders with too many
+    entries."""
+    checked = 0
 
     def entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-        nonlocal looked_at
+        nonlocal checked
         try:
-            with os.scandir(folder) as found:
-                listed = list(islice(found, MOST_ENTRIES + 1))
-        except OSError:  # of no folder, or of one that may not be read
+            with os.scandir(folder) as listing:
+                listed = list(islice(listing, MOST_ENTRIES + 1))
+        except OSError:  # not a folder, or not readable
             return
-        looked_at += len(listed)
-        if looked_at > MOST_ENTRIES:
+        checked += len(listed)
+        if checked > MOST_ENTRIES:
             raise SampleError(
-                f"{_quoted(str(pattern))} matches in folders with more than {MOST_ENTRIES} entries: name the "
-                f"folder more closely"
+                f"{_quoted(str(pattern))} matches in folders with more than {MOST_ENTRIES} entries: give a "
+                f"more specific folder"
             )
         yield from listed
 
@@ -125,15 +126,15 @@ def _matching(pattern: Path) -> Iterator[Path]:
         raise SampleError(f"{_quoted(str(pattern))} leads through too many folders") from None
 
 
-def opened(given: Path | str, compression: str | None = None) -> Any:
+def opened(location: Path | str, compression: str | None = None) -> Any:
     """Open a file for reading bytes.
 
     Parameters
     ----------
-    given : path or URL
+    location : path or URL
         The file.
     compression : str, optional
-        How it is compressed; "infer": as its suffix says.
+        How it is compressed; "infer": by its suffix.
 
     Returns
     -------
@@ -145,15 +146,15 @@ def opened(given: Path | str, compression: str | None = None) -> Any:
     SampleError
         For a device, a pipe and a socket.
     """
-    where = located(given)
+    where = located(location)
     if isinstance(where, Path):
         regular(where)
     return fsspec.open(str(where), "rb", compression=compression, expand=False, **timeouts(where))
 
 
 def regular(path: Path) -> None:
-    """Raise SampleError for what may never end or never begin: a device, a pipe, a socket. What is not there
-    is left to whoever opens it."""
+    """Raise SampleError for a device, a pipe or a socket, from which a read may never return. A missing file
+    is left to the code that opens it."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -164,25 +165,25 @@ def regular(path: Path) -> None:
 
 
 def timeouts(where: Path | str) -> dict[str, Any]:
-    """Return the options with which fsspec gives up on a server that does not answer."""
+    """Return the options of fsspec that limit the time for an answer of a server."""
     if isinstance(where, Path) or not where.startswith("http"):
         return {}
-    from trigemu.samples.http import client  # its library takes long to load, and most samples are files
+    from trigemu.samples.http import client  # aiohttp takes long to import, and most samples are files
 
     return {"client_kwargs": client()}
 
 
-def is_local_folder(given: Path | str) -> bool:
-    where = located(given)
+def is_local_folder(location: Path | str) -> bool:
+    where = located(location)
     return isinstance(where, Path) and is_folder(where)
 
 
-def parts(given: Path | str) -> list[str]:
-    """Return the files that a path stands for.
+def parts(location: Path | str) -> list[str]:
+    """Return the files at a location.
 
     Parameters
     ----------
-    given : path or URL
+    location : path or URL
         A file or a folder.
 
     Returns
@@ -190,7 +191,7 @@ def parts(given: Path | str) -> list[str]:
     list of str
         The file itself, or the files `*.parquet` of the folder, ordered by name.
     """
-    where = located(given)
+    where = located(location)
     if isinstance(where, Path) and is_folder(where):
         return sorted(map(str, where.glob("*.parquet")))
     return [str(where)]

@@ -1,4 +1,4 @@
-"""The crossings before and after a range of entries of a file."""
+"""Crossings before and after a range of entries of a file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from trigemu.support import Array
 def around(
     neighbours: Literal["none", "line", "orbit"], entries: int, start: int, stop: int, margin: int
 ) -> tuple[list[tuple[int, int]], slice]:
-    """Return the ranges of entries to read in sequence, and which of their rows are `start` to `stop`. The
-    last crossing of an orbit is followed by the first."""
+    """Return the ranges of entries to read in sequence, and the slice of their rows that are `start` to
+    `stop`. In an orbit, the first crossing follows the last."""
     if neighbours == "none" or not margin:
         return [(start, stop)], slice(None)
     if neighbours == "line":
@@ -35,21 +35,21 @@ def around(
 def entries_with_neighbours(
     neighbours: Literal["none", "line", "orbit"], entries: int, margin: int
 ) -> tuple[int, int]:
-    """Return the range of entries of a file that have all the crossings before and after them.
+    """Return the range of entries of a file that have all neighbouring crossings.
 
     Parameters
     ----------
     neighbours : {"none", "line", "orbit"}
-        Which entries are neighbours (`Source.neighbours`).
+        How entries are related (`Source.neighbours`).
     entries : int
         The number of entries.
     margin : int
-        The number of crossings on either side.
+        The number of crossings before and after.
 
     Returns
     -------
     tuple of int
-        First and last + 1; all entries of a file whose entries are unrelated, as none is missed.
+        First and last + 1; all entries if the entries are unrelated.
     """
     if neighbours != "line":
         return 0, entries
@@ -63,7 +63,7 @@ def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
     Parameters
     ----------
     parts : sequence of Events
-        One or more; the columns of the first are taken.
+        One or more; the result has the columns of the first.
     core : slice
         The rows of the result that count.
 

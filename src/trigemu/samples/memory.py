@@ -1,4 +1,4 @@
-"""Events in memory, as a source like a file: those that a call is given instead of a catalogue."""
+"""Events in memory as a source, for calls with events instead of a catalogue."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Memory(Source):
     events: Events = None  # type: ignore[assignment]  # a dataclass with a base that has defaults
     shared: bool = False
 
-    physical = False  # what the events are was checked when they were made
+    physical = False  # the values were checked when the events were made
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "seal": "", "events": self.events, "shared": self.shared}
@@ -46,14 +46,14 @@ class Memory(Source):
         return Schema(collections, frozenset(self.events.scalars))
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        part, wanted = self.events[start:stop], frozenset(needs)
-        names = {collection for collection, _ in wanted} & set(part.collections)
+        part, columns = self.events[start:stop], frozenset(needs)
+        names = {collection for collection, _ in columns} & set(part.collections)
         return ReadEvents(
             weight=part.weight,
             id=part.id,
             parent=part.parent,
-            collections={name: _only(name, part.collections[name], wanted) for name in names},
-            scalars={name: column for name, column in part.scalars.items() if ("", name) in wanted},
+            collections={name: _only(name, part.collections[name], columns) for name in names},
+            scalars={name: column for name, column in part.scalars.items() if ("", name) in columns},
         )
 
     @property
@@ -62,7 +62,7 @@ class Memory(Source):
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """The integer columns: a boolean one is of integers too, once it is a column of events."""
+        """The integer columns, to which boolean ones are converted."""
         return tuple(name for name, column in self.events.scalars.items() if column.dtype.kind == "i")
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
@@ -73,20 +73,20 @@ class Memory(Source):
         return digest_of_events(self.events)
 
 
-def _only(name: str, collection: Collection, wanted: frozenset[Need]) -> Collection:
-    columns = {c: v for c, v in collection.columns.items() if c == "pt" or (name, c) in wanted}
+def _only(name: str, collection: Collection, needs: frozenset[Need]) -> Collection:
+    columns = {c: v for c, v in collection.columns.items() if c == "pt" or (name, c) in needs}
     return replace(collection, columns=columns)
 
 
 def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
-    """Return a catalogue of events in memory as its one background, in the convention `crossing`.
+    """Return a catalogue with events in memory as its only background, in the convention `crossing`.
 
     Parameters
     ----------
     events : Events
         The events, whose weights are rates in Hz. Those outside of `core` are left out.
     equal : bool
-        Whether the events have no weights of their own, but count as crossings of equal weight.
+        Whether the events have no weights, and count as crossings of equal weight.
 
     Raises
     ------
@@ -107,8 +107,8 @@ def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
 
 
 def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
-    """Return events as a sample. rate_hz: the rate of all; None: that of all crossings, to which each
-    contributes alike."""
+    """Return events as a sample. rate_hz: their total rate; None: the rate of all crossings, with equal
+    weights."""
     equal = rate_hz is None
     rate = CROSSING_RATE_HZ if rate_hz is None else rate_hz
     table = SampleTable(
@@ -125,16 +125,16 @@ def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
 
 
 def _pieces(events: Events) -> Iterable[tuple[str, Events]]:
-    """Yield the events in pieces, each of which holds only its own objects and may be sent to a worker."""
+    """Yield the events in pieces that contain only their own objects and can be sent to workers."""
     for start in range(0, len(events), CHUNK_EVENTS):
         part = events[start : start + CHUNK_EVENTS]
-        whole = len(part) == len(events)
-        path = events.sample if whole else f"{events.sample}[{start}:{start + len(part)}]"
+        is_all = len(part) == len(events)
+        path = events.sample if is_all else f"{events.sample}[{start}:{start + len(part)}]"
         yield path, replace(part, collections={n: _cut(c) for n, c in part.collections.items()})
 
 
 def _cut(collection: Collection) -> Collection:
-    """Return a collection whose columns are views of its own objects alone."""
+    """Return a collection whose columns are views of its own objects only."""
     first, last = collection.offsets[[0, -1]].tolist()
     columns = {name: column[first:last] for name, column in collection.columns.items()}
     return Collection(collection.offsets - first, columns)

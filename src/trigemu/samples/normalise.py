@@ -1,4 +1,4 @@
-"""Normalise weights to Hz. Sums of weights come from the sample's metadata, never from the events that
+"""Normalise weights to Hz. Sums of weights come from the metadata of a sample, never from the events that
 survived a skim."""
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Rounding(TomlTable, frozen=True):
     bits : int
         Bits of the mantissa, 1 to 22.
     centred : bool
-        Whether stored values are in the middle between two such numbers, instead of on them.
+        Whether stored values are in the middle between two such numbers.
     """
 
     bits: Annotated[int, msgspec.Meta(ge=1, le=22)]
@@ -78,7 +78,7 @@ class CatalogueTable(TomlTable, frozen=True):
 
 
 def rate_mistakes(key: str, hz: float) -> Iterator[tuple[str, str]]:
-    """Yield (key, message) for a rate that exact sums cannot be scaled to."""
+    """Yield (key, message) for a rate outside the range of exact sums."""
     if not SMALLEST_RATE_HZ <= hz <= LARGEST_RATE_HZ:
         yield key, f"{key} = {hz:g}: expected {SMALLEST_RATE_HZ:g} to {LARGEST_RATE_HZ:g} Hz, such as 40e6"
 
@@ -99,12 +99,12 @@ class SampleTable(TomlTable, frozen=True):
     sha256 : tuple of str
         Digest of each file, in order; empty: not verified.
     seal : tuple of str
-        Seal of each file, in order, with which all that is read of it is compared (see `samples/sealed.py`).
+        Seal of each file, in order, which everything that is read is compared with (see `samples/sealed.py`).
     rate_hz : float or None
         Rate of all its crossings, in Hz (convention `crossing`).
     weight_before_thinning : float or None
-        Largest weight in Hz that a crossing had before frequent ones were thinned out. An event that a
-        trigger could have accepted by chance weighs no more, however heavy those are that were thinned.
+        Largest weight in Hz of a crossing before frequent ones were thinned out. It limits the weight of an
+        event that a trigger could have accepted by chance, even if thinned events have larger weights.
     cross_section_pb, filter_efficiency, k_factor : float
         Their product is the cross-section of all its interactions, in pb (convention `luminosity`).
     sum_of_weights : float or None
@@ -162,14 +162,14 @@ class Pileup:
     mean : float
         Mean of the target Poisson distribution of interactions per crossing.
     before : float
-        Mean that the sample was generated with, if it is known; else that of its crossings.
+        Mean of the generated sample, if known; else of its crossings.
     after : float
         Mean of the reweighted crossings.
     factor : float
-        Factor by which weights were multiplied so that they add up to the crossing rate.
+        Factor on the weights so that they add up to the crossing rate.
     known : bool
-        Whether the mean that the sample was generated with is known. If so, weights are ratios of two Poisson
-        distributions; if not, they are divided by the sample's own distribution, which fluctuates.
+        Whether the mean of the generated sample is known. If so, weights are ratios of two Poisson
+        distributions; if not, they are divided by the distribution of the sample, which fluctuates.
     events : int
         Number of events.
     effective_events, effective_before : float

@@ -22,30 +22,32 @@ FIELDS = {"cross_section_pb": "cross_section_pb", "filter_efficiency": "genFiltE
 
 def completed(entry: dict[str, Any]) -> dict[str, Any]:
     """Complete a catalogue entry that has a `dataset`; return other entries unchanged. Raises
-    MissingExtraError, or a SampleError that says what to write instead."""
+    MissingExtraError, or a SampleError with the keys to write instead."""
     dataset = entry.get("dataset")
-    wanted = [key for key in ("files", *FIELDS) if key not in entry]
-    if dataset is None or not wanted:
+    missing = [key for key in ("files", *FIELDS) if key not in entry]
+    if dataset is None or not missing:
         return entry
     try:
         import atlasopenmagic
     except ImportError:
         raise MissingExtraError(f"dataset = {dataset!r}", "atlas", "atlasopenmagic") from None
     try:
-        known = atlasopenmagic.get_metadata(str(dataset))
+        metadata = atlasopenmagic.get_metadata(str(dataset))
         files = (
-            atlasopenmagic.get_urls(str(dataset), protocol="https", cache=False) if "files" in wanted else []
+            atlasopenmagic.get_urls(str(dataset), protocol="https", cache=False) if "files" in missing else []
         )
     except Exception as error:  # of requests, or of the server's answer
         reason = " ".join(str(error).split())[:200]
         raise SampleError(
             f"dataset = {dataset!r}: atlasopenmagic returned nothing ({type(error).__name__}: {reason}); "
-            f"without it write {', '.join(wanted)} in the entry"
+            f"without it write {', '.join(missing)} in the entry"
         ) from error
-    found = {key: known.get(field) for key, field in FIELDS.items()} | {"files": files}
-    made = {key: found[key] for key in wanted if found[key] is not None}
-    if "cross_section_pb" in made | entry and (lacking := [key for key in wanted if key not in made]):
+    values = {key: metadata.get(field) for key, field in FIELDS.items()} | {"files": files}
+    additions = {key: values[key] for key in missing if values[key] is not None}
+    if "cross_section_pb" in additions | entry and (
+        lacking := [key for key in missing if key not in additions]
+    ):
         raise SampleError(
-            f"dataset = {dataset!r}: atlasopenmagic does not say {', '.join(lacking)}; write it in the entry"
+            f"dataset = {dataset!r}: atlasopenmagic does not have {', '.join(lacking)}; write it in the entry"
         )
-    return {"format": "physlite", **made, **entry}
+    return {"format": "physlite", **additions, **entry}

@@ -1,5 +1,5 @@
-"""Opening of catalogues: TOML files that list the samples, their files, and how their weights are
-normalised; and of single files of events."""
+"""Open catalogues, TOML files that list the samples, their files, and their normalisation; and single files
+of events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trigemu.samples.errors import SampleError, UnreadableError
 from trigemu.samples.event_file import EventFile, Facts
 from trigemu.samples.formats import format_names, is_format
 from trigemu.samples.formats.source import Source
-from trigemu.samples.locations import found, has_wildcards, located, regular
+from trigemu.samples.locations import has_wildcards, located, matching_files, regular
 from trigemu.samples.normalise import CatalogueTable, SampleTable
 from trigemu.samples.open_data import completed
 from trigemu.samples.sample import Sample, naming
@@ -38,7 +38,7 @@ from trigemu.support import (
     wrong_type,
 )
 
-#: Samples in a catalogue, each of which has rows of its own in tables.
+#: Largest number of samples in a catalogue.
 MOST_SAMPLES = 10_000
 
 
@@ -55,10 +55,10 @@ def open_catalogue(
     Parameters
     ----------
     path : Path, str or None
-        A catalogue (.toml), a folder with a file catalogue.toml, or an event file, which is opened by
-        `catalogue_of`. None: the catalogue shipped with the package.
+        A catalogue (.toml), a folder with a file catalogue.toml, or an event file, which `catalogue_of`
+        opens. None: the catalogue shipped with the package.
     executor : Executor, distributed.Client, Engine or None
-        What opens the files (see `Engine`); None: this process.
+        Opens the files (see `Engine`); None: this process.
     skip_bad_files : bool
         Leave out files that cannot be read, now or later (`without_bad_files`), and normalise samples to the
         others.
@@ -66,8 +66,8 @@ def open_catalogue(
     Returns
     -------
     Catalogue
-        The opened samples. Files with a sha256 in the catalogue are verified; those that are sealed, while
-        they are read.
+        The opened samples. Files with a sha256 in the catalogue are verified now, sealed files while they are
+        read.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def open_catalogue(
     path = in_folder(path)
     where = located(embedded_catalogue() if path is None else path)
     if isinstance(where, str) and where.endswith(".toml"):
-        raise SampleError(f"{where}: catalogues are read from this machine only: fetch it")
+        raise SampleError(f"{where}: catalogues are read from this machine only: download it")
     engine = engine_of(executor)
     if isinstance(where, str) or (where.suffix != ".toml" and (is_there(where) or has_wildcards(where))):
         return catalogue_of(where, executor=engine)
@@ -131,7 +131,7 @@ def open_catalogue(
 
 
 def _completed(document: Document, entry: dict[str, Any], key: Key, where: str) -> dict[str, Any]:
-    """Return an entry completed from its dataset; if that fails, record the mistake and return it without."""
+    """Complete an entry from its dataset; if that fails, record the mistake and return it without files."""
     try:
         return completed(entry)
     except TrigemuError as error:
@@ -140,7 +140,7 @@ def _completed(document: Document, entry: dict[str, Any], key: Key, where: str) 
 
 
 def in_folder(path: Path | str | None) -> Path | str | None:
-    """Return the catalogue.toml of a folder that has one; any other path as it is."""
+    """Return the catalogue.toml of a folder that has one; any other path unchanged."""
     if path is None or "://" in (text := os.fspath(path)) or not is_folder(text):
         return path
     inside = Path(path) / "catalogue.toml"
@@ -155,8 +155,8 @@ def catalogue_of(
     Parameters
     ----------
     path : Path, str, or sequence of these
-        A local file, which may have wildcards, or a URL; or several with the same branches. Generator
-        weights are ignored.
+        A local file, which may have wildcards, or a URL; or several with the same branches. Generator weights
+        are ignored.
     format : str or None
         Name of its format; None: recognised from the content of the first file.
     executor
@@ -172,34 +172,34 @@ def catalogue_of(
     SampleError
         If a file cannot be read, or its location is not allowed (see `samples/locations.py`).
     """
-    given = [path] if isinstance(path, str | os.PathLike) else path
-    if not isinstance(given, list | tuple) or not all(isinstance(one, str | os.PathLike) for one in given):
+    paths = [path] if isinstance(path, str | os.PathLike) else path
+    if not isinstance(paths, list | tuple) or not all(isinstance(one, str | os.PathLike) for one in paths):
         raise wrong_type(
-            "the event files", path, "the path of one, or a list of these", "run takes events too"
+            "the event files", path, "the path of one, or a list of these", "run accepts events too"
         )
-    if not given:
+    if not paths:
         raise SampleError("there is no event file: name at least one")
     files: list[str] = []
-    for one in given:
+    for one in paths:
         where = located(one)
-        files += found(str(where), Path()) if has_wildcards(where) else [str(where)]
+        files += matching_files(str(where), Path()) if has_wildcards(where) else [str(where)]
     name = Path(files[0]).name.split(".")[0]
     if format is not None and not is_format(format):
-        raise SampleError(f"{given[0]}: unknown format {format!r}{_instead(format)}")
+        raise SampleError(f"{paths[0]}: unknown format {format!r}{_instead(format)}")
     with naming(name, files[0]):
-        known = format or format_of(files[0])
+        known_format = format or format_of(files[0])
     head = CatalogueTable(name=name, convention="crossing")
     table = SampleTable(
-        name=name, role="background", files=tuple(files), format=known, rate_hz=head.crossing_rate_hz
+        name=name, role="background", files=tuple(files), format=known_format, rate_hz=head.crossing_rate_hz
     )
     samples, _ = _opened(head, [table], Path(), engine_of(executor), weighted=False)
     digest = (samples[0].sha256[0] or "") if len(files) == 1 else ""
-    first = files[0] if has_wildcards(located(given[0])) else given[0]
+    first = files[0] if has_wildcards(located(paths[0])) else paths[0]
     return Catalogue(head, samples, Path(first), digest)
 
 
 def _instead(format: str) -> str:
-    """Return what to do about a format that there is not."""
+    """Return advice on an unknown format."""
     return remedy("formats", format) or nearest(format, format_names())
 
 
@@ -211,7 +211,7 @@ def _opened(
     skip: bool = False,
     weighted: bool = True,
 ) -> tuple[tuple[Sample, ...], tuple[LeftOut, ...]]:
-    """Open the files of all samples, and tell all problems at once."""
+    """Open the files of all samples, and report all problems at once."""
     files, problems = [], []
     for table in tables:
         try:
@@ -219,11 +219,11 @@ def _opened(
         except SampleError as error:
             files.append([])
             problems.append(Problem(str(error), False))
-    found_out = iter(surveyed([file for of_sample in files for file in of_sample], engine))
+    results = iter(surveyed([file for of_sample in files for file in of_sample], engine))
     left_out: list[LeftOut] = []
     good: list[tuple[list[ToOpen], list[Facts]]] = []
     for of_sample in files:
-        pairs = [(file, next(found_out)) for file in of_sample]
+        pairs = [(file, next(results)) for file in of_sample]
         good.append(
             ([f for f, p in pairs if isinstance(p, Facts)], [p for _, p in pairs if isinstance(p, Facts)])
         )
@@ -246,7 +246,7 @@ def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> 
     paths: list[tuple[str, str]] = []
     for pattern in table.files:
         try:
-            paths += [(path, "") for path in found(pattern, folder)]
+            paths += [(path, "") for path in matching_files(pattern, folder)]
         except UnreadableError as error:
             paths.append((str(located(pattern, folder)), str(error)))
         except SampleError as error:
@@ -287,7 +287,7 @@ def _sample(
         EventFile(f.path, f.seal, format=f.format, facts=known) for f, known in zip(files, facts, strict=True)
     ]
     for source in sources:
-        if not _alike(source, sources[0]):
+        if not _same_columns(source, sources[0]):
             raise SampleError(
                 f"sample {table.name!r}: {source.path} has different branches from {sources[0].path}"
             )
@@ -298,8 +298,8 @@ def _sample(
     return normalised(head, sample, lacks_files)
 
 
-def _alike(one: Source, other: Source) -> bool:
-    """Whether they have the same columns apart from stored decisions, which change with the menu."""
+def _same_columns(one: Source, other: Source) -> bool:
+    """Whether two files have the same columns, apart from stored decisions, which change with the menu."""
     differing = one.schema.scalars ^ other.schema.scalars
-    alike = one.schema.collections == other.schema.collections
-    return alike and (not differing or differing <= {*one.stored, *other.stored})
+    same_collections = one.schema.collections == other.schema.collections
+    return same_collections and (not differing or differing <= {*one.stored, *other.stored})

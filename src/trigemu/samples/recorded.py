@@ -1,4 +1,4 @@
-"""Recorded decisions in a file of their own, apart from the events that they are of."""
+"""Recorded decisions in a separate file from their events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from trigemu.support import BoolArray
 
 @dataclass
 class _Decided(EventFile):
-    """A file of events whose decisions are in another file. first: the number of its first event there."""
+    """A file of events whose decisions are in another file. first: the row of its first event in that
+    file."""
 
     decisions: Source = field(kw_only=True)
     first: int = field(kw_only=True)
@@ -61,14 +62,14 @@ def with_decisions(catalogue: Catalogue, path: Path | str, *, executor: Any = No
     """
     if len(catalogue.samples) != 1:
         names = ", ".join(sample.name for sample in catalogue.samples)
-        raise SampleError(f"{path}: decisions are of one sample, and {catalogue.path} has {names}")
+        raise SampleError(f"{path}: decisions belong to one sample, but {catalogue.path} has {names}")
     (sample,), (recorded,) = catalogue.samples, catalogue_of(path, executor=executor).samples
     (decisions,) = recorded.sources
     if not decisions.stored:
         raise SampleError(f"{path}: it has no decisions: columns of booleans, or HLT_… and L1_…")
     if recorded.entries != sample.entries:
         raise SampleError(
-            f"{path}: it has {recorded.entries} events, and sample {sample.name!r} has {sample.entries}"
+            f"{path}: it has {recorded.entries} events, but sample {sample.name!r} has {sample.entries}"
         )
     before = accumulate((source.entries for source in sample.sources), initial=0)
     sources = tuple(

@@ -33,14 +33,14 @@ def records_of(
     collections : mapping of str to (int64[n + 1], mapping of str to array)
         Offsets and columns of each collection.
     where : str
-        What the events are, for messages.
+        The name of the events in messages.
 
     Raises
     ------
     SampleError
         If a collection and a scalar have the same name.
     """
-    import awkward as ak  # takes long to load, and most programs make no arrays
+    import awkward as ak  # takes long to import, and most programs do not need it
 
     def numpy(column: Array) -> Any:
         return ak.contents.NumpyArray(column)
@@ -59,7 +59,7 @@ def records_of(
 
 
 def _ordered(columns: Mapping[str, T]) -> list[tuple[str, T]]:
-    """Return columns in an order that does not depend on how they were read."""
+    """Return columns in an order that does not depend on the file."""
 
     def place(column: tuple[str, T]) -> tuple[int, str]:
         name, _ = column

@@ -1,4 +1,4 @@
-"""A sample of events: files of one process, read in ranges with weights in Hz."""
+"""A sample of events: files of one process, which are read in ranges, with weights in Hz."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Sample:
 
     @property
     def sealed(self) -> bool:
-        """Whether everything that is read of its files is compared with digests in the catalogue."""
+        """Whether everything that is read is compared with digests in the catalogue."""
         return bool(self.table.seal)
 
     @property
@@ -85,7 +85,7 @@ class Sample:
 
     @property
     def identity(self) -> str:
-        """Fingerprint of all that the weights of its events depend on, besides the files."""
+        """Fingerprint of everything that the weights of its events depend on besides the files."""
         own = self.number, self.name, self.table.format, self.hz_per_weight
         return fingerprint(own, self.weighted, self.per_interactions)
 
@@ -122,7 +122,7 @@ class Sample:
         needs : iterable of Need
             Columns to read.
         margin : int
-            Number of neighbouring crossings to add on either side, where the file has them; they are outside
+            Number of neighbouring crossings to add before and after, if the file has them; they are outside
             of `Events.core`.
 
         Returns
@@ -140,7 +140,7 @@ class Sample:
     def read_file(
         self, file: Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
     ) -> Events:
-        """Read a range of events of a file that is given, as `read` does.
+        """Read a range of events of a file, as `read` does.
 
         Parameters
         ----------
@@ -155,9 +155,9 @@ class Sample:
             The events, with weights in Hz.
         """
         reweighted = {INTERACTIONS} if self.per_interactions else set()
-        wanted = tuple({*needs, *reweighted})
+        columns = tuple({*needs, *reweighted})
         ranges, core = around(file.neighbours, file.entries, start, stop, margin)
-        return join_events([self._read(file, *rows, wanted) for rows in ranges], core)
+        return join_events([self._read(file, *rows, columns) for rows in ranges], core)
 
     def _read(self, file: Source, start: int, stop: int, needs: tuple[Need, ...]) -> Events:
         stored = {name: column for column in needs if (name := decision_in(column)) is not None}
@@ -198,7 +198,7 @@ def naming(sample: str, path: str) -> Iterator[None]:
         modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
         ours = isinstance(error, AssertionError) and modules[-1].startswith("trigemu")
         if ours or any(module.startswith("numba.") for module in modules):
-            raise  # a fault of the program, or of the cache of its kernels
+            raise  # a bug of the program, or a problem of the kernel cache
         reason = " ".join(str(error).split())[:200]
         raise UnreadableError(
             f"sample {sample!r}: {path} cannot be read ({type(error).__name__}: {reason}); is it complete "

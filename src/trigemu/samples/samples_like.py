@@ -1,4 +1,4 @@
-"""Samples as calls are given them: a catalogue, its path or folder, event files, events in memory."""
+"""Samples as arguments of calls: a catalogue, its path or folder, event files, events in memory."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from trigemu.samples.memory import catalogue_in_memory
 from trigemu.samples.opening import catalogue_of, open_catalogue
 from trigemu.support import excerpt, is_there, wrong_type
 
-#: A catalogue, or what stands for one; also an awkward array, whose type is not loaded for this.
+#: A catalogue, or anything that `samples_of` converts to one. An awkward array is Any: awkward is not
+#: imported.
 SamplesLike = Catalogue | Events | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Any | None
 EXPECTED = "a Catalogue, its path or folder, the paths of event files, Events, or an awkward array of events"
 
 
-def samples_of(given: SamplesLike, *, executor: Any = None) -> Catalogue:
-    """Return a catalogue of whatever samples a call is given.
+def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
+    """Convert samples to a catalogue.
 
     Parameters
     ----------
-    given : Catalogue, path, sequence of paths, Events, ak.Array or None
+    samples : Catalogue, path, sequence of paths, Events, ak.Array or None
         A catalogue, its path, or the folder of a catalogue.toml. Event files, one or several with the same
         branches: crossings of equal weight that add up to 40 MHz (`catalogue_of`). Events: one background of
-        crossings with their weights in Hz. An awkward array: what `events_from_awkward` makes of it; without
-        a field `weight`, crossings of equal weight that add up to 40 MHz. None: the embedded samples.
+        crossings with their weights in Hz. An awkward array: converted by `events_from_awkward`; without a
+        field `weight`, crossings of equal weight that add up to 40 MHz. None: the embedded samples.
     executor
         As in `open_catalogue`.
 
@@ -44,51 +45,49 @@ def samples_of(given: SamplesLike, *, executor: Any = None) -> Catalogue:
     WrongTypeError
         For anything else.
     SampleError
-        If there is no such file, or it cannot be used.
+        If a file does not exist or cannot be used.
     """
-    if isinstance(given, Catalogue):
-        return given
-    if isinstance(given, Events):
-        return catalogue_in_memory(given)
-    if given is None:
+    if isinstance(samples, Catalogue):
+        return samples
+    if isinstance(samples, Events):
+        return catalogue_in_memory(samples)
+    if samples is None:
         return open_catalogue(executor=executor)
-    if isinstance(given, str | os.PathLike):
-        return _several([given], executor)
-    if is_awkward(given):
-        return catalogue_in_memory(events_from_awkward(given), equal=not has_weights(given))
-    if isinstance(given, list | tuple | Iterator):
-        files = list(given)
+    if isinstance(samples, str | os.PathLike):
+        return _several([samples], executor)
+    if is_awkward(samples):
+        return catalogue_in_memory(events_from_awkward(samples), equal=not has_weights(samples))
+    if isinstance(samples, list | tuple | Iterator):
+        files = list(samples)
         if files and all(isinstance(file, str | os.PathLike) for file in files):
             return _several(files, executor)
-        given = files
-    raise wrong_type("the samples", given, EXPECTED, _advice(given))
+        samples = files
+    raise wrong_type("the samples", samples, EXPECTED, _advice(samples))
 
 
-def _several(given: Sequence[str | os.PathLike[str]], executor: Any) -> Catalogue:
-    files = [file if isinstance(file, str) else Path(file) for file in given]
+def _several(paths: Sequence[str | os.PathLike[str]], executor: Any) -> Catalogue:
+    files = [file if isinstance(file, str) else Path(file) for file in paths]
     for file in files:
         _check_there(file)
         if len(files) > 1 and str(file).endswith(".toml"):
-            raise SampleError(
-                f"{file}: a catalogue is given alone: list its files and those of others in one"
-            )
+            raise SampleError(f"{file}: expected a single catalogue: list the files of several in one")
     if len(files) == 1:
         return open_catalogue(files[0], executor=executor)
     return catalogue_of(files, executor=executor)
 
 
 def _check_there(path: Path | str) -> None:
-    """Raise SampleError for a file that is not on this machine; those with wildcards are looked for later."""
+    """Raise SampleError for a file that does not exist on this machine; wildcards are expanded later."""
     where = located(path)
     if isinstance(where, str) or is_there(where) or has_wildcards(where):
         return
     absolute = "://" in str(path) or Path(path).is_absolute()
-    there = "" if absolute else f" in the current folder, {Path.cwd()}"
-    raise SampleError(f"there is no catalogue or event file {excerpt(str(path))}{there}")
+    searched = "" if absolute else f" in the current folder, {Path.cwd()}"
+    raise SampleError(f"there is no catalogue or event file {excerpt(str(path))}{searched}")
 
 
-def _advice(given: Any) -> str:
-    kind = type(given).__name__
+def _advice(samples: Any) -> str:
+    kind = type(samples).__name__
     if kind == "Menu":
         return "the menu comes first, then the samples"
     if kind == "Sample":
@@ -97,6 +96,6 @@ def _advice(given: Any) -> str:
         return "its samples are .catalogue"
     if kind == "Record":
         return "this is a single event: take array[i : i + 1]"
-    if kind in ("dict", "DataFrame", "ndarray") or (isinstance(given, list) and given):
-        return "ak.Array makes one of records or columns, as events_from_awkward describes them"
+    if kind in ("dict", "DataFrame", "ndarray") or (isinstance(samples, list) and samples):
+        return "convert records or columns with ak.Array, as events_from_awkward describes"
     return ""

@@ -1,8 +1,8 @@
 """Sealed files: every chunk is compared with its digest before any of its bytes are used.
 
-A seal is text in the catalogue: the sha256 of each chunk of the file, one after the other, in base64. The
-seal of a folder has that of each of its files, separated by commas. The libraries that read get the very
-bytes that were compared, so a file that changes while it is read is noticed too.
+A seal is a text in the catalogue: the sha256 of all chunks of the file in sequence, in base64. The seal of a
+folder consists of the seals of its files, separated by commas. The reading libraries get the same bytes that
+were compared, so changes while a file is read are noticed too.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from fsspec.utils import infer_compression
 from trigemu.samples.errors import UnreadableError
 from trigemu.samples.locations import located, opened
 
-#: Bytes that are compared together: large enough for the speed of a digest, small enough to read few columns.
+#: Bytes that are compared together: large enough for fast digests, small enough to read few columns.
 CHUNK = 2**20
-#: Compared chunks that are kept in memory, of all open files together.
+#: Largest number of compared chunks in memory, for all open files together.
 MAX_CACHED = 32
 _DIGEST = 32
 
@@ -62,7 +62,7 @@ def read_chunks(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _full_read(stream: IO[bytes], size: int) -> bytes:
-    """Read `size` bytes, or up to the end: a stream may return less at a time."""
+    """Read `size` bytes, or up to the end, from a stream that may return fewer at a time."""
     parts = []
     while size and (part := stream.read(size)):
         parts.append(part)
@@ -70,20 +70,20 @@ def _full_read(stream: IO[bytes], size: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def sealed_file(given: Path | str, seal: str) -> SealedFile:
-    """Open a sealed file for reading bytes. A file on this machine is opened anew for each chunk: a sample
-    may have more files than may be open at once."""
-    if isinstance(located(given), Path):
-        return SealedFile(partial(opened, given), seal)
-    stream: IO[bytes] = opened(given).open()
+def sealed_file(location: Path | str, seal: str) -> SealedFile:
+    """Open a sealed file for reading bytes. A file on this machine is opened again for each chunk, because a
+    sample may have more files than can be open at once."""
+    if isinstance(located(location), Path):
+        return SealedFile(partial(opened, location), seal)
+    stream: IO[bytes] = opened(location).open()
     return SealedFile(lambda: nullcontext(stream), seal)
 
 
 @contextmanager
-def opened_sealed(given: Path | str, seal: str, compression: str | None = None) -> Iterator[Any]:
+def opened_sealed(location: Path | str, seal: str, compression: str | None = None) -> Iterator[Any]:
     """Open a sealed file as a context manager. compression: "infer" uses the file's suffix."""
-    with sealed_file(given, seal) as file:
-        kind = infer_compression(str(given)) if compression == "infer" else None
+    with sealed_file(location, seal) as file:
+        kind = infer_compression(str(location)) if compression == "infer" else None
         yield compr[kind](file, mode="rb") if kind else file
 
 
@@ -94,14 +94,14 @@ class SealedFile(io.RawIOBase):
     Parameters
     ----------
     open_file : function
-        Returns a context manager: the file as it is, which can be read from any position.
+        Returns a context manager of the file, which can be read from any position.
     seal : str
         Its seal.
 
     Raises
     ------
     UnreadableError
-        On construction or while reading, if the file is not the one that was sealed.
+        On construction or while reading, if the file differs from the sealed one.
     """
 
     def __init__(self, open_file: Callable[[], AbstractContextManager[IO[bytes]]], seal: str) -> None:
@@ -117,7 +117,7 @@ class SealedFile(io.RawIOBase):
                 f"the file was changed or cut short"
             )
         if chunks:
-            self._chunk(chunks - 1)  # so that the size is compared too
+            self._chunk(chunks - 1)  # to compare the size too
 
     def _chunk(self, number: int) -> bytes:
         key = self._number, number
@@ -173,6 +173,6 @@ class SealedFile(io.RawIOBase):
 def changed(number: int, chunks: int, start: int, stop: int) -> UnreadableError:
     """Return the error for a chunk that differs from its seal."""
     return UnreadableError(
-        f"bytes {start} to {stop - 1}, chunk {number + 1} of {chunks}, differ from what was sealed: "
+        f"bytes {start} to {stop - 1}, chunk {number + 1} of {chunks}, differ from the sealed file: "
         f"the file is damaged or was changed"
     )

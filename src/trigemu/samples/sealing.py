@@ -18,9 +18,9 @@ from trigemu.support import insert_after, write_text
 
 
 def seal_catalogue(path: Path | str) -> tuple[str, ...]:
-    """Write sha256 and seal of every file into a catalogue, and keep its comments and formatting.
+    """Write sha256 and seal of every file into a catalogue, and preserve its comments and formatting.
 
-    All files are read once. Digests and seals that are there already are compared, and stay.
+    All files are read once. Existing digests and seals are compared, and stay.
 
     Parameters
     ----------
@@ -70,30 +70,32 @@ def _sealed(sample: Sample, number: int) -> tuple[str, str]:
     """Return sha256 and seal of a file or folder, after comparing them with those in the catalogue."""
     path = sample.sources[number].path
     with naming(sample.name, path):
-        whole, seals = hashlib.sha256(), []
-        known = sample.table.seal[number].split(",") if sample.table.seal else []
-        for part, before in zip_longest(parts(path), known):
-            if known and (part is None or before is None):
-                raise SampleError(f"has another number of files than the {len(known)} that were sealed")
+        digest_of_file, seals = hashlib.sha256(), []
+        existing = sample.table.seal[number].split(",") if sample.table.seal else []
+        for part, before in zip_longest(parts(path), existing):
+            if existing and (part is None or before is None):
+                raise SampleError(
+                    f"has a different number of files from the {len(existing)} that were sealed"
+                )
             digests = []
             with opened(part) as stream:
                 for chunk in read_chunks(stream):
-                    whole.update(chunk)
+                    digest_of_file.update(chunk)
                     digests.append(hashlib.sha256(chunk).digest())
             seals.append(seal_of(digests))
-            if known and seals[-1] != before:
+            if existing and seals[-1] != before:
                 raise _difference(digests, digests_of(before))
-        digest = whole.hexdigest()
+        digest = digest_of_file.hexdigest()
         if sample.table.sha256 and digest != sample.table.sha256[number].lower():
             raise SampleError(
                 f"has sha256 {digest}, its catalogue says {sample.table.sha256[number]}: the file is "
-                f"damaged or a different one"
+                f"damaged or not the same one"
             )
         return digest, ",".join(seals)
 
 
-def _difference(found: list[bytes], sealed: list[bytes]) -> SampleError:
+def _difference(digests: list[bytes], sealed: list[bytes]) -> SampleError:
     """Return the error for the first chunk that differs."""
-    pairs = enumerate(zip_longest(found, sealed))
+    pairs = enumerate(zip_longest(digests, sealed))
     at = next(number for number, (one, other) in pairs if one != other)
     return changed(at, len(sealed), at * CHUNK, (at + 1) * CHUNK)

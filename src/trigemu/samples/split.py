@@ -1,4 +1,4 @@
-"""The two halves of a sample: models are trained on one, the other remains unseen.
+"""The two halves of a sample: models are trained on one, and judged on the other.
 
 Events made from the same generated interaction share their `parent` and are in the same half.
 """
@@ -12,14 +12,14 @@ from trigemu.support import BoolArray, IntArray, splitmix64
 
 #: The half that models are trained on.
 TRAINING = 0
-#: The half that they never see.
+#: The half that training never uses.
 EVALUATION = 1
 #: The names of both.
 HALF_NAMES = ("training", "evaluation")
 
 
 def half_of(parent: npt.NDArray[np.uint64]) -> IntArray:
-    """Return the half that each event is in.
+    """Return the half of each event.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def is_quarter(parent: npt.NDArray[np.uint64]) -> BoolArray:
     Returns
     -------
     bool[n]
-        The events that are in the quarter.
+        Whether each event is in the quarter.
     """
     quarter = (splitmix64(parent) >> np.uint64(61)) & np.uint64(3)
     chosen: BoolArray = quarter == 0

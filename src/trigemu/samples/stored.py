@@ -1,4 +1,4 @@
-"""Stored decisions as columns of events, each with a name of its own, which no other column has."""
+"""Stored decisions as columns of events, with names that no other column has."""
 
 from __future__ import annotations
 

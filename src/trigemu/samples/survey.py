@@ -1,4 +1,4 @@
-"""The survey of files: each is opened once to learn its facts, by whatever does the work, many at a time."""
+"""The survey of files: an engine opens many files in parallel, each once, to find their properties."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from trigemu.samples.locations import located, opened, parts, timeouts
 from trigemu.samples.sample import naming
 from trigemu.support import Engine, fingerprint, is_there
 
-#: What servers say of a file that changes with it.
+#: Properties of a file on a server that change with it.
 _TAGS = ("size", "ETag", "Content-MD5", "Digest", "Last-Modified", "mtime")
-#: Bytes of files that this process opens by itself, without workers.
+#: Total size of files that this process opens without workers.
 _FEW_BYTES = 2**30
 #: Seconds before a remote file is tried again.
 PAUSE_S = 1.0
@@ -30,9 +30,9 @@ PAUSE_S = 1.0
 
 @dataclass(frozen=True)
 class ToOpen:
-    """A file to open. sha256: what the catalogue says. opening: see `Facts`. weighted: whether the sum of its
-    weights is needed. identified: whether its identity is. missing: what to say if there is none. signal:
-    whether it may lack that sum, because no rate is made of it."""
+    """A file to open. sha256: in the catalogue. opening: see `Facts`. weighted: whether the sum of its
+    weights is needed. identified: whether its identity is needed. missing: the message if the file does not
+    exist. signal: whether it may lack the sum of weights, because no rate depends on it."""
 
     sample: str
     path: str
@@ -68,21 +68,21 @@ class ToOpen:
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a file cannot be used. unreadable: whether it may be left out, and the others used. settled:
-    whether its server said that there is none."""
+    """The reason why a file cannot be used. unreadable: whether it may be left out. settled: whether its
+    server reports that it does not exist."""
 
     message: str
     unreadable: bool
     settled: bool = False
 
 
-Found = Facts | Problem
+Surveyed = Facts | Problem
 
 
 class Survey:
-    """The work of opening files. A problem of a file is a result, so that all problems are told at once.
+    """The work of opening files. A problem of a file is a result, so that all problems are reported at once.
 
-    host: the machine that this is done on, if it may be another one than the user's.
+    host: the machine that opens the files, if it may differ from the user's.
     """
 
     def __init__(self, host: str = "") -> None:
@@ -92,25 +92,25 @@ class Survey:
     classes: tuple[type, ...] = ()
     key = ""
 
-    def each(self, files: Sequence[ToOpen]) -> Iterator[list[Found]]:
+    def each(self, files: Sequence[ToOpen]) -> Iterator[list[Surveyed]]:
         schemas: dict[object, Schema] = {}
         for file in files:
-            found = survey(file)
-            if isinstance(found, Facts):  # those of one sample are equal, and sent once
-                content = frozenset(found.schema.collections.items()), found.schema.scalars
-                found = replace(found, schema=schemas.setdefault(content, found.schema))
+            result = survey(file)
+            if isinstance(result, Facts):  # the schemas of one sample are equal, and sent once
+                content = frozenset(result.schema.collections.items()), result.schema.scalars
+                result = replace(result, schema=schemas.setdefault(content, result.schema))
             elif self._host and not file.missing:
-                found = replace(found, message=f"{found.message} (opened on {self._host})")
-            yield [found]
+                result = replace(result, message=f"{result.message} (opened on {self._host})")
+            yield [result]
 
-    def merge(self, found: Sequence[list[Found]]) -> list[Found]:
-        return [one for part in found for one in part]
+    def merge(self, parts: Sequence[list[Surveyed]]) -> list[Surveyed]:
+        return [one for part in parts for one in part]
 
-    def check(self, files: Sequence[ToOpen], part: list[Found]) -> None:
-        raise NotImplementedError("no result of a survey is kept")
+    def check(self, files: Sequence[ToOpen], part: list[Surveyed]) -> None:
+        raise NotImplementedError("results of a survey are never stored")
 
     def content(self) -> bytes:
-        return pickle.dumps((_survey_here, ()))
+        return pickle.dumps((_survey_on_worker, ()))
 
     def give_up(self, file: ToOpen, error: Exception, host: str, attempts: int) -> None:
         raise error
@@ -119,11 +119,11 @@ class Survey:
         return False
 
 
-def surveyed(files: Sequence[ToOpen], engine: Engine) -> list[Found]:
-    """Return the facts or the problem of each file. One that cannot be read is opened again where that may
-    help: a remote one, or by another worker."""
-    plain = replace(engine, checkpoint=None)  # what is kept there is known by the facts
-    if _are_few(files):  # before workers have started
+def surveyed(files: Sequence[ToOpen], engine: Engine) -> list[Surveyed]:
+    """Return the properties or the problem of each file. A file that cannot be read is opened again if it is
+    remote, or by another worker."""
+    plain = replace(engine, checkpoint=None)  # checkpoints need the properties
+    if _are_few(files):  # faster than starting workers
         plain.executor = None
     results = [one for part in plain.over(Survey(), files) for one in part]
     for attempt in range(engine.retries):
@@ -143,23 +143,23 @@ def surveyed(files: Sequence[ToOpen], engine: Engine) -> list[Found]:
 
 
 def _are_few(files: Sequence[ToOpen]) -> bool:
-    """Whether this process opens and verifies files in about a second."""
+    """Whether this process can open and verify the files in about a second."""
     if len(files) > OPEN_FILES:
         return False
     local = [where for file in files if isinstance(where := located(file.path), Path) and is_there(where)]
     return sum(path.stat().st_size for path in local) <= _FEW_BYTES
 
 
-def _survey_here() -> Survey:
+def _survey_on_worker() -> Survey:
     return Survey(socket.gethostname())
 
 
-def survey(file: ToOpen) -> Found:
-    """Return what there is to know of a file, or why it cannot be used."""
+def survey(file: ToOpen) -> Surveyed:
+    """Return the properties of a file, or the reason why it cannot be used."""
     if file.missing:
         return Problem(f"sample {file.sample!r}: {file.missing}", True, True)
     try:
-        sha256 = file.sha256 if file.seal else _verified(file)  # a seal is compared while it is read
+        sha256 = file.sha256 if file.seal else _verified(file)  # seals are compared while reading
         with naming(file.sample, file.path):
             source = opened_source(file.format, file.path, file.seal, file.opening)
             total, no_sum = _sum_of_weights(source, file)
@@ -182,7 +182,7 @@ def survey(file: ToOpen) -> Found:
 
 
 def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
-    """Return the sum of the weights of a file, if it is needed, and why a signal has none."""
+    """Return the sum of the weights of a file, if it is needed, and the reason if a signal has none."""
     if not file.weighted:
         return None, ""
     try:
@@ -198,8 +198,8 @@ def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
 def _tag(path: str) -> str:
     where = str(located(path))
     system, name = fsspec.url_to_fs(where, **timeouts(where))
-    told: dict[str, Any] = system.info(name)
-    return repr([(key, told.get(key)) for key in _TAGS])
+    info: dict[str, Any] = system.info(name)
+    return repr([(key, info.get(key)) for key in _TAGS])
 
 
 def _verified(file: ToOpen) -> str | None:

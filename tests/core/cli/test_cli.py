@@ -244,7 +244,7 @@ def test_a_file_that_is_no_root_file(place: Any, refused: Refused) -> None:
 def test_a_root_file_of_something_else(place: Any, refused: Refused) -> None:
     with uproot.recreate(place.folder / "all.root") as file:
         file.mktree("Delphes", {"x": "f4"})
-    assert "all.root: no tree 'Events' (there is: Delphes;1)" in refused()
+    assert "all.root: no tree 'Events' (it has: Delphes;1)" in refused()
 
 
 def test_a_sample_without_the_sum_of_its_weights(place: Any, refused: Refused) -> None:
@@ -382,7 +382,7 @@ def test_a_plugin_that_works(of_plugin: Any, trigemu: Run) -> None:
         ({"EVALUATE": "return np.ones(3)"}, "gave float64[3], expected bool[400]"),
         (
             {"EVALUATE": "return work.scalar('mett')"},
-            "has no 'mett' (known: none); only columns that a kind asks its context for are read",
+            "has no 'mett' (known: none); only columns that a kind requests from its context are read",
         ),
         (
             {"EVALUATE": "return np.full(len(work.events), np.nan)", "COMPILE": "return Compiled(0.0)"},

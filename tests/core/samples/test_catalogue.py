@@ -146,7 +146,7 @@ def test_which_part_is_left_out_stands_beside_the_rates(folder: Path) -> None:
 
 def test_what_cannot_be_left_out(folder: Path) -> None:
     (folder / "a0.root").unlink()
-    with pytest.raises(SampleError, match=r"'a': sum_of_weights .* is that of all its files"):
+    with pytest.raises(SampleError, match=r"'a': sum_of_weights .* includes all its files"):
         open_catalogue(written(folder, more="sum_of_weights = 1e4"), skip_bad_files=True)
     with pytest.raises(SampleError, match="sample 'a': none of its files can be read"):
         open_catalogue(written(folder, FILES[:1]), skip_bad_files=True)
@@ -167,8 +167,8 @@ def test_only_some_entries(folder: Path) -> None:
     for only, message in (
         (Entries("c", 0, 0, 1), "unknown sample 'c'"),
         (Entries("a", 5, 0, 1), "has files 0 to 4, not 5"),
-        (Entries("a", 0, 0, 31), r"a0\.root has entries from 0 to 30: 0 to 31 are none"),
-        (Entries("a", 0, 3, 3), "3 to 3 are none"),
+        (Entries("a", 0, 0, 31), r"a0\.root has entries from 0 to 30, not 0 to 31"),
+        (Entries("a", 0, 3, 3), "not 3 to 3"),
     ):
         with pytest.raises(SampleError, match=message):
             catalogue.limited_to(only)

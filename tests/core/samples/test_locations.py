@@ -36,7 +36,7 @@ from trigemu.api import parts
 from trigemu.samples import catalogue_of, locations, opened, survey
 from trigemu.samples.detect import format_of
 from trigemu.samples.formats import format_named
-from trigemu.samples.locations import found, is_local_folder, located
+from trigemu.samples.locations import is_local_folder, located, matching_files
 from trigemu.support import CORE
 
 
@@ -86,9 +86,9 @@ def test_what_is_opened(value: Path | str, expected: Path | str) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("file://host/a.root", "'host' is taken for a host: .*; write file:/// before an absolute path"),
-        ("file://~/a.root", "'~' is taken for a host"),
-        ("file://a.root", r"'a\.root' is taken for a host"),
+        ("file://host/a.root", "'host' would be a host: .*; write file:/// before an absolute path"),
+        ("file://~/a.root", "'~' would be a host"),
+        ("file://a.root", r"'a\.root' would be a host"),
         ("file:a.root", "'file:' has no // after it"),
         ("http:/host/a.root", "'http:' has no // after it"),
         ("run:1/a.root", "'run:' is not a supported scheme: .* write ./ before a name with a colon"),
@@ -134,7 +134,7 @@ PLACES: dict[str, Place] = {
     "catalogue_of, Path": lambda folder, value: catalogue_of(Path(value)),
     "format_of": lambda folder, value: format_of(value),
     "opened": lambda folder, value: opened(value),
-    "found": lambda folder, value: found(value, folder),
+    "matching_files": lambda folder, value: matching_files(value, folder),
     "parts": lambda folder, value: parts(value),
     "is_local_folder": lambda folder, value: is_local_folder(value),
 }
@@ -149,7 +149,7 @@ def test_nothing_else_is_opened_anywhere(tmp_path: Path, libraries: list[object]
 
 
 @pytest.mark.parametrize(
-    "place", [name for name in PLACES if name not in ("found", "parts", "is_local_folder")]
+    "place", [name for name in PLACES if name not in ("matching_files", "parts", "is_local_folder")]
 )
 def test_what_is_not_refused_gets_to_the_libraries(
     tmp_path: Path, libraries: list[object], place: str
@@ -222,7 +222,7 @@ def test_odd_names_of_files_are_only_names(tmp_path: Path, name: str) -> None:
 def test_a_file_that_is_not_there_is_named_as_it_was_written() -> None:
     for value, shown in (("b*.root", "here/b*.root"), ("file:///no/b%20.root", "/no/b .root")):
         with pytest.raises(TrigemuError) as caught:
-            found(value, Path("here"))
+            matching_files(value, Path("here"))
         assert str(caught.value) == f"no file {shown}"
 
 
@@ -288,7 +288,7 @@ def strange(folder: Path) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize(
-    "place", [name for name in PLACES if name not in ("found", "parts", "is_local_folder")]
+    "place", [name for name in PLACES if name not in ("matching_files", "parts", "is_local_folder")]
 )
 def test_devices_pipes_and_sockets_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
@@ -305,11 +305,11 @@ def test_a_wildcard_looks_at_so_many_entries(tmp_path: Path, monkeypatch: pytest
         (tmp_path / name / "x.root").touch()
     (tmp_path / "a/b/loop").symlink_to(tmp_path)
     monkeypatch.setattr(locations, "MOST_ENTRIES", 20)
-    assert len(found("**/*.root", tmp_path)) == 3
+    assert len(matching_files("**/*.root", tmp_path)) == 3
     monkeypatch.setattr(locations, "MOST_ENTRIES", 5)
     with pytest.raises(TrigemuError, match="matches in folders with more than 5 entries"):
-        found("**/*.root", tmp_path)
-    assert len(found("d/*", tmp_path)) == 1
+        matching_files("**/*.root", tmp_path)
+    assert len(matching_files("d/*", tmp_path)) == 1
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_wildcards_match_as_in_python(tmp_path: Path, pattern: str) -> None:
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "dead.root").symlink_to("nothing")
     expected = sorted(set(map(str, tmp_path.glob(pattern))))
-    assert found(pattern, tmp_path) == expected != []
+    assert matching_files(pattern, tmp_path) == expected != []
 
 
 def test_a_server_that_falls_silent_or_never_ends() -> None:
@@ -337,6 +337,6 @@ def test_another_part_than_was_asked_for_is_refused(monkeypatch: pytest.MonkeyPa
     handler = type("Handler", (Elsewhere,), {"told": told})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        with pytest.raises(TrigemuError, match=r"the server sends '.*' where bytes \d+-\d+ were asked for"):
+        with pytest.raises(TrigemuError, match=r"the server sends '.*' instead of bytes \d+-\d+"):
             catalogue_of(f"http://127.0.0.1:{server.server_port}/a.root", "nanoaod")
         server.shutdown()

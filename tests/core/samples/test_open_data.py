@@ -66,7 +66,7 @@ def test_nobody_is_asked_for_what_the_entry_says(tmp_path: Path, monkeypatch: py
 def test_nothing_is_made_up(tmp_path: Path, asked: Any) -> None:
     asked.known["kFactor"] = None
     with pytest.raises(
-        TrigemuError, match=r"catalogue\.toml:8: sample 'a': .* does not say k_factor; write it"
+        TrigemuError, match=r"catalogue\.toml:8: sample 'a': .* does not have k_factor; write it"
     ):
         catalogue(tmp_path, 'dataset = 301204\nformat = "nanoaod"')
     asked.known["cross_section_pb"] = None

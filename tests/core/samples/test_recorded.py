@@ -81,7 +81,7 @@ def test_decisions_lie_anywhere(folder: Path, flipped: tuple[int, ...], workers:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"L1_HIGH": decided(EVENTS[:299])}, "it has 299 events, and sample 'a' has 300$"),
+        ({"L1_HIGH": decided(EVENTS[:299])}, "it has 299 events, but sample 'a' has 300$"),
         ({"MET_pt": np.ones(300)}, "it has no decisions: columns of booleans"),
     ],
 )
@@ -94,5 +94,5 @@ def test_a_file_of_other_events_is_refused(folder: Path, columns: dict[str, Any]
 def test_decisions_are_of_one_sample(folder: Path) -> None:
     second = CATALOGUE[CATALOGUE.index("[[sample]]") :].replace('"a"', '"b"')
     (folder / "catalogue.toml").write_text(CATALOGUE + second)
-    with pytest.raises(SampleError, match=r"d\.root: decisions are of one sample, and .* has a, b"):
+    with pytest.raises(SampleError, match=r"d\.root: decisions belong to one sample, but .* has a, b"):
         with_decisions(open_catalogue(folder / "catalogue.toml"), folder / "d.root")

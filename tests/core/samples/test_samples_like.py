@@ -101,7 +101,7 @@ def test_what_is_not_there(tmp_path: Path, folder: Path, monkeypatch: pytest.Mon
         samples_of("*.root")
     with pytest.raises(SampleError, match=r"'ftp:' is not a supported scheme"):
         samples_of("ftp://host/a.root")
-    with pytest.raises(SampleError, match=r"catalogue\.toml: a catalogue is given alone"):
+    with pytest.raises(SampleError, match=r"catalogue\.toml: expected a single catalogue"):
         samples_of([folder / "catalogue.toml", folder / "all.root"])
     with pytest.raises(SampleError, match="name at least one"):
         catalogue_of([])

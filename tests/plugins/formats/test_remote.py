@@ -83,7 +83,7 @@ def test_no_format_looks_for_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_tree_of_no_known_format_says_which_are_known(tmp_path: Path) -> None:
     with uproot.recreate(tmp_path / "a.root") as root:
         root.mktree("other", {"x": "f8"})
-    with pytest.raises(TrigemuError, match=r"without any of Events, .*Delphes \(there is: other\)"):
+    with pytest.raises(TrigemuError, match=r"without any of Events, .*Delphes \(it has: other\)"):
         catalogue_of(tmp_path / "a.root")
 
 

@@ -8,7 +8,7 @@ import awkward as ak
 import numpy as np
 import pytest
 
-from trigemu.samples.formats.decoded import kept_bytes
+from trigemu.samples.formats.decoded import cached_bytes
 from trigemu_formats import parquet
 from trigemu_formats.parquet import Parquet
 
@@ -31,4 +31,4 @@ def test_parts_too_large_to_keep_are_read_in_windows(tmp_path: Path, monkeypatch
         for name, column in (("pt", pt), ("eta", eta)):
             wanted = ak.to_numpy(ak.flatten(column[start : start + 50]))
             np.testing.assert_array_equal(part.collections["jet"].columns[name], wanted)
-        assert 0 < kept_bytes() < 15_000
+        assert 0 < cached_bytes() < 15_000

@@ -1,5 +1,5 @@
 """File formats, one per module. Each reads columns of ranges of entries (`source.Source`) and recognises its
-own files. Plugins bring more."""
+own files. Plugins add more."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from trigemu.support import CORE, PluginError, find, providers, search_path
 
 
 def format_names() -> list[str]:
-    """Return the names of formats, as catalogues give them: those of the core, then those of plugins."""
+    """Return the names of formats, as in catalogues: those of the core, then those of plugins."""
     return list(providers("formats", search_path()))
 
 
 def is_format(name: str) -> bool:
-    """Return whether there is a format of this name."""
+    """Return whether a format has this name."""
     return name in CORE.declared().formats or name in format_names()
 
 
 def format_named(name: str) -> type[Source]:
-    """Return a format; raise KeyError if there is none of this name, PluginError if it cannot be loaded."""
+    """Return a format by its name; raise KeyError if there is none, PluginError if it cannot be loaded."""
     return _format(name, search_path())
 
 
@@ -32,13 +32,13 @@ def _format(name: str, folders: tuple[Path, ...]) -> type[Source]:
     plugin = CORE if core else find(providers("formats", folders)[name].name, folders)
     source = plugin.part("formats", name)
     if not isinstance(source, type) or not issubclass(source, Source):
-        raise PluginError(f"{plugin.where}: its format {name!r} is no Source")
+        raise PluginError(f"{plugin.where}: its format {name!r} is not a Source")
     return source
 
 
 def each_format() -> Iterator[tuple[str, type[Source]]]:
-    """Yield the formats by name, in the order in which they are tried on a file: those of the core first. One
-    that is not asked for is not loaded."""
+    """Yield the formats by name, in the order in which they are tried on a file: those of the core first.
+    Each is loaded when the iteration reaches it."""
     core = CORE.declared().formats
     yield from ((name, format_named(name)) for name in core)
     yield from ((name, format_named(name)) for name in format_names() if name not in core)

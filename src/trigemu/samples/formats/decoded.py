@@ -1,7 +1,7 @@
-"""Baskets, clusters and row groups that are larger than what is read at a time: each is decoded once.
+"""Cache baskets, clusters and row groups that are larger than one range of entries, to decode each once.
 
-Files are compressed in parts that can only be decoded as a whole. A part that a range of entries cuts
-through is kept, decoded, until all of its entries were read, in whatever order and by whichever thread.
+Files are compressed in parts that can only be decoded completely. A part that a range of entries cuts through
+stays decoded until all its entries were read, in any order and by any thread.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from threading import Lock
 from typing import Generic, NamedTuple, Protocol, TypeVar
 from weakref import WeakSet
 
-#: The most that a process keeps decoded, of all files together. What does not fit is decoded for each range.
-KEPT_BYTES = 2**30
-#: Larger parts are kept in windows of about this size, all columns of a file together, and decoded again for
-#: the next one. Two fit: the next one is begun while the last ranges of one are read.
-WINDOW_BYTES = KEPT_BYTES // 2
-#: A part is kept if it has more than this share of the entries of a range that cuts through it: smaller ones
-#: cost less to decode again.
+#: The largest cache of a process, for all files together. Parts that do not fit are decoded for each range.
+CACHED_BYTES = 2**30
+#: Larger parts are cached in windows of about this size, all columns of a file together, and decoded again
+#: for
+#: the next window. Two fit: the next begins while the last ranges of one are read.
+WINDOW_BYTES = CACHED_BYTES // 2
+#: A part is cached if it has more than this share of the entries of a range that cuts through it: smaller
+#: ones
+#: are cheap to decode again.
 _SHARE = 1 / 8
 
 
@@ -32,12 +34,12 @@ A = TypeVar("A", bound=Sized)
 
 
 class Piece(NamedTuple):
-    """Entries of a column that are decoded together. kept: whether the range that is read cuts through them;
-    otherwise it contains them."""
+    """Entries of a column that are decoded together. cached: whether the range cuts through them; otherwise
+    it contains them."""
 
     first: int
     last: int
-    kept: bool
+    cached: bool
 
 
 class Part(NamedTuple):
@@ -66,12 +68,12 @@ def pieces(edges: Sequence[int], start: int, stop: int, most: Callable[[], int])
     start, stop : int
         The range.
     most : function
-        Returns the largest number of entries that may be kept, always the same.
+        Returns the largest number of entries that may be cached, always the same.
 
     Returns
     -------
     list of Piece
-        What to decode, in order; together it covers the range. The first and the last may go beyond it.
+        The entries to decode, in order; together they cover the range. The first and the last may exceed it.
     """
     if start >= stop:
         return [Piece(start, stop, False)]
@@ -89,7 +91,7 @@ def pieces(edges: Sequence[int], start: int, stop: int, most: Callable[[], int])
 
 
 def _window(edges: Sequence[int], entry: int, most: Callable[[], int]) -> tuple[int, int]:
-    """Return the part of an entry, or the window in it where it is too large."""
+    """Return the part that contains an entry, or the window within it if it is too large."""
     number = bisect_right(edges, entry)
     first, last = edges[number - 1], edges[number]
     if last - first > most():
@@ -99,7 +101,7 @@ def _window(edges: Sequence[int], entry: int, most: Callable[[], int]) -> tuple[
 
 
 class _Decoding(Generic[A]):
-    """A part that is decoded or being decoded. left: how many of its entries were not read yet."""
+    """A part that is decoded or being decoded. left: the number of entries that were not read yet."""
 
     def __init__(self, part: Part) -> None:
         self.left = part.last - part.first
@@ -108,7 +110,7 @@ class _Decoding(Generic[A]):
 
 
 class Decoded(Generic[A]):
-    """The decoded parts of one file that are kept. They go with it, or when others need the room."""
+    """The cached parts of one file. They are dropped with it, or when others need the memory."""
 
     def __init__(self) -> None:
         self._parts: dict[Part, _Decoding[A]] = {}
@@ -118,27 +120,27 @@ class Decoded(Generic[A]):
     def read(
         self, parts: Iterable[Part], start: int, stop: int, decode: Callable[[Part], A]
     ) -> dict[Part, A]:
-        """Return parts of columns, decoded. Threads that ask for the same parts at once share the work.
+        """Return decoded parts of columns. Threads that request the same parts at once share the work.
 
         Parameters
         ----------
         parts : iterable of Part
             The parts.
         start, stop : int
-            The range of entries that is read of them.
+            The range of entries that is read.
         decode : callable
-            Decodes a part; what it returns has `nbytes`.
+            Decodes a part; its result has `nbytes`.
         """
-        found: dict[Part, _Decoding[A]] = {}
+        decodings: dict[Part, _Decoding[A]] = {}
         for part in parts:
             with _lock:
-                known = self._parts.get(part)
-                found[part] = decoding = known or self._parts.setdefault(part, _Decoding(part))
-            if known is None:
+                existing = self._parts.get(part)
+                decodings[part] = decoding = existing or self._parts.setdefault(part, _Decoding(part))
+            if existing is None:
                 self._decode(part, decoding, decode, (start, stop))
-        arrays = {part: decoding.result.result() for part, decoding in found.items()}
+        arrays = {part: decoding.result.result() for part, decoding in decodings.items()}
         with _lock:
-            for part, decoding in found.items():
+            for part, decoding in decodings.items():
                 decoding.left -= min(stop, part.last) - max(start, part.first)
                 if decoding.left <= 0 and self._parts.get(part) is decoding:
                     del self._parts[part]
@@ -161,9 +163,9 @@ class Decoded(Generic[A]):
         decoding.result.set_result(array)
 
     def _has_room(self, read: tuple[int, int]) -> bool:
-        """Drop parts of other files, then those of this one that are elsewhere, as long as there are too
-        many; return whether the rest fits."""
-        excess = sum(file.bytes for file in _files) - KEPT_BYTES
+        """Drop parts of other files, then parts of this file outside the range, until the cache is small
+        enough; return whether it is."""
+        excess = sum(file.bytes for file in _files) - CACHED_BYTES
         for file in sorted(_files, key=lambda file: file is self):
             for part in list(file._parts):
                 if excess <= 0:
@@ -176,7 +178,7 @@ class Decoded(Generic[A]):
 
     @property
     def bytes(self) -> int:
-        """The size of what is kept."""
+        """The size of the cached parts."""
         return sum(decoding.size for decoding in self._parts.values())
 
 
@@ -184,7 +186,7 @@ _lock = Lock()
 _files: WeakSet[Decoded] = WeakSet()  # type: ignore[type-arg]  # of any arrays
 
 
-def kept_bytes() -> int:
-    """Return how much this process keeps decoded."""
+def cached_bytes() -> int:
+    """Return the size of the cache of this process."""
     with _lock:
         return sum(file.bytes for file in _files)

@@ -10,7 +10,7 @@ Events   nJet, Jet_pt, Jet_eta, …   → collection `jet` with pt, eta, …   (
 Runs     genEventSumw                → the sum over all generated events (genEventSumw_ in some years)
 
 The Level-1 objects (L1Mu, L1EG, L1Tau, L1Jet → l1mu, …) include those of neighbouring crossings:
-bx = { min = 0, max = 0 } keeps those of the event itself.
+bx = { min = 0, max = 0 } selects those of the event itself.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SCALARS = {
 }
 OWN = {"weight": "genWeight", "id": "event", "parent": "parent"}
 SUMS = ("genEventSumw", "genEventSumw_")
-#: How the names of branches with recorded decisions begin.
+#: Prefixes of branches with recorded decisions.
 DECISIONS = ("HLT_", "L1_")
 #: Types of the fields of an RNTuple.
 _NUMBERS = {
@@ -47,8 +47,8 @@ _NUMBERS = {
 _LIST = re.compile(r"(std::vector|ROOT::VecOps::RVec|ROOT::RVec)<(?P<of>.+)>")
 _CARDINALITY = re.compile(r"ROOT::RNTupleCardinality<.+>")
 #: The branches of a file with their leaves → the branch of each column.
-_FOUND: dict[tuple[Any, ...], dict[Need, str]] = {}
-_MOST_FOUND = 16
+_COLUMNS_OF: dict[tuple[Any, ...], dict[Need, str]] = {}
+_MAX_LAYOUTS = 16
 
 
 @dataclass
@@ -75,17 +75,17 @@ class NanoAOD(RootFile):
     @cached_property
     def _branches(self) -> dict[Need, str]:
         if not self._is_tree:
-            return _found(_in_rntuple(self._events))
+            return _columns(_in_rntuple(self._events))
         branches = self._events.branches
         if any(branch.classname != "TBranch" or branch.branches for branch in branches):
-            return _found(_in_tree(self._events))
-        # Thousands of files have the same branches, whose leaves say all that matters here.
-        alike = tuple((branch.name, *_leaves(branch)) for branch in branches)
-        if alike not in _FOUND:
-            _FOUND[alike] = _found(_in_tree(self._events))
-            while len(_FOUND) > _MOST_FOUND:
-                _FOUND.pop(next(iter(_FOUND)), None)
-        return dict(_FOUND[alike])
+            return _columns(_in_tree(self._events))
+        # Thousands of files have the same branches, and their leaves determine the columns.
+        layout = tuple((branch.name, *_leaves(branch)) for branch in branches)
+        if layout not in _COLUMNS_OF:
+            _COLUMNS_OF[layout] = _columns(_in_tree(self._events))
+            while len(_COLUMNS_OF) > _MAX_LAYOUTS:
+                _COLUMNS_OF.pop(next(iter(_COLUMNS_OF)), None)
+        return dict(_COLUMNS_OF[layout])
 
     @cached_property
     def stored(self) -> tuple[str, ...]:
@@ -96,38 +96,39 @@ class NanoAOD(RootFile):
 
 
 def _in_tree(tree: Any) -> dict[str, bool]:
-    """Return the branches with numbers, and whether these are lists of them."""
-    found = {}
+    """Return the branches with numbers, and whether they are lists."""
+    is_list = {}
     for name, branch in tree.items():
         interpretation = branch.interpretation
         if isinstance(interpretation, uproot.AsJagged):
-            found[name] = True
+            is_list[name] = True
         elif isinstance(interpretation, uproot.AsDtype) and not interpretation.inner_shape:
-            found[name] = False
-    return found
+            is_list[name] = False
+    return is_list
 
 
 def _in_rntuple(events: Any) -> dict[str, bool]:
-    """The same of the fields of an RNTuple."""
+    """Return the same for the fields of an RNTuple."""
     types = {field.name: str(field.typename) for field in events.fields}
     lists = {name: _LIST.fullmatch(of) for name, of in types.items()}
-    found = {name: True for name, of in lists.items() if of and of["of"] in _NUMBERS}
-    return found | {name: False for name, of in types.items() if of in _NUMBERS or _CARDINALITY.fullmatch(of)}
+    is_list = {name: True for name, of in lists.items() if of and of["of"] in _NUMBERS}
+    scalars = (name for name, of in types.items() if of in _NUMBERS or _CARDINALITY.fullmatch(of))
+    return is_list | dict.fromkeys(scalars, False)
 
 
-def _found(shapes: Mapping[str, bool]) -> dict[Need, str]:
-    """Return the branch of each column; shapes: whether a branch has lists."""
-    found: dict[Need, str] = {}
+def _columns(shapes: Mapping[str, bool]) -> dict[Need, str]:
+    """Return the branch of each column. shapes: whether a branch has lists."""
+    branches: dict[Need, str] = {}
     for name, is_list in shapes.items():
         object_, _, column = name.partition("_")
         if not is_list:
-            found["", name] = name
+            branches["", name] = name
         elif column and f"n{object_}" in shapes:
-            found[object_.lower(), column] = name
+            branches[object_.lower(), column] = name
     for scalar, names in SCALARS.items():
-        if there := [name for name in names if ("", name) in found]:
-            found["", scalar] = there[0]
-    return found
+        if present := [name for name in names if ("", name) in branches]:
+            branches["", scalar] = present[0]
+    return branches
 
 
 def _leaves(branch: Any) -> Iterator[tuple[str, str, int, bool]]:

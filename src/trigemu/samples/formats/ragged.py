@@ -1,4 +1,4 @@
-"""Convert columns, as read from files, to collections."""
+"""Convert columns from files to collections."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def schema_of(needs: Iterable[Need]) -> Schema:
 
 
 def flat(array: ak.Array) -> tuple[IntArray, Array]:
-    """Return lists as a flat array.
+    """Convert lists to a flat array.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def flat(array: ak.Array) -> tuple[IntArray, Array]:
     Returns
     -------
     offsets : int64[n + 1]
-        Where the list of each event begins, from 0.
+        The beginning of each event's list, from 0.
     content : array
         The numbers of all lists.
     """
@@ -55,7 +55,7 @@ def flat(array: ak.Array) -> tuple[IntArray, Array]:
 
 
 def collection_of(columns: Mapping[str, tuple[IntArray, Array]]) -> Collection:
-    """Make a collection from flat columns; objects are sorted in descending pT, if there is a pT.
+    """Make a collection from flat columns, with objects in descending pT, if there is a pT.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def collection_of(columns: Mapping[str, tuple[IntArray, Array]]) -> Collection:
 
 @kernel
 def _falling(offsets: IntArray, pt: Array) -> IntArray:
-    """Return the order int64[m] of the objects of each event in descending pT, stable for equal pT. Events
-    have few objects, mostly in order already: insertion sort is fastest."""
+    """Return the order int64[m] of each event's objects in descending pT, stable for equal pT. Events have
+    few objects, mostly in order already, so insertion sort is fastest."""
     order = np.arange(offsets[-1])
     for event in range(len(offsets) - 1):
         for i in range(offsets[event] + 1, offsets[event + 1]):

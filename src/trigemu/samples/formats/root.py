@@ -28,14 +28,14 @@ from trigemu.support import CHUNK_EVENTS, Array, IntArray
 class RootFile(Source):
     """Base class of formats in ROOT files: one file, opened when first used.
 
-    A format defines `_branches` and `_own`, `trees`, and what else its files have (`Source`). Override
-    `_single` and `_converted` where units or types differ from those of `Events`.
+    A format defines `_branches`, `_own`, `trees`, and further members of `Source`. Override `_single` and
+    `_converted` if units or types differ from those of `Events`.
     """
 
     @cached_property
     @abstractmethod
     def _branches(self) -> Mapping[Need, str]:
-        """The branch of each column that the file offers."""
+        """The branch of each column of the file."""
 
     @property
     @abstractmethod
@@ -65,8 +65,8 @@ class RootFile(Source):
         for name in self.trees:
             if (tree := self._file.get(name)) is not None:
                 return tree
-        wanted = " or ".join(map(repr, self.trees))
-        raise SampleError(f"no tree {wanted} (there is: {', '.join(self._file.keys()) or 'nothing'})")
+        expected = " or ".join(map(repr, self.trees))
+        raise SampleError(f"no tree {expected} (it has: {', '.join(self._file.keys()) or 'nothing'})")
 
     @cached_property
     def _is_tree(self) -> bool:
@@ -79,8 +79,8 @@ class RootFile(Source):
 
     @cached_property
     def boundaries(self) -> tuple[int, ...]:
-        """Entries at which all branches begin a new basket, or a cluster begins: reading between them
-        decompresses nothing twice."""
+        """Entries at which all branches begin a new basket, or a cluster begins: ranges between them never
+        decompress data twice."""
         if self._is_tree:
             return tuple(int(offset) for offset in self._events.common_entry_offsets())
         return (*(int(c.num_first_entry) for c in self._events.cluster_summaries), self.entries)
@@ -94,10 +94,10 @@ class RootFile(Source):
         return schema_of(self._branches)
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        """Read the needed columns, and always weight, id and parent, of some entries."""
-        wanted = set(needs)
-        wanted |= {(name, "pt") for name, _ in wanted if name}
-        names = {need: self._branches[need] for need in wanted if need in self._branches}
+        """Read the needed columns of some entries, and always weight, id and parent."""
+        columns = set(needs)
+        columns |= {(name, "pt") for name, _ in columns if name}
+        names = {need: self._branches[need] for need in columns if need in self._branches}
         arrays = self._arrays([*names.values(), *self._own.values()], start, stop)
         collections: dict[str, dict[str, tuple[IntArray, Array]]] = {}
         scalars: dict[str, Array] = {}
@@ -120,25 +120,28 @@ class RootFile(Source):
         )
 
     def _arrays(self, names: Iterable[str], start: int, stop: int) -> dict[str, ak.Array]:
-        every = tuple(sorted(set(names)))
+        all_names = tuple(sorted(set(names)))
         divided = {
-            name: pieces(self._edges(name), start, stop, lambda: self._window(every)) for name in every
+            name: pieces(self._edges(name), start, stop, lambda: self._window(all_names))
+            for name in all_names
         }
         ranges: dict[tuple[int, int], list[str]] = {}
         for name, of_name in divided.items():
-            for first, last, kept in of_name:
-                if not kept:
+            for first, last, cached in of_name:
+                if not cached:
                     ranges.setdefault((first, last), []).append(name)
-        found = {
+        arrays = {
             Part(name, first, last): array
             for (first, last), of_range in ranges.items()
             for name, array in self._decode(of_range, first, last).items()
         }
-        cut = [Part(name, *piece[:2]) for name, of_name in divided.items() for piece in of_name if piece.kept]
-        for part, array in self._decoded.read(cut, start, stop, self._whole).items():
-            found[part] = array[max(start - part.first, 0) : stop - part.first]
+        cached_parts = [
+            Part(name, *piece[:2]) for name, of_name in divided.items() for piece in of_name if piece.cached
+        ]
+        for part, array in self._decoded.read(cached_parts, start, stop, self._decode_part).items():
+            arrays[part] = array[max(start - part.first, 0) : stop - part.first]
         return {
-            name: _joined([found[Part(name, *piece[:2])] for piece in of_name])
+            name: _joined([arrays[Part(name, *piece[:2])] for piece in of_name])
             for name, of_name in divided.items()
         }
 
@@ -149,8 +152,8 @@ class RootFile(Source):
             return arrays
         return {name: field_until(self._events[name], stop).array(**window) for name in names}
 
-    def _whole(self, part: Part) -> ak.Array:
-        """Decode what will be kept, without what lies around it."""
+    def _decode_part(self, part: Part) -> ak.Array:
+        """Decode a part for the cache, without the data around it."""
         (array,) = self._decode([str(part.column)], part.first, part.last).values()
         return ak.to_packed(array)
 
@@ -163,7 +166,7 @@ class RootFile(Source):
         if not self._is_tree:
             return self.boundaries
         if name not in self._baskets:
-            branch = self._events.get(name)  # None: an error, when it is read
+            branch = self._events.get(name)  # None: reading will raise an error
             self._baskets[name] = (0, self.entries) if branch is None else branch.entry_offsets
         return self._baskets[name]
 
@@ -172,7 +175,7 @@ class RootFile(Source):
         return {}
 
     def _window(self, names: tuple[str, ...]) -> int:
-        """Return how many entries of some branches may be kept."""
+        """Return the number of entries of some branches that may be cached."""
         if names not in self._windows:
             self._windows[names] = max(
                 CHUNK_EVENTS, self._events.num_entries_for(WINDOW_BYTES, filter_name=list(names))
@@ -189,7 +192,7 @@ def _joined(arrays: list[ak.Array]) -> ak.Array:
 
 
 def _in_own_memory(values: Array) -> Array:
-    """Return values of which a reference does not keep a basket in memory that is much larger."""
+    """Return a copy of values that would keep a much larger basket in memory; other values unchanged."""
     base = values.base
     shared = isinstance(base, np.ndarray) and base.nbytes > 2 * values.nbytes
     return values.copy() if shared else values

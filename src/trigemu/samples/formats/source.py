@@ -33,16 +33,16 @@ class Schema:
 
 @dataclass(frozen=True)
 class ReadEvents:
-    """Columns as read from a file, as in `Events`, but with weights in the generator's unit.
+    """Columns from a file, as in `Events`, but with generator weights.
 
     Attributes
     ----------
     weight : array[n]
-        Generator weights; 1 where the file has none.
+        Generator weights; 1 if the file has none.
     id : array[n]
         Event numbers, integers.
     parent : array[n]
-        Numbers of the generated interactions; those of the events where the file has none.
+        Numbers of the generated interactions; those of the events if the file has none.
     collections : mapping of str to Collection
         Objects, by singular name; pT in descending order within an event.
     scalars : mapping of str to array[n]
@@ -58,7 +58,7 @@ class ReadEvents:
 
 @dataclass(frozen=True)
 class Beginning:
-    """The information by which a format may recognise its own files.
+    """The information with which a format recognises its own files.
 
     Attributes
     ----------
@@ -79,16 +79,17 @@ class Beginning:
 class Source(ABC):
     """One file of events, opened when first used, so that it can be sent to workers.
 
-    A format implements `entries`, `schema` and `read`, and recognises its own files; the rest has defaults.
-    The caller adds sample and file to a SampleError, and to any error of the library that reads. Raise
-    `UnreadableError` for a file that is damaged: another attempt may succeed, or the file be left out.
+    A format implements `entries`, `schema` and `read`, and recognises its own files; the other members have
+    defaults. The caller adds sample and file to a SampleError, and to any error of the library that reads.
+    Raise `UnreadableError` for a damaged file: another attempt may succeed, or the file may be left out.
 
     Attributes
     ----------
     path : str
         A path or URL.
     seal : str
-        Its seal (see `samples/sealed.py`), with which all that is read is compared; empty: nothing is.
+        Its seal (see `samples/sealed.py`), which everything that is read is compared with; empty: no
+        comparison.
     """
 
     path: str
@@ -98,25 +99,25 @@ class Source(ABC):
     trees: ClassVar[tuple[str, ...]] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is sent to workers; they open the file themselves."""
+        """Return the state that is sent to workers, which open the file themselves."""
         return {"path": self.path, "seal": self.seal}
 
     def _stream(self, part: str | None = None, compression: str | None = None) -> AbstractContextManager[Any]:
-        """Open the file, or one of those of a folder, for reading its bytes."""
+        """Open the file, or one file of a folder, for reading bytes."""
         path, seals = part or self.path, self.seal.split(",")
         if not self.seal:
             plain: AbstractContextManager[Any] = opened(path, compression)
             return plain
-        if len(every := parts(self.path)) != len(seals):
-            raise UnreadableError(f"has {len(every)} files *.parquet, but {len(seals)} were sealed")
-        return opened_sealed(path, seals[every.index(part) if part else 0], compression)
+        if len(files := parts(self.path)) != len(seals):
+            raise UnreadableError(f"has {len(files)} files *.parquet, but {len(seals)} were sealed")
+        return opened_sealed(path, seals[files.index(part) if part else 0], compression)
 
     #: Whether a pT ≤ 0, |η| > 20 and |φ| > 2π of a reconstructed object are errors.
     physical: ClassVar[bool] = True
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """Return whether a file with this `beginning` is in this format; by default, whether it has one of
+        """Return whether a file with this `beginning` has this format; by default, whether it has one of
         `trees`.
 
         Override it for files that are not ROOT files.
@@ -131,7 +132,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def schema(self) -> Schema:
-        """The columns that can be read. A menu that needs others is refused before any event is read."""
+        """The columns that can be read. A menu that needs others is an error before any event is read."""
 
     @abstractmethod
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
@@ -152,11 +153,9 @@ class Source(ABC):
 
     @property
     def identity(self) -> str:
-        """A text that changes when the content does, as far as that is known; by default a digest of the
-        path.
+        """A text that changes when the content does, as far as possible; by default a digest of the path.
 
-        Override it where the file tells more, such as its size: results are kept and found again by this
-        text.
+        Override it if more is known of the file, such as its size: stored results are looked up by this text.
         """
         return fingerprint(self.path)
 
@@ -164,7 +163,7 @@ class Source(ABC):
     def boundaries(self) -> tuple[int, ...]:
         """Entries at which reading can begin at no extra cost, from 0 to `entries`, ascending.
 
-        Override it for files in compressed blocks: work is divided there.
+        Override it for files in compressed blocks: work is divided at these entries.
         """
         return (0, self.entries)
 
@@ -172,23 +171,23 @@ class Source(ABC):
     def sum_of_weights(self) -> float:
         """The sum over all generated events, including those that a skim dropped.
 
-        Override it if there are weights, or if the file knows of events that are not in it. By default every
-        event is in the file and has weight 1.
+        Override it if there are weights, or if the file records the number of dropped events. By default the
+        file contains all events, with weight 1.
         """
         return float(self.entries)
 
     @property
     def neighbours(self) -> Literal["none", "line", "orbit"]:
-        """Whether the entries are consecutive crossings ("line"), consecutive crossings of whole orbits, the
-        last of which is followed by the first ("orbit"), or unrelated ("none").
+        """Whether the entries are consecutive crossings ("line"), consecutive crossings of complete orbits,
+        in which the first follows the last ("orbit"), or unrelated ("none").
 
-        Override it for recorded crossings, so that triggers can look at the ones before and after.
+        Override it for recorded crossings, so that triggers can read the crossings before and after.
         """
         return "none"
 
     @property
     def has_parents(self) -> bool:
-        """Whether the file identifies events made from the same interaction; by default no two events were.
+        """Whether the file identifies events made from the same interaction; by default no events share one.
 
         Override it together with `ReadEvents.parent`.
         """

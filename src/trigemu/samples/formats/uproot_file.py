@@ -1,9 +1,9 @@
-"""ROOT files as uproot opens them, with nothing in them run as code.
+"""Open ROOT files with uproot, without running code from them.
 
-Two features of uproot make code from names in a file. Here they accept only plain names:
-- classes that uproot does not know are compiled from source that it generates from the file's descriptions of
-  them (streamers);
-- a name that is asked for, but is not a branch, is evaluated as an expression in Python.
+Two features of uproot generate code from names in a file. Here they accept only plain names:
+- uproot compiles unknown classes from source that it generates from their descriptions in the file
+  (streamers);
+- it evaluates a requested name that is not a branch as an expression in Python.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ import uproot.language
 from trigemu.samples.errors import SampleError
 from trigemu.samples.locations import located, regular, timeouts
 
-#: A name or type in C++: without quotes, brackets of calls, backslashes and line ends, no text in generated
-#: code can end early.
+#: A name or type in C++. Without quotes, call brackets, backslashes and line ends, it cannot end a text in
+#: generated code.
 _PLAIN = re.compile(r"[\w :<>,*&\[\].~-]*", re.ASCII)
 _NAMES = ("fName", "fTypeName", "fCountName", "fCountClass", "fClassName")
 
 
 class _File(uproot.ReadOnlyFile):  # type: ignore[misc]
-    """A file whose descriptions of classes may be compiled only if all names in them are plain."""
+    """A file whose descriptions of classes are compiled only if all names in them are plain."""
 
     @property
     def streamers(self) -> Any:
-        known = self._streamers is not None
+        checked = self._streamers is not None
         streamers = super().streamers
-        if not known:
+        if not checked:
             for versions in streamers.values():
                 for streamer in versions.values():
                     _check(streamer)
@@ -42,7 +42,7 @@ class _File(uproot.ReadOnlyFile):  # type: ignore[misc]
 
 
 class Branches(uproot.language.Language):  # type: ignore[misc]
-    """The language of names that are branches, and nothing else."""
+    """A language of branch names only."""
 
     def free_symbols(
         self, expression: str, keys: Any, aliases: Any, file_path: str, object_path: str
@@ -63,7 +63,7 @@ class Branches(uproot.language.Language):  # type: ignore[misc]
 
 
 def _check(streamer: Any) -> None:
-    """Raise SampleError for a description of a class with a name that is not plain."""
+    """Raise SampleError if a description of a class contains a name that is not plain."""
     for part in (streamer, *streamer.elements):
         for key in _NAMES:
             name = part.member(key, none_if_missing=True)
@@ -74,8 +74,7 @@ def _check(streamer: Any) -> None:
 
 
 def open_root(path: str, stream: Any = None) -> Any:
-    """Open a ROOT file: its top directory. stream: the file, opened for reading, if it is not to be opened
-    here."""
+    """Return the top directory of a ROOT file. stream: the file, if it is already open for reading."""
     where = located(path)
     if isinstance(where, Path):
         regular(where)
@@ -85,10 +84,10 @@ def open_root(path: str, stream: Any = None) -> Any:
 
 
 def field_until(field: Any, entries: int) -> Any:
-    """Return a field of an RNTuple without the clusters after its first `entries` entries: uproot also
-    decodes the one that begins where a range ends."""
-    ntuple, cut = copy(field.ntuple), copy(field)
+    """Return a field of an RNTuple without the clusters after its first `entries` entries: uproot would also
+    decode the cluster that begins at the end of a range."""
+    ntuple, result = copy(field.ntuple), copy(field)
     clusters = ntuple.cluster_summaries
     ntuple._cluster_summaries = clusters[: bisect_left(clusters, entries, key=lambda c: c.num_first_entry)]
-    cut._ntuple = ntuple
-    return cut
+    result._ntuple = ntuple
+    return result

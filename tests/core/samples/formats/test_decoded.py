@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 
 from trigemu.api import Decoded, Part, pieces
 from trigemu.samples.formats import decoded, root
-from trigemu.samples.formats.decoded import Piece, kept_bytes
+from trigemu.samples.formats.decoded import Piece, cached_bytes
 from trigemu.samples.formats.nanoaod import NanoAOD
 
 N = 1000
@@ -27,10 +27,10 @@ NEEDS = [("jet", "pt"), ("jet", "eta"), ("", "met")]
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> Iterator[None]:
     gc.collect()  # of files of other tests
-    assert kept_bytes() == 0
+    assert cached_bytes() == 0
     yield
     gc.collect()
-    assert kept_bytes() == 0
+    assert cached_bytes() == 0
 
 
 @given(
@@ -44,8 +44,8 @@ def test_pieces_cover_a_range(inner: set[int], most: int, cut: tuple[int, int]) 
     covered = [entry for p in found for entry in range(max(p.first, start), min(p.last, stop))]
     assert covered == list(range(start, stop))
     for piece in found:
-        assert piece.kept or start <= piece.first <= piece.last <= stop
-        assert piece.last - piece.first <= most or not piece.kept
+        assert piece.cached or start <= piece.first <= piece.last <= stop
+        assert piece.last - piece.first <= most or not piece.cached
 
 
 def test_small_parts_are_not_kept_and_large_ones_are_kept_in_windows() -> None:
@@ -75,15 +75,15 @@ def test_a_part_is_dropped_when_all_of_it_was_read() -> None:
 
     for start in (50, 0, 75):
         file.read([part], start, start + 25, decode)
-        assert kept_bytes() == 1000
+        assert cached_bytes() == 1000
     file.read([part], 25, 50, decode)
-    assert kept_bytes() == 0
+    assert cached_bytes() == 0
     assert calls == [part]
 
 
 def test_what_does_not_fit_is_decoded_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room comes from other files and what lies elsewhere, never from what is being read."""
-    monkeypatch.setattr(decoded, "KEPT_BYTES", 250)
+    monkeypatch.setattr(decoded, "CACHED_BYTES", 250)
     calls: Counter[Any] = Counter()
 
     def decode(part: Part) -> _Bytes:
@@ -96,7 +96,7 @@ def test_what_does_not_fit_is_decoded_again(monkeypatch: pytest.MonkeyPatch) -> 
     here = [Part(column, 100, 200) for column in "abc"]
     for start in (100, 110, 120):
         file.read(here, start, start + 10, decode)
-        assert kept_bytes() == 200
+        assert cached_bytes() == 200
     assert calls == {"other": 1, "elsewhere": 1, "a": 1, "b": 1, "c": 3}
     del file
     other.read([Part("other", 0, 100)], 10, 20, decode)
@@ -121,7 +121,7 @@ def test_threads_share_the_work_and_an_error_reaches_all_and_is_forgotten() -> N
             errors = [future.exception() for future in reading]
         assert errors == [None, None]
     assert calls == {"a": 2, "b": 2}
-    assert kept_bytes() == 0
+    assert cached_bytes() == 0
 
 
 def _columns() -> dict[str, Any]:
@@ -177,7 +177,7 @@ def test_a_pass_decompresses_each_block_once(
             np.testing.assert_array_equal(part.collections["jet"].columns[name], wanted)
     assert blocks
     assert set(blocks.values()) == {1}
-    assert kept_bytes() == 0
+    assert cached_bytes() == 0
 
 
 @pytest.mark.parametrize("write", [_tree, _rntuple])
@@ -195,4 +195,4 @@ def test_parts_too_large_to_keep_are_read_in_windows(
         for name in ("pt", "eta"):
             wanted = ak.to_numpy(ak.flatten(columns["Jet"][name][start : start + 50]))
             np.testing.assert_array_equal(part.collections["jet"].columns[name], wanted)
-        assert 0 < kept_bytes() < 15_000
+        assert 0 < cached_bytes() < 15_000
