@@ -185,13 +185,13 @@ def test_what_is_narrowed_costs_the_others_nothing(monkeypatch: pytest.MonkeyPat
     assert work.narrowed("third", chosen) is narrow
     assert work.narrowed("others", ~chosen) is not narrow
     derived: list[Workspace] = []
-    plain = Workspace._derive
+    plain = Workspace._select_objects
 
     def recording(self: Workspace, d: ObjectSelection) -> Objects:
         derived.append(self)
         return plain(self, d)
 
-    monkeypatch.setattr(Workspace, "_derive", recording)
+    monkeypatch.setattr(Workspace, "_select_objects", recording)
     narrow.column(ObjectSelection("jet", None, (("pt", Window(min=20.0)),)), "eta")
     assert derived
     assert all(made is narrow for made in derived)

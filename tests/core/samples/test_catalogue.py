@@ -155,7 +155,7 @@ def test_what_cannot_be_left_out(folder: Path) -> None:
     with pytest.raises(SampleError, match="NaN"):  # it can be read
         run(menu, open_catalogue(written(folder, FILES[1:]), skip_bad_files=True))
     opened = open_catalogue(written(folder, FILES[2:]), skip_bad_files=True)
-    with pytest.raises(TrigemuError, match="before pile-up is reweighted"):
+    with pytest.raises(TrigemuError, match="before you reweight pile-up"):
         replace(opened, pileup=object()).without({("a", opened.samples[0].sources[0].path): "x"})  # type: ignore[arg-type]
 
 
