@@ -6,5 +6,5 @@ out: `Kind`, which compiles to `Compiled`, which gives decisions or scores
 
 import lazy_loader
 
-# What is exported stands in the stub; it is imported when it is used.
+# The stub lists the exported names; each is imported when it is used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

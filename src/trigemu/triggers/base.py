@@ -1,6 +1,6 @@
 """The contract of trigger kinds.
 
-A kind is a frozen description, made from its TOML table and picklable, with `compile(context)`. Anything that
+A kind is a frozen, picklable description made from its TOML table, with `compile(context)`. Anything that
 cannot be pickled (a neural-network session, a loaded library) exists only in the result of `compile`.
 
     class AlphaT(ScoreKind, frozen=True):              # the fields are the keys of the TOML table
@@ -46,7 +46,7 @@ class TrainedOn(TomlTable, frozen=True):
     files : tuple of str
         sha256 of each file.
     half : str
-        The half: "training", or "evaluation" where the halves were exchanged.
+        The half: "training", or "evaluation" if the halves were exchanged.
     """
 
     catalogue: str
@@ -62,8 +62,8 @@ def _check_text(what: str, text: object) -> None:
 class Context:
     """The context in which a kind is compiled: the meaning of names in the menu, and the folder of its files.
 
-    It records which columns are needed, which model files were read, what these were trained on, and which
-    conditions and thresholds the trigger has.
+    It records the needed columns, the model files that were read, their training events, and the conditions
+    and thresholds of the trigger.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Context:
     folder : Path
         Base of the relative paths in the menu or card.
     contents : mapping of str to bytes
-        Files that are not read, because their content is given, by path.
+        The content of files that need not be read, by path.
 
     Attributes
     ----------
@@ -96,27 +96,27 @@ class Context:
         self.requirements: list[Requirement] = []
 
     def within(self, scope: Scope, folder: Path) -> Context:
-        """Return the context of a file with names of its own: those of `scope`, and paths relative to
-        `folder`. What it records is also recorded here."""
+        """Return the context of another file, whose names have the meaning in `scope` and whose paths are
+        relative to `folder`. It records everything in this context too."""
         inner = Context(scope, folder, self.contents)
         inner.needs, inner.models, inner.trained = self.needs, self.models, self.trained
         inner.requirements = self.requirements
         return inner
 
     def read(self, path: Path, longest: int | None = None) -> bytes:
-        """Return the content of the file `path`, of at most `longest` bytes; see `read_bounded`."""
-        given = self.contents.get(str(path))
-        return read_bounded(path, longest) if given is None else given
+        """Return the content of the file `path`, at most `longest` bytes; see `read_bounded`."""
+        content = self.contents.get(str(path))
+        return read_bounded(path, longest) if content is None else content
 
     def observable(self, text: str, above: float | None = None) -> Number:
-        """Parse a number per event in the observable language; raise TrigemuError if it is not one.
+        """Parse a number per event in the observable language; raise TrigemuError for other texts.
 
         Parameters
         ----------
         text : str
             The number.
         above : float, optional
-            The threshold above which the trigger fires, if its threshold is on this number itself.
+            The threshold above which the trigger fires, if it applies to this number itself.
         """
         _check_text("the observable", text)
         number = parse_observable(text, self.scope)
@@ -126,7 +126,7 @@ class Context:
         return number
 
     def condition(self, text: str) -> Condition:
-        """Parse a `text` as a condition in the observable language; raise TrigemuError if it is not one."""
+        """Parse a condition in the observable language from a `text`; raise TrigemuError for other texts."""
         _check_text("the condition", text)
         condition = parse_condition(text, self.scope)
         self.needs.update(condition.needs())
@@ -134,7 +134,7 @@ class Context:
         return condition
 
     def objects(self, name: str, *columns: str) -> ObjectSelection:
-        """Return the working collection of that `name`, and request some of its `columns`; raise TrigemuError
+        """Return the object selection with a `name`, and request some of its `columns`; raise TrigemuError
         for an unknown name."""
         selection = self.scope.object(name)
         self.needs.update(selection.needs())
@@ -143,8 +143,7 @@ class Context:
         return selection
 
     def stored(self, name: str) -> str:
-        """Request the stored decision `name` of the sample, and return the name of its column, which is 0 or
-        1."""
+        """Request the stored decision `name` of the sample, and return the name of its column of 0 and 1."""
         need = stored_need(name)
         self.needs.add(need)
         return need[1]
@@ -158,22 +157,21 @@ class Context:
 class Compiled(ABC):
     """A trigger, ready to be evaluated on any range of events.
 
-    What else a part of trigemu wants to know of it is asked by functions that have an answer for every kind
-    (`triggers/questions.py`).
+    Further properties are functions with a default for every kind (`triggers/questions.py`).
 
     Attributes
     ----------
     threshold : float or None
-        The threshold on the score, or None where `evaluate` gives decisions. Two frozen dataclasses that
-        are equal but for this field are evaluated once.
+        The threshold on the score; None if `evaluate` gives decisions. Frozen dataclasses that differ only in
+        this field are evaluated once.
     """
 
     threshold: float | None
 
     @property
     def margin(self) -> int:
-        """How many crossings before and after an event the trigger looks at. These are then rows of the same
-        events, as far as there are any (`Events.core`); decisions of rows at the ends mean nothing."""
+        """The number of crossings before and after an event that the trigger reads. They are rows of the same
+        events, if they exist (`Events.core`); decisions of rows at the ends are meaningless."""
         return 0
 
     @abstractmethod
@@ -183,8 +181,8 @@ class Compiled(ABC):
         Returns
         -------
         float64[n] or bool[n]
-            Scores, −inf where the event was not asked or has no value; or raw decisions, where `threshold` is
-            None. An event fires where its score is above the threshold, on which the score does not depend.
+            Scores, −inf if the event fails the preselection or has no value; or raw decisions, if `threshold`
+            is None. The trigger fires if the score is above the threshold; the score does not depend on it.
         """
 
 
@@ -207,7 +205,7 @@ class Kind(TomlTable, frozen=True):
         Raises
         ------
         TrigemuError
-            If a part of the description has no meaning in this context.
+            If a part of the description is undefined in this context.
         """
         raise NotImplementedError
 
@@ -219,14 +217,15 @@ class ScoreKind(Kind, frozen=True, kw_only=True):
     Attributes
     ----------
     above : float or None
-        The threshold on the score: the trigger fires above it. None if it is to be solved from a budget.
+        The threshold on the score: the trigger fires above it. None if it is found from a budget.
     """
 
     above: float | None = None
 
     @property
     def threshold(self) -> float:
-        """The threshold on the score; infinite, so that the trigger never fires, until a budget is solved."""
+        """The threshold on the score. Until a budget is solved, it is infinite and the trigger never
+        fires."""
         return math.inf if self.above is None else self.above
 
     def span(self, **changes: None) -> Span:
@@ -250,9 +249,9 @@ class BitKind(TomlTable, frozen=True):
         return ()
 
     def levels(self) -> int:
-        """Return the levels of the expression by which it reads others; 0 if it reads none.
+        """Return the number of nested levels of its expression over other triggers; 0 if it reads none.
 
-        Override it for expressions that nest: the depth of a menu is bounded by it.
+        Override it for nested expressions: the depth of a menu is limited.
         """
         return 1 if self.inputs() else 0
 
@@ -269,6 +268,6 @@ class BitKind(TomlTable, frozen=True):
         raise NotImplementedError
 
     def own_prescale(self, crossing_rate_hz: float) -> float:
-        """Return the factor by which the kind itself reduces its rate, given `crossing_rate_hz`, the crossing
-        rate in Hz. Override it for a kind that accepts at random."""
+        """Return the factor by which the kind itself reduces its rate. Override it for a kind that accepts at
+        random. crossing_rate_hz: the crossing rate in Hz."""
         return 1.0

@@ -1,7 +1,7 @@
-"""Extents: in which events a trigger fires, to decide whether they include those of another trigger.
+"""Extents: the events in which a trigger fires, to decide whether they include those of another trigger.
 
 A kind may describe itself by an `Extent`: spans of numbers, choices of objects, and further conditions. It
-fires if and only if all of them hold. Inclusion is claimed only if it can be shown.
+fires if and only if all of them hold. Inclusion is stated only if it can be proved.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from trigemu.observables import (
 from trigemu.triggers.combination.legs import CompiledLeg
 from trigemu.triggers.combination.pairs import OF_ALL, Cut
 
-#: For a choice of more objects than this, or after this many steps, no inclusion is claimed.
+#: For a choice of more objects than this, or after this many steps, no inclusion is stated.
 _LEGS = 32
 _STEPS = 10_000
 
 
 @dataclass(frozen=True)
 class Span:
-    """low ≤ number ≤ high. of: the number, or anything that identifies it by equality."""
+    """low ≤ number ≤ high. of: the number, or an object that identifies it by equality."""
 
     of: object
     low: float
@@ -52,8 +52,8 @@ class Choice:
 
     def contains(self, other: Choice) -> bool:
         """Whether this choice exists in every event with the other choice: some of the other's legs satisfy
-        all of its legs and cuts."""
-        if not self._wanted <= other._wanted:
+        all legs and cuts of this one."""
+        if not self._objects_per_collection <= other._objects_per_collection:
             return False
         candidates = [
             [i for i, narrow in enumerate(other.legs) if _leg_contains(wide, narrow)] for wide in self.legs
@@ -61,8 +61,8 @@ class Choice:
         return any(_passes(self, other, chosen) for chosen in _matches(candidates))
 
     @cached_property
-    def _wanted(self) -> Counter[tuple[str, int]]:
-        """The number of objects wanted of each collection and crossing."""
+    def _objects_per_collection(self) -> Counter[tuple[str, int]]:
+        """The number of objects in each collection and crossing."""
         return Counter((leg.objects.base, leg.crossing) for leg in self.legs)
 
 
@@ -85,7 +85,7 @@ class Extent:
     conditions: tuple[object, ...] = ()
 
     def contains(self, other: Extent) -> bool:
-        """Return whether it holds wherever the `other` does; False if that cannot be shown."""
+        """Return whether it holds whenever the `other` does; False if that cannot be proved."""
         return (
             all(_span_contains(span, other.spans) for span in self.spans)
             and all(any(own.contains(choice) for choice in other.choices) for own in self.choices)
@@ -106,18 +106,18 @@ def extent_of(conditions: Iterable[Condition], spans: Iterable[Span] = ()) -> Ex
     Returns
     -------
     Extent
-        With comparisons of numbers as spans and choices, so that more inclusions can be shown.
+        The extent, with comparisons of numbers as spans and choices, so that more inclusions can be proved.
     """
     objects: dict[ObjectSelection, list[float]] = {}
-    found, others = list(spans), []
-    for condition in (part for whole in conditions for part in _conjuncts(whole)):
+    all_spans, others = list(spans), []
+    for condition in (part for joined in conditions for part in _conjuncts(joined)):
         span = _span(condition)
         if span is None:
             others.append(condition)
         elif not _as_objects(span, objects):
-            found.append(span)
+            all_spans.append(span)
     choices = (Choice(tuple(_legs(of, floors))) for of, floors in objects.items() if floors)
-    return Extent(tuple(found), tuple(choices), tuple(others))
+    return Extent(tuple(all_spans), tuple(choices), tuple(others))
 
 
 def _conjuncts(condition: Condition) -> Iterator[Condition]:
@@ -132,7 +132,7 @@ _MIRRORED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "==": "=="}
 
 
 def _span(condition: Condition) -> Span | None:
-    """Return the span of a number that is compared with a constant; None for other conditions."""
+    """Return the span of a comparison of a number with a constant; None for other conditions."""
     if not isinstance(condition, Relation) or condition.operation not in _MIRRORED:
         return None
     operation, number, limit = condition.operation, condition.left, condition.right
@@ -151,7 +151,7 @@ def _span(condition: Condition) -> Span | None:
 
 
 def _as_objects(span: Span, objects: dict[ObjectSelection, list[float]]) -> bool:
-    """Whether a span only requires objects above some pT. If so, record the lowest pT of the leading object
+    """Whether a span only requires objects above some pT. If so, record the minimum pT of the leading object
     of the selection, of the second …, in descending order."""
     number, floor = span.of, span.low
     if isinstance(number, Count):
@@ -162,9 +162,9 @@ def _as_objects(span: Span, objects: dict[ObjectSelection, list[float]]) -> bool
         return False
     if span.high < math.inf or span.low == -math.inf or not least <= _LEGS:
         return False
-    known = objects.setdefault(number.of, [])
-    known += [-math.inf] * (int(least) - len(known))
-    known[: int(least)] = [max(own, floor) for own in known[: int(least)]]
+    floors = objects.setdefault(number.of, [])
+    floors += [-math.inf] * (int(least) - len(floors))
+    floors[: int(least)] = [max(own, floor) for own in floors[: int(least)]]
     return True
 
 
@@ -184,15 +184,15 @@ def _leg_contains(wide: CompiledLeg, narrow: CompiledLeg) -> bool:
     """Whether every object that passes the narrow leg also passes the wide leg."""
     if wide.crossing != narrow.crossing or not _among(narrow.objects, wide.objects):
         return False
-    known = list(_all_windows(narrow))
+    windows = list(_all_windows(narrow))
     return all(
-        any(column == name and _windows_contain(window, of) for name, of in known)
+        any(column == name and _windows_contain(window, of) for name, of in windows)
         for column, window in wide.windows
     )
 
 
 def _among(objects: ObjectSelection, of: ObjectSelection) -> bool:
-    """Whether all objects of one selection are among those of another."""
+    """Whether one selection contains all objects of another."""
     if of in (objects, ObjectSelection(objects.base)):
         return True
     return objects.source is not None and _among(objects.source, of)
@@ -211,7 +211,7 @@ def _windows_contain(wide: Window | AnyOf, narrow: Window | AnyOf) -> bool:
 
 
 def _matches(candidates: list[list[int]]) -> Iterator[list[int]]:
-    """Yield all assignments of a different candidate to each leg, up to a maximum number of steps."""
+    """Yield all assignments of different candidates to the legs, up to a maximum number of steps."""
     chosen: list[int] = []
     turns = [iter(candidates[0])]
     for _ in range(_STEPS):

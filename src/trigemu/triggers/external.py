@@ -26,14 +26,14 @@ _BITS = 64
 
 
 class External(Kind, frozen=True):
-    """The trigger kind `external`: it fires if a bit, stored with the sample, is set.
+    """The trigger kind `external`: it fires if a bit that is stored in the sample is set.
 
     Attributes
     ----------
     bit : int
         The number of the bit.
     crossing : int
-        The crossing that it is from, relative to that of the event: −2 to 2.
+        The crossing of the bit, relative to that of the event: −2 to 2.
     word : str
         The name of the columns that hold the bits, without their number.
     """
@@ -53,7 +53,7 @@ class External(Kind, frozen=True):
 
 @dataclass(frozen=True)
 class CompiledExternal(Compiled):
-    """A compiled trigger that fires where a bit of a word in the sample is set.
+    """A compiled trigger that fires if a bit of a word in the sample is set.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class CompiledExternal(Compiled):
     bit : int
         The bit in the word.
     crossing : int
-        The crossing that it is taken from, relative to that of the event.
+        The crossing of the bit, relative to that of the event.
     threshold : None
         It gives decisions.
     """
@@ -74,7 +74,7 @@ class CompiledExternal(Compiled):
 
     @property
     def margin(self) -> int:
-        """The number of crossings before and after its own that it needs."""
+        """The number of crossings that it reads before and after its own."""
         return abs(self.crossing)
 
     def evaluate(self, work: Workspace) -> BoolArray:

@@ -1,4 +1,4 @@
-"""Triggers whose decision is a function of a few numbers of one event, which a plugin writes in plain Python.
+"""Triggers whose decision is a function of a few numbers of one event, written in plain Python by a plugin.
 
     def balance(pt1: float, pt2: float) -> float:
         return (pt1 - pt2) / (pt1 + pt2)
@@ -48,7 +48,7 @@ class CompiledFunction(Compiled):
     ----------
     function : callable
         A function of floats, in the part of Python that numba compiles. It returns the score, NaN for none;
-        or whether the trigger fires, where `threshold` is None. It is not called for events that lack one of
+        or whether the trigger fires, if `threshold` is None. It is not called for events that lack one of
         the numbers: they do not fire.
     numbers : tuple of Number
         Its first arguments.
@@ -69,12 +69,12 @@ class CompiledFunction(Compiled):
     parameters: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        _ = self.address  # a menu with it is refused when it is read
+        _ = self.address  # reports errors when the menu is read
 
     @cached_property
     def address(self) -> int:
-        """The address of a C function of the address of a row: the arguments, and memory for the result,
-        which it writes. It returns 1, or 0 if the function raised an error."""
+        """The address of a C function. Its argument is the address of a row: the arguments, and memory for
+        the result. It returns 1, or 0 if the function raised an error."""
         return _address(self.function, len(self.numbers) + len(self.parameters))
 
     def evaluate(self, work: Workspace) -> FloatArray | BoolArray:
@@ -93,8 +93,8 @@ class CompiledFunction(Compiled):
 
 @kernel
 def _call_each(function: int, address: int, rows: FloatArray, numbers: int) -> int:
-    """Call a function on each row that has all numbers; elsewhere the result is −inf. rows: float64
-    [n, k + 1], at this address. Return the first row that it failed on, or −1."""
+    """Call a function on each row that has all numbers; the result of other rows is −inf. rows: float64
+    [n, k + 1], at this address. Return the first row with an error, or −1."""
     last = rows.shape[1] - 1
     for n in range(len(rows)):
         complete = True
@@ -122,29 +122,29 @@ def _address(function: Function, arguments: int) -> int:
 """
     names = {"carray": numba.carray, "pointer": pointer, "np": np, "function": compiled}
     names["__name__"] = function.__module__
-    # Its file and name are those of the function, so that both are kept in one place.
+    # Its file and name are those of the function, so that both are cached in the same folder.
     exec(compile(text, _plain(function).__code__.co_filename, "exec"), names)
     of_row: Any = names["of_row"]
     of_row.__qualname__ = f"{_plain(function).__qualname__}.of_{arguments}"
-    _KEPT.append(c_function(of_row))
-    return address_of(_KEPT[-1], types.intp(types.intp))
+    _COMPILED.append(c_function(of_row))
+    return address_of(_COMPILED[-1], types.intp(types.intp))
 
 
-#: Compiled functions, whose addresses are used as long as the process lives.
-_KEPT: list[Callable[..., Any]] = []
+#: Compiled functions, whose addresses are used until the process ends.
+_COMPILED: list[Callable[..., Any]] = []
 
 
 def _compiled(function: Function, arguments: int) -> Any:
-    """Return a function as a kernel of floats; raise TrigemuError if it cannot be one."""
+    """Compile a function of floats; raise TrigemuError if numba cannot compile it."""
     try:
         inspect.signature(_plain(function)).bind(*[0.0] * arguments)
     except TypeError as error:
-        raise TrigemuError(f"{_name(function)}: {error} (it is given {arguments})") from None
+        raise TrigemuError(f"{_name(function)}: {error} (it gets {arguments})") from None
     compiled: Any = kernel(function) if _plain(function) is function else function
     signature = (types.float64,) * arguments
     try:
         compiled.compile(signature)
-    except Exception as error:  # numba's own, and what its look at the names of the function raises
+    except Exception as error:  # of numba, or of the names in the function
         raise TrigemuError(f"{_name(function)} cannot be compiled: {_reason(error)}") from error
     result = compiled.overloads[signature].signature.return_type
     if not isinstance(result, types.Float | types.Integer | types.Boolean):
@@ -153,7 +153,7 @@ def _compiled(function: Function, arguments: int) -> Any:
 
 
 def _plain(function: Function) -> Any:
-    """Return the function in Python of a kernel."""
+    """Return the Python function of a kernel."""
     return getattr(function, "py_func", function)
 
 
@@ -163,8 +163,8 @@ def _name(function: Function) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return what is wrong from a message of numba, without what it went through."""
+    """Return the reason from a message of numba, without its context."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = [line for line in lines if not line.startswith(("Failed in", "During:", ">>>"))][:1]
+    messages = [line for line in lines if not line.startswith(("Failed in", "During:", ">>>"))][:1]
     line = getattr(getattr(error, "loc", None), "line", None)
-    return "".join([*said, f" (line {line})" if line else ""])
+    return "".join([*messages, f" (line {line})" if line else ""])

@@ -24,55 +24,55 @@ AnyKind = type[Kind] | type[BitKind]
 class Kinds(Mapping[str, AnyKind]):
     """The kinds that a menu may use: those that come with trigemu, and those of the plugins that it names.
 
-    Looking one up raises PluginError if its plugin cannot be loaded.
+    Access to a kind raises PluginError if its plugin cannot be loaded.
 
     Parameters
     ----------
     folders : iterable of Path
-        The plugin path, whose plugins messages name.
+        The plugin path; messages name its plugins.
 
     Attributes
     ----------
     failed : set of str
-        The names of plugins that could not be added, of which something else was said.
+        The names of plugins that could not be added, which other messages report.
     """
 
     def __init__(self, folders: Iterable[Path] = ()) -> None:
         self._folders = tuple(folders)
-        self._who: dict[str, Candidate] = dict.fromkeys(CORE.declared().kinds, CORE)
+        self._provider: dict[str, Candidate] = dict.fromkeys(CORE.declared().kinds, CORE)
         self._loaded: dict[str, AnyKind] = {}
         self._used: dict[str, FoundPlugin] = {}
-        self._all_at_hand = False
+        self._has_all = False
         self.failed: set[str] = set()
 
     def add(self, plugin: FoundPlugin) -> None:
-        """Add the kinds of a plugin that a menu names; raise PluginError if it cannot be loaded, has none, or
-        redefines one."""
+        """Add the kinds of a plugin that a menu names; raise PluginError if it cannot be loaded, has no
+        kinds, or redefines one."""
         for name, kind in kinds_of(plugin).items():
             if name in self and self[name] is not kind:
                 raise PluginError(f"plugin {plugin.name!r} redefines the kind {name!r}")
-            self._who[name], self._loaded[name] = plugin, kind
+            self._provider[name], self._loaded[name] = plugin, kind
         self._used[plugin.name] = plugin
 
     @property
     def used(self) -> tuple[FoundPlugin, ...]:
-        """The plugins that were added, or whose kinds were looked up; the core is none of them."""
+        """The plugins that were added, or whose kinds were accessed; without the core."""
         return tuple(self._used.values())
 
     def unknown(self, kind: str) -> str:
-        """Return the message for an unknown kind, with a remedy if there is one; none for a kind of a plugin
+        """Return the message for an unknown kind, with a remedy if there is one; empty for a kind of a plugin
         that failed."""
-        who = providers("kinds", self._folders).get(kind)
-        if who is not None and who.name in self.failed:
+        provider = providers("kinds", self._folders).get(kind)
+        if provider is not None and provider.name in self.failed:
             return ""
-        if who is None:
+        if provider is None:
             return f"unknown kind {kind!r}{remedy('kinds', kind) or nearest(kind, self)}"
-        how = f"list it as plugins = [{who.name!r}] under [menu]"
-        return f"unknown kind {kind!r}; the plugin {who.name!r} brings it: {how}"
+        how = f"list it as plugins = [{provider.name!r}] under [menu]"
+        return f"unknown kind {kind!r}; the plugin {provider.name!r} provides it: {how}"
 
     def __getitem__(self, name: str) -> AnyKind:
         if name not in self._loaded:
-            candidate = self._found()[name] if name not in self._who else self._who[name]
+            candidate = self._providers()[name] if name not in self._provider else self._provider[name]
             if candidate is CORE:
                 self._loaded[name] = kind_of(CORE, name)
             else:
@@ -81,41 +81,42 @@ class Kinds(Mapping[str, AnyKind]):
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found())
+        return iter(self._providers())
 
     def __len__(self) -> int:
-        return len(self._found())
+        return len(self._providers())
 
-    def _found(self) -> Mapping[str, Candidate]:
-        """Return whose each kind is. Looking for what is installed takes time: it is done when needed."""
-        if not self._all_at_hand:
-            self._all_at_hand = True
-            self._who = {**providers("kinds", None), **self._who}
-        return self._who
+    def _providers(self) -> Mapping[str, Candidate]:
+        """Return the provider of each kind. The search for installed plugins takes time, so it is done only
+        when needed."""
+        if not self._has_all:
+            self._has_all = True
+            self._provider = {**providers("kinds", None), **self._provider}
+        return self._provider
 
 
 def kinds_of(plugin: FoundPlugin) -> dict[str, AnyKind]:
-    """Return the kinds of a plugin by name; raise PluginError if it cannot be loaded or has none."""
-    said = plugin.declared()
-    table = {} if any(getattr(said, part) for part in PARTS) else getattr(plugin.load(), "KINDS", None)
-    if not isinstance(table, dict) or (table == {} and said == Plugin()):
+    """Return the kinds of a plugin by name; raise PluginError if it cannot be loaded or has no kinds."""
+    declaration = plugin.declared()
+    table = {} if any(getattr(declaration, part) for part in PARTS) else getattr(plugin.load(), "KINDS", None)
+    if not isinstance(table, dict) or (table == {} and declaration == Plugin()):
         raise _no_kinds(plugin)
-    return {name: kind_of(plugin, name) for name in (*said.kinds, *table)}
+    return {name: kind_of(plugin, name) for name in (*declaration.kinds, *table)}
 
 
 def kind_of(plugin: FoundPlugin, name: str) -> AnyKind:
-    """Return one kind of a plugin; raise PluginError if it cannot be loaded, or is none."""
+    """Return one kind of a plugin; raise PluginError if it cannot be loaded, or is not a kind."""
     declared = name in plugin.declared().kinds
-    found = plugin.part("kinds", name) if declared else getattr(plugin.load(), "KINDS", None)
-    if isinstance(found, dict):  # the short form
-        found = found.get(name)
-    if not isinstance(found, type) or not issubclass(found, Kind | BitKind):
+    kind = plugin.part("kinds", name) if declared else getattr(plugin.load(), "KINDS", None)
+    if isinstance(kind, dict):  # the short form
+        kind = kind.get(name)
+    if not isinstance(kind, type) or not issubclass(kind, Kind | BitKind):
         raise _no_kinds(plugin)
-    return found
+    return kind
 
 
 def _no_kinds(plugin: FoundPlugin) -> PluginError:
     return PluginError(
-        f"{plugin.where} brings no kinds: it needs PLUGIN = Plugin(kinds={{'name': '.module:Kind', …}}), or "
-        "a table KINDS = {'name': a Kind, …}"
+        f"{plugin.where} provides no kinds: it needs PLUGIN = Plugin(kinds={{'name': '.module:Kind', …}}), "
+        "or a table KINDS = {'name': a Kind, …}"
     )

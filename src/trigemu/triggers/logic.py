@@ -17,7 +17,7 @@ from trigemu.observables import parse_tree, quoting
 from trigemu.support import BoolArray, TrigemuError, excerpt
 from trigemu.triggers.base import BitKind
 
-#: The longest text of an expression: room for the names of several thousand triggers.
+#: The longest text of an expression: the names of several thousand triggers.
 MAX_CHARACTERS = 100_000
 
 
@@ -30,7 +30,7 @@ class Expression:
     operation : str
         "and", "or", "not", or empty for the decision of a trigger.
     operands : tuple of Expression
-        What the operation is applied to.
+        The operands.
     name : str
         The trigger, if the operation is empty.
     """
@@ -46,7 +46,7 @@ class Expression:
 
     @property
     def levels(self) -> int:
-        """How deeply it nests: 1 for the decision of a trigger."""
+        """The number of nested levels: 1 for the decision of a trigger."""
         return 1 + max((operand.levels for operand in self.operands), default=0)
 
     @property
@@ -85,7 +85,7 @@ def parse_expression(text: str) -> Expression:
     Raises
     ------
     TrigemuError
-        If the text is anything else.
+        If the text is not such an expression.
 
     Examples
     --------

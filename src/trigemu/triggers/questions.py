@@ -1,11 +1,12 @@
-"""What parts of trigemu ask of a trigger beyond its decision, each a function with an answer for every kind.
+"""Properties of a trigger beyond its decision, each a function with a default answer for every kind.
 
-A kind that knows a better answer registers it, so that decisions become faster or users are told more:
+A kind registers a better answer to make decisions faster or messages more informative:
 
     @preselection.register(CompiledThreshold)
     def _(trigger: CompiledThreshold) -> Condition | None: ...
 
-What a plugin asks is registered by its name, so that neither plugin imports the other (`answers`).
+Answers to questions of other plugins are registered by name, so that neither plugin imports the other
+(`answers`).
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ from trigemu.triggers.extent import Extent
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_asked: dict[str, Question[..., Any]] = {}
+_questions: dict[str, Question[..., Any]] = {}
 _waiting: dict[str, list[tuple[type, Callable[..., Any]]]] = {}
 
 
 class Question(Generic[P, R]):
-    """A function of a trigger that classes of triggers may answer otherwise (functools.singledispatch).
+    """A function of a trigger that each class of triggers can override (functools.singledispatch).
 
-    Define one with `@Question` on the function that gives the default answer. A class gives its own answer
-    with `@question.register(Class)`.
+    `@Question` decorates the function that gives the default answer. `@question.register(Class)` decorates
+    the answer of a class.
 
     Parameters
     ----------
     default : callable
-        The answer for every other trigger, which is its first argument.
+        The default answer; the trigger is its first argument.
 
     Examples
     --------
@@ -52,23 +53,23 @@ class Question(Generic[P, R]):
         name = f"{default.__module__.partition('.')[0]}.{default.__name__}"
         for kind, answer in _waiting.pop(name, ()):
             self._dispatch.register(kind, answer)
-        _asked[name] = self
+        _questions[name] = self
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Return the answer of the class of the trigger."""
+        """Return the answer for a trigger."""
         return self._dispatch(*args, **kwargs)
 
     def register(self, kind: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
-        """Return a decorator of the answer for the class `kind` and those derived from it."""
+        """Return a decorator of the answer for the class `kind` and its subclasses."""
         return self._dispatch.register(kind)
 
     def is_answered(self, trigger: object) -> bool:
-        """Return whether a `trigger` does not get the default answer."""
+        """Return whether the class of a `trigger` has its own answer."""
         return self._dispatch.dispatch(type(trigger)) is not self._dispatch.dispatch(object)
 
 
 def answers(name: str, kind: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Return a decorator of the answer of a class to a question of a plugin, which need not be installed.
+    """Return a decorator of the answer of a class to the question of a plugin, which need not be installed.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def answers(name: str, kind: type) -> Callable[[Callable[..., R]], Callable[...,
     Returns
     -------
     callable
-        A decorator; the decorated function stays as it is.
+        A decorator, which returns the function unchanged.
 
     Examples
     --------
@@ -91,8 +92,8 @@ def answers(name: str, kind: type) -> Callable[[Callable[..., R]], Callable[...,
     """
 
     def register(answer: Callable[..., R]) -> Callable[..., R]:
-        if name in _asked:
-            _asked[name].register(kind)(answer)
+        if name in _questions:
+            _questions[name].register(kind)(answer)
         else:
             _waiting.setdefault(name, []).append((kind, answer))
         return answer
@@ -102,10 +103,10 @@ def answers(name: str, kind: type) -> Callable[[Callable[..., R]], Callable[...,
 
 @Question
 def score_above(trigger: Compiled, work: Workspace, threshold: float) -> FloatArray:
-    """Evaluate a trigger where only scores above a threshold matter.
+    """Evaluate a trigger if only scores above a threshold matter.
 
-    By default all events are evaluated in full. Answer it where an upper bound of the score is cheap: rates
-    at high thresholds become faster.
+    By default all events are evaluated completely. Override it if an upper bound of the score is cheap, to
+    make rates at high thresholds faster.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def score_above(trigger: Compiled, work: Workspace, threshold: float) -> FloatAr
     Returns
     -------
     float64[n]
-        The score where it is above the threshold, elsewhere any number that is not, NaN among them.
+        The score if it is above the threshold, otherwise any number that is not above it, or NaN.
     """
     score: FloatArray = trigger.evaluate(work)  # type: ignore[assignment]  # of a kind with a threshold
     return score
@@ -127,10 +128,10 @@ def score_above(trigger: Compiled, work: Workspace, threshold: float) -> FloatAr
 
 @Question
 def objects_used(trigger: Compiled) -> Iterable[Use]:
-    """List the objects that a trigger looks at.
+    """List the objects that a trigger reads.
 
-    By default every object of each collection matters. Answer it for a kind that needs a minimum pT, so that
-    softer objects are left out before anything is computed.
+    By default all objects of each collection matter. Override it for a kind that requires a minimum pT, so
+    that softer objects are dropped before anything is computed.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ def objects_used(trigger: Compiled) -> Iterable[Use]:
 def without_soft_objects(trigger: Compiled, lowest: Mapping[ObjectSelection, float]) -> Compiled:
     """Make the same trigger on collections without soft objects.
 
-    By default it is the trigger itself. Answer it together with `objects_used`.
+    By default this is the trigger itself. Override it together with `objects_used`.
 
     Parameters
     ----------
@@ -168,9 +169,10 @@ def without_soft_objects(trigger: Compiled, lowest: Mapping[ObjectSelection, flo
 
 @Question
 def preselection(trigger: Compiled) -> Condition | None:
-    """Return the condition of the events that a trigger is evaluated on; the others never fire.
+    """Return the preselection of a trigger: it is evaluated only on events that pass, and never fires on
+    others.
 
-    By default there is none. Answer it for an expensive score, so that others can share the selection of
+    By default there is none. Override it for an expensive score, so that triggers can share the selected
     events.
 
     Parameters
@@ -188,10 +190,10 @@ def preselection(trigger: Compiled) -> Condition | None:
 
 @Question
 def warnings_of(trigger: Compiled) -> tuple[str, ...]:
-    """Return what users should read beside the rates.
+    """Return warnings to show with the rates.
 
-    By default nothing. Answer it for doubts that only the kind can have, such as a model trained on other
-    events.
+    By default there are none. Override it for problems that only the kind can recognise, such as a model
+    trained on other events.
 
     Parameters
     ----------
@@ -208,10 +210,10 @@ def warnings_of(trigger: Compiled) -> tuple[str, ...]:
 
 @Question
 def kind_extent(kind: Kind, context: Context) -> Extent | None:
-    """Describe in which events a kind fires, to find triggers that only accept events of another one.
+    """Describe the events in which a kind fires, to find triggers that accept only events of another one.
 
-    By default nothing is claimed. Answer it with `extent_of` the conditions of the kind. It is only asked of
-    descriptions that compile.
+    By default there is no description. Override it with `extent_of` the conditions of the kind. It is called
+    only for descriptions that compile.
 
     Parameters
     ----------
@@ -223,15 +225,15 @@ def kind_extent(kind: Kind, context: Context) -> Extent | None:
     Returns
     -------
     Extent or None
-        None if it cannot be derived.
+        None if it is unknown.
     """
     return None
 
 
 @kind_extent.register(ScoreKind)
 def _(kind: ScoreKind, context: Context) -> Extent:
-    """Describe it by its score and threshold: of two that differ only in the threshold, the lower one fires
-    wherever the other does."""
+    """Describe a kind by its score and threshold: of two that differ only in the threshold, the one with the
+    lower threshold fires whenever the other does."""
     return Extent((kind.span(above=None),))
 
 

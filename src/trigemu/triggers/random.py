@@ -14,7 +14,8 @@ from trigemu.triggers.base import BitKind
 
 
 class Random(BitKind, frozen=True):
-    """The trigger kind `random`: it fires on every event, prescaled by the crossing rate over `rate_hz`.
+    """The trigger kind `random`: it fires in every event, with a prescale of the crossing rate over
+    `rate_hz`.
 
     Attributes
     ----------

@@ -1,9 +1,9 @@
-"""`stored`: a decision that a sample stores, such as that of the trigger when the events were recorded.
+"""`stored`: a decision that is stored in the sample, such as that of the trigger that recorded the events.
 
     decision = "L1_SingleMu22"      # its name in the sample; a number in test vectors of CMS: "0" … "511"
 
-Beside emulated triggers it gives their overlap with the recorded ones, and a menu of such triggers the rates
-of the recorded menu. In recorded data it may be the decision after prescales, as in NanoAOD.
+In a menu with emulated triggers it gives their overlap with the recorded ones; a menu of such triggers gives
+the rates of the recorded menu. In recorded data it may be the decision after prescales, as in NanoAOD.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trigemu.triggers.questions import kind_extent
 
 
 class Stored(Kind, frozen=True):
-    """The trigger kind `stored`: it fires if the sample has stored that a trigger fired.
+    """The trigger kind `stored`: it fires if a decision that is stored in the sample is true.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class CompiledStored(Compiled):
 
     @property
     def condition(self) -> Relation:
-        """The condition that holds where it fires."""
+        """The condition under which it fires."""
         return Relation("!=", Scalar(self.column), Constant(0.0))
 
 

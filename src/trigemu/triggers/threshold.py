@@ -4,7 +4,7 @@
     above = 100.0
     requires = "n_photon >= 1"      # optional: other events never fire
 
-To write your own kind, start from plugins/alpha_t.py. It omits the answers that are registered here, which
+To write your own kind, start from plugins/alpha_t.py. It omits the answers that this file registers, which
 speed up decisions and show which other triggers it includes (`triggers/questions.py`).
 """
 
@@ -79,14 +79,14 @@ def _(kind: Threshold, context: Context) -> Extent:
 
 @dataclass(frozen=True)
 class CompiledThreshold(Compiled):
-    """A compiled trigger that has a threshold on one number.
+    """A compiled trigger with a threshold on one number.
 
     Attributes
     ----------
     observable : Number
         The score.
     requires : Condition or None
-        The condition that an event must satisfy to have a score.
+        The preselection; other events have no score.
     threshold : float
         The threshold on the score.
     """
@@ -98,23 +98,23 @@ class CompiledThreshold(Compiled):
     def evaluate(self, work: Workspace) -> FloatArray:
         if self.requires is None:
             return _or_minus_infinity(self.observable.evaluate(work))
-        asked = self.requires.evaluate(work)
-        if not cheap(self.observable, work) and (part := work.part(asked)):
-            return _of(asked, _or_minus_infinity(self.observable.evaluate(part)))
+        passing = self.requires.evaluate(work)
+        if not cheap(self.observable, work) and (part := work.part(passing)):
+            return _of(passing, _or_minus_infinity(self.observable.evaluate(part)))
         score = _or_minus_infinity(self.observable.evaluate(work))
-        score[~asked] = -np.inf
+        score[~passing] = -np.inf
         return score
 
     @property
     def condition(self) -> Condition:
-        """The condition that holds where it fires."""
+        """The condition under which it fires."""
         fired = Relation(">", self.observable, Constant(self.threshold))
         return Junction("and", (self.requires, fired)) if self.requires else fired
 
 
 @score_above.register(CompiledThreshold)
 def _(trigger: CompiledThreshold, work: Workspace, threshold: float) -> FloatArray:
-    """Evaluate in full only the events with an upper bound above the threshold, if there are few of them."""
+    """Evaluate only the events with an upper bound above the threshold, if there are few of them."""
     number = trigger.observable
     if trigger.requires and cheap(number, work):
         bound: FloatArray | None = number.evaluate(work)

@@ -238,6 +238,6 @@ def test_a_menu_alone_runs_no_code(here: Path) -> None:
             read_menu(menu)
     assert not (here / "ran").exists()
     write(menu, f'[menu]\nplugins = ["evil"]\n{trigger}')
-    with pytest.raises(TrigemuError, match="brings no kinds"):
+    with pytest.raises(TrigemuError, match="provides no kinds"):
         read_menu(menu, here / "elsewhere")
     assert (here / "ran").exists()

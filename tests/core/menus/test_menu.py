@@ -415,7 +415,7 @@ def test_a_file_with_very_many_mistakes_is_not_read_to_its_end(tmp_path: Path) -
 def test_a_kind_of_a_plugin_that_the_menu_does_not_list(tmp_path: Path) -> None:
     """It is named, and not loaded."""
     found = mistakes(tmp_path, trigger('kind = "mine"'), {"p": "KINDS = {'mine': 3}\nraise SystemExit"})
-    remedy = "the plugin 'p' brings it: list it as plugins = ['p'] under [menu]"
+    remedy = "the plugin 'p' provides it: list it as plugins = ['p'] under [menu]"
     assert found == [(3, f"trigger 'T': unknown kind 'mine'; {remedy}")]
 
 
@@ -478,8 +478,8 @@ def test_a_plugin_that_fails(tmp_path: Path, part: str, code: str, kind: str, me
         ('["q"]', "", "no plugin 'q' is installed or in"),
         ('["p"]', "KINDS = {}\n1 / 0", "cannot be loaded: ZeroDivisionError: division by zero"),
         ('["p"]', "def f(:", "cannot be loaded: SyntaxError"),
-        ('["p"]', "", "brings no kinds: it needs PLUGIN = "),
-        ('["p"]', "KINDS = {'a': 3}", "brings no kinds: it needs PLUGIN = "),
+        ('["p"]', "", "provides no kinds: it needs PLUGIN = "),
+        ('["p"]', "KINDS = {'a': 3}", "provides no kinds: it needs PLUGIN = "),
         (
             '["p"]',
             "from trigemu.triggers.base import Kind\nclass K(Kind): pass\nKINDS = {'logic': K}",

@@ -81,7 +81,7 @@ def takes_two(pt: float, eta: float) -> float:
     [
         (asks, r"function 'asks' \(.*test_function.py:\d+\) cannot be compiled: .*'input'.* \(line \d+\)"),
         (gives_text, r"function 'gives_text' .*gives .*str.*, expected a number or a bool"),
-        (takes_two, r"function 'takes_two' .*: missing a required argument: 'eta' \(it is given 1\)"),
+        (takes_two, r"function 'takes_two' .*: missing a required argument: 'eta' \(it gets 1\)"),
     ],
 )
 def test_what_cannot_be_compiled(function: Callable[..., float], reason: str) -> None:

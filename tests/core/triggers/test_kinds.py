@@ -12,7 +12,7 @@ from trigemu.triggers import BitKind, Kind, Kinds
 
 pytestmark = pytest.mark.usefixtures("forget")
 NO_KINDS = (
-    r"brings no kinds: it needs PLUGIN = Plugin\(kinds=\{'name': '\.module:Kind', …\}\), or a table KINDS"
+    r"provides no kinds: it needs PLUGIN = Plugin\(kinds=\{'name': '\.module:Kind', …\}\), or a table KINDS"
 )
 
 
@@ -98,6 +98,6 @@ def test_an_unknown_kind_has_a_remedy(tmp_path: Path) -> None:
     write(tmp_path / "one.py")
     kinds = Kinds([tmp_path])
     assert kinds.unknown("mine") == (
-        "unknown kind 'mine'; the plugin 'one' brings it: list it as plugins = ['one'] under [menu]"
+        "unknown kind 'mine'; the plugin 'one' provides it: list it as plugins = ['one'] under [menu]"
     )
     assert kinds.unknown("treshold").startswith("unknown kind 'treshold'; did you mean 'threshold'?")

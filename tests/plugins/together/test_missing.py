@@ -71,7 +71,7 @@ def test_what_users_ask_for_by_name_is_of_a_package(place: Place) -> None:
     found = without(sorted(NAMES), *commands.values())
     for (part, name), (status, said) in zip(commands, found, strict=True):
         plugin = PROVIDED[part][name]
-        package = f"the plugin '{plugin}' brings it, and its package trigemu_{plugin} is not installed"
+        package = f"the plugin '{plugin}' provides it, and its package trigemu_{plugin} is not installed"
         assert (status, package in said) == (2, True), said
 
 

@@ -43,7 +43,7 @@ def remedy(part: str, name: str) -> str:
         The unknown name.
     """
     plugin = PROVIDED[part].get(name)
-    return f"; the plugin {plugin!r} brings it, and {absent(plugin)}" if plugin and absent(plugin) else ""
+    return f"; the plugin {plugin!r} provides it, and {absent(plugin)}" if plugin and absent(plugin) else ""
 
 
 def absent(plugin: str) -> str:

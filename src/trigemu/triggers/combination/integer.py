@@ -1,4 +1,4 @@
-"""Cuts on pairs, computed in the integers of the trigger hardware.
+"""Cuts on pairs of objects, computed in the integers of the trigger hardware.
 
 Positions are counted in bins of the finer of the two scales; a coarser one is converted to the middle of its
 bin. Derived quantities are rounded to d decimal digits and kept as integers, x(d) = ⌊10^d · x + ½⌋:
@@ -23,7 +23,7 @@ import numpy as np
 from trigemu.observables import Digits, LinearScale, Scale, needed
 from trigemu.support import FloatArray, TrigemuError, inlined, kernel
 
-#: Quantities of a pair, in integers and in floating point (`pairs`).
+#: Quantities of a pair, in integers and in floating point (`pairs.py`).
 (DETA, DPHI, DZ0, DR, TRANSVERSE, PAIR_PT, MASS, MASS_UPT, MASS_OVER_DR) = range(3, 12)
 
 # The numbers that the kernels read for a pair. Converted positions are factor · index + offset.
@@ -47,7 +47,7 @@ def pair_numbers(
     quantity: int, names: tuple[str, str], scales: tuple[Scale, Scale], of: Digits
 ) -> list[float]:
     """Return the numbers that the kernels read for a pair, except the tables. Raises TrigemuError that names
-    what [integer] lacks."""
+    missing keys of [integer]."""
     numbers = [0.0] * NUMBERS
     if quantity in (DETA, DR, MASS, MASS_UPT, MASS_OVER_DR):
         numbers[ETA_STEP : ETA_OFFSET_2 + 1] = _eta(names, scales)
@@ -92,8 +92,8 @@ def tables(numbers: Sequence[float]) -> list[float]:
 def limits(
     quantity: int, low: float | None, high: float | None, of: Digits, unit: float
 ) -> tuple[float, float]:
-    """Return the limits on a quantity, in `unit`; infinite if there is none. `pair_numbers` has checked that
-    the digits are given."""
+    """Return the limits on a quantity, in `unit`; infinite if there is none. `pair_numbers` has checked the
+    digits."""
     digits = of.delta if quantity <= DR else of.two_body_pt if quantity == PAIR_PT else of.mass
     assert digits is not None
     most = float(_LARGEST // int(unit))
@@ -138,10 +138,10 @@ def _phi(names: tuple[str, str], scales: tuple[Scale, Scale]) -> list[float]:
 
 
 def _scale_of_pt(name: str, scale: Scale, column: str) -> LinearScale:
-    found = scale.pt if column == "pt" else scale.upt
-    if found is None:
+    scale_of_column = scale.pt if column == "pt" else scale.upt
+    if scale_of_column is None:
         raise TrigemuError(f"[integer.{name}] has no {column}")
-    return found
+    return scale_of_column
 
 
 def _check_size(
@@ -177,7 +177,7 @@ def _nearer(bins: float, turn: float) -> float:
 
 @kernel
 def _pt(index: float, first: float, step: float, bins: float, power: float) -> np.int64:
-    """Return the middle of the bin, or of the one beyond the last bin."""
+    """Return the middle of a bin, also of the one beyond the last bin."""
     middle = first + (index + 0.5) * step if index < bins else first + (bins + 1.0) * step
     return _fixed(middle, power)
 
@@ -236,13 +236,13 @@ def _pair_pt_squared(
 
 @kernel
 def length(r: FloatArray, at: int) -> np.int64:
-    """Return how many numbers the kernels read for a pair, including the tables."""
+    """Return the number of values that the kernels read for a pair, including the tables."""
     return NUMBERS + np.int64(r[at + COSHES] + r[at + COSINES])
 
 
 @inlined
 def within(value: np.int64, low: float, high: float, unit: float) -> bool:
-    """Whether a value is within limits, given in multiples of a unit; limits may be infinite."""
+    """Whether a value is within limits in multiples of a unit; limits may be infinite."""
     if high < math.inf and value > np.int64(high) * np.int64(unit):
         return False
     return bool(low == -math.inf or value >= np.int64(low) * np.int64(unit))

@@ -4,9 +4,9 @@
              { object = "muon", pt = { min = 4.0 } } ]
     pairs = [ { legs = [0, 1], mass = { min = 7.0, max = 18.0 }, charge = "opposite" } ]
 
-It fires if there is any choice of different objects that satisfies all conditions. Δη, Δφ and Δz0 of a pair
-are absolute values, and masses are those of massless objects. For objects listed under the menu's [integer],
-pair quantities are computed as in the hardware (`integer.py`).
+It fires if any choice of different objects satisfies all conditions. Δη, Δφ and Δz0 of a pair are absolute
+values, and masses are those of massless objects. For objects listed under [integer] of the menu, pair
+quantities are computed as in the hardware (`integer.py`).
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ from trigemu.triggers.questions import kind_extent, objects_used, threshold_obse
 MAX_LEGS = 12
 #: The largest number of cuts on pairs: three times the number of pairs of twelve legs.
 MAX_PAIRS = 200
-#: The largest number of objects that are tried for the legs in one event, some seconds.
+#: The largest number of objects that are tried for the legs in one event, which takes some seconds.
 MAX_STEPS = 10**8
-#: After this number, matching objects to legs costs little in comparison.
+#: After this number, the cost of matching objects to legs is negligible.
 MATCH_AFTER = 10**4
 #: Quantities of two objects in the observable language.
 _OF_PAIRS = {
@@ -73,9 +73,9 @@ class Leg(TomlTable, frozen=True):
     Attributes
     ----------
     object : str
-        The collection that the object is from.
+        The collection of the object.
     crossing : int
-        The crossing that it is from, relative to that of the event: −2 to 2.
+        Its crossing, relative to that of the event: −2 to 2.
     windows : dict of str to Window or tuple of Window
         The name of a column, such as `pt`, and the window that the object must be in; of a list of windows,
         one.
@@ -138,31 +138,31 @@ class Combination(Kind, frozen=True):
             selection = context.objects(leg.object)
             windows = selection.named(leg.windows)
             in_integers = together.scale(number) is not None
-            made = CompiledLeg(selection, windows, frozenset(read), leg.crossing, in_integers)
-            context.objects(leg.object, *leg.windows, *map(made.column, read))
-            legs.append(made)
+            compiled = CompiledLeg(selection, windows, frozenset(read), leg.crossing, in_integers)
+            context.objects(leg.object, *leg.windows, *map(compiled.column, read))
+            legs.append(compiled)
         return CompiledCombination(tuple(legs), tuple(together.cuts()), tuple(self._twins()))
 
     def _twins(self) -> Iterator[int]:
-        """Yield, for each leg, the last earlier leg with the same requirements, also on pairs with every
-        other leg, or −1. Their objects are tried in one order only, which halves the search."""
+        """Yield, for each leg, the last earlier leg with the same requirements, including those on pairs with
+        all other legs, or −1. Their objects are tried in one order only, which halves the search."""
 
-        def asked(exchanged: dict[int, int]) -> Counter[tuple[tuple[int, ...], Pair]]:
-            found: Counter[tuple[tuple[int, ...], Pair]] = Counter()
+        def requirements(exchanged: dict[int, int]) -> Counter[tuple[tuple[int, ...], Pair]]:
+            counts: Counter[tuple[tuple[int, ...], Pair]] = Counter()
             for pair in self.pairs:
                 legs = [exchanged.get(leg, leg) for leg in sorted(pair.legs)]
                 between = tuple(legs if pair.every else sorted(legs))
-                found[between, msgspec.structs.replace(pair, legs=(0, 1))] += 1
-            return found
+                counts[between, msgspec.structs.replace(pair, legs=(0, 1))] += 1
+            return counts
 
         for second, leg in enumerate(self.legs):
             before = (first for first in range(second - 1, -1, -1) if self.legs[first] == leg)
-            yield next((f for f in before if asked({f: second, second: f}) == asked({})), -1)
+            yield next((f for f in before if requirements({f: second, second: f}) == requirements({})), -1)
 
 
 @threshold_observables.register(Combination)
 def _(kind: Combination) -> Iterator[tuple[str, float | None]]:
-    """Of each leg the pT of the object that is first to fill it, and quantities of pairs of these."""
+    """Yield the pT of the leading possible object of each leg, and quantities of pairs of these objects."""
     seen: Counter[str] = Counter()
     objects = []
     for leg in kind.legs:
@@ -198,7 +198,7 @@ class CompiledCombination(Compiled):
     cuts : tuple of Cut
         Cuts on pairs of legs and on all of them.
     twins : tuple of int
-        For each leg, the earlier leg that it may be exchanged with, or −1.
+        For each leg, the earlier leg with the same requirements, or −1.
     threshold : None
         It gives decisions.
     """
@@ -210,11 +210,11 @@ class CompiledCombination(Compiled):
 
     @property
     def margin(self) -> int:
-        """The number of crossings before and after its own that it needs."""
+        """The number of crossings that it reads before and after its own."""
         return max(abs(leg.crossing) for leg in self.legs)
 
     def evaluate(self, work: Workspace) -> BoolArray:
-        """Search only events with enough objects for every leg, of which there are few."""
+        """Search only events with enough objects for every leg, which are few."""
         fired = fillable(work, self._groups)
         if self.cuts or not nested(self._groups):
             events = np.flatnonzero(fired)
@@ -230,9 +230,9 @@ class CompiledCombination(Compiled):
         work : Workspace
             The n events.
         events : int64[s]
-            Those to be searched.
+            The events to search.
         starts : int64[legs, s + 1]
-            For each leg, where the candidates of each event begin.
+            For each leg, the start of the candidates of each event.
         objects : float64[1 + columns, candidates]
             The row of each candidate, and its `COLUMNS`.
         """
@@ -262,13 +262,13 @@ class CompiledCombination(Compiled):
         of_legs : int64[legs, LEG]
             For each leg, a number for its collection, and its twin.
         cuts : int64[c, CUT]
-            For each cut, its two legs, the quantity, its side, and the start of its numbers.
+            For each cut, its two legs, the quantity, its mode, and the start of its numbers.
         numbers : float64[k]
             These numbers.
         """
         bases = [leg.objects.base for leg in self.legs]
         begin = np.cumsum([0, *(len(cut.numbers) for cut in self.cuts)]).tolist()
-        cuts = [(*cut.legs, cut.quantity, cut.side, at) for cut, at in zip(self.cuts, begin, strict=False)]
+        cuts = [(*cut.legs, cut.quantity, cut.mode, at) for cut, at in zip(self.cuts, begin, strict=False)]
         numbers = [number for cut in self.cuts for number in cut.numbers]
         return (
             np.array([(bases.index(name), twin) for name, twin in zip(bases, self.twins, strict=True)]),
@@ -298,10 +298,10 @@ CUT = 5
 
 @kernel
 def _matches(starts: IntArray, objects: FloatArray, of_legs: IntArray, s: int) -> bool:
-    """Whether there are different objects for all legs in event s, whatever the cuts: each leg in turn takes
-    an object, which others give up if they find another one (a maximum matching in a bipartite graph)."""
+    """Whether event s has different objects for all legs, without the cuts (a maximum matching in a bipartite
+    graph)."""
     legs = starts.shape[0]
-    held, wanted, came = np.full(legs, -1), np.empty(legs, np.int64), np.empty(legs, np.int64)
+    held, candidate_of, came = np.full(legs, -1), np.empty(legs, np.int64), np.empty(legs, np.int64)
     queue = np.empty(legs, np.int64)
     for root in range(legs):
         came[:] = -2
@@ -323,11 +323,11 @@ def _matches(starts: IntArray, objects: FloatArray, of_legs: IntArray, s: int) -
                     at, taken = leg, i
                     while at >= 0:
                         held[at] = taken
-                        taken, at = wanted[at], came[at]
+                        taken, at = candidate_of[at], came[at]
                     placed = True
                     break
                 if came[owner] == -2:
-                    came[owner], wanted[owner], queue[last] = leg, i, owner
+                    came[owner], candidate_of[owner], queue[last] = leg, i, owner
                     last += 1
         if not placed:
             return False
@@ -346,31 +346,32 @@ def search(
     match_after: int,
     most: int,
 ) -> int:
-    """Search events depth first: choose a candidate for each leg in turn, and step back when none is left.
+    """Search events depth first: choose a candidate for each leg in turn, and step back when none remains.
 
-    Deliberately a single kernel: with the test of a candidate in a separate one it takes five times as long.
+    This is a single kernel because it takes five times as long with the test of a candidate in a separate
+    one.
 
     Parameters
     ----------
     starts : int64[legs, s + 1]
-        For each leg, where the candidates of each event begin.
+        For each leg, the start of the candidates of each event.
     objects : float64[1 + columns, candidates]
         The row of each candidate, and its `COLUMNS`.
     of_legs, cuts, numbers : arrays
-        As from `CompiledCombination.arrays`.
+        The result of `CompiledCombination.arrays`.
     chosen : int64[legs]
         Working memory.
     fired : bool[s]
         The result; initially false.
     match_after : int
-        After this number of trials, events without enough objects for all legs are given up.
+        After this number of trials, events without enough objects for all legs are rejected.
     most : int
         The largest number of trials in one event.
 
     Returns
     -------
     int
-        −1, or the first event that would take more trials.
+        −1, or the first event that needs more trials.
     """
     legs, n = starts.shape[0], starts.shape[1] - 1
     for s in range(n):

@@ -1,11 +1,12 @@
-"""`leg_threshold`: a combination of objects with a threshold on one of them, which a rate budget may solve.
+"""`leg_threshold`: a combination of objects with a threshold on one of them, which may come from a rate
+budget.
 
     legs = [ { object = "muon" }, { object = "muon", pt = { min = 3.0 } } ]
-    leg = 0                                   # the leg that has the threshold, the first by default
+    leg = 0                                   # the leg with the threshold, the first by default
     above = 8.0                               # or total_rate_hz = 2000, or unique_rate_hz
 
-The score of an event is the largest pT of an object that can fill the leg while others fill the other legs.
-It is above the threshold where a combination fires whose leg has `pt = { above = 8.0 }`.
+The score of an event is the largest pT of an object that can fill the leg while other objects fill the other
+legs. It is above the threshold if the combination fires whose leg has `pt = { above = 8.0 }`.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class LegThreshold(ScoreKind, frozen=True):
     leg : int
         The number of the leg with the threshold, from 0.
     column : str
-        The column that the threshold is on.
+        The column with the threshold.
     """
 
     legs: tuple[Leg, ...]
@@ -75,7 +76,7 @@ class LegThreshold(ScoreKind, frozen=True):
 
     def compile(self, context: Context) -> CompiledLegThreshold:
         compiled = self._without_threshold().compile(context)
-        # The leg with the threshold is not exchanged with another one.
+        # The leg with the threshold has no twin.
         twins = (-1 if self.leg in (leg, twin) else twin for leg, twin in enumerate(compiled.twins))
         column = context.objects(self.legs[self.leg].object, self.column).column(self.column)
         return CompiledLegThreshold(replace(compiled, twins=tuple(twins)), self.leg, column, self.threshold)
@@ -84,7 +85,7 @@ class LegThreshold(ScoreKind, frozen=True):
         return Combination(legs=self.legs, pairs=self.pairs, charge=self.charge, mass3=self.mass3)
 
     def combination(self) -> Combination:
-        """Return the combination that fires where the score is above the threshold."""
+        """Return the combination that fires if the score is above the threshold."""
         leg = self.legs[self.leg]
         windows = leg.windows | {self.column: Window(above=self.threshold)}
         legs = [*self.legs]
@@ -104,7 +105,7 @@ def _(kind: LegThreshold, context: Context) -> Extent | None:
 
 @dataclass(frozen=True)
 class CompiledLegThreshold(Compiled):
-    """A compiled leg threshold: the score is the largest threshold on one leg with which a combination fires.
+    """A compiled leg threshold: the score is the largest threshold on one leg at which a combination fires.
 
     Attributes
     ----------
@@ -113,7 +114,7 @@ class CompiledLegThreshold(Compiled):
     leg : int
         The number of the leg.
     column : Column
-        The column of the leg's objects that the threshold is on.
+        The column of the leg's objects with the threshold.
     threshold : float
         The threshold.
     """
@@ -131,7 +132,7 @@ class CompiledLegThreshold(Compiled):
         return _score_above(self, work, -math.inf)
 
     def fired_above(self, threshold: float) -> CompiledCombination:
-        """Return the combination that fires where the score is above a `threshold`."""
+        """Return the combination that fires if the score is above a `threshold`."""
         legs = [*self.combination.legs]
         windows = (*legs[self.leg].windows, (self.column, Window(above=threshold)))
         legs[self.leg] = replace(legs[self.leg], windows=windows)
@@ -154,10 +155,10 @@ def _score_above(trigger: CompiledLegThreshold, work: Workspace, threshold: floa
     tried, waiting = own[:-1] - own[0], np.arange(len(events))
     while len(waiting):
         chosen = falling[tried[waiting]]
-        found = above.search(work, events[waiting], *_with_one(starts, objects, waiting, trigger.leg, chosen))
-        score[events[waiting[found]]] = values[chosen[found]]
+        fired = above.search(work, events[waiting], *_with_one(starts, objects, waiting, trigger.leg, chosen))
+        score[events[waiting[fired]]] = values[chosen[fired]]
         tried[waiting] += 1
-        waiting = waiting[~found]
+        waiting = waiting[~fired]
     return score
 
 
@@ -177,7 +178,7 @@ def _(trigger: CompiledLegThreshold, lowest: Mapping[ObjectSelection, float]) ->
 def _with_one(
     starts: IntArray, objects: FloatArray, events: IntArray, leg: int, chosen: IntArray
 ) -> tuple[IntArray, FloatArray]:
-    """Return the candidates of some events, as `candidates` does, of which one leg has a single one."""
+    """Return the candidates of some events, as `candidates` does, with a single one for one leg."""
     legs, n = starts.shape[0], len(events)
     begin = np.empty((legs, n + 1), np.int64)
     total = 0

@@ -20,7 +20,7 @@ from trigemu.support import Array, BoolArray, FloatArray, IntArray, kernel
 
 @dataclass(frozen=True)
 class CompiledLeg:
-    """A compiled leg. crossing: relative to the event's own. columns: read by cuts on pairs, as hardware
+    """A compiled leg. crossing: relative to that of the event. columns: read by cuts on pairs, as hardware
     integers if `integer`."""
 
     objects: ObjectSelection
@@ -39,7 +39,7 @@ class CompiledLeg:
 
     @cached_property
     def rest(self) -> Windows:
-        """All windows except the one that `floor` stands for."""
+        """All windows except the pT threshold of `floor`."""
         return (
             tuple(item for item in self.windows if item[0] != "pt")
             if self.floor > -math.inf
@@ -76,14 +76,14 @@ def groups_of(legs: Sequence[CompiledLeg]) -> tuple[LegGroup, ...]:
 
 
 def nested(groups: Sequence[LegGroup]) -> bool:
-    """Whether `fillable` implies that a choice exists: legs with the same collection and crossing differ only
-    in their pT thresholds."""
+    """Whether `fillable` implies that a choice exists: all legs with the same collection and crossing differ
+    only in their pT thresholds."""
     return len({(group.objects.base, group.crossing) for group in groups}) == len(groups)
 
 
 def fillable(work: Workspace, groups: Sequence[LegGroup]) -> BoolArray:
-    """Return the events with objects for each leg, bool[n]; these are different objects for legs that differ
-    only in their pT thresholds."""
+    """Return the events with objects for each leg, bool[n]; legs that differ only in their pT thresholds have
+    different objects."""
     groups = sorted(groups, key=lambda group: int(work.objects(group.objects).offsets[-1]))
     rarest, *others = groups
     events, leading = _leading_pt(work, rarest)
@@ -107,7 +107,7 @@ def candidates(
     work: Workspace, legs: Sequence[CompiledLeg], events: IntArray, columns: Sequence[str]
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the objects that may fill the legs in s events: starts int64[legs, s + 1], the first object of
-    each event in a table; int64[m], their positions in the collection of the leg; and the table
+    each event in a table; int64[m], the positions of the objects in the collection of the leg; and the table
     float64[1 + columns, m], which holds their rows in the sample and the columns that are read. Legs with the
     same requirements share a part of the table."""
     read: dict[CompiledLeg, set[str]] = {}
@@ -125,18 +125,19 @@ def candidates(
         total += len(rows)
     table = np.empty((1 + len(columns), total))
     end = 0
-    for (leg, asked), rows in zip(read.items(), chosen, strict=True):
+    for (leg, needed), rows in zip(read.items(), chosen, strict=True):
         part = table[:, end : end + len(rows)]
         end += len(rows)
         _fill(part[0], work.rows(leg.objects), rows)
         for line, column in enumerate(columns, start=1):
-            if column in asked:
+            if column in needed:
                 _fill(part[line], work.column(leg.objects, leg.column(column)), rows)
     return starts, np.concatenate(chosen), table
 
 
 def _leading_pt(work: Workspace, group: LegGroup) -> tuple[IntArray, Array]:
-    """Return the events with enough objects that pass the rest, int64[s], and the leading pT, [k, s]."""
+    """Return the events with enough objects within the other windows, int64[s], and the leading pT, [k,
+    s]."""
     number = len(group.floors)
 
     def compute() -> tuple[IntArray, Array]:
@@ -150,7 +151,7 @@ def _leading_pt(work: Workspace, group: LegGroup) -> tuple[IntArray, Array]:
 
 
 def _pt(work: Workspace, objects: ObjectSelection, floor: float) -> Array:
-    """Return the pT of the objects; 0 if they have no such column and there is no threshold."""
+    """Return the pT of the objects; 0 if they have no pT and there is no threshold."""
     if floor > -math.inf or "pt" in work.events.collections[objects.base].columns:
         return work.column(objects, "pt")
     return np.zeros(work.objects(objects).offsets[-1], np.float32)
@@ -180,26 +181,26 @@ def _first(events: IntArray, offsets: IntArray, pt: Array, number: int) -> Array
 def _leading(
     events: IntArray, offsets: IntArray, passing: BoolArray, pt: Array, number: int
 ) -> tuple[IntArray, Array]:
-    """Return those of the events with at least `number` passing objects, and the leading pT of these."""
+    """Return the events with at least `number` passing objects, and the leading pT in these events."""
     chosen = np.empty(len(events) + 1, np.int64)
     leading = np.empty((number, len(events) + 1), pt.dtype)
     count = 0
     for event in events:
-        found = 0
+        n_found = 0
         for i in range(offsets[event], offsets[event + 1]):
             if passing[i]:
-                leading[found, count] = pt[i]
-                found += 1
-                if found == number:
+                leading[n_found, count] = pt[i]
+                n_found += 1
+                if n_found == number:
                     break
         chosen[count] = event
-        count += found == number
+        count += n_found == number
     return chosen[:count].copy(), leading[:, :count].copy()
 
 
 @kernel
 def _reach(events: IntArray, leading: Array, floors: FloatArray, crossing: int, fired: BoolArray) -> None:
-    """Set `fired` for events whose leading objects, in this relative crossing, reach the floors."""
+    """Set `fired` for events whose leading objects, in this relative crossing, reach the thresholds."""
     for s in range(len(events)):
         event = events[s] - crossing
         if 0 <= event < len(fired):
@@ -220,26 +221,26 @@ def _narrow(
     crossing: int,
     least: int,
 ) -> None:
-    """Keep `fired` only for events whose leading objects reach the floors, too."""
+    """Unset `fired` for events whose leading objects do not reach the thresholds."""
     for event in events:
         at = event + crossing
-        found = 0
+        n_found = 0
         if 0 <= at < len(fired) and offsets[at + 1] - offsets[at] >= least:
             for i in range(offsets[at], offsets[at + 1]):
                 if passing[i]:
-                    if np.float64(pt[i]) < floors[found]:
+                    if np.float64(pt[i]) < floors[n_found]:
                         break
-                    found += 1
-                    if found == len(floors):
+                    n_found += 1
+                    if n_found == len(floors):
                         break
-        fired[event] = found == len(floors)
+        fired[event] = n_found == len(floors)
 
 
 @kernel
 def _candidates(
     events: IntArray, crossing: int, offsets: IntArray, passing: BoolArray, pt: Array, floor: float
 ) -> tuple[IntArray, IntArray]:
-    """Return offsets int64[s + 1] of the passing objects of some events, and these objects."""
+    """Return the offsets int64[s + 1] of the passing objects of some events, and these objects."""
     most = 0
     for event in events:
         most += offsets[event + crossing + 1] - offsets[event + crossing]

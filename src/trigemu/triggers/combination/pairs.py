@@ -1,7 +1,7 @@
 """Cuts of a combination on several objects: on pairs, and on all of them.
 
-Each becomes a `Cut`, a quantity and the numbers that define it and its limits, so that kernels are
-independent of menus. The search for a choice of objects applies a cut as soon as its objects are chosen.
+Each becomes a `Cut`: a quantity, and the numbers that define it and its limits, so kernels do not depend on
+menus. The search for a choice of objects applies a cut as soon as its objects are chosen.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from trigemu.triggers.combination.integer import (
     TRANSVERSE,
 )
 
-#: Columns of an object that kernels see, besides its row, in this order.
+#: Columns of an object that kernels read, after its row, in this order.
 COLUMNS = ("pt", "eta", "phi", "z0", "charge", "upt")
 (_ROW, _PT, _ETA, _PHI, _Z0, _CHARGE, _UPT) = range(7)
 
@@ -36,9 +36,9 @@ COLUMNS = ("pt", "eta", "phi", "z0", "charge", "upt")
 (SAME, OPPOSITE) = range(2)
 #: The quantities 3 to 11 are in `integer`; this offset marks those computed in integers.
 _INTEGER = 64
-# How the limits of a pair's quantity are meant.
+# Modes of the limits on a quantity of a pair.
 (INSIDE, OUTSIDE, OUTSIDE_EVERY) = range(3)
-#: The names of the ranges that a quantity must not be in begin with this.
+#: Prefix of the names of ranges that a quantity must not be in.
 OUTSIDE_NAMES = "outside_"
 # Quantities of all objects, evaluated when the last one is chosen.
 OF_ALL = 32
@@ -76,8 +76,8 @@ class Pair(TomlTable, frozen=True):
     charge : {"opposite", "same"} or None
         The signs of the two.
     every : bool
-        Whether the `outside_…` ranges hold for every object that could fill the later leg, not only for the
-        one chosen for it: any that overlaps vetoes.
+        Whether the `outside_…` ranges apply to every object that could fill the later leg, not only to the
+        chosen one: any overlapping object vetoes.
     """
 
     legs: tuple[int, int]
@@ -99,7 +99,7 @@ class Pair(TomlTable, frozen=True):
     @property
     def keeps_apart(self) -> bool:
         """Whether there is a range that a quantity must not be in."""
-        return any(name.startswith(OUTSIDE_NAMES) for name, _ in _asked(self))
+        return any(name.startswith(OUTSIDE_NAMES) for name, _ in _limited(self))
 
 
 class _Quantity(NamedTuple):
@@ -130,7 +130,7 @@ _OF_MASS = ("pt", "eta", "phi")
 class Cut:
     """A cut on two legs, the smaller index first, or on all legs up to the second. numbers: read by the
     kernel, beginning with the low and high limits. outside: the quantity must not be between the limits;
-    every: for no object that could fill the second leg."""
+    every: also not for other objects that could fill the second leg."""
 
     legs: tuple[int, int]
     quantity: int
@@ -139,14 +139,14 @@ class Cut:
     every: bool = False
 
     @property
-    def side(self) -> int:
+    def mode(self) -> int:
         """Return INSIDE, OUTSIDE or OUTSIDE_EVERY, as kernels read it."""
         return OUTSIDE_EVERY if self.every else OUTSIDE if self.outside else INSIDE
 
 
 @dataclass(frozen=True)
 class Together:
-    """The common requirements on legs: the collections of their objects, the cuts, the menu's [integer]."""
+    """The common requirements on legs: their collections, the cuts, and [integer] of the menu."""
 
     bases: tuple[str, ...]
     pairs: tuple[Pair, ...]
@@ -159,22 +159,22 @@ class Together:
         return self.integers.scale(self.bases[leg]) if self.integers else None
 
     def columns(self) -> list[set[str]]:
-        """Return, for each leg, which of `COLUMNS` are read."""
+        """Return the `COLUMNS` that are read for each leg."""
         of_all = {"charge"} if self.charge else set()
         read = [of_all | set(_OF_MASS if self.mass3 else ()) for _ in self.bases]
         for pair in self.pairs:
-            asked = {column for name, _ in _asked(pair) for column in _QUANTITIES[name].columns}
+            needed = {column for name, _ in _limited(pair) for column in _QUANTITIES[name].columns}
             for leg in pair.legs:
-                read[leg] |= asked | ({"charge"} if pair.charge else set())
+                read[leg] |= needed | ({"charge"} if pair.charge else set())
         return read
 
     def cuts(self) -> Iterator[Cut]:
-        """Yield the cuts; raise TrigemuError if a pair should be computed in integers but cannot be."""
+        """Yield the cuts; raise TrigemuError if a pair cannot be computed in integers but should be."""
         for number, pair in enumerate(self.pairs):
             first, second = sorted(pair.legs)
             if pair.charge:
                 yield Cut((first, second), _SIGNS[pair.charge])
-            for name, window in _asked(pair):
+            for name, window in _limited(pair):
                 try:
                     yield self._cut((first, second), name, window, pair.every)
                 except TrigemuError as error:
@@ -201,8 +201,8 @@ class Together:
         named = [leg for leg in legs if self.scale(leg)]
         if named and len(named) < len(legs):
             without = next(leg for leg in legs if leg not in named)
-            here, there = self.bases[named[0]], self.bases[without]
-            raise TrigemuError(f"[integer] has {here!r} but not {there!r}")
+            first, second = self.bases[named[0]], self.bases[without]
+            raise TrigemuError(f"[integer] has {first!r} but not {second!r}")
         return bool(named)
 
     def _in_hardware(self, legs: tuple[int, int], window: Range, quantity: int) -> list[float]:
@@ -228,7 +228,7 @@ class Together:
         return Cut((0, 2), MASS3 + _INTEGER, (low, high, *numbers))
 
 
-def _asked(pair: Pair) -> Iterator[tuple[str, Range]]:
+def _limited(pair: Pair) -> Iterator[tuple[str, Range]]:
     yield from ((name, window) for name in _QUANTITIES if (window := getattr(pair, name)))
 
 
@@ -236,15 +236,15 @@ def _asked(pair: Pair) -> Iterator[tuple[str, Range]]:
 
 
 @inlined
-def passes(quantity: int, side: int, o: FloatArray, i: int, j: int, r: FloatArray, at: int) -> bool:
-    """Whether candidates i and j pass a cut. o: their rows and `COLUMNS`, as lines; r[at]: its first
-    number."""
+def passes(quantity: int, mode: int, o: FloatArray, i: int, j: int, r: FloatArray, at: int) -> bool:
+    """Whether candidates i and j pass a cut. o: rows and `COLUMNS` of candidates, as lines; r[at]: the first
+    number of the cut."""
     if quantity <= OPPOSITE:
         product = o[_CHARGE, i] * o[_CHARGE, j]
         return bool(product > 0) if quantity == SAME else bool(product < 0)
     if quantity < _INTEGER:
         inside = bool(r[at] <= _quantity(quantity, o, i, j) <= r[at + 1])
-        return inside == (side == INSIDE)
+        return inside == (mode == INSIDE)
     of = quantity - _INTEGER
     pt = _UPT if of == MASS_UPT else _PT
     value = integer.pair_quantity(
@@ -253,7 +253,7 @@ def passes(quantity: int, side: int, o: FloatArray, i: int, j: int, r: FloatArra
     if value < 0 and (of >= MASS or of == TRANSVERSE):
         return False  # from a pT below 0, in the lowest bin of some scales
     inside = integer.within(value, r[at], r[at + 1], r[at + 2 + integer.LIMIT])
-    return inside == (side == INSIDE)
+    return inside == (mode == INSIDE)
 
 
 @kernel
