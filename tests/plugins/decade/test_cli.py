@@ -85,9 +85,9 @@ def test_help(trigemu: Run) -> None:
 
 
 def test_help_needs_no_extra(trigemu: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_training(monkeypatch)
     for name in ("jax", "optax", "xgboost", "onnx"):
         monkeypatch.setitem(sys.modules, name, None)
-    forget_training(monkeypatch)
     assert trigemu("decade", "train", "--help")[0] == 0
 
 
@@ -105,8 +105,8 @@ def forget_training(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_training_names_the_extra(
     place: Models, trigemu: Run, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
-    monkeypatch.setitem(sys.modules, missing, None)
     forget_training(monkeypatch)
+    monkeypatch.setitem(sys.modules, missing, None)
     before = files()
     status, text = trigemu("decade", "train", "train.toml", "--samples", "catalogue.toml", "-o", "out")
     assert status == 2

@@ -141,7 +141,7 @@ def test_an_event_with_two_weights_is_an_error(tmp_path: Path) -> None:
         leaf: ak.concatenate([values, values[:, :1]], axis=1) for leaf, values in columns["Event"].items()
     }
     write_delphes(tmp_path / "a.root", columns)
-    with pytest.raises(SampleError, match=r"Event\.\w+ has other than one value"):
+    with pytest.raises(SampleError, match=r"Event\.\w+ does not have exactly one value"):
         Delphes(str(tmp_path / "a.root")).read(0, 5, [])
 
 
