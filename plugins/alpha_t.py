@@ -13,9 +13,9 @@ Copy this file into a folder on the plugin path and change four things: the fiel
 keys of its TOML table; the observables that it requests; the score; and its name in KINDS.
 
 αT = ET(j2) / MT = pT2 / √(2 pT1 pT2 (1 − cos Δφ)) is ½ for two balanced jets, less if one is mismeasured, and
-more if something invisible recoils against both. It is that of the two leading jets, however many there are:
-in an event with three, the third is left out like something invisible. With menus/alpha_t.toml and the
-embedded sample, 0.28 of 1.61 kHz have two jets, 1.06 kHz three and 0.27 kHz more.
+more if something invisible recoils against both. It uses the two leading jets and ignores all others, as if
+they were invisible. With menus/alpha_t.toml and the embedded sample, 0.28 of 1.61 kHz have two jets, 1.06 kHz
+three and 0.27 kHz more.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from trigemu.api import CompiledFunction, Context, ScoreKind
 
 class AlphaT(ScoreKind, frozen=True):
     """The trigger kind `alpha_t`: its score is αT of the two leading objects of a collection, in events with
-    two objects or more. The others are left out, as if they were invisible.
+    two objects or more. It ignores the others, as if they were invisible.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Run a network on one row, with memory that is bound once, and test whether the decision is certain.
 
-A single row goes through different code than a row in a batch (`lanes.py`). Its score differs from that of
+A single row goes through different code than a row in a batch (`lanes.py`). Its score differs from
 `Network.score` in the last bits, and therefore decides only if it is not close to the threshold.
 """
 

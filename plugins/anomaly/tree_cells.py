@@ -1,6 +1,6 @@
 """Trees of few inputs as one table: between neighbouring thresholds, their sum does not change.
 
-The thresholds of an input divide its range into bins, and those of all inputs divide their space into cells.
+The thresholds of an input divide its range into bins, and all thresholds divide the input space into cells.
 The sum of each cell is computed once, in single precision and in the order of the trees, as XGBoost does. A
 score then takes a search per input and one look-up, whatever the number of trees.
 """
@@ -120,7 +120,7 @@ def _levels(cuts: Floats) -> list[Floats]:
 
 class CellRow:
     """A table for one row at a time. function, arguments: addresses for `score_by`; they are valid as long as
-    the object is kept."""
+    the object exists."""
 
     def __init__(self, table: CellTable) -> None:
         arrays = [np.ascontiguousarray(array) for array in vars(table).values()]

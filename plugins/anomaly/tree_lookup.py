@@ -2,7 +2,7 @@
 
 The thresholds of an input divide its range into bins. Each bin has a mask, one bit per leaf, of the leaves
 that this input still allows. The masks of all inputs have exactly one leaf in common. A mask holds 31 leaves;
-a tree with more leaves has several masks, and bit 31 stands for a leaf in another mask.
+a tree with more leaves has several masks, and bit 31 means a leaf in another mask.
 """
 
 from __future__ import annotations
@@ -69,8 +69,7 @@ def tables(
     values: IntArray,
     starts: npt.NDArray[np.int32],
 ) -> list[LookupTable]:
-    """Make tables from the nodes of trees (see `Ensemble`); cuts: int64[nodes]. The order of trees is
-    kept."""
+    """Make tables from the nodes of trees (see `Ensemble`), in the order of the trees; cuts: int64[nodes]."""
     parts: list[_Part] = []
     for start, stop in pairwise(starts.tolist()):
         parts += _parts(feature, cuts, children, values, range(start, stop))

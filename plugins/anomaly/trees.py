@@ -35,9 +35,9 @@ class Ensemble:
     """Trees with one score, as concatenated arrays of nodes.
 
     feature: int32[nodes], the input that a node splits on, −1 for a leaf. threshold: float64[nodes]; x <
-    threshold goes left. left, right: int32[nodes], the indices of the children, larger than that of their
-    parent, −1 for a leaf. value: float64[nodes], of leaves. starts: int32[trees + 1], the first node of each
-    tree, its root. base: the score to which leaves are added. features: the number of inputs.
+    threshold goes left. left, right: int32[nodes], the indices of the children, larger than the index of
+    their parent, −1 for a leaf. value: float64[nodes], of leaves. starts: int32[trees + 1], the first node of
+    each tree, its root. base: the score to which leaves are added. features: the number of inputs.
     """
 
     feature: Nodes

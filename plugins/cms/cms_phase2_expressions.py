@@ -6,7 +6,7 @@ is executed.
     cross masks       leg1.deltaR(leg2) > 0.5    abs(leg2.z0-leg1.z0) < 1    leg1.charge*leg2.charge < 0.0
                       abs(leg2.eta) < 2.4    abs(leg5.eta-leg4.eta) < 1.6    (leg1+leg2).mass > 7.0
 
-The precedence is that of Python with arrays: & | ~ join conditions, and & binds more tightly than <.
+The precedence is as in Python with arrays: & | ~ join conditions, and & binds more tightly than <.
 """
 
 from __future__ import annotations

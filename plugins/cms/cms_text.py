@@ -18,13 +18,13 @@ from .cms_words import U64Array
 
 _Text = npt.NDArray[np.uint8]
 
-#: Of a crossing number, which is kept in 64 bits.
+#: Most digits of a crossing number, which is stored in 64 bits.
 _NUMBER_DIGITS = 18
 #: Hexadecimal digits in a word of 64 bits.
 _WORD_DIGITS = 16
-#: The decompressed bytes of a file, which are held in memory: 900 000 crossings.
+#: The most decompressed bytes of a file, which are held in memory: 900 000 crossings.
 LARGEST_TEXT = 2**30
-#: The longest line has 652 characters, and some more for blanks.
+#: The longest line has 652 characters; this allows for blanks.
 LONGEST_LINE = 2**16
 #: Bytes that are read together.
 _PART = 2**20
@@ -51,7 +51,7 @@ def decoded(
     Returns
     -------
     widths : tuple of int
-        Those of this text.
+        The widths of the columns of this text.
     numbers : int64[n]
         The crossing numbers.
     words : uint64[n, k]
@@ -84,7 +84,7 @@ def decoded(
 
 
 def _parts(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield the text in parts of whole lines, within the limits of their length and of the whole."""
+    """Yield the text in parts of complete lines, within the limits of the length of lines and of the text."""
     size, lines, rest = 0, 0, b""
     while read := stream.read(_PART):
         size += len(read)
@@ -92,9 +92,9 @@ def _parts(stream: IO[bytes]) -> Iterator[bytes]:
             raise SampleError(f"is longer than {LARGEST_TEXT} bytes when decompressed: divide it")
         end = read.rfind(b"\n") + 1
         if end:
-            whole = rest + read[:end]
-            yield whole
-            lines, rest = lines + whole.count(b"\n"), read[end:]
+            complete = rest + read[:end]
+            yield complete
+            lines, rest = lines + complete.count(b"\n"), read[end:]
         else:
             rest += read
         if len(rest) > LONGEST_LINE:
@@ -104,7 +104,7 @@ def _parts(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _widths(text: bytes, start: int, at: int, widths: Mapping[int, Sequence[int]]) -> tuple[int, ...]:
-    """Return the widths of the columns by their number in the first line that has any."""
+    """Return the widths of the columns, from the number of columns in the first line that has any."""
     line = _line(text, start)
     if len(line) > LONGEST_LINE:
         raise SampleError(_too_long(at))
@@ -125,13 +125,13 @@ def _part(octets: _Text, widths: tuple[int, ...]) -> tuple[IntArray, U64Array, i
 
 
 def _line(text: bytes, start: int) -> bytes:
-    found = _LINE.match(text, start)
-    assert found is not None, "it may be empty"
-    return found[0]
+    match = _LINE.match(text, start)
+    assert match is not None, "it may be empty"
+    return match[0]
 
 
 def _mistake(text: bytes, start: int, at: int, widths: Sequence[int]) -> str:
-    """Return what is wrong with a line that was not decoded."""
+    """Return the mistake in a line that was not decoded."""
     line = _line(text, start)
     if len(line) > LONGEST_LINE:
         return _too_long(at)
@@ -165,15 +165,15 @@ def _is_blank(octet: int) -> bool:
 
 @inlined
 def _after(text: _Text, end: int) -> int:
-    """Return where the line after the one that ends at `end` begins."""
+    """Return the start of the line after the one that ends at `end`."""
     pair = end + 1 < len(text) and text[end] == _RETURN and text[end + 1] == _NEWLINE
     return min(end + (2 if pair else 1), len(text))
 
 
 @kernel
 def _content(text: _Text, at: int, longest: int) -> tuple[int, int]:
-    """Return where the next line with columns begins, and how many lines come before it. A line that is too
-    long is returned too."""
+    """Return the start of the next line with columns, or of a line that is too long, and the number of lines
+    before it."""
     lines = 0
     while at < len(text):
         end = at
@@ -193,8 +193,8 @@ def _content(text: _Text, at: int, longest: int) -> tuple[int, int]:
 def _decode(
     text: _Text, widths: IntArray, longest: int, numbers: IntArray, words: U64Array
 ) -> tuple[int, int, int]:
-    """Decode lines up to the end or the first mistake. Return how many crossings there are, how many lines
-    were passed, and where the next one begins."""
+    """Decode lines up to the end or the first mistake. Return the number of crossings, the number of lines,
+    and the start of the next line."""
     n = 0
     at, lines = _content(text, 0, longest)
     while at < len(text) and n < len(numbers):
@@ -225,7 +225,7 @@ def _number(text: _Text, at: int) -> tuple[int, int]:
 @kernel
 def _columns(text: _Text, at: int, widths: IntArray, words: U64Array) -> int:
     """Write the words of all columns; return the end of the line, −1 for a mistake."""
-    place = 0
+    position = 0
     for width in widths:
         before = at
         while at < len(text) and _is_blank(text[at]):
@@ -239,8 +239,8 @@ def _columns(text: _Text, at: int, widths: IntArray, words: U64Array) -> int:
                 digit = DIGITS[text[i]]
                 worst |= digit
                 word = word << np.uint64(4) | np.uint64(digit)
-            words[place] = word
-            place += 1
+            words[position] = word
+            position += 1
         if worst > 15:
             return -1
         at += width

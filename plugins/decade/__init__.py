@@ -17,5 +17,5 @@ PLUGIN = Plugin(
     uses=("anomaly",),
 )
 
-# What is exported stands in the stub; it is imported when it is used.
+# The stub lists the exported names; each is imported when it is first used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

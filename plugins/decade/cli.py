@@ -41,7 +41,7 @@ def command() -> None:
 
 
 max_trees = click.option(
-    "--max-trees", type=click.IntRange(min=1), help="Largest number of trees [default: that of CONFIG]."
+    "--max-trees", type=click.IntRange(min=1), help="Largest number of trees [default: from CONFIG]."
 )
 
 
@@ -53,7 +53,7 @@ max_trees = click.option(
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for models and cards [default: that of CONFIG].",
+    help="Folder for models and cards [default: the folder of CONFIG].",
 )
 @max_trees
 @click.option(

@@ -106,7 +106,7 @@ def gather(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Gathered:
-    """Read the background once. read: picklable. `needs`: columns in addition to those of the menu's
+    """Read the background once. read: picklable. needs: columns in addition to the needs of the menu's
     triggers. executor, progress: as in `emulate`."""
     plan = make_plan([menu])
     plan.check_background(catalogue)

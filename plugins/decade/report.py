@@ -20,8 +20,8 @@ TITLE = "What the decorrelated anomaly triggers select"
 TEXT = (
     "The score y of an event is compared with Y(x), the conditional quantile of y given the primary "
     "observables x; the trigger fires where y′ = y − Y(x) is above its threshold. For comparison, y alone "
-    "is cut where it gives the same unique rate. Shown are the events that the trigger asks for, of the half "
-    "that no model has seen."
+    "has the threshold with the same unique rate. Shown are events that pass the preselection, of the half "
+    "that no model was trained on."
 )
 
 

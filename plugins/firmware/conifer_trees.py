@@ -64,7 +64,7 @@ def check_conifer(fixed: FixedEnsemble, backend: str) -> None:
         raise TrigemuError(
             f"score = {types.score}: sums of leaves may reach {low * types.score.step:.4g} or "
             f"{high * types.score.step:.4g}, and where they overflow the result depends on the order in "
-            f"which conifer's C++, HLS and VHDL add: give it more bits before the point, or AP_WRAP"
+            f"which conifer's C++, HLS and VHDL add: use more bits before the point, or AP_WRAP"
         )
 
 

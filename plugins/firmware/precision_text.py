@@ -53,7 +53,7 @@ def _span(low: float, high: float) -> str:
 def _remarks(survey: Survey) -> Iterator[str]:
     found = survey.ranges
     trees = f"{survey.trees} trees with {survey.split_nodes} splits"
-    yield f"{trees}; overflows: in the {found.events} events that {survey.trigger} asks for."
+    yield f"{trees}; overflows: in the {found.events} events that pass the preselection of {survey.trigger}."
     if survey.chosen:
         yield f"Bits before the point were chosen on {survey.chosen} of them, which the trees may have seen."
     saturates = ApFixed.parse(survey.precision.input).overflow in SATURATING

@@ -116,7 +116,7 @@ def scan_bits(
     catalogue : Catalogue
         The samples.
     types : Precision, optional
-        Signs and modes, by default those of the trigger's precision, or of `PAPER_PRECISION`.
+        Signs and modes, by default from the trigger's precision, or from `PAPER_PRECISION`.
     resources : callable, optional
         Estimates the resources of all precisions, like `each_of`.
     executor

@@ -83,7 +83,7 @@ EM_CONSTANT = 0.0017
 MUON_RESOLUTION = ((0.5, 0.010, 1.0e-4), (1.5, 0.015, 1.5e-4), (2.5, 0.025, 3.5e-4))
 # The share JET_TAIL of the true jets above HARD_JET_PT is badly measured: half of them lose a share of their
 # energy, all shares alike, the other half gain one, with the mean JET_GAIN. Chosen: with these numbers rates
-# of missing momentum above 100 to 150 GeV are those of CMS's Level-1 trigger
+# of missing momentum above 100 to 150 GeV agree with CMS's Level-1 trigger
 # (docs/explanation/validation.md). Tails of about a percent beyond 2.5 σ are usual [C].
 JET_TAIL = 2.5e-3
 JET_GAIN = 1.5

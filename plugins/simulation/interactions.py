@@ -33,7 +33,7 @@ SCALARS = (
 )
 # Scalars that add up over the interactions of a crossing.
 SUMS = ("invisible_x", "invisible_y", "soft_et")
-# Columns of each kind of object beside pt (GeV), eta and phi (float32). `flavour` of a jet is 5, 4 or 15
+# Columns of each kind of object besides pt (GeV), eta and phi (float32). `flavour` of a jet is 5, 4 or 15
 # with a b hadron, c hadron or hadronic tau in it, −1 where it is a true isolated photon or electron, else 0;
 # `cone` is the scalar sum of the pT around a particle in GeV; `origin` of a lepton is 0 from a W, Z, tau,
 # photon or resonance, 1 from a b or c hadron, 2 from a pion or kaon.

@@ -85,26 +85,28 @@ def recipe(config: Config, pools: list[Pool], pool: Pool) -> Recipe:
     return Recipe(config, config.crossings, pool, [], mu[0], rate, n, deck, dealt)
 
 
-def contents(what: Recipe, start: int, stop: int) -> tuple[list[Drawn], Array]:
+def contents(recipe: Recipe, start: int, stop: int) -> tuple[list[Drawn], Array]:
     """Return the interactions of crossings start to stop, and their weights (mean 1), float64[n]."""
-    seed, keys = what.config.seed, what.keys(start, stop)
-    if what.deck is not None and what.dealt is not None:
-        counts = np.diff(what.dealt[start : stop + 1])
-        rows = what.deck[np.arange(what.dealt[start], what.dealt[stop]) % len(what.deck)]
-        return [Drawn(what.pool, np.repeat(np.arange(stop - start), counts), rows, True)], np.ones(len(keys))
-    first = np.arange(start, stop) % len(what.pool)
-    drawn = [Drawn(what.pool, np.arange(stop - start), first, True)]
-    weight = what.pool.weight[first]
-    if what.mu is not None:
-        u = uniform(seed, keys, _COUNT + what.pool.number)
-        more = poisson(what.mu, u, at_least_one=True) - 1
-        drawn.append(_draw(what.pool, more, keys, seed, True))
+    seed, keys = recipe.config.seed, recipe.keys(start, stop)
+    if recipe.deck is not None and recipe.dealt is not None:
+        counts = np.diff(recipe.dealt[start : stop + 1])
+        rows = recipe.deck[np.arange(recipe.dealt[start], recipe.dealt[stop]) % len(recipe.deck)]
+        return [Drawn(recipe.pool, np.repeat(np.arange(stop - start), counts), rows, True)], np.ones(
+            len(keys)
+        )
+    first = np.arange(start, stop) % len(recipe.pool)
+    drawn = [Drawn(recipe.pool, np.arange(stop - start), first, True)]
+    weight = recipe.pool.weight[first]
+    if recipe.mu is not None:
+        u = uniform(seed, keys, _COUNT + recipe.pool.number)
+        more = poisson(recipe.mu, u, at_least_one=True) - 1
+        drawn.append(_draw(recipe.pool, more, keys, seed, True))
         # Any of the class's interactions could have been the one the crossing is built on: the weight is the
         # harmonic mean of theirs (the balance heuristic of Veach and Guibas, doi:10.1145/218380.218498).
-        inverse = 1.0 / np.maximum(what.pool.weight, 1e-300)
+        inverse = 1.0 / np.maximum(recipe.pool.weight, 1e-300)
         further = np.bincount(drawn[1].crossing, inverse[drawn[1].rows], len(keys))
         weight = (1 + more) / (inverse[first] + further)
-    for pool, mu in what.lower:
+    for pool, mu in recipe.lower:
         drawn.append(_draw(pool, poisson(mu, uniform(seed, keys, _COUNT + pool.number)), keys, seed, False))
     return drawn, weight
 

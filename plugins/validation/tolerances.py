@@ -13,8 +13,8 @@
     [trigger.G25]
     removed = true              # it may be missing in the new menu
 
-A difference is accepted if it is within any limit of the table that holds for it: that of the trigger, else
-that of the quantity, else the default. Without a limit there must be no difference.
+A difference is accepted if it is within any limit of the table that applies to it: the table of the trigger,
+else of the quantity, else the default. Without a limit no difference is accepted.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ class Tolerances:
     default : TriggerTolerance
         What holds where nothing else is given.
     quantities : mapping of str to Tolerance
-        Those of single quantities, of `QUANTITIES`.
+        The limits of single quantities, of `QUANTITIES`.
     triggers : mapping of str to TriggerTolerance
-        Those of single triggers.
+        The limits of single triggers.
     path : Path or None
         The file that they are from.
     """

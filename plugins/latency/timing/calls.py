@@ -1,7 +1,7 @@
 """The timed calls of a plan: all its slots on consecutive batches of events, and the parts of a slot.
 
-Every call runs once when it is made, as a warm-up. Decisions (by a `Stream` of the events, by `decide` where
-a stream would call it) are then compared with those of all events at once.
+Every call runs once when it is created, as a warm-up. Its decisions (by a `Stream` of the events, or by
+`decide` where a stream would call it) are then compared with the decisions on all events at once.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Batches:
         self._events = events[: self._number * size]
 
     def decisions(self, plan: Plan) -> TimedCall:
-        """Return the call that decides a batch. PluginError if the decisions differ from those of all events
-        at once."""
+        """Return the call that decides a batch. PluginError if its decisions differ from the decisions on all
+        events at once."""
         expected = decide(self._events, plan)
         words = np.empty_like(expected)
         if self._size == 1:

@@ -80,8 +80,8 @@ class PreselectionTiming:
 
 @dataclass(frozen=True)
 class Added:
-    """The median time of a corrected score compared with that of its features and autoencoder. ns: the
-    difference in ns per event. ratio: the quotient of the two."""
+    """The median time of a corrected score compared with the time of its features and autoencoder. ns: the
+    difference in ns per event. ratio: the quotient."""
 
     ns: float
     ratio: float

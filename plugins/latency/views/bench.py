@@ -117,8 +117,8 @@ def _latencies(result: Bench) -> Table:
         if cost.batch:
             table.add(cost.trigger.name, *_percentiles(cost.batch[size]))
         if cost.preselected:
-            asked = f"  asked: {100 * cost.preselected.share:.3g} %"
-            table.add(asked, *_percentiles(cost.preselected.batch[size]), style="group")
+            preselected = f"  preselected: {100 * cost.preselected.share:.3g} %"
+            table.add(preselected, *_percentiles(cost.preselected.batch[size]), style="group")
     table.add(f"menu {result.rates.menu.name}", *_percentiles(result.menu[size]), style="summary")
     return table
 
@@ -144,7 +144,7 @@ def _throughput(result: Bench) -> Table:
 
 def _parts(cost: TriggerCost, sizes: tuple[int, ...]) -> Table:
     """Return the table of parts, as medians: added times are smaller than the fluctuations of a mean."""
-    title = f"{cost.trigger.name} on events that it asks for: p50 in ns per event, in batches of …"
+    title = f"{cost.trigger.name} on preselected events: p50 in ns per event, in batches of …"
     table = _table(title, "part", map(str, sizes))
     whole = cost.preselected.batch if cost.preselected else cost.batch
     for part, timings in {"the whole trigger": whole, **cost.parts}.items():
@@ -169,7 +169,7 @@ def _notes(result: Bench) -> Iterator[str]:
     if result.threads > 1:
         yield "Threads contend for the GIL; the --workers of trigemu run are processes and do not."
     if any(cost.preselected for cost in result.triggers):
-        yield "asked: the share of the rate that a trigger asks for, and its times on those events alone."
+        yield "preselected: the share of the rate that passes the preselection, and times on these events."
     if result.untimed:
         yield (
             f"Not timed, since the time was up: {len(result.untimed)} of {len(result.triggers)} triggers, "
@@ -195,7 +195,7 @@ def _notes(result: Bench) -> Iterator[str]:
         yield (
             f"The first decision of a process: {result.first.compiled:.1f} s after its start where nothing "
             f"is compiled yet ({result.first.kernels} functions, and models), {result.first.kept:.1f} s "
-            f"where that was kept."
+            f"with that code in the cache."
         )
     if any(cost.added(size) for cost in result.triggers for size in result.batches):
         yield (
@@ -247,7 +247,7 @@ def figure_of(result: Bench) -> Figure:
         if size in cost.batch:
             rows.append(line(labels[cost.trigger.name], cost.batch))
         if cost.preselected:
-            rows.append(line("asked", cost.preselected.batch, inner=True))
+            rows.append(line("preselected", cost.preselected.batch, inner=True))
         parts = [(name, timings) for name, timings in cost.parts.items() if size in timings]
         rows += [line(_PARTS.get(name, name), timings, inner=True) for name, timings in parts]
     label = "latency of a single event" if size == 1 else f"time per event in batches of {size}"

@@ -37,13 +37,13 @@ class _TriggerCost(View[TriggerCost]):
         return f"of {name(result.trigger.name)}: p50 {p50} ns per event in batches of {size}"
 
     def page(self, result: TriggerCost) -> Page:
-        asked: list[Table | str] = []
+        preselected: list[Table | str] = []
         if result.preselected:
             share = (
                 f"On events that pass its preselection, {100 * result.preselected.share:.3g} % of the rate:"
             )
-            asked = [share, times_table("batch", result.preselected.batch)]
-        return Page([times_table(f"{result.trigger.name}, batch", result.batch), *asked])
+            preselected = [share, times_table("batch", result.preselected.batch)]
+        return Page([times_table(f"{result.trigger.name}, batch", result.batch), *preselected])
 
     def table(self, result: TriggerCost) -> Table:
         """A row has the times at a batch size."""

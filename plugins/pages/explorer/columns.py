@@ -65,11 +65,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Columns:
-    """What decides the triggers of some menus.
+    """The scores and decisions of the triggers of menus.
 
-    scores: the scores. bits: the fixed decisions, each with its bit of the score table, −1 for one that never
-    fires. of: the number of the score or of the bit, and the offered range of a score, of each trigger that
-    has one, for each menu.
+    scores: the scores. bits: the fixed decisions, each with its bit of the score table, −1 for one that
+    rejects all events. of: for each menu, by trigger, the number of its score or bit, and the range of
+    thresholds of a score.
     """
 
     scores: tuple[Column, ...]
@@ -95,9 +95,9 @@ def columns_of(
                 continue
             name, stored = trigger.name, _stored(scores, menu, trigger)
             if stored and isinstance(trigger.description, ScoreKind):
-                cut = trigger.description.threshold
-                low, high = threshold_ranges.get(name, (cut, cut))
-                limits = ThresholdRange(min(low, cut), max(high, cut))
+                threshold = trigger.description.threshold
+                low, high = threshold_ranges.get(name, (threshold, threshold))
+                limits = ThresholdRange(min(low, threshold), max(high, threshold))
                 used.setdefault(stored.column, []).append((menu, trigger, limits))
                 of[-1][name] = stored.column, limits
             else:

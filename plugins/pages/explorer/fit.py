@@ -97,7 +97,7 @@ def page_data(
             threshold_ranges, narrowed = _narrower(contents, factor)
     raise TrigemuError(
         f"the score table has {len(scores.table)} events, too many for a page ({len(packed) / 1e6:.1f} MB, "
-        f"at most {most / 1e6:.1f} MB): offer narrower ranges of thresholds, --vary NAME=LOW:HIGH"
+        f"at most {most / 1e6:.1f} MB): set narrower ranges of thresholds, --vary NAME=LOW:HIGH"
     )
 
 

@@ -66,4 +66,4 @@ def _decision(columns: Columns, menu: int, trigger: Trigger) -> tuple[dict[str, 
     column = columns.scores[number]
     first, last = column.within(limits)
     decision = {"score": number, "at": column.step(kind.threshold), "first": first, "last": last}
-    return decision, None if last > first else "No other threshold is offered for it."
+    return decision, None if last > first else "The page has no other threshold for it."

@@ -16,7 +16,7 @@ _BINS, _REACH = 40, 3.0
 
 
 def turnon_profiles(scores: Scores, menus: Sequence[Menu]) -> tuple[Profile, ...]:
-    """Return the observables that triggers with an offered range cut on, in bins of round edges.
+    """Return the observables of triggers with a range of thresholds, in bins of round edges.
 
     Only menus with the objects and sums of the first menu contribute.
     """

@@ -14,7 +14,7 @@ def rows() -> list[LatencyBar]:
     return [
         LatencyBar("menu m", 10 * edges, np.array([99, 9]), (1500.0, 3900.0), False),
         LatencyBar("T", edges, np.array([5, 0]), (150.0,), False),
-        LatencyBar("asked", edges, np.array([3, 7]), (), True),
+        LatencyBar("preselected", edges, np.array([3, 7]), (), True),
     ]
 
 
@@ -22,7 +22,7 @@ def test_each_histogram_stands_in_its_row() -> None:
     made = draw_latencies(rows(), "latency")
     axes = made.axes[0]
     made.canvas.draw()
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["menu m", "T", "asked"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["menu m", "T", "preselected"]
     assert to_rgb(axes.get_yticklabels()[2].get_color()) == to_rgb(style.COLOURS[2])
     for number, (row, patch) in enumerate(zip(rows(), axes.patches, strict=True)):
         values, edges, foot = patch.get_data()

@@ -109,7 +109,7 @@ def test_the_table_shows_latencies_and_parts(result: Bench) -> None:
     lines = rendered(result)
     start = lines.index(next(line for line in lines if line.startswith("Latency of single events")))
     latencies = lines[start : lines.index("", start)]
-    assert [line.split()[0] for line in latencies[2:]].count("asked:") == 2
+    assert [line.split()[0] for line in latencies[2:]].count("preselected:") == 2
     (ad,) = (cost for cost in result.triggers if cost.trigger.name == "AD")
     assert digits(ad.batch[1].p50_ns / 1000) in next(x for x in latencies if x.startswith("AD"))
     start = lines.index(next(line for line in lines if line.startswith("AD on events that it asks for")))
@@ -147,5 +147,16 @@ def test_larger_batches_alone(tmp_path: Path) -> None:
 def test_the_figure_has_a_row_for_each_histogram(result: Bench) -> None:
     axes = figure_of(result).axes[0]
     labels = [label.get_text() for label in axes.get_yticklabels()]
-    assert labels == ["menu toy", "J30", "J30_TOO", "MU", "asked", "NEVER", "AD", "asked", "ALL", "OFF"]
+    assert labels == [
+        "menu toy",
+        "J30",
+        "J30_TOO",
+        "MU",
+        "preselected",
+        "NEVER",
+        "AD",
+        "preselected",
+        "ALL",
+        "OFF",
+    ]
     assert axes.get_xscale() == "log"

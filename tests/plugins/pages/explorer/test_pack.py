@@ -116,7 +116,7 @@ def test_menus_share_the_steps_of_one_score(tmp_path: Path, catalogue: Catalogue
     assert [jet["steps"][d["at"]] for d in entries] == [low, high]
     photon = data["menus"][0]["triggers"][1]
     assert photon["decision"] == {"score": 1, "at": 0, "first": 0, "last": 0}
-    assert photon["fixed"] == "No other threshold is offered for it."
+    assert photon["fixed"] == "The page has no other threshold for it."
     for number, menu in enumerate(both):
         same(rates_in(data, number, menu, {}), rates_of(scores.emulation(menu)))
 

@@ -108,7 +108,7 @@ export class ScanView {
     const movable = isMovable(trigger);
     this.#controls.hidden = !movable;
     if (!movable) {
-      this.#figure.say(trigger.fixed ?? "No other threshold is offered for it.");
+      this.#figure.say(trigger.fixed ?? "The page has no other threshold for it.");
       return;
     }
     const hold = slot.holds.get(trigger.name);

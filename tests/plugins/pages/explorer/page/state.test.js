@@ -15,7 +15,7 @@ const triggers = [
     on: false,
     prescale: 10,
     decision: { score: 0, at: 2, first: 2, last: 2 },
-    fixed: "No other threshold is offered for it.",
+    fixed: "The page has no other threshold for it.",
   },
   { name: "off", on: true, prescale: null, decision: { bit: 0 }, fixed: "no score" },
 ];
