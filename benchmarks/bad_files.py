@@ -1,4 +1,4 @@
-"""A catalogue of 40 files of which some are bad: what is said, and what is left out.
+"""A catalogue of 40 files of which some are bad: messages, and which files are left out.
 
     python benchmarks/bad_files.py [--events 5000] [--workers 2]
 
@@ -37,13 +37,13 @@ WORDS = ("provenance", "warnings", "left_out")
 @dataclass(frozen=True)
 class Ran:
     status: int
-    told: str
+    messages: str
     document: dict[str, Any] | None
 
     @property
     def numbers(self) -> str:
-        known = self.document or {}
-        return json.dumps({key: value for key, value in known.items() if key not in WORDS})
+        document = self.document or {}
+        return json.dumps({key: value for key, value in document.items() if key not in WORDS})
 
 
 def ran(catalogue: Path, *more: str) -> Ran:
@@ -55,7 +55,7 @@ def ran(catalogue: Path, *more: str) -> Ran:
 
 
 def write(folder: Path, events: int) -> list[str]:
-    """Forty files, no two of them alike; a few thousand events of each are cut from the sample."""
+    """Write forty different files, each with a few thousand events of the sample."""
     from repeat import write_repeated
 
     write_repeated(folder / "made", 2 * events)
@@ -111,7 +111,7 @@ def spoil(folder: Path) -> None:
 
 
 def spoil_basket(file: Path) -> None:
-    """Spoil the content of a basket in the middle, so that it does not decompress."""
+    """Spoil the content of a basket in the middle: it then fails to decompress."""
     with uproot.open(file) as opened:
         branch = opened["Events/Jet_pt"]
         chosen = branch.num_baskets // 2
@@ -126,17 +126,17 @@ def _flipped(content: bytes, at: int) -> bytes:
 
 
 def _replace(file: Path, content: bytes) -> None:
-    """Write a new file: the old one has other names."""
+    """Write a new file: the old one has further hard links."""
     file.unlink()
     file.write_bytes(content)
 
 
 def judge(with_all: Path, without: Path, bad: tuple[str, ...], *more: str) -> Iterator[tuple[str, bool]]:
-    """What is asked, and whether it is so."""
+    """Yield each requirement, and whether it is fulfilled."""
     refused = ran(with_all, *more)
     yield "refused with status 2", refused.status == 2 and refused.document is None
-    yield "one message names them all", all(name in refused.told for name in bad)
-    yield "no traceback", "Traceback" not in refused.told
+    yield "one message names them all", all(name in refused.messages for name in bad)
+    yield "no traceback", "Traceback" not in refused.messages
     skipped, others = ran(with_all, "--skip-bad-files", *more), ran(without, *more)
     yield "with the option, status 0", skipped.status == 0 and others.status == 0
     yield "rates of the others, to the last bit", bool(skipped.document) and skipped.numbers == others.numbers
@@ -144,11 +144,11 @@ def judge(with_all: Path, without: Path, bad: tuple[str, ...], *more: str) -> It
     yield "JSON names them", all(name in text for name in bad)
     yield (
         "JSON names no other",
-        sum(f"{n:05}.root" in _said(skipped.document) for n in range(FILES)) == len(bad),
+        sum(f"{n:05}.root" in _without_provenance(skipped.document) for n in range(FILES)) == len(bad),
     )
 
 
-def _said(document: dict[str, Any] | None) -> str:
+def _without_provenance(document: dict[str, Any] | None) -> str:
     return json.dumps({key: value for key, value in (document or {}).items() if key != "provenance"})
 
 
@@ -156,35 +156,38 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--events", type=int, default=5000, help="In each file.")
     parser.add_argument("--workers", default="2")
-    given = parser.parse_args()
+    options = parser.parse_args()
     wrong = 0
-    with tempfile.TemporaryDirectory(prefix="trigemu-bad-") as place:
-        folder = Path(place)
-        names = write(folder, given.events)
+    with tempfile.TemporaryDirectory(prefix="trigemu-bad-") as root:
+        folder = Path(root)
+        names = write(folder, options.events)
         files = [folder / "good" / name for name in names]
-        three, basket, others, but_one = (folder / n for n in ("three", "basket", "others", "but_one"))
+        three, basket = folder / "three", folder / "basket"
+        others, without_one = folder / "others", folder / "without_one"
         digest = hashlib.sha256((folder / "good" / FLIPPED).read_bytes()).hexdigest()
-        for scratch in (three, basket, others, but_one):
+        for scratch in (three, basket, others, without_one):
             linked(scratch, files, FILES)
         spoil(three)
         spoil_basket(basket / FLIPPED)
         digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
         assert digest in digests
-        given_digests = f"sha256 = {json.dumps(digests)}"
-        (three / "catalogue.toml").write_text(catalogue_text(names, given_digests))
+        sha256_entry = f"sha256 = {json.dumps(digests)}"
+        (three / "catalogue.toml").write_text(catalogue_text(names, sha256_entry))
         good = [name for name in names if name not in BAD]
         (others / "catalogue.toml").write_text(catalogue_text(good))
         (basket / "catalogue.toml").write_text(catalogue_text(names))
-        (but_one / "catalogue.toml").write_text(catalogue_text([n for n in names if n != FLIPPED]))
-        for engine in ([], ["--workers", given.workers], ["--engine", "dask", "--workers", given.workers]):
+        (without_one / "catalogue.toml").write_text(catalogue_text([n for n in names if n != FLIPPED]))
+        workers = ["--workers", options.workers]
+        for engine in ([], workers, ["--engine", "dask", *workers]):
             for title, with_all, without, bad in (
                 ("truncated, missing, flipped", three, others, BAD),
-                ("a basket of one", basket, but_one, (FLIPPED,)),
+                ("a basket of one", basket, without_one, (FLIPPED,)),
             ):
                 pair = with_all / "catalogue.toml", without / "catalogue.toml"
-                for what, so in judge(*pair, bad, *engine):
-                    _say(f"{'yes' if so else 'NO':5}{title:30}{' '.join(engine) or 'one process':28}{what}")
-                    wrong += not so
+                for what, holds in judge(*pair, bad, *engine):
+                    name = " ".join(engine) or "one process"
+                    _say(f"{'yes' if holds else 'NO':5}{title:30}{name:28}{what}")
+                    wrong += not holds
     return int(wrong > 0)
 
 

@@ -1,4 +1,4 @@
-"""What a cluster brings: two workers, a core each, against one process on one core; and what the client does.
+"""The speed-up of a cluster: two workers, a core each, against one process on one core; the client's load.
 
     python benchmarks/cluster.py [--events 1e7] [--rounds 5] [--menu menus/full.toml]
 
@@ -33,12 +33,12 @@ from trigemu.support import Engine, worker_pool
 
 #: Events of a file.
 FILE = 1_000_000
-WANTED_SPEED_UP, WANTED_SHARE = 1.8, 0.01
+REQUIRED_SPEED_UP, MAX_SHARE = 1.8, 0.01
 
 
 @dataclass
 class Observed:
-    """An executor, with what its tasks did. sizes: whether bytes are counted, which takes time."""
+    """An executor, with the times of its tasks. sizes: whether bytes are counted, which takes time."""
 
     inner: Any
     number: int = 2
@@ -76,8 +76,8 @@ def run(menu: trigemu.Menu, catalogue: trigemu.Catalogue, executor: Any) -> tupl
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def tell(menu: trigemu.Menu, warm: Path, large: Path, rounds: int) -> bool:
-    """Print the table of a menu; return whether it is as wanted."""
+def report(menu: trigemu.Menu, warm: Path, large: Path, rounds: int) -> bool:
+    """Print the table of a menu; return whether it meets the requirements."""
     cores = sorted(os.sched_getaffinity(0))
     samples, first = trigemu.open_catalogue(large), trigemu.open_catalogue(warm)
     events = sum(sample.entries for sample in samples.background)
@@ -100,48 +100,49 @@ def tell(menu: trigemu.Menu, warm: Path, large: Path, rounds: int) -> bool:
         times: dict[str, list[tuple[float, float, Observed]]] = {
             name: [] for name in ("one process", *engines)
         }
-        whole = str(menu.path), str(large)
+        arguments = str(menu.path), str(large)
         both: list[float] = []
         for _ in range(rounds):
-            both.append(max(f.result() for f in [pool.submit(whole_run, *whole) for _ in cores[:2]]))
+            both.append(max(f.result() for f in [pool.submit(whole_run, *arguments) for _ in cores[:2]]))
             hold(os.getpid(), cores[:1])
             times["one process"].append((*run(menu, samples, None), Observed(None)))
             hold(os.getpid(), cores)
             for name, executor in engines.items():
-                seen = Observed(executor)
-                times[name].append((*run(menu, samples, seen), seen))
+                observed = Observed(executor)
+                times[name].append((*run(menu, samples, observed), observed))
         sizes = {name: Observed(executor, sizes=True) for name, executor in engines.items()}
-        for seen in sizes.values():
-            run(menu, samples, seen)
+        for observed in sizes.values():
+            run(menu, samples, observed)
     alone = min(wall for wall, *_ in times["one process"])
     _say(
         f"{menu.name}, {events:,} events, best of {rounds}: one process {events / alone / 1e6:.2f} M/s, "
-        f"two that know nothing of each other {2 * alone / min(both):.2f} ×: what these cores can do"
+        f"two independent processes {2 * alone / min(both):.2f} ×: the limit of these cores"
     )
     for name in engines:
         wall, _, _ = min(times[name], key=lambda each: each[0])
-        cpu = median(cpu / len(seen.seconds) for _, cpu, seen in times[name])
-        busy = median(sum(seen.seconds) / len(seen.seconds) for *_, seen in times[name])
-        seen = sizes[name]
+        cpu = median(cpu / len(observed.seconds) for _, cpu, observed in times[name])
+        busy = median(sum(observed.seconds) / len(observed.seconds) for *_, observed in times[name])
+        observed = sizes[name]
         _say(
             f"  {name:14} {events / wall / 1e6:6.2f} M events/s, {alone / wall:.2f} × one process; "
-            f"{len(seen.seconds)} tasks of {busy:.2f} s; client {1e3 * cpu:.1f} ms CPU a task, "
-            f"{cpu / busy:.2%}; {median(seen.sent) / 1e3:.1f} kB sent, {median(seen.received) / 1e3:.1f} kB "
-            f"received; one client feeds {busy / cpu:.0f} cores, with tasks of 4 s {4 / cpu:.0f}"
+            f"{len(observed.seconds)} tasks of {busy:.2f} s; client {1e3 * cpu:.1f} ms CPU a task, "
+            f"{cpu / busy:.2%}; {median(observed.sent) / 1e3:.1f} kB sent, "
+            f"{median(observed.received) / 1e3:.1f} kB received; "
+            f"one client feeds {busy / cpu:.0f} cores, with tasks of 4 s {4 / cpu:.0f}"
         )
-        good &= alone / wall >= WANTED_SPEED_UP and cpu / busy <= WANTED_SHARE
+        good &= alone / wall >= REQUIRED_SPEED_UP and cpu / busy <= MAX_SHARE
     return good
 
 
 def pool_workers() -> list[int]:
     """The workers that this process started, in this order."""
-    found = []
+    workers = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and "execution/worker.py" in line_of(int(entry.name)):
             status = (entry / "stat").read_text().rpartition(")")[2].split()
             if int(status[1]) == os.getpid():
-                found.append(int(entry.name))
-    return sorted(found)
+                workers.append(int(entry.name))
+    return sorted(workers)
 
 
 def main() -> int:
@@ -149,18 +150,18 @@ def main() -> int:
     parser.add_argument("--events", type=float, default=1e7)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--menu", type=Path, action="append", help="Default: primary, full and decade.")
-    given = parser.parse_args()
-    menus = given.menu or [ROOT / "menus" / f"{name}.toml" for name in ("primary", "full", "decade")]
-    with tempfile.TemporaryDirectory(prefix="trigemu-cluster-") as place:
-        folder = Path(place)
+    options = parser.parse_args()
+    menus = options.menu or [ROOT / "menus" / f"{name}.toml" for name in ("primary", "full", "decade")]
+    with tempfile.TemporaryDirectory(prefix="trigemu-cluster-") as root:
+        folder = Path(root)
         write_repeated(folder / "made", FILE)
         files = linked(
-            folder / "files", [folder / "made" / "repeated.root"], max(2, round(given.events / FILE))
+            folder / "files", [folder / "made" / "repeated.root"], max(2, round(options.events / FILE))
         )
         warm, large = folder / "files" / "warm.toml", folder / "files" / "large.toml"
         warm.write_text(catalogue_text(files[:2]))
         large.write_text(catalogue_text(files))
-        good = [tell(trigemu.read_menu(menu), warm, large, given.rounds) for menu in menus]
+        good = [report(trigemu.read_menu(menu), warm, large, options.rounds) for menu in menus]
         return int(not all(good))
 
 

@@ -1,4 +1,4 @@
-"""Kill workers and clients at random moments, and look at what comes out.
+"""Kill workers and clients at random moments, and check the results.
 
     python benchmarks/engine_kills.py --moments 20 --seed 1 [--events 3e6] [--only "worker, dask"]
 
@@ -40,7 +40,7 @@ from trigemu.support import listed_tasks
 
 #: Seconds that processes may live after the client.
 PATIENCE = 15.0
-#: What the command lines of workers have in them.
+#: Parts of the command lines of workers.
 WORKERS = ("execution/worker.py", "spawn_main", "dask worker")
 ENGINES = {
     "one process": [],
@@ -81,11 +81,11 @@ class Case:
     @property
     def finished_tasks(self) -> dict[str, tuple[int, int]]:
         """The number and the time of each file of the checkpoint."""
-        found = {}
+        files = {}
         for file in (self.folder / "kept").glob("*.task"):
             status = file.stat()
-            found[file.name] = status.st_ino, status.st_mtime_ns
-        return found
+            files[file.name] = status.st_ino, status.st_mtime_ns
+        return files
 
 
 def workers_of(marked: Marked) -> list[int]:
@@ -111,7 +111,7 @@ def undisturbed(case: Case) -> tuple[str, float, float]:
 
 
 def kill_worker(case: Case, moment: float, chance: random.Random) -> Iterator[str]:
-    """Kill one worker; yield what is wrong, or how it ended."""
+    """Kill one worker; yield the mistakes, or how the run ended."""
     marked, ran = case.start()
     time.sleep(moment)
     victims = workers_of(marked)
@@ -127,7 +127,7 @@ def kill_worker(case: Case, moment: float, chance: random.Random) -> Iterator[st
 
 
 def kill_client(case: Case, moment: float) -> Iterator[str]:
-    """Kill the client; run again; yield what is wrong, or how it ended."""
+    """Kill the client; run again; yield the mistakes, or how the run ended."""
     marked, ran = case.start()
     time.sleep(moment)
     if ran.poll() is None:
@@ -150,14 +150,14 @@ def kill_client(case: Case, moment: float) -> Iterator[str]:
     after = case.finished_tasks
     if changed := [name for name in before if after.get(name) != before[name]]:
         yield f"wrong: {len(changed)} of {len(before)} finished tasks were done again"
-    yield from _whole(case)
+    yield from _check_complete(case)
     left = [str(path) for path in case.folder.glob("dask-scratch-space/*") if path.suffix != ".lock"]
     if names := temporary(case.folder) + left:
         yield f"wrong: temporary {names[0]}"
 
 
-def _whole(case: Case) -> Iterator[str]:
-    """Whether the files of the checkpoint have all events of each pass, once."""
+def _check_complete(case: Case) -> Iterator[str]:
+    """Yield the mistakes if the files of the checkpoint do not have all events of each pass exactly once."""
     units: Counter[str] = Counter()
     events: Counter[str] = Counter()
     for task in listed_tasks(case.folder / "kept"):
@@ -179,41 +179,41 @@ def main() -> int:
     parser.add_argument("--events", type=float, default=3e6)
     parser.add_argument("--menu", type=Path, default=ROOT / "menus" / "decade.toml")
     parser.add_argument("--only", default="", help="Cases that begin so, such as: worker, dask")
-    given = parser.parse_args()
+    options = parser.parse_args()
     cases = [("worker", engine) for engine in ENGINES if ENGINES[engine]]
     cases += [("client", engine) for engine in ENGINES]
     table: dict[str, Counter[str]] = {}
-    with tempfile.TemporaryDirectory(prefix="trigemu-kills-") as place:
-        inputs, work = Path(place) / "inputs", Path(place) / "work"
-        write_repeated(inputs, int(given.events))
+    with tempfile.TemporaryDirectory(prefix="trigemu-kills-") as root:
+        inputs, work = Path(root) / "inputs", Path(root) / "work"
+        write_repeated(inputs, int(options.events))
         expected = ""
         for who, engine in cases:
             title = f"{who}, {engine}"
-            if not title.startswith(given.only):
+            if not title.startswith(options.only):
                 continue
-            chance = random.Random(f"{given.seed} {title}")
-            case = Case(engine, work, inputs, given.menu.resolve(), who == "client")
+            chance = random.Random(f"{options.seed} {title}")
+            case = Case(engine, work, inputs, options.menu.resolve(), who == "client")
             result, first, seconds = undisturbed(case)
             expected = expected or result
             row = table.setdefault(title, Counter())
-            for _ in range(given.moments):
+            for _ in range(options.moments):
                 moment = chance.uniform(first if who == "worker" else 0.5, 0.95 * seconds)
                 work.mkdir()
-                told = [
+                findings = [
                     *(kill_worker(case, moment, chance) if who == "worker" else kill_client(case, moment))
                 ]
-                told += [] if case.result == expected else ["wrong: other JSON"]
+                findings += [] if case.result == expected else ["wrong: other JSON"]
                 shutil.rmtree(work)
                 row["moments"] += 1
-                row["wrong"] += any(text.startswith("wrong") for text in told)
-                row.update(text for text in told if not text.startswith("wrong"))
-                for text in told:
+                row["wrong"] += any(text.startswith("wrong") for text in findings)
+                row.update(text for text in findings if not text.startswith("wrong"))
+                for text in findings:
                     if text.startswith("wrong"):
                         _say(f"{title}, at {moment:.1f} of {seconds:.1f} s: {text}")
     _say(f"{'SIGKILL for':24}{'moments':>9}{'hit':>5}{'with finished tasks':>21}{'wrong':>7}")
     for title, row in table.items():
-        kept = str(row["with tasks"]) if title.startswith("client") else ""
-        _say(f"{title:24}{row['moments']:9}{row['hit']:5}{kept:>21}{row['wrong']:7}")
+        with_tasks = str(row["with tasks"]) if title.startswith("client") else ""
+        _say(f"{title:24}{row['moments']:9}{row['hit']:5}{with_tasks:>21}{row['wrong']:7}")
     return int(any(row["wrong"] for row in table.values()))
 
 

@@ -175,18 +175,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--chunk", type=int, default=20_000, help="Events in a chunk, one task each.")
     parser.add_argument("--only", default="", help="Cases whose name has this in it.")
-    given = parser.parse_args()
+    options = parser.parse_args()
     different = 0
-    with tempfile.TemporaryDirectory() as name, executors() as known:
+    with tempfile.TemporaryDirectory() as name, executors() as engines:
         samples = trigemu.open_catalogue()
-        chosen = {title: case for title, case in cases(Path(name)).items() if given.only in title}
+        chosen = {title: case for title, case in cases(Path(name)).items() if options.only in title}
         _say(f"{'':24}{'engine':16}{'tasks':>7}{'overtaken':>11}{'seconds':>9}  JSON")
         for title, measure in chosen.items():
             expected = numbers(measure(samples, None))
-            for number, (engine, (inner, workers)) in enumerate(known.items()):
+            for number, (engine, (inner, workers)) in enumerate(engines.items()):
                 executor = Shuffled(inner, workers, number)
                 start = time.monotonic()
-                small = Engine(executor, chunk_events=given.chunk, task_seconds=1e-3)
+                small = Engine(executor, chunk_events=options.chunk, task_seconds=1e-3)
                 same = numbers(measure(samples, small)) == expected and executor.overtaken > 0
                 seconds = time.monotonic() - start
                 counts = f"{executor.tasks:7}{executor.overtaken:11}{seconds:9.1f}"

@@ -44,16 +44,16 @@ def main() -> None:
     parser.add_argument("--signal", action="append", default=[])
     parser.add_argument("--states", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    options = parser.parse_args()
     catalogue = trigemu.open_catalogue()
-    menus = trigemu.solve_budgets(list(map(trigemu.read_menu, given.menus)), catalogue)
-    scores = trigemu.score_table(all_enabled(menus), catalogue, signals=given.signal)
+    menus = trigemu.solve_budgets(list(map(trigemu.read_menu, options.menus)), catalogue)
+    scores = trigemu.score_table(all_enabled(menus), catalogue, signals=options.signal)
     profiles = turnon_profiles(scores, menus)
-    bins = {name: signal_bins(menus[0], catalogue, name, profiles) for name in given.signal}
+    bins = {name: signal_bins(menus[0], catalogue, name, profiles) for name in options.signal}
     data = page_data(menus, scores, bins, trigemu.__version__)
     html = page_of(data)
     print(f"page: {len(html.encode()) / 1e6:.2f} MB")
-    header, rng = unpacked(data.block), random.Random(given.seed)
+    header, rng = unpacked(data.block), random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder, chromium.browser(Path(folder)) as tab:
         file = Path(folder) / "page.html"
         file.write_text(html, "utf-8")
@@ -63,23 +63,21 @@ def main() -> None:
         tab.value("trigemuExplorer.settled()")
         times(tab)
         numbers = 0
-        for state in range(given.states):
+        for state in range(options.states):
             tab.value(f"location.hash = 'A={random_slot(rng, header)}&B={random_slot(rng, header)}&two'")
             tab.value("new Promise((r) => setTimeout(r, 20)).then(() => trigemuExplorer.settled())")
             slots = [
-                downloaded(tab.value(f"trigemuExplorer.toml('{place}')"), given.menus[0]) for place in "AB"
+                downloaded(tab.value(f"trigemuExplorer.toml('{place}')"), options.menus[0]) for place in "AB"
             ]
-            found = tab.value("trigemuExplorer.numbers()")
-            for name, expected in truth(scores, slots, dict.fromkeys(given.signal, profiles)):
-                assert same(name, found[name], expected), (state, name, found[name], expected)
+            page = tab.value("trigemuExplorer.numbers()")
+            for name, expected in truth(scores, slots, dict.fromkeys(options.signal, profiles)):
+                assert same(name, page[name], expected), (state, name, page[name], expected)
                 numbers += len(expected)
             if state < READ_AGAIN:
                 again = trigemu.run(slots[0])
-                assert same(
-                    "A rate", found["A rate"], (again.rate.hz, again.rate.error_hz, again.rate.events)
-                )
+                assert same("A rate", page["A rate"], (again.rate.hz, again.rate.error_hz, again.rate.events))
         assert tab.complaints == []
-        print(f"{given.states} states: {numbers} numbers agree; no console message, no request")
+        print(f"{options.states} states: {numbers} numbers agree; no console message, no request")
 
 
 def downloaded(text: str, beside: Path) -> trigemu.Menu:

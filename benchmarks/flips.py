@@ -112,7 +112,7 @@ def main(flips: int) -> None:
     click.echo(
         f"{'sample':16} {'flips':>6} {'no seal: changed':>17} {'reading':>8} {'pass':>5} {'changed':>8}"
     )
-    every, silent = 0, 0
+    total, silent = 0, 0
     for name, (kind, suffix, write) in SAMPLES.items():
         with TemporaryDirectory() as folder:
             rng = random.Random(name)
@@ -139,10 +139,10 @@ def main(flips: int) -> None:
                         seal_catalogue(sealed)
                     except TrigemuError:
                         counts["pass"] += 1
-            every, silent = every + n, silent + n - counts["reading"] - counts["pass"]
-            plain_, reading, whole, changed = counts.values()
-            click.echo(f"{name:16} {n:6} {plain_:17} {reading:8} {whole:5} {changed:8}")
-    click.echo(f"{every} flips, {silent} not noticed")
+            total, silent = total + n, silent + n - counts["reading"] - counts["pass"]
+            plain_, reading, full, changed = counts.values()
+            click.echo(f"{name:16} {n:6} {plain_:17} {reading:8} {full:5} {changed:8}")
+    click.echo(f"{total} flips, {silent} not noticed")
 
 
 if __name__ == "__main__":

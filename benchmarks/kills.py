@@ -256,20 +256,20 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="Commands that begin so.")
-    given = parser.parse_args()
-    chance = random.Random(given.seed)
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
     table: dict[str, Counter[str]] = {}
-    with tempfile.TemporaryDirectory(prefix="trigemu-kills-") as place:
-        inputs, cache = Path(place) / "inputs", Path(place) / "cache"
+    with tempfile.TemporaryDirectory(prefix="trigemu-kills-") as root:
+        inputs, cache = Path(root) / "inputs", Path(root) / "cache"
         inputs.mkdir()
         cache.mkdir()
         prepare(inputs)
-        known = [c for c in commands(inputs) if c.name.startswith(given.only)]
+        known = [c for c in commands(inputs) if c.name.startswith(options.only)]
         reference: dict[str, tuple[dict[str, str], float]] = {}
-        for number in range(given.cases):
+        for number in range(options.cases):
             command, way = chance.choice(known), chance.choice(WAYS)
             moment, bytes_written, victim = chance.random(), chance.randrange(0, 20_000), chance.random()
-            folder = Path(place) / "work"
+            folder = Path(root) / "work"
             if command.name not in reference:
                 folder.mkdir()
                 begun = time.monotonic()

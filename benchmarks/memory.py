@@ -72,19 +72,19 @@ def main() -> int:
     parser.add_argument("--events", type=float, default=1e8)
     parser.add_argument("--menu", type=Path, default=ROOT / "menus" / "full.toml")
     parser.add_argument("--engine", default="", help="Engines whose name begins so.")
-    given = parser.parse_args()
-    menu, good = trigemu.read_menu(given.menu), True
-    with tempfile.TemporaryDirectory(prefix="trigemu-memory-") as place:
-        folder = Path(place)
+    options = parser.parse_args()
+    menu, good = trigemu.read_menu(options.menu), True
+    with tempfile.TemporaryDirectory(prefix="trigemu-memory-") as root:
+        folder = Path(root)
         write_repeated(folder / "made", FILE)
         made = [folder / "made" / "repeated.root"]
-        names = linked(folder / "files", made, max(1, round(given.events / FILE)))
+        names = linked(folder / "files", made, max(1, round(options.events / FILE)))
         catalogue = folder / "files" / "catalogue.toml"
         catalogue.write_text(catalogue_text(names))
         _say(f"{menu.name}, {len(names) * FILE:,} events: resident MB of client / larger worker")
         _say(f"{'':16}" + "".join(f"{f'at {share:.0%}':>16}" for share in SHARES) + f"{'seconds':>10}")
         for engine in ("one process", "two processes", "dask"):
-            if not engine.startswith(given.engine):
+            if not engine.startswith(options.engine):
                 continue
             with ExitStack() as stack:
                 executor: Any = None
@@ -102,11 +102,11 @@ def main() -> int:
                     assert passes == 1, "a menu without budgets: shares are of one pass"
                     trigemu.emulate([menu], samples, executor=executor, progress=memory.progress)
                 seconds = time.monotonic() - start
-            found = [memory.at(share) for share in SHARES]
+            peaks = [memory.at(share) for share in SHARES]
             _say(
-                f"{engine:16}" + "".join(f"{f'{a:.0f} / {b:.0f}':>16}" for a, b in found) + f"{seconds:10.0f}"
+                f"{engine:16}" + "".join(f"{f'{a:.0f} / {b:.0f}':>16}" for a, b in peaks) + f"{seconds:10.0f}"
             )
-            pairs = zip(found[0], found[-1], strict=True)
+            pairs = zip(peaks[0], peaks[-1], strict=True)
             good &= all(last <= max(1.1 * first, first + 32) for first, last in pairs)
     return int(not good)
 

@@ -289,15 +289,15 @@ def main() -> None:
     parser.add_argument("--parts", type=int, default=10, help="of each group")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    menu = trigemu.read_menu(given.menu)
-    labels = tuple(given.quantities) or tuple(trigger.name for trigger in menu.enabled)
+    options = parser.parse_args()
+    menu = trigemu.read_menu(options.menu)
+    labels = tuple(options.quantities) or tuple(trigger.name for trigger in menu.enabled)
     quantities = Quantities(menu, trigemu.make_plan([menu]), labels)
-    if given.how == "bootstrap":
-        report_bootstrap(quantities, given.catalogue, given.replicas, given.seed)
-    elif given.config and given.pools:
-        source = Pools(load_config(given.config), given.pools, load_config(given.sample))
-        report_parts(quantities, source, given.groups, given.parts, given.repeats, given.seed)
+    if options.how == "bootstrap":
+        report_bootstrap(quantities, options.catalogue, options.replicas, options.seed)
+    elif options.config and options.pools:
+        source = Pools(load_config(options.config), options.pools, load_config(options.sample))
+        report_parts(quantities, source, options.groups, options.parts, options.repeats, options.seed)
     else:
         parser.error("parts needs --config and --pools")
 

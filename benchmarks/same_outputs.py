@@ -87,10 +87,11 @@ def without_words(node: Any) -> Any:
 def main(before: Path, after: Path) -> int:
     different = 0
     for title, command, files in commands():
-        one, other = (outputs(checkout, command, files) for checkout in (before, after))
-        different += one != other
-        size = sum(map(len, one))
-        print(f"{'same' if one == other else 'DIFFERENT':10}{title} ({size} characters)", flush=True)  # noqa: T201
+        outputs_before, outputs_after = (outputs(checkout, command, files) for checkout in (before, after))
+        different += outputs_before != outputs_after
+        size = sum(map(len, outputs_before))
+        verdict = "same" if outputs_before == outputs_after else "DIFFERENT"
+        print(f"{verdict:10}{title} ({size} characters)", flush=True)  # noqa: T201
     return int(different > 0)
 
 

@@ -60,14 +60,14 @@ def main() -> None:
         for menu, cores in ((PRIMARY, 2), (PRIMARY, 1), (FULL, 1)):
             label = f"{menu.name}, {'one core' if cores == 1 else 'two cores'}"
             sizes[label] = [_alone(folder, menu, events, cores) for events in EVENTS]
-            _tell(label, "events", EVENTS, sizes[label])
+            _report(label, "events", EVENTS, sizes[label])
         triggers = []
         for number in TRIGGERS:
             file = folder / f"{number}.toml"
             file.write_text(menu_of(number))
             triggers.append(_alone(folder, file, MEDIUM, 1))
-        _tell("thresholds and combinations, one core", "triggers", TRIGGERS, triggers)
-        _tell_workers(folder)
+        _report("thresholds and combinations, one core", "triggers", TRIGGERS, triggers)
+        _report_workers(folder)
     _draw(sizes, triggers)
 
 
@@ -97,14 +97,14 @@ def _memory(key: str) -> float:
     return int(re.findall(rf"{key}:\s*(\d+) kB", Path("/proc/self/status").read_text())[0]) / 1024
 
 
-def _tell(what: str, axis: str, numbers: tuple[int, ...], measured: list[Measured]) -> None:
+def _report(what: str, axis: str, numbers: tuple[int, ...], measured: list[Measured]) -> None:
     sys.stdout.write(f"{what}\n{axis:>12} {'ns/event':>10} {'MB before':>10} {'MB peak':>8}\n")
     for number, m in zip(numbers, measured, strict=True):
         sys.stdout.write(f"{number:12,} {m.nanoseconds:10.1f} {m.before:10.0f} {m.peak:8.0f}\n")
     sys.stdout.flush()
 
 
-def _tell_workers(folder: Path) -> None:
+def _report_workers(folder: Path) -> None:
     """The best of ROUNDS with one worker and with two, in turns."""
     menu = trigemu.read_menu(PRIMARY)
     warm, catalogue = (trigemu.open_catalogue(folder / str(n) / CATALOGUE) for n in (MEDIUM, LARGE))

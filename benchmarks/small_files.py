@@ -74,24 +74,24 @@ def main() -> int:
     parser.add_argument("--files", type=int, default=5000)
     parser.add_argument("--events", type=int, default=1000, help="In each file.")
     parser.add_argument("--measure", nargs=4, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.measure:
-        engine, catalogue, warm, address = given.measure
+    options = parser.parse_args()
+    if options.measure:
+        engine, catalogue, warm, address = options.measure
         _say(json.dumps(measure(engine, Path(catalogue), Path(warm), address)))
         return 0
-    with tempfile.TemporaryDirectory(prefix="trigemu-small-") as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory(prefix="trigemu-small-") as root:
+        folder = Path(root)
         for number in range(DISTINCT):
-            write_repeated(folder / f"made{number}", given.events + number)
+            write_repeated(folder / f"made{number}", options.events + number)
         made = [folder / f"made{number}" / "repeated.root" for number in range(DISTINCT)]
-        names = linked(folder / "files", made, given.files)
+        names = linked(folder / "files", made, options.files)
         catalogue, warm = folder / "files" / "all.toml", folder / "files" / "warm.toml"
         catalogue.write_text(catalogue_text(["*.root"]))
         warm.write_text(catalogue_text(names[:DISTINCT]))
         alone = one_after_the_other([folder / "files" / name for name in names])
-        _say(f"{given.files} files; uproot opens one after the other in {alone:.1f} s")
+        _say(f"{options.files} files; uproot opens one after the other in {alone:.1f} s")
         _say(f"{'':16}{'opened':>9}{'first events':>14}{'all':>8}{'client CPU: opened':>20}{'all':>8}   s")
-        found = {}
+        rates = {}
         for engine in ("one process", "two processes", "dask"):
             with ExitStack() as stack:
                 address = ""
@@ -99,14 +99,14 @@ def main() -> int:
                     scratch = stack.enter_context(tempfile.TemporaryDirectory())
                     address, _ = stack.enter_context(dask_cluster(Path(scratch), 2))
                 command = [sys.executable, __file__, "--measure", engine, str(catalogue), str(warm), address]
-                told = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-            of = found[engine] = json.loads(told.splitlines()[-1])
+                output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+            of = rates[engine] = json.loads(output.splitlines()[-1])
             _say(
                 f"{engine:16}{of['opened']:9.1f}{of['first']:14.1f}{of['all']:8.1f}{of['cpu opened']:20.1f}"
                 f"{of['cpu']:8.1f}"
             )
-    same = len({of["events"] for of in found.values()}) == 1
-    return int(not same or found["two processes"]["first"] > alone)
+    same = len({of["events"] for of in rates.values()}) == 1
+    return int(not same or rates["two processes"]["first"] > alone)
 
 
 def _say(line: str) -> None:

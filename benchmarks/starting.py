@@ -45,21 +45,22 @@ def main() -> None:
     parser.add_argument("python", nargs="+")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", choices=COMMANDS, nargs="+", default=list(COMMANDS))
-    given = parser.parse_args()
-    found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
-    for python in given.python:  # the files into memory, the byte code to the disk
+    options = parser.parse_args()
+    times_of: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    for python in options.python:  # the files into memory, the byte code to the disk
         timed(python, COMMANDS["help"], tempfile.gettempdir())
-    for _ in range(given.rounds):
-        for name in given.only:
-            for python in given.python:
+    for _ in range(options.rounds):
+        for name in options.only:
+            for python in options.python:
                 with tempfile.TemporaryDirectory() as cache:
                     times = ["first", "second"] if name.endswith(".toml") else [""]
                     for which in times:
-                        found[f"{name} {which}".strip(), python].append(timed(python, COMMANDS[name], cache))
-    for name in dict.fromkeys(name for name, _ in found):
-        reference = statistics.median(cpu for cpu, _ in found[name, given.python[0]])
-        for python in given.python:
-            cpu, clock = (statistics.median(side) for side in zip(*found[name, python], strict=True))
+                        key = f"{name} {which}".strip(), python
+                        times_of[key].append(timed(python, COMMANDS[name], cache))
+    for name in dict.fromkeys(name for name, _ in times_of):
+        reference = statistics.median(cpu for cpu, _ in times_of[name, options.python[0]])
+        for python in options.python:
+            cpu, clock = (statistics.median(column) for column in zip(*times_of[name, python], strict=True))
             parent = Path(python).parents[1].name
             print(f"{name:22} {parent:10} {cpu:7.2f} s  {clock:7.2f} s  {cpu / reference:.2f}")  # noqa: T201
 

@@ -24,8 +24,8 @@ def menu() -> trigemu.Menu:
 
 @pytest.fixture(scope="module")
 def rows(menu: trigemu.Menu) -> Features:
-    found = read_rows(menu, trigemu.open_catalogue(), "AD").x
-    return found[np.random.default_rng(1).permutation(len(found))[:131_072]]
+    rows = read_rows(menu, trigemu.open_catalogue(), "AD").x
+    return rows[np.random.default_rng(1).permutation(len(rows))[:131_072]]
 
 
 @pytest.fixture(scope="module")

@@ -36,14 +36,14 @@ def test_merge_dictionaries(benchmark: BenchmarkFixture, distinct: int) -> None:
     """The numbers of events alone, in plain Python."""
     benchmark.group = f"adding {TABLES} tables of {distinct} patterns"
     tables = [table_of(distinct, seed) for seed in range(TABLES)]
-    known = [list(zip(t.words[:, 0].tolist(), t.n.tolist(), strict=True)) for t in tables]
+    tables_ = [list(zip(t.words[:, 0].tolist(), t.n.tolist(), strict=True)) for t in tables]
 
     def add() -> dict[int, int]:
-        whole: defaultdict[int, int] = defaultdict(int)
-        for entries in known:
+        expected: defaultdict[int, int] = defaultdict(int)
+        for entries in tables_:
             for pattern, n in entries:
-                whole[pattern] += n
-        return whole
+                expected[pattern] += n
+        return expected
 
     merged = merge_tables(tables)
     assert benchmark(add) == dict(zip(merged.words[:, 0].tolist(), merged.n.tolist(), strict=True))
