@@ -30,7 +30,7 @@ FILES = 40
 TRUNCATED, MISSING, FLIPPED = "00007.root", "00019.root", "00031.root"
 BAD = (TRUNCATED, MISSING, FLIPPED)
 MENU = ROOT / "menus" / "full.toml"
-#: Parts of documents that say where the numbers are from, and what was left out of them.
+#: Parts of documents on the provenance of the numbers, and on what was left out.
 WORDS = ("provenance", "warnings", "left_out")
 
 

@@ -70,7 +70,7 @@ class _Future:
 
 
 def run(menu: trigemu.Menu, catalogue: trigemu.Catalogue, executor: Any) -> tuple[float, float]:
-    """Wall time, and the CPU time of this process, from an open catalogue to a table."""
+    """Return the wall time and the CPU time of this process, from an open catalogue to a table."""
     wall, cpu = time.perf_counter(), time.process_time()
     trigemu.emulate([menu], catalogue, executor=executor)
     return time.perf_counter() - wall, time.process_time() - cpu
@@ -135,7 +135,7 @@ def report(menu: trigemu.Menu, warm: Path, large: Path, rounds: int) -> bool:
 
 
 def pool_workers() -> list[int]:
-    """The workers that this process started, in this order."""
+    """Return the processes of the workers that this process started, in order."""
     workers = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and "execution/worker.py" in line_of(int(entry.name)):

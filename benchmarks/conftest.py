@@ -20,8 +20,8 @@ PERCENTILES = (50, 90, 99)
 
 @pytest.fixture(scope="session")
 def record() -> Callable[[BenchmarkFixture, int], None]:
-    """record(benchmark, events), once it ran: events/s of the fastest call and percentiles of the time an
-    event takes, over all calls, beside the numbers of pytest-benchmark."""
+    """record(benchmark, events), after the run: events/s of the fastest call, and percentiles of the time per
+    event over all calls, in addition to the numbers of pytest-benchmark."""
 
     def record(benchmark: BenchmarkFixture, events: int) -> None:
         if benchmark.disabled:
@@ -68,7 +68,7 @@ def combinations(tmp_path_factory: pytest.TempPathFactory) -> trigemu.Menu:
 
 @pytest.fixture(scope="session")
 def events(full: trigemu.Menu, combinations: trigemu.Menu) -> trigemu.Events:
-    """About 130 000 events: the background of the embedded sample, over and over."""
+    """About 130 000 events: the background of the embedded sample, repeated."""
     plan = trigemu.make_plan([full, combinations])
     return repeated(trigemu.open_catalogue(), plan.needs, 131_072)
 

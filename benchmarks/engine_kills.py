@@ -51,7 +51,7 @@ ENGINES = {
 
 @dataclass
 class Case:
-    """One run in a folder of its own. first: seconds until the first worker; seconds: until the end."""
+    """One run in its own folder. first: seconds until the first worker; seconds: until the end."""
 
     engine: str
     folder: Path
@@ -93,7 +93,7 @@ def workers_of(marked: Marked) -> list[int]:
 
 
 def undisturbed(case: Case) -> tuple[str, float, float]:
-    """The result, the seconds until the first worker, and until the end."""
+    """Return the result, the seconds until the first worker, and the seconds until the end."""
     case.folder.mkdir()
     begun = time.monotonic()
     marked, ran = case.start()

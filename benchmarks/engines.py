@@ -1,4 +1,4 @@
-"""Whether every engine gives the same JSON, to the byte, in whichever order tasks come back.
+"""Check that every engine gives the same JSON, to the byte, for any order in which tasks finish.
 
     python benchmarks/engines.py [--chunk 20000] [--only decade]
 
@@ -48,7 +48,7 @@ Measure = Callable[[trigemu.Catalogue, Any], dict[str, Any]]
 
 
 class Shuffled:
-    """An executor that gets tasks in random order: those that wait are handed over when one is awaited."""
+    """An executor that submits tasks in random order: all waiting tasks are submitted when one is awaited."""
 
     def __init__(self, inner: Any, number: int, seed: int) -> None:
         self._inner, self.number, self._chance = inner, number, random.Random(seed)
@@ -76,7 +76,7 @@ class Shuffled:
 
 
 class _Later:
-    """The future of a task that may not have been handed over yet."""
+    """The future of a task that may not have been submitted yet."""
 
     def __init__(
         self, executor: Shuffled, number: int, function: Callable[..., Any], arguments: tuple[Any, ...]
@@ -95,7 +95,7 @@ class _Later:
 
 @contextmanager
 def executors() -> Iterator[dict[str, tuple[Any, int]]]:
-    """By their names: executors, and the numbers of their workers."""
+    """Yield the executors by name, with their numbers of workers."""
     import loky
     import parsl
     from distributed import Client, LocalCluster
@@ -126,7 +126,7 @@ def executors() -> Iterator[dict[str, tuple[Any, int]]]:
 
 
 def cases(folder: Path) -> dict[str, Measure]:
-    """What is measured, by its name."""
+    """Return the measured cases by name."""
 
     def run(file: Path) -> Measure:
         menu = trigemu.read_menu(file)

@@ -32,9 +32,9 @@ from trigemu_pages.explorer.fit import all_enabled, page_data
 from trigemu_pages.explorer.page import page_of
 from trigemu_pages.explorer.turnons import turnon_profiles
 
-#: States of which the events are read again, 2 s each.
+#: States whose events are read again, 2 s each.
 READ_AGAIN = 5
-#: Changes that are timed of each kind.
+#: Timed changes of each kind.
 CHANGES = 60
 
 
@@ -81,7 +81,8 @@ def main() -> None:
 
 
 def downloaded(text: str, beside: Path) -> trigemu.Menu:
-    """Read a menu that the page offers, in the folder of its original: models are named relative to it."""
+    """Read a menu that the page wrote, in the folder of its original, since paths of models are relative to
+    it."""
     with tempfile.NamedTemporaryFile("w", suffix=".toml", dir=beside.parent, encoding="utf-8") as file:
         file.write(text)
         file.flush()
@@ -89,7 +90,7 @@ def downloaded(text: str, beside: Path) -> trigemu.Menu:
 
 
 def times(tab: chromium.Page) -> None:
-    """Print the time from a change to the painted numbers, of sliders, prescales and switches."""
+    """Print the time from a change to the painted numbers, for sliders, prescales and switches."""
     for kind, script in (
         ("threshold", "input[type=range]"),
         ("prescale", "input.prescale:not(:disabled)"),

@@ -1,4 +1,4 @@
-"""Flip single bytes of sealed samples, in several formats and compressions, and count which are noticed.
+"""Flip single bytes of sealed samples, in several formats and compressions, and count the detected flips.
 
     python benchmarks/flips.py 1000
 
@@ -46,7 +46,7 @@ def tree(path: Path, compression: object) -> None:
 
 
 def ntuple(path: Path) -> None:
-    """In the layout of PHYSLITE, which is the one that is read from an RNTuple."""
+    """Write the layout of PHYSLITE, the one that is read from an RNTuple."""
     of = columns(1)
     with uproot.recreate(path) as file:
         jets = {f"AnalysisJetsAuxDyn:{name}": of["Jet"][name] for name in ("pt", "eta", "phi")}
@@ -83,7 +83,7 @@ SAMPLES: dict[str, tuple[str, str, Callable[[Path], None]]] = {
 
 
 def content(catalogue: Catalogue) -> str:
-    """A digest of all events, with all columns."""
+    """Return a digest of all events, with all columns."""
     digest = hashlib.sha256()
     sample = catalogue.samples[0]
     schema = sample.schema
@@ -101,7 +101,7 @@ def content(catalogue: Catalogue) -> str:
 
 
 def outcome(catalogue: Path, expected: str) -> str:
-    """What a flip leads to: "noticed", "changed", or "same"."""
+    """Return the effect of a flip: "noticed", "changed", or "same"."""
     try:
         return "same" if content(open_catalogue(catalogue)) == expected else "changed"
     except TrigemuError:

@@ -1,4 +1,4 @@
-"""Interrupt commands at random moments, and look at what is left.
+"""Interrupt commands at random moments, and check what remains.
 
     python benchmarks/kills.py --cases 200 --seed 1
 
@@ -97,7 +97,7 @@ rate_hz = 40e6
 
 @dataclass(frozen=True)
 class Command:
-    """What is run: its arguments, with the paths of its outputs."""
+    """A command: its arguments, with the paths of its outputs."""
 
     name: str
     arguments: Callable[[Path], list[str]]
@@ -106,7 +106,7 @@ class Command:
 
 
 def commands(inputs: Path) -> list[Command]:
-    """All commands that write, those with --workers with one and two."""
+    """Return all commands that write, those with --workers with one and two workers."""
     menu, decade = str(inputs / "others.toml"), str(inputs / "menu.toml")
     on = ("--samples", str(inputs / "catalogue.toml"))
 
@@ -136,7 +136,7 @@ def commands(inputs: Path) -> list[Command]:
 
 
 def prepare(folder: Path) -> None:
-    """Write what the commands read: toy events, menus, and a trained set."""
+    """Write the inputs of the commands: toy events, menus, and a trained set."""
     sys.path.insert(0, str(ROOT / "tests" / "helpers"))
     from toys import toy_events, write_root
 
@@ -157,7 +157,7 @@ def prepare(folder: Path) -> None:
 
 
 def state(folder: Path, command: Command) -> dict[str, str]:
-    """The digest of each file of the output."""
+    """Return the digest of each file of the output."""
     found = {}
     for name in command.outputs:
         path = folder / name
@@ -178,7 +178,7 @@ def temporary(folder: Path) -> list[str]:
 
 
 def living(mark: str) -> Iterator[int]:
-    """The processes that a case started, by a variable that they inherit."""
+    """The processes of a case, recognised by a variable that they inherit."""
     for entry in Path("/proc").iterdir():
         with suppress(OSError):
             ours = entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes()
@@ -187,7 +187,7 @@ def living(mark: str) -> Iterator[int]:
 
 
 class Case:
-    """A command in a folder of its own."""
+    """A command in its own folder."""
 
     def __init__(self, command: Command, folder: Path, cache: Path) -> None:
         self.command, self.folder, self.cache = command, folder, cache
@@ -231,7 +231,7 @@ class Case:
 
 
 def judge(case: Case, way: str, status: int, old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
-    """What is wrong after an interruption."""
+    """Yield the mistakes after an interruption."""
     kind = way.partition(" ")[0]
     if pids := case.left():
         yield f"processes left: {len(pids)}"

@@ -30,12 +30,12 @@ from trigemu.support import dask_client, worker_pool
 
 FILE = 3_000_000
 SHARES = (0.1, 0.5, 1.0)
-#: Around a share, as a share of all events.
+#: The width of the window around a share, as a share of all events.
 AROUND = 0.05
 
 
 class Sampled:
-    """Memory of some processes, a few times a second. workers: their numbers, asked each time."""
+    """Memory of processes, a few times a second. workers: returns their process numbers."""
 
     def __init__(self, workers: Callable[[], list[int]], total: int) -> None:
         self._workers, self._total, self._done = workers, total, 0
@@ -60,7 +60,7 @@ class Sampled:
             self._rows.append((self._done / self._total, resident_mb(os.getpid()), most))
 
     def at(self, share: float) -> tuple[float, float]:
-        """MB of the client and of the larger worker."""
+        """Return the MB of the client and of the larger worker."""
         chosen = [row for row in self._rows if abs(row[0] - share) < AROUND] or [
             min(self._rows, key=lambda row: abs(row[0] - share))
         ]

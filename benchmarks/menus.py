@@ -1,4 +1,4 @@
-"""Menus of any number of triggers: those of `menus/full.toml`, again and again with other values."""
+"""Menus of any number of triggers: the triggers of `menus/full.toml`, repeated with other values."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from operator import itemgetter
 from pathlib import Path
 
 FULL = Path(__file__).parent.parent / "menus" / "full.toml"
-#: How much higher every cut of a trigger is from one round to the next.
+#: Increase of every threshold from one round to the next.
 STEP = 0.02
 
 
 def menu_of(n: int) -> str:
-    """The TOML of n triggers, one in four a combination, in every part of the menu alike.
+    """Return the TOML of n triggers; one in four is a combination, evenly distributed over the menu.
 
     Each round goes through the thresholds and combinations of `full.toml` that see every event (none with
     a seed); the next one has all numbers they cut on raised by STEP. The first m of n triggers are

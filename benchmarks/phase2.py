@@ -30,7 +30,7 @@ COLLECTIONS: dict[str, tuple[float, float, dict[str, int | float]]] = {
 
 
 def write_events(folder: Path) -> Path:
-    """A file a collection; the objects of an event fall in pT, as the hardware sends them."""
+    """Write a file per collection; the objects of an event descend in pT, as the hardware sends them."""
     folder.mkdir()
     rng = np.random.default_rng(1)
 
@@ -62,7 +62,7 @@ def write_events(folder: Path) -> Path:
 
 
 class Share:
-    """One of some equal shares of the events of a folder, in memory."""
+    """Read one of several equal shares of the events of a folder into memory."""
 
     def __init__(self, menu: Path, folder: Path, number: int, shares: int) -> None:
         (sample,) = catalogue_of(folder).samples
@@ -72,7 +72,7 @@ class Share:
         self._batches = [events[i : i + BATCH] for i in range(0, size, BATCH)]
 
     def decide(self) -> int:
-        """Decide and count; how many events."""
+        """Decide and count the events of a share; return their number."""
         tables = [
             count_patterns(0, trigemu.decide(batch, self._plan), batch.weight) for batch in self._batches
         ]
@@ -83,11 +83,11 @@ _own: list[Share] = []
 
 
 def prepare(menu: Path, folder: Path, numbers: Any, shares: int) -> None:
-    """In a worker: its share, by the next of a queue of numbers."""
+    """In a worker: read its share, the next of a queue of numbers."""
     _own.append(Share(menu, folder, numbers.get(), shares))
 
 
 def decide_own(together: Any) -> int:
-    """In a worker: decide its share, once all workers are here."""
+    """In a worker: decide its share, once all workers are ready."""
     together.wait()
     return _own[0].decide()

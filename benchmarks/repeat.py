@@ -24,7 +24,7 @@ CATALOGUE = "catalogue.toml"
 
 
 def repeated(catalogue: trigemu.Catalogue, needs: Iterable[Need], n: int) -> trigemu.Events:
-    """n events in memory: of each background sample the same part, or all of them again and again."""
+    """Return n events in memory: the same part of each background sample, or all of them repeated."""
     part = min(1.0, n / sum(sample.entries for sample in catalogue.background))
     parts: list[trigemu.Events] = []
     while sum(map(len, parts)) < n:
@@ -46,8 +46,8 @@ def repeated(catalogue: trigemu.Catalogue, needs: Iterable[Need], n: int) -> tri
 
 
 def write_repeated(folder: Path, n: int, basket: int = BASKET, block: int = BASKET) -> trigemu.Catalogue:
-    """n events in one ROOT file, zstd, and its catalogue. block: how many of them differ; a multiple of
-    basket, the events of a basket."""
+    """Write n events into one ROOT file, zstd, and its catalogue. block: the number of different events, a
+    multiple of basket, the number of events in a basket."""
     folder.mkdir(parents=True, exist_ok=True)
     part = repeated(trigemu.open_catalogue(), NEEDS, min(n, block))
     arrays: dict[str, ak.Array | np.ndarray] = {"genWeight": part.weight, "event": part.id}

@@ -1,4 +1,4 @@
-"""How well quoted errors cover where crossings share interactions; docs/explanation/sample.md has them.
+"""The coverage of quoted errors if crossings share interactions; docs/explanation/sample.md has the results.
 
 python benchmarks/reuse.py bootstrap menus/full.toml J100 "J100 & HT220" "unique J100" "J100 - 2J70"
 python benchmarks/reuse.py parts menus/full.toml J100 --config CONFIG --pools FOLDER
@@ -45,7 +45,7 @@ SCALARS = {"met": "MET_pt", "met_phi": "MET_phi", "n_interaction": "nInteraction
 
 @dataclass(frozen=True)
 class Quantities:
-    """Fractions f of events, whose Σ w f are rates: of a trigger ("J100"), of what it alone accepts
+    """Return fractions f of events, whose Σ w f are rates: of a trigger ("J100"), of its unique events
     ("unique J100"), of an overlap ("J100 & HT220"), of a difference ("J100 - 2J70")."""
 
     menu: Menu
@@ -115,7 +115,7 @@ class Decided:
 
 
 def of_catalogue(catalogue: trigemu.Catalogue, quantities: Quantities) -> Decided:
-    """All background events of a catalogue."""
+    """Read all background events of a catalogue."""
     job = Job((quantities.menu,), quantities.plan, catalogue)
     return Decided.joined(over_background(job, _Decide(quantities)))
 
@@ -145,10 +145,10 @@ def bootstrapped(decided: Decided, replicas: int, seed: int) -> Array:
 
 
 class Pools:
-    """Pools of interactions, to be cut into parts that stand for a smaller sample each."""
+    """Pools of interactions, to be divided into parts that each represent a smaller sample."""
 
     def __init__(self, config: Config, folder: Path, sample: Config) -> None:
-        """sample: the configuration whose errors are in question; its uses and weights hold."""
+        """sample: the configuration whose errors are tested, with its uses and weights."""
         whole = {part.name: part.blocks * part.block_size for part in sample.slices}
         own = [config.source(part) for part in config.slices]
         shares = [part.blocks * part.block_size / whole[part.name] for part in own]
@@ -160,7 +160,8 @@ class Pools:
         ]
 
     def cut(self, groups: int, parts: int, seed: int) -> Iterator[list[pools.Pool]]:
-        """The classes' interactions in so many parts of each group. Groups are the same for any seed."""
+        """Return the interactions of the classes in so many parts of each group. Groups are the same for any
+        seed."""
         rng = np.random.default_rng(seed)
         # A collision is in one part with all its records, also where two classes share them.
         of_source = {
@@ -174,15 +175,15 @@ class Pools:
             yield [_some(pool, of == part) for pool, of in zip(self.classes, dealt, strict=True)]
 
     def crossings(self, part: list[pools.Pool], share: float, seed: int) -> list[EventColumns]:
-        """Of each class, all crossings of a part that is a share of the sample."""
-        # A share of the crossings at the same µ: each weighs, in Hz, what it weighs in the sample.
+        """Return, for each class, all crossings of a part that is a share of the sample."""
+        # A share of the crossings at the same µ: each has its weight of the sample, in Hz.
         config = msgspec.structs.replace(
             self.config,
             seed=seed,
             luminosity_cm2s=self.config.luminosity_cm2s * share,
             crossing_rate_hz=self.config.crossing_rate_hz * share,
         )
-        # A part has few crossings without any object: they cannot make up for the rest.
+        # A part has too few crossings without any object to compensate for the rest.
         unchanged = mock.patch.object(crossings, "_normalised", lambda weight, quiet, rate_hz: weight)
         with unchanged, mock.patch.object(crossings, "MIN_CROSSINGS", crossings.MIN_CROSSINGS * share):
             return [crossings.make(recipes.recipe(config, part, pool))[0] for pool in part]
@@ -201,7 +202,7 @@ def _collisions(pool: pools.Pool) -> int:
 
 
 def _dealt(n: int, groups: int, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The part of each of n interactions, the parts of the first group first."""
+    """Return the part of each of n interactions, the parts of the first group first."""
     of = np.empty(n, np.int64)
     for group in range(groups):
         members = np.arange(group, n, groups)
@@ -210,7 +211,7 @@ def _dealt(n: int, groups: int, parts: int, rng: np.random.Generator) -> NDArray
 
 
 def events_of(columns: EventColumns, scale: float) -> trigemu.Events:
-    """As trigemu reads them from a file; weights are multiplied by scale."""
+    """Return the contributions as trigemu reads them from a file; weights are multiplied by scale."""
     collections = {
         kind: trigemu.Collection(np.concatenate([[0], np.cumsum(objects.counts)]), objects.columns)
         for kind, objects in columns.objects.items()

@@ -1,4 +1,5 @@
-"""What the benchmarks of engines share: commands and their processes, numbers of outputs, linked samples."""
+"""Common parts of the benchmarks of engines: commands and their processes, numbers of outputs, linked
+samples."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def numbers(document: str) -> str:
-    """A JSON document without its provenance."""
+    """Return a JSON document without its provenance."""
     return json.dumps(_without(json.loads(document), "provenance"), indent=1)
 
 
@@ -36,8 +37,8 @@ def _without(node: Any, key: str) -> Any:
 
 
 class Marked:
-    """Processes that are found by a variable that they inherit, or by their session: workers of dask write
-    their title over their variables."""
+    """Processes that share an inherited variable, or a session: workers of dask write their title over their
+    variables."""
 
     def __init__(self) -> None:
         self._name, self._value = MARK, uuid.uuid4().hex
@@ -62,7 +63,7 @@ class Marked:
                         yield int(entry.name)
 
     def gone(self, patience: float) -> list[int]:
-        """The processes that are left after some seconds."""
+        """Return the processes that are left after some seconds."""
         until = time.monotonic() + patience
         while (pids := self.living()) and time.monotonic() < until:
             time.sleep(0.1)
@@ -74,20 +75,20 @@ def trigemu_command(*arguments: str) -> tuple[str, ...]:
 
 
 def line_of(pid: int) -> str:
-    """The command line of a process; empty if it is gone."""
+    """Return the command line of a process; "" if it has ended."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     return ""
 
 
 def cpu_seconds(pid: int) -> float:
-    """The CPU time of a process, with its threads."""
+    """Return the CPU time of a process, with its threads."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def resident_mb(pid: int) -> float:
-    """The resident memory of a process; 0 if it is gone."""
+    """Return the resident memory of a process; 0 if it has ended."""
     with suppress(OSError):
         found = re.findall(r"VmRSS:\s*(\d+) kB", Path(f"/proc/{pid}/status").read_text())
         return int(found[0]) / 1024 if found else 0.0
@@ -95,7 +96,7 @@ def resident_mb(pid: int) -> float:
 
 
 def hold(pid: int, cores: list[int]) -> None:
-    """All threads of a process, and those they start, to some cores."""
+    """Restrict all threads of a process, and those they start, to some cores."""
     for thread in Path(f"/proc/{pid}/task").iterdir():
         with suppress(ProcessLookupError):
             os.sched_setaffinity(int(thread.name), cores)
@@ -103,8 +104,8 @@ def hold(pid: int, cores: list[int]) -> None:
 
 @contextmanager
 def dask_cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[int]]]:
-    """A scheduler and workers, each a process of its own: the file with its address, and the workers'
-    numbers."""
+    """Start a scheduler and workers, each in its own process; yield the file with its address, and the
+    process numbers of the workers."""
     from distributed import Client
 
     marked, file = Marked(), folder / "scheduler.json"
@@ -137,7 +138,7 @@ def dask_cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[int]]]:
 
 
 def linked(folder: Path, files: list[Path], number: int) -> list[str]:
-    """Hard links to some files, in turn; their names."""
+    """Make hard links to files, in turn; return their names."""
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"{n:05}{files[n % len(files)].suffix}" for n in range(number)]
     for n, name in enumerate(names):
@@ -146,7 +147,7 @@ def linked(folder: Path, files: list[Path], number: int) -> list[str]:
 
 
 def catalogue_text(files: list[str], *more: str) -> str:
-    """A catalogue of one background sample."""
+    """Return a catalogue of one background sample."""
     return "\n".join(
         [
             '[catalogue]\nname = "repeated"\nconvention = "crossing"',
@@ -159,7 +160,7 @@ def catalogue_text(files: list[str], *more: str) -> str:
 
 
 def whole_run(menu: str, catalogue: str) -> float:
-    """A whole run in the process that calls this: its seconds, with the menu and the files open."""
+    """Run a menu in this process; return the seconds, with the menu and the files already open."""
     read, samples = trigemu.read_menu(menu), trigemu.open_catalogue(catalogue)
     start = time.perf_counter()
     trigemu.run(read, samples)

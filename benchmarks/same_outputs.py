@@ -1,4 +1,4 @@
-"""Whether two checkouts give the same numbers, to the byte: what a change of layout must not change.
+"""Check that two checkouts give the same numbers, to the byte, for changes of layout only.
 
     python benchmarks/same_outputs.py BEFORE AFTER
 
@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 MENUS = ("primary", "baseline", "decade", "full", "full-decade", "decade-firmware", "alpha_t", "two-level")
-#: Parts of documents that are words, or say which program made them, or how files were checked.
+#: Parts of documents with words, the program's version, or the checks of files.
 WORDS = ("warnings", "plugins", "version", "how", "sealed", "left_out")
 
 
 def commands() -> Iterator[tuple[str, list[str], list[str]]]:
-    """A title, the command without its files, and the files it writes."""
+    """Yield titles, commands without their files, and the files that they write."""
     for name in MENUS:
         yield f"run {name}", ["run", f"menus/{name}.toml"], ["--json", "--csv"]
     for names in (("primary", "baseline", "decade"), ("full", "full-decade"), ("primary", "two-level")):
@@ -51,7 +51,7 @@ def python_of(checkout: Path) -> str:
 
 
 def outputs(checkout: Path, command: list[str], files: list[str]) -> list[str]:
-    """What the command of a checkout wrote, without its words."""
+    """Return the output of a command of a checkout, without words."""
     with tempfile.TemporaryDirectory() as folder:
         written = []
         for option in files:

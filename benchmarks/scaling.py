@@ -1,5 +1,6 @@
 """Cost against size: time and memory against the number of events, time against the number of triggers, and
-what a second worker brings. Menus run from ROOT; numbers are printed, and drawn in `scaling.png` beside this.
+the speed-up by a second worker. Menus run from ROOT; numbers are printed, and drawn in `scaling.png` in this
+folder.
 
 python benchmarks/scaling.py        (three to four minutes; 450 MB in the temporary folder; Linux, two cores)
 """
@@ -37,8 +38,8 @@ GREY = "#717581"
 
 @dataclass(frozen=True)
 class Measured:
-    """events: how many. seconds: the shortest of ROUNDS runs, from an open catalogue to rates. before, peak:
-    resident memory in MB, with everything imported and at its highest."""
+    """events: their number. seconds: the shortest of ROUNDS runs, from an open catalogue to rates. before,
+    peak: resident memory in MB, after all imports and at its highest."""
 
     events: int
     seconds: float
@@ -72,7 +73,7 @@ def main() -> None:
 
 
 def _alone(folder: Path, menu: Path, events: int, cores: int) -> Measured:
-    """Measured by a process that does nothing else."""
+    """Measure in a process that does nothing else."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(_measure, folder, menu, events, cores).result()
 
@@ -105,7 +106,7 @@ def _report(what: str, axis: str, numbers: tuple[int, ...], measured: list[Measu
 
 
 def _report_workers(folder: Path) -> None:
-    """The best of ROUNDS with one worker and with two, in turns."""
+    """Return the best of ROUNDS with one worker and with two, in turns."""
     menu = trigemu.read_menu(PRIMARY)
     warm, catalogue = (trigemu.open_catalogue(folder / str(n) / CATALOGUE) for n in (MEDIUM, LARGE))
     cores = sorted(os.sched_getaffinity(0))

@@ -1,4 +1,5 @@
-"""Thousands of small files: until the first events are processed, until the end, and what the client does.
+"""Thousands of small files: the time until the first events are processed and until the end, and the load of
+the client.
 
     python benchmarks/small_files.py [--files 5000] [--events 1000]
 
@@ -27,7 +28,7 @@ MENU = ROOT / "menus" / "primary.toml"
 
 
 def measure(engine: str, catalogue: Path, warm: Path, address: str) -> dict[str, float]:
-    """In a process of its own: seconds, and the CPU time of this process, for each step."""
+    """Run in a new process; print the seconds, and the CPU time of this process, for each step."""
     import trigemu
     from trigemu.support import dask_client, worker_pool
 

@@ -1,5 +1,5 @@
-"""The time until something happens: import, version, help, the first and the second run of a menu, of one or
-more installations in turn. A first run has no compiled code. All files are in the memory of the system.
+"""Start-up times: import, version, help, the first and the second run of a menu, of one or more installations
+in turn. A first run has no compiled code. All files are in the memory of the system.
 
 python benchmarks/starting.py [--rounds 5] PYTHON [PYTHON …]        (of each installation; from the root)
 
@@ -30,7 +30,7 @@ COMMANDS = {
 
 
 def timed(python: str, command: tuple[str, ...], cache: str) -> tuple[float, float]:
-    """Return the seconds of processor time and on the clock, with this folder for compiled code."""
+    """Return the processor time and the elapsed time in s, with this folder for compiled code."""
     dropped = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "TRIGEMU_CACHE_DIR")
     environment = {name: value for name, value in os.environ.items() if name not in dropped}
     environment |= {"NUMBA_CACHE_DIR": cache, "XDG_CACHE_HOME": cache}

@@ -1,5 +1,6 @@
-"""Decisions of streams and of batches on every event of the background, and how often a single event goes
-back to the reference because its score is too close to the cut: `python benchmarks/streams.py MENU …`."""
+"""Decisions of streams and of batches on every event of the background, and how often a single event falls
+back to the reference because its score is too close to the threshold: `python benchmarks/streams.py MENU
+…`."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ import trigemu
 from trigemu_latency import ARRAYS_FROM, Stream
 
 PART = 32_768
-#: Events that are decided by a call: few enough that it decides them one by one.
+#: Events per call: few enough that the stream decides them one by one.
 FEW = ARRAYS_FROM - 1
 
 
 class Counting(Stream):
-    """Counts the events that `decide` decides."""
+    """Count the events that `decide` decides."""
 
     back = 0
 
@@ -29,8 +30,8 @@ class Counting(Stream):
 
 
 def compared(menu: Path) -> Iterator[tuple[int, int, int, float]]:
-    """Yield for each part of the background: events, how many differ, how many went back, and the time of
-    the stream in s."""
+    """Yield for each part of the background: the numbers of events, of different decisions and of fallbacks,
+    and the time of the stream in s."""
     catalogue = trigemu.open_catalogue()
     (solved,) = trigemu.solve_budgets(trigemu.read_menu(menu), catalogue)
     plan = trigemu.make_plan([solved])

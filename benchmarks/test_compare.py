@@ -1,4 +1,5 @@
-"""Five variants of a menu beside one: the same objects and models, other cuts, on the embedded sample."""
+"""Five variants of a menu compared with one: the same objects and models, other thresholds, on the embedded
+sample."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from trigemu.studies import compare
 
 MENUS = Path(__file__).parent.parent / "menus"
 VARIANTS = 5
-#: What varies → the cuts of a trigger, by which factor more from one variant to the next. "legs": those too
-#: of the objects that combinations ask for, so that nothing of a trigger is shared.
+#: What varies → the thresholds of a trigger, and their factor between variants. "legs": also the thresholds
+#: of the objects of combinations: variants then share nothing of a trigger.
 CUTS = {
     "thresholds": r"(?m)^(above|unique_rate_hz) = ()([\d.]+)",
     "legs": r"(?m)(^above|^unique_rate_hz|pt) = (\{ min = )?([\d.]+)",

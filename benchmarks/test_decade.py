@@ -1,4 +1,5 @@
-"""DECADE in batches: its parts and the whole score beside the bare engines, on events that all ask for it."""
+"""DECADE in batches: its parts and the complete score compared with the bare engines, on events that pass the
+preselection."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 QUANTILE = ROOT / "plugins" / "decade" / "models" / "primary" / "quantile.json"
 EVENTS = 131_072
 BATCHES = (1, 256, 4096, EVENTS)
-#: Of a DMatrix that is made each time: what was predicted of one is remembered.
+#: A DMatrix is made each time, since XGBoost caches its predictions.
 XGBOOST = ("xgboost_inplace_predict", "xgboost_predict")
 CONTENDERS = ("trigemu", "tl2cgen", "gtil", *XGBOOST)
 Record = Callable[[BenchmarkFixture, int], None]
@@ -57,7 +58,7 @@ def test_part(benchmark: BenchmarkFixture, record: Record, part: str, n: int) ->
 @pytest.mark.parametrize("n", BATCHES[1:])
 @pytest.mark.parametrize("how", ["decade", "parallel", "sequential", "anomaly"])
 def test_score(benchmark: BenchmarkFixture, record: Record, how: str, n: int) -> None:
-    """The trigger, the same with and without a second thread, and its autoencoder as a trigger."""
+    """Return the trigger with and without a second thread, and its autoencoder as a trigger."""
     benchmark.group = f"the score of decade.toml, {n} events"
     compiled, events = asked()
     events = events[:n]
@@ -83,7 +84,7 @@ def predictor(folder: Path) -> tl2cgen.Predictor:
 
 
 def evaluators(x: np.ndarray, folder: Path) -> dict[str, Callable[[], Any]]:
-    """Contender → its Y(x) of all rows, on one thread."""
+    """Return contender → its Y(x) of all rows, on one thread."""
     compiled, _ = asked()
     booster = xgboost.Booster(model_file=str(QUANTILE))
     booster.set_param({"nthread": 1})

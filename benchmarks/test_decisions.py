@@ -1,4 +1,5 @@
-"""Decisions and patterns on events in memory, on one core: of each kind, against the same written by hand."""
+"""Decisions and patterns on events in memory, on one core: each kind of trigger compared with hand-written
+code."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ Arrays = dict[str, ak.Array]
 Fired = list[np.ndarray]
 
 MENUS = Path(__file__).parent.parent / "menus"
-#: What is measured besides primary.toml → its triggers.
+#: Measured menus besides primary.toml → their triggers.
 TRIGGERS = {
     "threshold": """
 [[trigger]]
@@ -82,7 +83,7 @@ def by_hand(
     menu: trigemu.Menu,
     fired: Callable[[], Fired],
 ) -> None:
-    """Decisions, then number, Σw and Σw² of each pattern, which must be those of trigemu."""
+    """Compute decisions, then n, Σw and Σw² of each pattern, which must equal those of trigemu."""
 
     def counted() -> tuple[np.ndarray, ...]:
         pattern = sum(f.astype(np.int64) << bit for bit, f in enumerate(fired()))
@@ -114,7 +115,7 @@ def test_awkward(
 def test_numpy(
     benchmark: BenchmarkFixture, record: Record, events: trigemu.Events, menu: trigemu.Menu
 ) -> None:
-    """The same on flat columns, one row an object or a pair of objects."""
+    """The same on flat columns, one row per object or pair of objects."""
     by_hand(benchmark, record, events, menu, lambda: NUMPY[menu.name](events))
 
 
@@ -171,7 +172,7 @@ AWKWARD = {
 
 
 class Flat:
-    """The objects of a collection above a pT, and the event of each."""
+    """Return the objects of a collection above a pT, and the event of each."""
 
     def __init__(self, collection: trigemu.Collection, least: float = 0.0) -> None:
         kept = collection.columns["pt"] >= least
@@ -182,14 +183,14 @@ class Flat:
         self.starts = np.cumsum(self.counts) - self.counts
 
     def with_each(self, other: Flat) -> tuple[np.ndarray, np.ndarray]:
-        """Which object of this, and which of the other, for all pairs of an event."""
+        """Return the objects of both collections for all pairs of an event."""
         numbers = other.counts[self.event]
         mine = np.repeat(np.arange(len(self.event)), numbers)
         place = np.arange(len(mine)) - np.repeat(np.cumsum(numbers) - numbers, numbers)
         return mine, other.starts[self.event[mine]] + place
 
     def fired(self, objects: np.ndarray) -> np.ndarray:
-        """The events of some objects."""
+        """Return the events of these objects."""
         fired = np.zeros(self.n, bool)
         fired[self.event[objects]] = True
         return fired
@@ -257,7 +258,7 @@ def test_triggers_trigemu(
 def test_logic_trigemu(
     benchmark: BenchmarkFixture, record: Record, events: trigemu.Events, full: trigemu.Menu
 ) -> None:
-    """On the patterns, of which there are few, whatever the number of events."""
+    """Evaluate the patterns, which are few for any number of events."""
     plan = trigemu.make_plan([full])
     table = count_patterns(0, trigemu.decide(events, plan), events.weight)
     found = benchmark(acceptances, table.words, full, plan.bits[0])
@@ -269,7 +270,7 @@ def test_logic_trigemu(
 def test_logic_numpy(
     benchmark: BenchmarkFixture, record: Record, events: trigemu.Events, full: trigemu.Menu
 ) -> None:
-    """The two that are made of decisions, event by event."""
+    """Evaluate the two triggers of decisions, event by event."""
     plan = trigemu.make_plan([full])
     words = trigemu.decide(events, plan)[:, 0]
 
@@ -285,7 +286,7 @@ def test_logic_numpy(
 @pytest.mark.benchmark(group="anomaly of events that ask, in memory")
 @pytest.mark.parametrize("part", ["trigemu", "bare_onnxruntime"])
 def test_anomaly(benchmark: BenchmarkFixture, record: Record, part: str) -> None:
-    """A trigger on a card, beside the network alone in one call."""
+    """A trigger with a card, compared with the network alone in one call."""
     menu = trigemu.read_menu(MENUS / "baseline.toml")
     plan = trigemu.make_plan([menu])
     slot = plan.slots[plan.bits[0]["AD"]].compiled

@@ -1,5 +1,5 @@
-"""The trees of the DECADE trigger in fixed point, as a firmware has them, beside the compiled floating ones,
-on what they read of the embedded sample."""
+"""The trees of the DECADE trigger in fixed point, as in firmware, compared with the compiled floating-point
+trees, on their inputs in the embedded sample."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The CMS Level-1 menu of 2016, 257 algorithms, on its test vector over and over: decisions and patterns on
-one core, and what reading the text takes beside its bytes alone."""
+"""The CMS Level-1 menu of 2016, 257 algorithms, on its repeated test vector: decisions and patterns on one
+core, and the time for reading the text compared with reading its bytes alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trigemu_cms import CMSVector, import_cms_l1
 
 Record = Callable[[BenchmarkFixture, int], None]
 VECTOR = "TestVector_L1Menu_Collisions2016_v8.txt.xz"
-#: Of the vector, one after the other.
+#: Number of copies of the vector, one after the other.
 ORBITS = 36
 
 
@@ -54,7 +54,7 @@ def test_decisions(benchmark: BenchmarkFixture, record: Record, menu: trigemu.Me
 
 @pytest.mark.benchmark(group="CMS Level-1 vector from disk", warmup=True, warmup_iterations=1)
 def test_reading_bytes(benchmark: BenchmarkFixture, record: Record, vector: Path) -> None:
-    """The bytes of the text, and nothing else."""
+    """Read only the bytes of the text."""
     assert benchmark(vector.read_bytes)
     record(benchmark, 3564 * ORBITS)
 
@@ -67,7 +67,7 @@ def test_reading(benchmark: BenchmarkFixture, record: Record, vector: Path) -> N
 
 @pytest.mark.benchmark(group="CMS Level-1 vector, one orbit in xz", warmup=True, warmup_iterations=1)
 def test_decompressing(benchmark: BenchmarkFixture, record: Record) -> None:
-    """The decompression alone, which no reading can do without."""
+    """Run only the decompression, which any reader needs."""
     packed = real_file("cms_l1", VECTOR).read_bytes()
     assert benchmark(lambda: lzma.decompress(packed))
     record(benchmark, 3564)

@@ -1,4 +1,5 @@
-"""Pattern tables: adding those of chunks, and the rates of 30 triggers, by how many patterns there are."""
+"""Pattern tables: merging the tables of chunks, and the rates of 30 triggers, against the number of
+patterns."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ DISTINCT = [100, 10_000]
 
 
 def table_of(distinct: int, seed: int, bits: int = 30) -> trigemu.api.PatternTable:
-    """Of events that have one of so many patterns, all of them equally often."""
+    """Return tables of events with so many patterns, all equally frequent."""
     patterns = np.random.default_rng(0).choice(2**bits, distinct, replace=False).astype(np.uint64)
     random = np.random.default_rng(seed)
     words = patterns[random.integers(0, distinct, EVENTS)]
@@ -33,7 +34,7 @@ def test_merge(benchmark: BenchmarkFixture, distinct: int) -> None:
 
 @pytest.mark.parametrize("distinct", DISTINCT)
 def test_merge_dictionaries(benchmark: BenchmarkFixture, distinct: int) -> None:
-    """The numbers of events alone, in plain Python."""
+    """Count the events alone, in plain Python."""
     benchmark.group = f"adding {TABLES} tables of {distinct} patterns"
     tables = [table_of(distinct, seed) for seed in range(TABLES)]
     tables_ = [list(zip(t.words[:, 0].tolist(), t.n.tolist(), strict=True)) for t in tables]

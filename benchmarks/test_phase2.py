@@ -1,4 +1,4 @@
-"""The step-1 menu of the CMS Phase-2 tools, 42 seeds, on a million synthetic events in files as theirs.
+"""The step-1 menu of the CMS Phase-2 tools, 42 seeds, on a million synthetic events in files like theirs.
 
 The tools decide 15 000 of these events a second. The menu is not part of the project: TRIGEMU_TEST_DATA
 names the folder that has it.
@@ -64,7 +64,7 @@ def test_in_memory_of_two_processes(
 
 
 def test_from_files(benchmark: BenchmarkFixture, record: Record, menu: trigemu.Menu, folder: Path) -> None:
-    """Reading included, the next chunks being read while one is decided."""
+    """Include reading; the next chunks are read while one is decided."""
     benchmark.group = "42 seeds of Phase 2"
     emulation = benchmark.pedantic(
         lambda: trigemu.emulate([menu], catalogue_of(folder)), rounds=3, warmup_rounds=1

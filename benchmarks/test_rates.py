@@ -1,4 +1,4 @@
-"""All rates of a menu from its pattern table: of two levels beside one, by interactions and by events."""
+"""All rates of a menu from its pattern table: with two levels and with one, by interactions and by events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MENUS = Path(__file__).parents[1] / "menus"
 
 
 def alone(menu: trigemu.Menu) -> trigemu.Menu:
-    """The same triggers, of one level, none of which seeds another."""
+    """Return the same triggers in one level, without seeds."""
     triggers = tuple(replace(trigger, seed=None, level=None) for trigger in menu.triggers)
     return replace(menu, triggers=triggers, levels=())
 

@@ -1,4 +1,4 @@
-"""From files: what the whole run costs beyond uproot's own reading, and with large baskets, on two
+"""Reading from files: the cost of the run in addition to uproot's own reading, and with large baskets, on two
 cores."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _uproot: list[float] = []
 
 @pytest.mark.benchmark(group="primary.toml from ROOT", min_rounds=5, warmup=True, warmup_iterations=1)
 def test_read_uproot(benchmark: BenchmarkFixture, tree: uproot.TTree, record: Record) -> None:
-    """The branches of the menu, in the same steps, with uproot's defaults, and nothing else."""
+    """Read only the branches of the menu, in the same steps, with uproot's defaults."""
     steps = list(zip(tree.common_entry_offsets()[:-1], tree.common_entry_offsets()[1:], strict=True))
     benchmark(
         lambda: [tree.arrays(BRANCHES, entry_start=a, entry_stop=b, library="ak", how=dict) for a, b in steps]
@@ -84,7 +84,7 @@ def _parquet(folder: Path, step: int) -> trigemu.Catalogue:
 def test_read_what_is_compressed_as_a_whole(
     benchmark: BenchmarkFixture, primary: trigemu.Menu, tmp_path: Path, record: Record, write: Write
 ) -> None:
-    """Against the same events in parts of 100 000, in turn."""
+    """Compare with the same events in parts of 100 000, in turn."""
     whole, parts = write(tmp_path / "whole", LARGE), write(tmp_path / "parts", 100_000)
     assert trigemu.run(primary, whole).triggers == trigemu.run(primary, parts).triggers
     ratios = []

@@ -1,5 +1,5 @@
-"""One event at a time, other ones from call to call: whole menus, the parts of a DECADE trigger, and its BDT
-beside what else evaluates it."""
+"""One event at a time, a different one in each call: menus, the parts of a DECADE trigger, and its BDT
+compared with other evaluations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ Record = Callable[[BenchmarkFixture, int], None]
 
 @dataclass(frozen=True)
 class Case:
-    """A menu with its budgets solved, and events as they come or, if it has a model, that all ask for it."""
+    """Return a menu with its budgets solved, and events as they occur or, if it has a model, that all pass
+    the preselection."""
 
     plan: trigemu.api.Plan
     events: trigemu.Events
@@ -56,7 +57,7 @@ def case(name: str) -> Case:
 
 @cache
 def features() -> np.ndarray:
-    """float32[n, 34]: what the network of `decade.toml` reads."""
+    """float32[n, 34]: the inputs of the network of `decade.toml`."""
     of = case("decade")
     scorer = of.plan.slots[of.model].compiled.scorer  # type: ignore[attr-defined]
     return scorer.inputs.evaluate(Workspace(of.events))[0]  # type: ignore[no-any-return]
@@ -64,7 +65,7 @@ def features() -> np.ndarray:
 
 @cache
 def primaries() -> np.ndarray:
-    """float32[n, 2]: what its BDT reads, leading pT of jets and photons."""
+    """float32[n, 2]: the inputs of its BDT, leading pT of jets and photons."""
     of = case("decade")
     quantile = of.plan.slots[of.model].compiled.quantile  # type: ignore[attr-defined]
     return quantile.inputs.evaluate(Workspace(of.events))[0]  # type: ignore[no-any-return]
@@ -73,7 +74,7 @@ def primaries() -> np.ndarray:
 def run(
     benchmark: BenchmarkFixture, record: Record, call: Callable[[int], object], rounds: int = ROUNDS
 ) -> None:
-    """Each round another event, chosen before the clock starts."""
+    """Use a different event in each round, chosen before the clock starts."""
     numbers = itertools.cycle(range(EVENTS))
     benchmark.pedantic(call, setup=lambda: ((next(numbers),), {}), rounds=rounds, warmup_rounds=200)
     record(benchmark, 1)
@@ -105,7 +106,7 @@ def test_part(benchmark: BenchmarkFixture, record: Record, part: str) -> None:
 
 @pytest.mark.benchmark(group="single events: parts of decade.toml")
 def test_own_onnxruntime(benchmark: BenchmarkFixture, record: Record) -> None:
-    """A session that knows nothing of trigemu, with IO binding, one thread."""
+    """Return a session independent of trigemu, with IO binding, one thread."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -122,7 +123,7 @@ def test_own_onnxruntime(benchmark: BenchmarkFixture, record: Record) -> None:
 
 
 class _Entry(ctypes.Union):
-    """As tl2cgen declares it."""
+    """The declaration of tl2cgen."""
 
     _fields_ = (("missing", ctypes.c_int), ("fvalue", ctypes.c_float), ("qvalue", ctypes.c_int))
 
@@ -137,7 +138,7 @@ def compiled(folder: Path) -> Path:
 
 
 def evaluators(folder: Path) -> dict[str, Callable[[int], object]]:
-    """Contender → its Y(x) of an event, all of them on one thread and on buffers that are there."""
+    """Return contender → its Y(x) of an event, all of them on one thread and on existing buffers."""
     rows = primaries()
     row = [rows[i : i + 1] for i in range(EVENTS)]
     library = ctypes.CDLL(str(compiled(folder)))
