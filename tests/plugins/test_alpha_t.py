@@ -43,18 +43,18 @@ def scores(
     file.write_text(MENU.replace("ABOVE", str(above)))
     menu = read_menu(file, [ROOT / "plugins"])
     c = columns(events)
-    made = make_events("toy", c.weight, c.collections, c.scalars)
+    result = make_events("toy", c.weight, c.collections, c.scalars)
     compiled = menu.triggers[0].description.compile(Context(menu.scope))
-    fired = decide(made, make_plan([menu]))[:, 0]
-    return compiled.evaluate(Workspace(made)).tolist(), fired.tolist()
+    fired = decide(result, make_plan([menu]))[:, 0]
+    return compiled.evaluate(Workspace(result)).tolist(), fired.tolist()
 
 
 def test_against_the_definition(tmp_path: Path) -> None:
     events = toy_events(11, 400)
     expected = [alpha_t([jet for jet in event["jet"] if jet["pt"] >= 8.0]) for event in events]
-    found, fired = scores(tmp_path, events)
+    result, fired = scores(tmp_path, events)
     assert sum(e > -math.inf for e in expected) > 100
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    np.testing.assert_allclose(result, expected, rtol=1e-9)
     assert fired == [int(e > 0.55) for e in expected]
     assert 10 < sum(fired) < 390
 

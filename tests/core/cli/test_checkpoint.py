@@ -15,12 +15,12 @@ def test_it_lists_and_prunes(place: Any, trigemu: Run) -> None:
     damaged = task.with_name("0" * 32 + "-" + "1" * 32 + ".task")
     damaged.write_bytes(task.read_bytes()[:-1])
     other = place.write("kept/notes.txt", "mine")
-    status, told = trigemu("checkpoint", "kept")
+    status, messages = trigemu("checkpoint", "kept")
     assert status == 0
-    assert "CountPatterns of menu" in told
-    assert f"kept/{damaged.name} is damaged or of another program" in told
-    status, told = trigemu("checkpoint", "kept", "--prune", "1")
-    assert "removed 1 files" in told
+    assert "CountPatterns of menu" in messages
+    assert f"kept/{damaged.name} is damaged or of another program" in messages
+    status, messages = trigemu("checkpoint", "kept", "--prune", "1")
+    assert "removed 1 files" in messages
     assert sorted(place.folder.joinpath("kept").iterdir()) == sorted([task, other])
     os.utime(task, (1, 1))
     assert "removed 1 files" in trigemu("checkpoint", "kept", "--prune", "1")[1]
@@ -30,8 +30,8 @@ def test_it_lists_and_prunes(place: Any, trigemu: Run) -> None:
 
 def test_folders_that_are_none(place: Any, trigemu: Run) -> None:
     for name in ("none", "menu.toml"):
-        status, told = trigemu("checkpoint", name)
-        assert (status, told) == (
+        status, messages = trigemu("checkpoint", name)
+        assert (status, messages) == (
             2,
             f"trigemu: no folder {name}: expected one that was given as --checkpoint\n",
         )

@@ -43,8 +43,8 @@ def test_run_prints_and_writes_the_same_numbers(place: Any, trigemu: Run) -> Non
     assert [float(row["total_hz"]) for row in rows[:2]] == [t.total.hz for t in result.triggers]
     for word in ("J30", "MU", "group jets", "menu menu", "Overlap in Hz"):
         assert word in text
-    made = {"a.csv", "a.json", "all.root", "catalogue.toml", "menu.toml"}
-    assert set(place.files()) == made
+    output = {"a.csv", "a.json", "all.root", "catalogue.toml", "menu.toml"}
+    assert set(place.files()) == output
 
 
 def test_files_are_replaced(place: Any, trigemu: Run) -> None:
@@ -93,10 +93,10 @@ def test_the_schema_contains_the_plugins_that_are_named(
     place.write("plugins/other.py", "raise SystemExit('it is loaded')")
     status, text = trigemu("schema", *named)
     assert status == 0
-    document, _, told = text.partition("\ntrigemu: ")
+    document, _, messages = text.partition("\ntrigemu: ")
     kinds = [variant["title"] for variant in json.loads(document)["properties"]["trigger"]["items"]["oneOf"]]
     assert sorted(kinds) == sorted([*Kinds(), *named])
-    others = set(told.partition("plugins: ")[2].strip().split(", "))  # and those that are installed
+    others = set(messages.partition("plugins: ")[2].strip().split(", "))  # and those that are installed
     assert others & {"mine", "other"} == {"mine", "other"} - set(named)
 
 

@@ -99,8 +99,8 @@ def test_a_copy_of_a_menu_goes_by_its_file(place: Any, trigemu: Run) -> None:
         ("menu.toml", "tighter.toml"): ["menu", "tighter"],
         ("menu.toml", "copies/menu.toml", "tighter.toml"): ["menu (1)", "menu (2)", "tighter"],
     }
-    for given, expected_names in names.items():
-        status, text = trigemu("compare", *given, *ON_TOYS, "--json", "out.json")
+    for inputs, expected_names in names.items():
+        status, text = trigemu("compare", *inputs, *ON_TOYS, "--json", "out.json")
         assert status == 0, text
         document = json.loads((place.folder / "out.json").read_text())
         assert [variant["menu"]["name"] for variant in document["variants"]] == expected_names

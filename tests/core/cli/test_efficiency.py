@@ -76,8 +76,8 @@ def test_it_prints_and_writes_the_same_numbers(place: Any, trigemu: Run) -> None
 
 
 def test_a_file_of_profiles(place: Any, trigemu: Run) -> None:
-    asked = ("efficiency", "--profile", "profile.toml", "--figures", "a/b")
-    status, text = trigemu(*asked, *ON_TOYS, *OUT)
+    requested = ("efficiency", "--profile", "profile.toml", "--figures", "a/b")
+    status, text = trigemu(*requested, *ON_TOYS, *OUT)
     assert status == 0, text
     document = json.loads((place.folder / "out.json").read_text(), parse_constant=pytest.fail)
     assert [t["labels"] for t in document["turnons"]] == [
@@ -100,8 +100,8 @@ def test_a_file_of_profiles(place: Any, trigemu: Run) -> None:
 def test_bins_for_each_observable_or_for_all(place: Any, trigemu: Run) -> None:
     both = ("--sample", "yy", "--observable", "met", "--observable", "jet[0].pt")
     for bins, edges in ((("0:50:25",), [3, 3]), (("0:50:25", "0,10,20,90"), [3, 4])):
-        asked = [part for text in bins for part in ("--bins", text)]
-        assert trigemu("efficiency", "menu.toml", *both, *asked, *ON_TOYS, *OUT)[0] == 0
+        requested = [part for text in bins for part in ("--bins", text)]
+        assert trigemu("efficiency", "menu.toml", *both, *requested, *ON_TOYS, *OUT)[0] == 0
         document = json.loads((place.folder / "out.json").read_text())
         assert [len(turnon["edges"]) for turnon in document["turnons"]] == edges
 
@@ -109,8 +109,13 @@ def test_bins_for_each_observable_or_for_all(place: Any, trigemu: Run) -> None:
 def test_tables_fit_100_columns(place: Any, trigemu: Run) -> None:
     long = "a_name_of_a_menu_as_long_as_nobody_would_ever_give_it_to_one"
     place.write(f"{long}.toml", (place.folder / "soft.toml").read_text().replace("J30", f"J_{long}"))
-    asked = ("--trigger", f"J_{long}", "--category", "n_jet > 0 and n_jet < 100 and met > -1 and met < 1e9")
-    status, text = trigemu("efficiency", f"{long}.toml", "menu.toml", *ASKED, *asked, *ON_TOYS)
+    requested = (
+        "--trigger",
+        f"J_{long}",
+        "--category",
+        "n_jet > 0 and n_jet < 100 and met > -1 and met < 1e9",
+    )
+    status, text = trigemu("efficiency", f"{long}.toml", "menu.toml", *ASKED, *requested, *ON_TOYS)
     assert status == 0, text
     assert max(map(len, text.splitlines())) <= 100
     assert "…" not in text

@@ -18,10 +18,10 @@ def test_a_menu(place: Any, trigemu: Run) -> None:
     assert status == 0, text
     frame = pd.read_parquet(place.folder / "events.parquet")
     assert text.strip() == f"events.parquet: {len(frame)} events of all, {len(frame.columns)} columns"
-    found = (frame.weight * frame.acceptance_MU).sum()
+    result = (frame.weight * frame.acceptance_MU).sum()
     trigemu("run", "menu.toml", *ON_TOYS, "--csv", "run.csv")
     rates = pd.read_csv(place.folder / "run.csv", comment="#").set_index("name")
-    assert found == pytest.approx(rates.loc["MU", "total_hz"], rel=1e-12)
+    assert result == pytest.approx(rates.loc["MU", "total_hz"], rel=1e-12)
     status, text = trigemu("events", "menu.toml", *ON_TOYS, "--fired", "MU and not J30", "-o", "some.root")
     assert status == 0, text
     tree = uproot.open(place.folder / "some.root")["events"]

@@ -70,5 +70,5 @@ def test_a_file_may_be_called_like_the_sign(menus: Any) -> None:
 
 
 def test_every_command_with_documents_can_write_them_there() -> None:
-    found = check_documents_and_help(set(CORE.declared().commands))
-    assert {"run", "compare", "scan", "rates-vs", "efficiency"} <= found
+    result = check_documents_and_help(set(CORE.declared().commands))
+    assert {"run", "compare", "scan", "rates-vs", "efficiency"} <= result

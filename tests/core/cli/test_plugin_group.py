@@ -191,8 +191,8 @@ def test_no_plugin_takes_the_place_of_a_command(here: Path, trigemu: Run) -> Non
     for name in ("samples", "run"):
         status, text = trigemu(name, "--help")
         assert (status, "was loaded" in text) == (0, False)
-    found = [line.split()[0] for line in trigemu("--help")[1].splitlines() if line.strip()]
-    assert [found.count(name) for name in names] == [1] * len(names)
+    result = [line.split()[0] for line in trigemu("--help")[1].splitlines() if line.strip()]
+    assert [result.count(name) for name in names] == [1] * len(names)
 
 
 @pytest.mark.parametrize(
@@ -212,9 +212,9 @@ def test_the_list_of_commands_has_the_help_of_a_plugin(
     here: Path, trigemu: Run, source: str, text: str
 ) -> None:
     write(here / "plugins" / "greeting" / "cli.py", source)
-    status, told = trigemu("--help")
+    status, messages = trigemu("--help")
     assert status == 0
-    (line,) = [line for line in told.splitlines() if line.startswith("  greet")]
+    (line,) = [line for line in messages.splitlines() if line.startswith("  greet")]
     assert line.split(maxsplit=1)[1].startswith(text)
     assert len(line) <= 80
 

@@ -28,25 +28,25 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 
 def document(file: str | Path) -> Any:
-    found = json.loads(Path(file).read_text())
-    for part in [found, *found.get("variants", [])]:
+    result = json.loads(Path(file).read_text())
+    for part in [result, *result.get("variants", [])]:
         part.pop("provenance", None)
-    return found
+    return result
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_same_from_two_processes_and_from_a_checkpoint(place: Any, trigemu: Run, name: str) -> None:
     place.write("other.toml", (place.folder / "menu.toml").read_text().replace("30.0", "25.0"))
-    made = []
+    result = []
     other = ("--workers", "2") if name in ("run", "efficiency") else ()  # starting workers takes seconds
     for number, how in enumerate(((), (*other, "--checkpoint", "kept"), ("--checkpoint", "kept"))):
-        status, told = trigemu(*COMMANDS[name], *SAMPLES, *how, "--json", f"{number}.json")
-        assert status == 0, told
-        made.append(document(f"{number}.json"))
-    assert made[0] == made[1] == made[2]
-    status, told = trigemu("checkpoint", "kept")
+        status, messages = trigemu(*COMMANDS[name], *SAMPLES, *how, "--json", f"{number}.json")
+        assert status == 0, messages
+        result.append(document(f"{number}.json"))
+    assert result[0] == result[1] == result[2]
+    status, messages = trigemu("checkpoint", "kept")
     assert status == 0
-    assert re.search(r"[0-9a-f]{8} +Count\w+ of menu.* 400 ", told)
+    assert re.search(r"[0-9a-f]{8} +Count\w+ of menu.* 400 ", messages)
 
 
 def test_a_failure_says_how_to_do_it_again(place: Any, trigemu: Run) -> None:
@@ -55,9 +55,9 @@ def test_a_failure_says_how_to_do_it_again(place: Any, trigemu: Run) -> None:
     menu = place.write(
         "met.toml", '[[trigger]]\nname = "M"\nkind = "threshold"\nobservable = "met"\nabove = 1\n'
     )
-    status, told = trigemu("run", menu.name, *SAMPLES, "--workers", "2")
+    status, messages = trigemu("run", menu.name, *SAMPLES, "--workers", "2")
     assert status == 2
-    lines = told.splitlines()
+    lines = messages.splitlines()
     assert "NaN" in lines[0]
     assert re.fullmatch(r"trigemu: failed on \S+, process \d+: entries 0 to 399 of .*all\.root", lines[1])
     assert lines[2].startswith(
@@ -76,14 +76,14 @@ def test_files_that_cannot_be_read(place: Any, trigemu: Run) -> None:
     (place.folder / "b.root").write_bytes((place.folder / "b.root").read_bytes()[:-300])
     text = (place.folder / "catalogue.toml").read_text().replace('"all.root"', '"a.root", "b.root", "c.root"')
     place.write("catalogue.toml", text)
-    status, told = trigemu("run", "menu.toml", *SAMPLES)
+    status, messages = trigemu("run", "menu.toml", *SAMPLES)
     assert status == 2
-    assert [re.findall(r"\w\.root", line)[0] for line in told.splitlines()] == ["b.root", "c.root"]
-    status, told = trigemu("run", "menu.toml", *SAMPLES, "--skip-bad-files", "--json", "out.json")
+    assert [re.findall(r"\w\.root", line)[0] for line in messages.splitlines()] == ["b.root", "c.root"]
+    status, messages = trigemu("run", "menu.toml", *SAMPLES, "--skip-bad-files", "--json", "out.json")
     assert status == 0
     assert (
         "Warning: 2 of 3 files cannot be read and are left out, about 67 % of the background's"
-        in " ".join(told.split())
+        in " ".join(messages.split())
     )
     assert len(document("out.json")["left_out"]["files"]) == 2
 
@@ -107,16 +107,16 @@ def test_files_that_cannot_be_read(place: Any, trigemu: Run) -> None:
     ],
 )
 def test_options_that_cannot_be(place: Any, trigemu: Run, options: tuple[str, ...], message: str) -> None:
-    status, told = trigemu("run", "menu.toml", *SAMPLES, *options)
+    status, messages = trigemu("run", "menu.toml", *SAMPLES, *options)
     assert status == 2
-    assert message in " ".join(told.replace("│", " ").split())
+    assert message in " ".join(messages.replace("│", " ").split())
 
 
 def test_retries_and_chunks_reach_the_engine(
     place: Any, trigemu: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[Engine] = []
+    result: list[Engine] = []
     plain = Engine.__post_init__
-    monkeypatch.setattr(Engine, "__post_init__", lambda self: [plain(self), made.append(self)][0])
+    monkeypatch.setattr(Engine, "__post_init__", lambda self: [plain(self), result.append(self)][0])
     assert trigemu("run", "menu.toml", *SAMPLES, "--retries", "7")[0] == 0
-    assert made[0].retries == 7
+    assert result[0].retries == 7

@@ -17,8 +17,8 @@ PRIMARY = str(ROOT / "menus" / "primary.toml")
 
 
 def test_rates_against_an_observable(place: Any, trigemu: Run) -> None:
-    asked = ("rates-vs", "n_jet", "menu.toml", "--bins", "0:4:2", *ON_TOYS)
-    status, text = trigemu(*asked, *OUT, "--figure", "out.png")
+    requested = ("rates-vs", "n_jet", "menu.toml", "--bins", "0:4:2", *ON_TOYS)
+    status, text = trigemu(*requested, *OUT, "--figure", "out.png")
     assert status == 0, text
     assert max(map(len, text.splitlines())) <= 100
     document = json.loads((place.folder / "out.json").read_text(), parse_constant=pytest.fail)
@@ -29,7 +29,7 @@ def test_rates_against_an_observable(place: Any, trigemu: Run) -> None:
     with (place.folder / "out.csv").open() as stream:
         assert len(list(csv.DictReader(stream))) == 6
     assert (place.folder / "out.png").read_bytes().startswith(b"\x89PNG")
-    status, text = trigemu(*asked, "--trigger", "MU")
+    status, text = trigemu(*requested, "--trigger", "MU")
     assert status == 0, text
     assert "MU" in text
     assert "J30" not in text
@@ -37,8 +37,8 @@ def test_rates_against_an_observable(place: Any, trigemu: Run) -> None:
 
 def test_rates_against_pile_up(place: Any, trigemu: Run) -> None:
     """Those of the embedded sample rise with it, and what has no rate is drawn too."""
-    asked = ("rates-vs", "n_interaction", PRIMARY, "--bins", "0,8,13,18,60", "--json", "out.json")
-    status, text = trigemu(*asked, "--figure", "out.svg")
+    requested = ("rates-vs", "n_interaction", PRIMARY, "--bins", "0,8,13,18,60", "--json", "out.json")
+    status, text = trigemu(*requested, "--figure", "out.svg")
     assert status == 0, text
     bins = json.loads((place.folder / "out.json").read_text())["bins"]
     for name in (0, 1):

@@ -77,8 +77,8 @@ def test_samples_are_a_catalogue_its_folder_or_a_file(place: Any, trigemu: Run) 
 def test_another_pile_up(place: Any, trigemu: Run) -> None:
     status, text = trigemu("run", PRIMARY, "--pileup", "12", "--json", "out.json")
     assert status == 0, text
-    made = open_catalogue().table.mean_interactions
-    assert f"reweighted from µ = {made:.4g} to 12 (Poisson" in " ".join(text.split())
+    result = open_catalogue().table.mean_interactions
+    assert f"reweighted from µ = {result:.4g} to 12 (Poisson" in " ".join(text.split())
     conditions = json.loads((place.folder / "out.json").read_text())["provenance"]["catalogue"]
     assert conditions["luminosity_cm2s"] is None
     assert conditions["pileup"]["mean"] == 12.0
@@ -127,12 +127,12 @@ def test_mistakes_end_with_a_message_and_no_file(
 def test_a_file_in_place_of_a_catalogue_says_what_its_events_count_as(trigemu: Run, place: Any) -> None:
     """400 events are 40 MHz, or 20 MHz where the menu says so."""
     code, out = trigemu("run", "menu.toml", "--samples", "all.root")
-    said = (
+    text = (
         "Each of the 400 events of all.root counts as {}: a file given as --samples is taken as crossings of"
     )
     assert code == 0
-    assert said.format("100 kHz") in " ".join(out.split())
+    assert text.format("100 kHz") in " ".join(out.split())
     menu = (place.folder / "menu.toml").read_text()
     place.write("half.toml", "[menu]\ncrossing_rate_hz = 20e6\n" + menu)
-    assert said.format("50 kHz") in " ".join(trigemu("run", "half.toml", "--samples", "all.root")[1].split())
+    assert text.format("50 kHz") in " ".join(trigemu("run", "half.toml", "--samples", "all.root")[1].split())
     assert "counts as" not in trigemu("run", "menu.toml", *ON_TOYS)[1]

@@ -43,15 +43,15 @@ def test_other_schemes_than_a_few_are_status_2(
 def test_seal_writes_into_the_catalogue_and_runs_say_so(place: Any, trigemu: Command) -> None:
     def sealed() -> dict[str, bool]:
         assert trigemu("run", "menu.toml", "--samples", "catalogue.toml", "--json", "out.json")[0] == 0
-        found: dict[str, bool] = json.loads((place.folder / "out.json").read_text())["provenance"]["sealed"]
-        return found
+        result: dict[str, bool] = json.loads((place.folder / "out.json").read_text())["provenance"]["sealed"]
+        return result
 
     assert sealed() == {"all": False}
     assert trigemu("samples", "--seal", "catalogue.toml") == (0, "catalogue.toml: sealed all\n")
     assert trigemu("samples", "--seal", "catalogue.toml") == (0, "catalogue.toml: every file is as sealed\n")
     assert sealed() == {"all": True}
-    status, said = trigemu("samples", "--seal")
-    assert (status, "expected CATALOGUE" in said) == (2, True)
+    status, text = trigemu("samples", "--seal")
+    assert (status, "expected CATALOGUE" in text) == (2, True)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])

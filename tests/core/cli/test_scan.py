@@ -21,8 +21,8 @@ def more(place: Any) -> None:
 
 
 def test_one_threshold(place: Any, trigemu: Run) -> None:
-    asked = ("scan", "menu.toml", "--trigger", "J30", "--values", "20:40:5", "--figure", "out.png")
-    status, text = trigemu(*asked, *ON_TOYS, *OUT, "--budget", "2e7")
+    requested = ("scan", "menu.toml", "--trigger", "J30", "--values", "20:40:5", "--figure", "out.png")
+    status, text = trigemu(*requested, *ON_TOYS, *OUT, "--budget", "2e7")
     assert status == 0, text
     document = json.loads((place.folder / "out.json").read_text(), parse_constant=pytest.fail)
     assert [point["values"] for point in document["points"]] == [[20.0], [25.0], [30.0], [35.0], [40.0]]
@@ -47,8 +47,8 @@ def test_one_threshold(place: Any, trigemu: Run) -> None:
 
 @pytest.mark.parametrize("figure", ["out.png", "out.pdf", "out.svg"])
 def test_two_thresholds(place: Any, trigemu: Run, figure: str) -> None:
-    asked = ("scan", "menu.toml", "--trigger", "J30", "--values", "20:40:10", "--trigger", "G")
-    status, text = trigemu(*asked, "--values", "8,12,16", *ON_TOYS, *OUT, "--figure", figure)
+    requested = ("scan", "menu.toml", "--trigger", "J30", "--values", "20:40:10", "--trigger", "G")
+    status, text = trigemu(*requested, "--values", "8,12,16", *ON_TOYS, *OUT, "--figure", figure)
     assert status == 0, text
     document = json.loads((place.folder / "out.json").read_text())
     assert len(document["points"]) == 9
@@ -58,8 +58,8 @@ def test_two_thresholds(place: Any, trigemu: Run, figure: str) -> None:
 
 
 def test_a_leg_and_a_threshold(place: Any, trigemu: Run) -> None:
-    asked = ("scan", "menu.toml", "--trigger", "MU", "--vary", "legs[0].pt", "--values", "0:60:10")
-    status, text = trigemu(*asked, *ON_TOYS, *OUT, "--figure", "out.png", "--budget", "1e6")
+    requested = ("scan", "menu.toml", "--trigger", "MU", "--vary", "legs[0].pt", "--values", "0:60:10")
+    status, text = trigemu(*requested, *ON_TOYS, *OUT, "--figure", "out.png", "--budget", "1e6")
     assert status == 0, text
     assert "MU legs[0].pt.min" in text
     document = json.loads((place.folder / "out.json").read_text(), parse_constant=pytest.fail)
@@ -69,7 +69,7 @@ def test_a_leg_and_a_threshold(place: Any, trigemu: Run) -> None:
     (leg,) = {entry["vary"] for entry in document["met"]}
     assert f"is 1 MHz between {leg} = " in text
     more = ("--trigger", "G", "--vary", "above", "--values", "10,12")
-    status, text = trigemu(*asked, *more, *ON_TOYS, *OUT, "--figure", "out.png")
+    status, text = trigemu(*requested, *more, *ON_TOYS, *OUT, "--figure", "out.png")
     assert status == 0, text
     assert "MU legs[0].pt.min  G above" in text
 

@@ -32,10 +32,10 @@ def test_scans_and_budgets_are_those_of_the_events(place: Any, trigemu: Run) -> 
         steps = ("--trigger", "J30", "--values", "15:60:5")
         status, text = trigemu("scan", "menu.toml", *ON_TOYS, *steps, *more, "--json", f"{name}.json")
         assert status == 0, text
-        status, said = trigemu("calibrate", "budget.toml", *ON_TOYS, *more, "-o", f"{name}.toml")
-        assert status == 0, said
-        found = (place.folder / f"{name}.json").read_text(), (place.folder / f"{name}.toml").read_text()
-        files[name] = (*found, text, said.replace(name, ""))
+        status, message = trigemu("calibrate", "budget.toml", *ON_TOYS, *more, "-o", f"{name}.toml")
+        assert status == 0, message
+        result = (place.folder / f"{name}.json").read_text(), (place.folder / f"{name}.toml").read_text()
+        files[name] = (*result, text, message.replace(name, ""))
     assert files["direct"] == files["stored"]
     assert len(json.loads(files["stored"][0])["points"]) == 10
 

@@ -18,8 +18,8 @@ def test_triggers_with_a_threshold_are_listed(tmp_path: Path) -> None:
     )
     text += '[[trigger]]\nname = "MU"\nkind = "combination"\nlegs = [{ object = "muon" }]\n'
     vary = {"J": (20.0, 1234.5678), "N": (0.5, 3.5)}
-    made = score_table(menu_from(tmp_path, text), memory_catalogue({"a": toy_events(1, 90)}), vary=vary)
-    assert [line.split() for line in text_of(_thresholds(made), 80).splitlines()] == [
+    result = score_table(menu_from(tmp_path, text), memory_catalogue({"a": toy_events(1, 90)}), vary=vary)
+    assert [line.split() for line in text_of(_thresholds(result), 80).splitlines()] == [
         ["trigger", "unit", "from", "as", "written", "to"],
         ["J", "GeV", "20", "30", "1234.57"],
         ["N", "0.5", "1.5", "3.5"],

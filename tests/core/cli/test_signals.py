@@ -36,8 +36,8 @@ def skims(place: Any) -> Callable[..., None]:
 
 
 def without_provenance(document: str) -> Any:
-    made = json.loads(document)
-    return {key: made[key] for key in ("menu", "triggers", "groups", "overlap", "samples")}
+    result = json.loads(document)
+    return {key: result[key] for key in ("menu", "triggers", "groups", "overlap", "samples")}
 
 
 @pytest.mark.parametrize("cross_section", ["", "cross_section_pb = 3.0\n"])
@@ -67,8 +67,8 @@ def test_an_efficiency_needs_it_only_among_several_samples(
     for name in ("signal", "whole"):
         status, text = trigemu(*EFFICIENCY, "--sample", name, "--csv", f"{name}.csv")
         assert status == 0, text
-        found = csv.DictReader((place.folder / f"{name}.csv").read_text().splitlines())
-        rows.append([float(row[column]) for row in found for column in ("efficiency", "low", "high")])
+        result = csv.DictReader((place.folder / f"{name}.csv").read_text().splitlines())
+        rows.append([float(row[column]) for row in result for column in ("efficiency", "low", "high")])
     assert rows[0] == pytest.approx(rows[1], rel=1e-9)
     status, text = trigemu(*EFFICIENCY, "--sample", "whole", "--sample", "signal")
     assert status == 2

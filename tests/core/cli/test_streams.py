@@ -52,8 +52,8 @@ def test_files_are_written_where_the_output_cannot_be(
     place: Any, output: Callable[[], dict[str, Any]], status: int, message: str
 ) -> None:
     options = output()
-    given = "run", "menu.toml", "--samples", "catalogue.toml", "--json", "x.json"
-    with start(place, *given, **options) as ran:
+    inputs = "run", "menu.toml", "--samples", "catalogue.toml", "--json", "x.json"
+    with start(place, *inputs, **options) as ran:
         if isinstance(options["stdout"], int):
             os.close(options["stdout"])
         assert ran.stderr
@@ -97,14 +97,14 @@ def test_no_output_replaces_an_input(
     menus = ["menu.toml"] if command == "run" else ["menu.toml", "other.toml"]
     place.write("other.toml", (place.folder / "menu.toml").read_text())
     for option in ("--json", "--csv"):
-        status, said = trigemu(command, *menus, "--samples", "catalogue.toml", option, output)
+        status, text = trigemu(command, *menus, "--samples", "catalogue.toml", option, output)
         assert status == 2
-        assert said.startswith(f"trigemu: cannot write {output}: ")
-        assert said.endswith(", which is read, is the same file\n")
+        assert text.startswith(f"trigemu: cannot write {output}: ")
+        assert text.endswith(", which is read, is the same file\n")
     assert (place.folder / output).read_bytes() == before
 
 
 def test_two_outputs_are_two_files(place: Any, trigemu: Callable[..., tuple[int, str]]) -> None:
-    given = "run", "menu.toml", "--samples", "catalogue.toml", "--json", "x", "--csv", "./x"
-    assert trigemu(*given) == (2, "trigemu: cannot write x: x is the same file, and is written too\n")
+    inputs = "run", "menu.toml", "--samples", "catalogue.toml", "--json", "x", "--csv", "./x"
+    assert trigemu(*inputs) == (2, "trigemu: cannot write x: x is the same file, and is written too\n")
     assert not (place.folder / "x").exists()

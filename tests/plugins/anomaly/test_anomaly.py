@@ -85,8 +85,8 @@ def test_others_than_those_asked_are_never_looked_at(tmp_path: Path) -> None:
     bad = iter([math.inf, -1.0] * len(EVENTS))
     events = [e if e["muon"] else e | {"met": next(bad)} for e in EVENTS]
     catalogue = memory_catalogue({"a": events})
-    asked = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "n_muon >= 1"'))
-    result = rates_of(emulate([asked], catalogue)).triggers[0].total
+    requested = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "n_muon >= 1"'))
+    result = rates_of(emulate([requested], catalogue)).triggers[0].total
     assert result.events == sum(e["met"] > 1 for e in events if e["muon"])
     number = next(i for i, e in enumerate(events) if not e["muon"])
     message = f"sample 'a', event {number}: the input 'met' of a model is infinite as a float32"
@@ -102,8 +102,8 @@ def test_a_score_that_is_no_number_is_named(tmp_path: Path) -> None:
         with pytest.raises(TrigemuError) as error:
             emulate([menu], memory_catalogue({"a": events}), executor=Engine(chunk_events=50))
         where = f"{tmp_path / 'menu.toml'}:2: trigger 'AD'"
-        what = "its score is not a number (NaN) in sample 'a', event 70;"
-        assert str(error.value).startswith(f"{where}: {what}")
+        case = "its score is not a number (NaN) in sample 'a', event 70;"
+        assert str(error.value).startswith(f"{where}: {case}")
 
 
 def test_a_card_means_what_it_says_whatever_the_menu_says(tmp_path: Path) -> None:
@@ -118,9 +118,9 @@ def test_a_card_means_what_it_says_whatever_the_menu_says(tmp_path: Path) -> Non
         for e in EVENTS
     ]
     requires = 'above = 0.0\nrequires = "n_jet >= 2"'
-    asked = [sum(j["pt"] >= 10 for j in e["jet"]) >= 2 for e in EVENTS]
+    requested = [sum(j["pt"] >= 10 for j in e["jet"]) >= 2 for e in EVENTS]
     assert close(scores(menu_from(tmp_path, menu + trigger())), expected)
-    both = [s if a else -math.inf for s, a in zip(expected, asked, strict=True)]
+    both = [s if a else -math.inf for s, a in zip(expected, requested, strict=True)]
     assert close(scores(menu_from(tmp_path, menu + trigger(more=requires))), both)
 
 
@@ -133,14 +133,14 @@ def two_menus(tmp_path: Path) -> tuple[Menu, Menu]:
     """Which share a model by two equal cards, at two cuts; one asks only for some events."""
     for name in ("a", "b"):
         write_card(tmp_path / name, NETWORK, INPUTS)
-    made = []
+    result = []
     for name, more in (("a", "above = 400.0"), ("b", "unique_rate_hz = 12.0")):
         file = tmp_path / name / "menu.toml"
         file.write_text(
             trigger("AD", more=more) + trigger("SOME", more='above = 300.0\nrequires = "n_jet > 1"')
         )
-        made.append(read_menu(file))
-    return made[0], made[1]
+        result.append(read_menu(file))
+    return result[0], result[1]
 
 
 def test_equal_cards_are_one_trigger(two_menus: tuple[Menu, Menu], tmp_path: Path) -> None:
@@ -220,11 +220,11 @@ def test_its_stages(tmp_path: Path) -> None:
     stages = compiled.scorer.stages(events)
     assert sorted(stages) == ["autoencoder", "bare_onnxruntime", "features"]
     expected = compiled.evaluate(Workspace(events))
-    made, complete = compiled.scorer.inputs.evaluate(Workspace(events))
+    result, complete = compiled.scorer.inputs.evaluate(Workspace(events))
     for _ in range(2):
         parts = stages["features"]()
-        assert np.array_equal(np.concatenate([features for features, _ in parts]), made)
-        assert np.array_equal(np.concatenate([whole for _, whole in parts]), complete)
+        assert np.array_equal(np.concatenate([features for features, _ in parts]), result)
+        assert np.array_equal(np.concatenate([full for _, full in parts]), complete)
         assert np.array_equal(stages["autoencoder"](), expected)
         np.testing.assert_allclose(stages["bare_onnxruntime"](), expected, rtol=1e-5)
 
@@ -290,10 +290,10 @@ def test_a_card_with_a_mistake_is_one_of_the_menu(
     """Which is told at the line of the trigger, with file and line of the card."""
     write_card(tmp_path, linear([1.0]), [(["met"], None)])
     breaking(tmp_path)
-    ((line, found),) = mistakes(tmp_path, "\n" + trigger(more='above = 0.0\nrequires = "met > 1"'))
-    assert found.startswith("trigger 'AD': ")
-    assert f"{tmp_path / 'card.toml'}:{card_line}: ".replace(":0:", ":") in found
-    assert message in found
+    ((line, result),) = mistakes(tmp_path, "\n" + trigger(more='above = 0.0\nrequires = "met > 1"'))
+    assert result.startswith("trigger 'AD': ")
+    assert f"{tmp_path / 'card.toml'}:{card_line}: ".replace(":0:", ":") in result
+    assert message in result
     assert line in (2, 5)  # the trigger, or its card
 
 
@@ -302,8 +302,8 @@ def test_the_sha256_of_the_card(tmp_path: Path) -> None:
     digest = hashlib.sha256(card.read_bytes()).hexdigest()
     assert menu_from(tmp_path, trigger(more=f'above = 0.0\nsha256 = "{digest}"')).enabled
     card.write_text(card.read_text() + "\n")
-    ((_, found),) = mistakes(tmp_path, trigger(more=f'above = 0.0\nsha256 = "{digest}"'))
-    assert "it is a different card" in found
+    ((_, result),) = mistakes(tmp_path, trigger(more=f'above = 0.0\nsha256 = "{digest}"'))
+    assert "it is a different card" in result
 
 
 @pytest.mark.parametrize(
@@ -317,8 +317,8 @@ def test_the_sha256_of_the_card(tmp_path: Path) -> None:
 )
 def test_mistakes_of_a_trigger(tmp_path: Path, more: str, message: str) -> None:
     write_card(tmp_path, linear([1.0]), [(["met"], None)])
-    ((_, found),) = mistakes(tmp_path, trigger(more=more))
-    assert message in found
+    ((_, result),) = mistakes(tmp_path, trigger(more=more))
+    assert message in result
 
 
 def test_a_card_in_another_folder(tmp_path: Path) -> None:
@@ -333,8 +333,8 @@ def test_a_card_in_another_folder(tmp_path: Path) -> None:
 
 
 def test_a_card_that_cannot_be_read_hides_no_other_mistake(tmp_path: Path) -> None:
-    found = mistakes(tmp_path, trigger(card="no.toml", more='above = 1\nrequires = "jett[0].pt > 1"'))
-    assert [part in message for (_, message), part in zip(found, ("no.toml: cannot", "jett"), strict=True)]
+    result = mistakes(tmp_path, trigger(card="no.toml", more='above = 1\nrequires = "jett[0].pt > 1"'))
+    assert [part in message for (_, message), part in zip(result, ("no.toml: cannot", "jett"), strict=True)]
 
 
 def test_a_column_that_the_sample_lacks_is_told_of_the_trigger(tmp_path: Path) -> None:

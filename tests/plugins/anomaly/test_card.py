@@ -103,9 +103,9 @@ def test_another_model_than_the_card_means(tmp_path: Path, menu_scope: Scope) ->
     (problem,) = error.value.problems
     line = next(i for i, text in enumerate(path.read_text().splitlines(), 1) if text.startswith("sha256"))
     assert (problem.file, problem.line) == (str(path), line)
-    there, said = (hashlib.sha256(linear([c])).hexdigest() for c in (2.0, 1.0))
+    there, output = (hashlib.sha256(linear([c])).hexdigest() for c in (2.0, 1.0))
     expected = (
-        f"{tmp_path / 'model.onnx'} has sha256 {there}, the card says {said}: it is damaged or a different"
+        f"{tmp_path / 'model.onnx'} has sha256 {there}, the card says {output}: it is damaged or a different"
     )
     assert expected in problem.message
 

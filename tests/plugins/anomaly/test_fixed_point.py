@@ -39,7 +39,7 @@ def by_fractions(kind: ApFixed, value: float) -> tuple[int, bool]:
     nearest = up if up - exact < exact - down else down
     to_zero, from_zero = (down, up) if exact >= 0 else (up, down)
     is_half = up != down and up - exact == exact - down
-    whole = {
+    full = {
         "AP_TRN": down,
         "AP_TRN_ZERO": to_zero,
         "AP_RND": up if is_half else nearest,
@@ -52,14 +52,14 @@ def by_fractions(kind: ApFixed, value: float) -> tuple[int, bool]:
     lowest = -highest - 1 if kind.signed else 0
     if kind.overflow == "AP_SAT_SYM" and kind.signed:
         lowest = -highest
-    if lowest <= whole <= highest:
-        return whole, False
-    wrapped = whole % 2**kind.width
+    if lowest <= full <= highest:
+        return full, False
+    wrapped = full % 2**kind.width
     return {
         "AP_WRAP": wrapped - 2**kind.width if wrapped > highest else wrapped,
-        "AP_SAT": max(lowest, min(highest, whole)),
+        "AP_SAT": max(lowest, min(highest, full)),
         "AP_SAT_ZERO": 0,
-        "AP_SAT_SYM": max(lowest, min(highest, whole)),
+        "AP_SAT_SYM": max(lowest, min(highest, full)),
     }[kind.overflow], True
 
 
@@ -183,10 +183,10 @@ int main() {{
     )
     command = ["g++", "-O0", "-w", "-I", str(headers), "words.cpp", "-o", "words"]
     subprocess.run(command, cwd=folder, check=True)
-    given = "\n".join(map(repr, PROBES.tolist()))
-    run = subprocess.run([str(folder / "words")], input=given, capture_output=True, text=True, check=True)
-    told = np.array(run.stdout.split(), np.float64).reshape(len(kinds), len(PROBES), 2)
-    return dict(zip(kinds, told.transpose(0, 2, 1), strict=True))
+    inputs = "\n".join(map(repr, PROBES.tolist()))
+    run = subprocess.run([str(folder / "words")], input=inputs, capture_output=True, text=True, check=True)
+    messages = np.array(run.stdout.split(), np.float64).reshape(len(kinds), len(PROBES), 2)
+    return dict(zip(kinds, messages.transpose(0, 2, 1), strict=True))
 
 
 @pytest.mark.parametrize(("width", "integer", "signed"), KINDS)
@@ -195,12 +195,12 @@ def test_words_are_those_of_the_headers(
 ) -> None:
     for kind in KINDS[width, integer, signed]:
         numbers, sums = said[kind]
-        made = kind.to_float(kind.quantise(PROBES))
-        assert made.tolist() == numbers.tolist(), kind
+        result = kind.to_float(kind.quantise(PROBES))
+        assert result.tolist() == numbers.tolist(), kind
         total = 0.0
-        for value, wanted in zip(made.tolist(), sums.tolist(), strict=True):
+        for value, requested in zip(result.tolist(), sums.tolist(), strict=True):
             total = float(kind.to_float(kind.quantise(np.array(total + value))))
-            assert total == wanted, kind
+            assert total == requested, kind
 
 
 @pytest.mark.parametrize(

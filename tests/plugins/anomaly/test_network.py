@@ -63,13 +63,13 @@ def test_the_company_of_an_event_changes_no_bit(
     network = Network(autoencoder(features, widths, activation), features)
     x = rows(9001, features)
     x[::7] = x[3]
-    whole = bits(network.score(x))
+    full = bits(network.score(x))
     rng = np.random.default_rng(2)
     for n in (1, 1, 1, 1, 2, 3, 5, 7, 16, 33, BATCH - 1, BATCH, BATCH + 1, 9001):
         chosen = rng.permutation(len(x))[:n]
-        assert bits(network.score(x[chosen])) == [whole[i] for i in chosen], n
+        assert bits(network.score(x[chosen])) == [full[i] for i in chosen], n
     for start in (0, 1, 2, 3, 5, 4095, 4096, 4097):
-        assert bits(network.score(x[start : start + 700])) == whole[start : start + 700], start
+        assert bits(network.score(x[start : start + 700])) == full[start : start + 700], start
 
 
 def test_a_reduction_of_the_input_itself_changes_no_bit() -> None:
@@ -77,14 +77,14 @@ def test_a_reduction_of_the_input_itself_changes_no_bit() -> None:
     total = helper.make_node("ReduceSum", ["x", "last"], ["y"], keepdims=0)
     network = Network(model([total], {"last": np.array([1])}, 19), 19)
     x = rows(200, 19)
-    whole = bits(network.score(x))
+    full = bits(network.score(x))
     for offset in range(0, 64, 4):
         raw = np.zeros(200 * 19 * 4 + 64, np.uint8)
         shifted = raw[offset : offset + 200 * 19 * 4].view(np.float32).reshape(200, 19)
         shifted[:] = x
-        assert bits(network.score(shifted)) == whole
-    assert bits(network.score(np.asfortranarray(x))) == whole
-    assert bits(network.score(np.repeat(x, 2, axis=0)[::2])) == whole
+        assert bits(network.score(shifted)) == full
+    assert bits(network.score(np.asfortranarray(x))) == full
+    assert bits(network.score(np.repeat(x, 2, axis=0)[::2])) == full
 
 
 def test_equal_rows_cost_and_score_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,16 +133,16 @@ def no_float(kind: str) -> bytes:
 
 
 def two_inputs() -> bytes:
-    made = onnx.load_from_string(linear([1.0, 1.0, 1.0]))
-    made.graph.input.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, ["n", 3]))
-    return made.SerializeToString()  # type: ignore[no-any-return]
+    result = onnx.load_from_string(linear([1.0, 1.0, 1.0]))
+    result.graph.input.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, ["n", 3]))
+    return result.SerializeToString()  # type: ignore[no-any-return]
 
 
 def deep() -> bytes:
     total = helper.make_node("ReduceMax", ["x"], ["y"], axes=[1, 2], keepdims=0)
-    made = onnx.load_from_string(model([total], {}, 3))
-    made.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 1]))
-    return made.SerializeToString()  # type: ignore[no-any-return]
+    result = onnx.load_from_string(model([total], {}, 3))
+    result.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 1]))
+    return result.SerializeToString()  # type: ignore[no-any-return]
 
 
 def for_doubles() -> bytes:
@@ -224,14 +224,14 @@ def test_work_without_end_is_refused_in_time(monkeypatch: pytest.MonkeyPatch, co
 
 def external(folder: Path) -> bytes:
     """A model whose weights stand in folder/weights.bin."""
-    made = onnx.load_from_string(linear([1.0, 2.0, 3.0]))
-    weights = next(i for i in made.graph.initializer if i.name == "c")
+    result = onnx.load_from_string(linear([1.0, 2.0, 3.0]))
+    weights = next(i for i in result.graph.initializer if i.name == "c")
     (folder / "weights.bin").write_bytes(numpy_helper.to_array(weights).tobytes())
     weights.ClearField("raw_data")
     weights.data_location = TensorProto.EXTERNAL
     for key, value in (("location", "weights.bin"), ("offset", "0"), ("length", "12")):
         weights.external_data.add(key=key, value=value)
-    return made.SerializeToString()  # type: ignore[no-any-return]
+    return result.SerializeToString()  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize("inside", [True, False])
@@ -248,11 +248,11 @@ def test_weights_in_another_file_are_refused(
 
 
 def test_weights_at_an_absolute_path_are_refused(tmp_path: Path) -> None:
-    made = onnx.load_from_string(external(tmp_path))
-    weights = next(i for i in made.graph.initializer if i.name == "c")
+    result = onnx.load_from_string(external(tmp_path))
+    weights = next(i for i in result.graph.initializer if i.name == "c")
     weights.external_data[0].value = str(tmp_path / "weights.bin")
     with pytest.raises(TrigemuError, match="keeps its weights in another file"):
-        Network(made.SerializeToString(), 3)
+        Network(result.SerializeToString(), 3)
 
 
 RUN = """

@@ -23,9 +23,9 @@ from trigemu_anomaly.network_code import NetworkCode, compiled_network
 def rows(n: int, features: int, seed: int = 1) -> np.ndarray:
     """A fifth of the numbers are 0, as of missing objects."""
     random = np.random.default_rng(seed)
-    made = random.normal(0, 3, (n, features)).astype(np.float32)
-    made[random.random(made.shape) < 0.2] = 0.0
-    return made
+    result = random.normal(0, 3, (n, features)).astype(np.float32)
+    result[random.random(result.shape) < 0.2] = 0.0
+    return result
 
 
 def reference(content: bytes, x: np.ndarray) -> np.ndarray:
@@ -40,10 +40,10 @@ def compiled(content: bytes, features: int) -> NetworkCode | str:
 
 def run(code: NetworkCode, x: np.ndarray) -> np.ndarray:
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)
-    found = np.zeros(len(x), np.float32)
+    result = np.zeros(len(x), np.float32)
     for i in range(len(x)):
-        function(x.ctypes.data + i * x.strides[0], found.ctypes.data + 4 * i)
-    return found
+        function(x.ctypes.data + i * x.strides[0], result.ctypes.data + 4 * i)
+    return result
 
 
 @settings(max_examples=12, deadline=None)
@@ -117,17 +117,17 @@ def test_a_rounded_number_decides_between_no_two_others() -> None:
 def test_no_text_of_the_file_reaches_the_code() -> None:
     """Names of a model stand in comments and identifiers of the generator."""
     evil = "*/ int evil(void) { return 1; } /*"
-    given = onnx.load_from_string(linear([1.0, 2.0]))
-    given.graph.name = given.doc_string = given.producer_name = given.graph.doc_string = evil
-    given.metadata_props.add(key=evil, value=evil)
-    names = {name: f"{name}{evil}" for node in given.graph.node for name in (*node.input, *node.output)}
-    for number, node in enumerate(given.graph.node):
+    inputs = onnx.load_from_string(linear([1.0, 2.0]))
+    inputs.graph.name = inputs.doc_string = inputs.producer_name = inputs.graph.doc_string = evil
+    inputs.metadata_props.add(key=evil, value=evil)
+    names = {name: f"{name}{evil}" for node in inputs.graph.node for name in (*node.input, *node.output)}
+    for number, node in enumerate(inputs.graph.node):
         node.name, node.doc_string = f"{evil}{number}", evil
         node.input[:] = [names[name] for name in node.input]
         node.output[:] = [names[name] for name in node.output]
-    for value in (*given.graph.input, *given.graph.output, *given.graph.initializer):
+    for value in (*inputs.graph.input, *inputs.graph.output, *inputs.graph.initializer):
         value.name = names[value.name]
-    content = given.SerializeToString()
+    content = inputs.SerializeToString()
     source = network_source.source(network_source.rebuilt(content))
     assert "evil" not in source
     assert isinstance(compiled(content, 2), NetworkCode)
@@ -152,9 +152,9 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 def test_a_network_that_differs_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     content, x = linear([1.0, 2.0]), rows(20, 2)
-    found = compiled_network(content, x, reference(content, x) + np.linspace(0, 1, 20), np.float32)
-    assert isinstance(found, str)
-    assert found.startswith("differs as machine code by")
+    result = compiled_network(content, x, reference(content, x) + np.linspace(0, 1, 20), np.float32)
+    assert isinstance(result, str)
+    assert result.startswith("differs as machine code by")
 
 
 def test_it_is_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -42,9 +42,9 @@ def test_onnx_runtime_is_within_the_bound(seed: int) -> None:
     bounds = [error_of(score) for score in scores]
     true = [float(np.ravel(score.v)[0]) for score in scores]
     for level in (LEVELS.ORT_DISABLE_ALL, LEVELS.ORT_ENABLE_ALL):
-        found = in_float32(content, x, level)
+        result = in_float32(content, x, level)
         # What is left of the second order; and numbers of which float32 keeps fewer digits.
-        assert (np.abs(found - true) <= 1.01 * np.array(bounds) + 1e-30).all()
+        assert (np.abs(result - true) <= 1.01 * np.array(bounds) + 1e-30).all()
     assert max(bounds) < 1e-3
 
 
@@ -89,10 +89,10 @@ def test_where_a_slope_jumps_the_larger_one_counts(kind: str) -> None:
     x = np.float32([[1, 1 / 3], [1, 1 / 7], [3, 0.1], [0, 0]])
     score_of = score_function(rebuilt(content))
     scores = [score_of(exact(row[np.newaxis])) for row in x]
-    found = in_float32(content, x, LEVELS.ORT_DISABLE_ALL)
+    result = in_float32(content, x, LEVELS.ORT_DISABLE_ALL)
     assert [np.ravel(score.v)[0] for score in scores] == [0, 0, 0, 0]
-    assert (found > 0).any()
-    assert (found <= [error_of(score) for score in scores]).all()
+    assert (result > 0).any()
+    assert (result <= [error_of(score) for score in scores]).all()
 
 
 def test_a_sum_by_hand() -> None:
@@ -112,9 +112,9 @@ def test_machine_code_is_within_the_bound(activation: str) -> None:
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address)
     model = rebuilt(content)
     for row, score in zip(x, scores, strict=True):
-        found = np.zeros(1, np.float32)
-        function(row.ctypes.data, found.ctypes.data)
-        assert abs(found[0] - score) <= largest_difference(model, row[np.newaxis]) * max(1.0, abs(score))
+        result = np.zeros(1, np.float32)
+        function(row.ctypes.data, result.ctypes.data)
+        assert abs(result[0] - score) <= largest_difference(model, row[np.newaxis]) * max(1.0, abs(score))
 
 
 def test_every_operator_has_a_rule() -> None:

@@ -21,8 +21,8 @@ LAST = {"last": np.array([1])}
 def of_shape(*nodes: onnx.NodeProto, **weights: np.ndarray) -> bytes:
     """The sum of the inputs and of an array `big`."""
     big = helper.make_node("ReduceSum", ["big"], ["b"], keepdims=0)
-    whole = [TOTAL, *nodes, big, helper.make_node("Add", ["t", "b"], ["y"])]
-    return model(whole, LAST | weights, 3)
+    full = [TOTAL, *nodes, big, helper.make_node("Add", ["t", "b"], ["y"])]
+    return model(full, LAST | weights, 3)
 
 
 def node(kind: str, inputs: str, output: str, **how: object) -> onnx.NodeProto:
@@ -42,9 +42,9 @@ def loop() -> bytes:
 
 
 def with_function() -> bytes:
-    made = onnx.load_from_string(linear([1.0, 2.0, 3.0]))
-    made.functions.add(name="f", domain="own")
-    return made.SerializeToString()  # type: ignore[no-any-return]
+    result = onnx.load_from_string(linear([1.0, 2.0, 3.0]))
+    result.functions.add(name="f", domain="own")
+    return result.SerializeToString()  # type: ignore[no-any-return]
 
 
 WHOLE = node("Cast", "t", "whole", to=TensorProto.INT64)

@@ -37,8 +37,8 @@ def walk(trees: Ensemble, x: np.ndarray) -> list[float]:
 def next_to(trees: Ensemble, seed: int) -> np.ndarray:
     """Thresholds and the numbers next to them, combined at random, and numbers beyond all of them."""
     rng = np.random.default_rng(seed)
-    known = np.append(trees.threshold[trees.feature >= 0], 0.0).astype(np.float32)
-    near = rng.choice(known, (60, trees.features))
+    names = np.append(trees.threshold[trees.feature >= 0], 0.0).astype(np.float32)
+    near = rng.choice(names, (60, trees.features))
     moved = np.nextafter(near, rng.choice(np.float32([-np.inf, np.inf]), near.shape))
     ends = np.float32([[-np.inf], [np.inf], [-0.0], [3e38]]) * np.ones(trees.features, np.float32)
     return np.concatenate([near, moved, ends.astype(np.float32)])
@@ -46,10 +46,10 @@ def next_to(trees: Ensemble, seed: int) -> np.ndarray:
 
 @given(st.integers(1, 9), st.integers(0, 5), st.integers(1, 3), st.integers(0, 1000))
 def test_sums_are_those_of_a_walk(trees: int, depth: int, features: int, seed: int) -> None:
-    made = random_trees(trees, depth, features, seed)
-    x = np.concatenate([inputs(20, features, seed), next_to(made, seed)])
-    assert table_of(made).predict(x).tolist() == walk(made, x)
-    assert table_of(made).predict(x) == pytest.approx(floating_walk(made, x), abs=1e-5)
+    result = random_trees(trees, depth, features, seed)
+    x = np.concatenate([inputs(20, features, seed), next_to(result, seed)])
+    assert table_of(result).predict(x).tolist() == walk(result, x)
+    assert table_of(result).predict(x) == pytest.approx(floating_walk(result, x), abs=1e-5)
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 15, 16, 17, 63, 64, 65, 300])
@@ -76,8 +76,8 @@ def test_rows_are_those_of_batches() -> None:
     trees = random_trees(12, 4)
     table, x = table_of(trees), np.concatenate([inputs(), next_to(trees, 1)])
     row = CellRow(table)
-    found = [score_by(row.function, row.arguments, values.ctypes.data) for values in x]
-    assert found == table.predict(x).tolist()
+    result = [score_by(row.function, row.arguments, values.ctypes.data) for values in x]
+    assert result == table.predict(x).tolist()
 
 
 def test_a_layout_and_a_number_of_rows_change_nothing() -> None:

@@ -19,8 +19,8 @@ MODES = st.tuples(st.sampled_from(ROUNDINGS), st.sampled_from(OVERFLOWS))
 
 
 def kinds(width: st.SearchStrategy[int], integer: st.SearchStrategy[int]) -> st.SearchStrategy[ApFixed]:
-    made = st.tuples(width, integer, st.booleans(), MODES)
-    return made.map(lambda of: ApFixed(of[0], of[1], of[2], *of[3]))
+    result = st.tuples(width, integer, st.booleans(), MODES)
+    return result.map(lambda of: ApFixed(of[0], of[1], of[2], *of[3]))
 
 
 @given(
@@ -105,8 +105,8 @@ def test_overflows_are_counted() -> None:
     trees = random_trees(4, 2, features=2)
     x = np.float32([[1, 1], [9, 1], [-9, -1], [1, 7.96875]])
     types = precision("ap_fixed<8,4>", "ap_fixed<4,1>", "ap_fixed<12,1>")
-    found = FixedEnsemble(trees, types, (0, 1)).overflows(x)
-    assert found.inputs == (2, 1)
+    result = FixedEnsemble(trees, types, (0, 1)).overflows(x)
+    assert result.inputs == (2, 1)
     thresholds, leaves = FixedEnsemble(trees, types, (0, 1)).overflowing
     split = trees.feature >= 0
     scaled = trees.threshold[split] * 2.0 ** trees.feature[split]

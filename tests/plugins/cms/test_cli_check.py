@@ -34,8 +34,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: Command) ->
     """With menu.toml, imported, and vector.txt, whose second crossing has one wrong bit."""
     monkeypatch.chdir(tmp_path)
     write_menu(tmp_path, EXPRESSIONS)
-    status, said = trigemu("import", "cms-l1", "menu.xml", "-o", "menu.toml")
-    assert (status, said) == (0, "menu.toml: 4 algorithms, 2 conditions that they combine\n")
+    status, text = trigemu("import", "cms-l1", "menu.xml", "-o", "menu.toml")
+    assert (status, text) == (0, "menu.toml: 4 algorithms, 2 conditions that they combine\n")
     lines = [
         vector_line(0, jets=[jet(40)], muons=[muon(11)], algorithms=0b0111),
         vector_line(1, jets=[jet(39)], muons=[muon(11)], algorithms=0b1011),
@@ -46,11 +46,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: Command) ->
 
 
 def test_a_difference_is_shown_with_its_objects(folder: Path, trigemu: Command) -> None:
-    status, said = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
+    status, text = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
     assert status == 1
-    assert "L1_Jet20, only stored: event 1 (vector.txt, entry 1)" in said
-    assert "    jet[0]: pt 19.5, eta 0.02175, phi 0.0218166\n" in said
-    assert "4 triggers, 3 crossings: 4 compared, 3 agree, 1 differ, 0 skipped." in said
+    assert "L1_Jet20, only stored: event 1 (vector.txt, entry 1)" in text
+    assert "    jet[0]: pt 19.5, eta 0.02175, phi 0.0218166\n" in text
+    assert "4 triggers, 3 crossings: 4 compared, 3 agree, 1 differ, 0 skipped." in text
     assert json.loads((folder / "c.json").read_text()) == {
         "crossings": 3,
         "left_out": None,
@@ -62,9 +62,9 @@ def test_a_difference_is_shown_with_its_objects(folder: Path, trigemu: Command) 
 
 
 def test_the_result_in_python_shows_the_same(folder: Path, trigemu: Command) -> None:
-    _, said = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
+    _, text = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
     result = check_decisions(library.read_menu("menu.toml"), library.catalogue_of("vector.txt"))
-    assert f"{result}\n" == said
+    assert f"{result}\n" == text
     assert result.to_dict() == json.loads((folder / "c.json").read_text())
     numbers = "4 triggers, 3 crossings: 4 compared, 3 agree, 1 differ, 0 skipped"
     assert repr(result) == f"<DecisionCheck of 'Toy': {numbers}>"
@@ -74,20 +74,20 @@ def test_the_result_in_python_shows_the_same(folder: Path, trigemu: Command) -> 
 def test_agreement_is_status_0(folder: Path, trigemu: Command) -> None:
     file = folder / "vector.txt"
     file.write_text(file.read_text().replace("b 0", "a 0"))
-    status, said = trigemu("check", "menu.toml", "vector.txt")
-    assert (status, "4 compared, 4 agree" in said) == (0, True)
-    status, said = trigemu("check", "menu.toml", "vector.txt", "--inject", "5")
+    status, text = trigemu("check", "menu.toml", "vector.txt")
+    assert (status, "4 compared, 4 agree" in text) == (0, True)
+    status, text = trigemu("check", "menu.toml", "vector.txt", "--inject", "5")
     assert status == 1
-    assert "5 of 5 flipped decisions were found." in said
+    assert "5 of 5 flipped decisions were found." in text
 
 
 def test_skipped_triggers_are_told(folder: Path, trigemu: Command) -> None:
     file = folder / "menu.toml"
     file.write_text(file.read_text().replace('stored = "1"', 'stored = "512"'))
-    status, said = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
+    status, text = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
     assert status == 1
-    assert "Skipped: L1_Mu5: sample 'vector' has no stored decision '512'." in said
-    assert "4 triggers, 3 crossings: 3 compared, 2 agree, 1 differ, 1 skipped." in said
+    assert "Skipped: L1_Mu5: sample 'vector' has no stored decision '512'." in text
+    assert "4 triggers, 3 crossings: 3 compared, 2 agree, 1 differ, 1 skipped." in text
     reason = "sample 'vector' has no stored decision '512'"
     expected = {**EQUAL, "name": "L1_Mu5", "agree": 0, "skipped": reason}
     assert json.loads((folder / "c.json").read_text())["triggers"][1] == expected
@@ -109,13 +109,13 @@ def test_crossings_that_are_no_neighbours(folder: Path, trigemu: Command) -> Non
     leg = '[{ object = "muon", crossing = -1 }]'
     trigger = f'[[trigger]]\nname = "before"\nstored = "9"\nkind = "combination"\nlegs = {leg}\n'
     file.write_text(f"{file.read_text()}\n{trigger}")
-    _, said = trigemu("check", "menu.toml", "vector.txt")
-    assert "Not compared: 2 crossings of each of before, at the ends of files" in said
-    assert "5 triggers, 3 crossings: 5 compared," in said
-    status, said = trigemu("check", "menu.toml", "vector.txt", "--not-consecutive", "--strict")
+    _, text = trigemu("check", "menu.toml", "vector.txt")
+    assert "Not compared: 2 crossings of each of before, at the ends of files" in text
+    assert "5 triggers, 3 crossings: 5 compared," in text
+    status, text = trigemu("check", "menu.toml", "vector.txt", "--not-consecutive", "--strict")
     reason = "it looks at neighbouring crossings, and the events of sample 'vector'"
-    assert f"Skipped: before: {reason}" in " ".join(said.split())
-    assert (status, "5 triggers, 3 crossings: 4 compared, 3 agree, 1 differ, 1 skipped." in said) == (1, True)
+    assert f"Skipped: before: {reason}" in " ".join(text.split())
+    assert (status, "5 triggers, 3 crossings: 4 compared, 3 agree, 1 differ, 1 skipped." in text) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -131,9 +131,9 @@ def test_a_damaged_vector_is_status_2(
 ) -> None:
     file = folder / "vector.txt"
     file.write_text(change(file.read_text()))
-    status, said = trigemu("check", "menu.toml", "vector.txt")
+    status, output = trigemu("check", "menu.toml", "vector.txt")
     assert status == 2
-    assert said == f"trigemu: sample 'vector': {Path('vector.txt').resolve()}: {message}\n"
+    assert output == f"trigemu: sample 'vector': {Path('vector.txt').resolve()}: {message}\n"
 
 
 def test_all_257_algorithms_of_2016_agree(tmp_path: Path, trigemu: Command) -> None:
@@ -141,8 +141,8 @@ def test_all_257_algorithms_of_2016_agree(tmp_path: Path, trigemu: Command) -> N
     xml = real_file("cms_l1", "L1Menu_Collisions2016_v8_m2.xml.xz")
     vector = real_file("cms_l1", "TestVector_L1Menu_Collisions2016_v8.txt.xz")
     assert trigemu("import", "cms-l1", str(xml), "-o", menu, "--mass-limit")[0] == 0
-    status, said = trigemu("check", menu, str(vector), "--json", str(tmp_path / "c.json"))
-    assert "257 triggers, 3564 crossings: 257 compared, 257 agree, 0 differ, 0 skipped." in said
+    status, text = trigemu("check", menu, str(vector), "--json", str(tmp_path / "c.json"))
+    assert "257 triggers, 3564 crossings: 257 compared, 257 agree, 0 differ, 0 skipped." in text
     assert status == 0
     document = json.loads((tmp_path / "c.json").read_text())
     assert all(trigger["skipped"] is None for trigger in document["triggers"])
@@ -185,8 +185,8 @@ def test_further_menus_decide_as_recorded(
     toml = str(tmp_path / "menu.toml")
     assert trigemu("import", "cms-l1", xml, "-o", toml, *as_emulated)[0] == 0
     file = str(real_file("cms_l1", f"TestVector_L1Menu_Collisions{vector}.txt.xz"))
-    found, said = trigemu("check", toml, file, *options)
-    assert (found, f"crossings: {numbers}." in said) == (status, True)
+    result, text = trigemu("check", toml, file, *options)
+    assert (result, f"crossings: {numbers}." in text) == (status, True)
 
 
 def test_pairs_at_the_same_place_decide_as_recorded_in_2018(tmp_path: Path, trigemu: Command) -> None:
@@ -202,8 +202,8 @@ def test_pairs_at_the_same_place_decide_as_recorded_in_2018(tmp_path: Path, trig
     bits = {trigger["name"]: trigger["stored"] for trigger in triggers if "stored" in trigger}
     bit = bits["L1_DoubleIsoTau28er2p1_Mass_Max90"]
     assert CMSVector(vector).read_stored(288, 289, [bit])[bit].all()
-    status, said = trigemu("check", str(menu), vector)
-    assert (status, f"{len(bits)} compared, {len(bits)} agree" in said) == (
+    status, message = trigemu("check", str(menu), vector)
+    assert (status, f"{len(bits)} compared, {len(bits)} agree" in message) == (
         0,
         True,
     )
@@ -213,9 +213,9 @@ def test_all_pairs_of_a_folder(folder: Path, trigemu: Command) -> None:
     (folder / "menu.txt").write_text((folder / "vector.txt").read_text())
     names = ("m.csv", "m.html", "m.json")
     written = ("--csv", names[0], "--html", names[1], "--json", names[2])
-    status, said = trigemu("check", "--all", ".", *written)
-    assert (status, "menu.xml on menu.txt: differs: L1_Jet20 on 1 of 3 crossings." in said) == (1, True)
-    assert "Without a counterpart of the same name: vector.txt." in said
+    status, text = trigemu("check", "--all", ".", *written)
+    assert (status, "menu.xml on menu.txt: differs: L1_Jet20 on 1 of 3 crossings." in text) == (1, True)
+    assert "Without a counterpart of the same name: vector.txt." in text
     rows = (folder / "m.csv").read_text().splitlines()
     assert [row.split(",")[:8] for row in rows[1:]] == [
         [name, "menu.txt", "4", "0", "4", "3", "1", "0"] for name in ("menu.toml", "menu.xml")
@@ -230,8 +230,8 @@ def test_what_was_not_compared_fails_if_asked(folder: Path, trigemu: Command) ->
     write_menu(folder, EXPRESSIONS | {"L1_AXO": "AXO"})
     (folder / "menu.txt").write_text((folder / "vector.txt").read_text().replace("b 0", "a 0"))
     assert trigemu("check", "--all", ".")[0] == 0
-    status, said = trigemu("check", "--all", ".", "--strict")
-    assert (status, "menu.xml on menu.txt: left out of the import: " in said) == (1, True)
+    status, text = trigemu("check", "--all", ".", "--strict")
+    assert (status, "menu.xml on menu.txt: left out of the import: " in text) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -251,8 +251,8 @@ def test_what_was_not_compared_fails_if_asked(folder: Path, trigemu: Command) ->
 def test_arguments_that_do_not_fit(
     folder: Path, trigemu: Command, arguments: list[str], message: str
 ) -> None:
-    status, said = trigemu("check", *arguments)
-    assert (status, message in " ".join(said.split())) == (2, True)
+    status, text = trigemu("check", *arguments)
+    assert (status, message in " ".join(text.split())) == (2, True)
     assert not (folder / "x.csv").exists()
 
 
@@ -261,18 +261,18 @@ def test_all_problems_are_told_and_nothing_is_written(folder: Path, trigemu: Com
     (folder / "other.toml").write_text("x = ")
     (folder / "other.txt").write_text((folder / "vector.txt").read_text())
     before = sorted(folder.iterdir())
-    status, said = trigemu("check", "--all", ".", "--csv", "m.csv", "--html", "m.html")
+    status, text = trigemu("check", "--all", ".", "--csv", "m.csv", "--html", "m.html")
     assert status == 2
-    assert said.count("line 1: 3 columns, expected 48 or 60") == 1  # of two menus, told once
-    assert "other.toml" in said
+    assert text.count("line 1: 3 columns, expected 48 or 60") == 1  # of two menus, told once
+    assert "other.toml" in text
     assert sorted(folder.iterdir()) == before
 
 
 def test_an_input_is_not_written(folder: Path, trigemu: Command) -> None:
     (folder / "menu.txt").write_text((folder / "vector.txt").read_text())
     for option in ("--csv", "--html", "--json"):
-        status, said = trigemu("check", "--all", ".", option, "menu.txt")
-        assert (status, "menu.txt" in said) == (2, True)
+        status, text = trigemu("check", "--all", ".", option, "menu.txt")
+        assert (status, "menu.txt" in text) == (2, True)
     assert trigemu("check", "--all", ".", "--csv", "m", "--html", "m")[0] == 2
 
 

@@ -23,12 +23,12 @@ from trigemu_cms.cms_l1 import Imported
 def imported(
     folder: Path, expressions: Any, grammar: str = "0.6"
 ) -> tuple[Imported, dict[str, dict[str, Any]]]:
-    made = import_cms_l1(write_menu(folder, expressions, grammar))
-    return made, {trigger["name"]: trigger for trigger in tomllib.loads(made.toml)["trigger"]}
+    result = import_cms_l1(write_menu(folder, expressions, grammar))
+    return result, {trigger["name"]: trigger for trigger in tomllib.loads(result.toml)["trigger"]}
 
 
 def test_an_algorithm_of_one_condition_is_a_trigger(tmp_path: Path) -> None:
-    made, triggers = imported(tmp_path, {"L1_A": "MU3", "L1_B": "EXT_BPTX_OR"})
+    result, triggers = imported(tmp_path, {"L1_A": "MU3", "L1_B": "EXT_BPTX_OR"})
     assert triggers == {
         "L1_A": {
             **{"name": "L1_A", "stored": "0", "kind": "combination"},
@@ -36,13 +36,13 @@ def test_an_algorithm_of_one_condition_is_a_trigger(tmp_path: Path) -> None:
         },
         "L1_B": {"name": "L1_B", "stored": "1", "kind": "external", "bit": 35},
     }
-    assert (made.algorithms, made.conditions, made.left_out, made.warnings) == (2, 0, (), ())
-    assert tomllib.loads(made.toml)["menu"]["format"] == 1
+    assert (result.algorithms, result.conditions, result.left_out, result.warnings) == (2, 0, (), ())
+    assert tomllib.loads(result.toml)["menu"]["format"] == 1
 
 
 def test_conditions_are_shared_and_no_items(tmp_path: Path) -> None:
     expressions = {"L1_A": "MU3 AND JET30", "L1_B": "MU3 AND NOT JET30-1", "L1_C": "MU3"}
-    made, triggers = imported(tmp_path, expressions)
+    result, triggers = imported(tmp_path, expressions)
     assert triggers["L1_A"]["expression"] == "MU3 and JET30"
     assert triggers["L1_B"]["expression"] == "MU3 and (not JET30_bxm1)"
     assert list(triggers) == ["L1_A", "L1_B", "L1_C", "MU3", "JET30", "JET30_bxm1"]
@@ -52,7 +52,7 @@ def test_conditions_are_shared_and_no_items(tmp_path: Path) -> None:
         "L1_C",
     ]
     assert "stored" not in triggers["MU3"]
-    assert made.conditions == 3
+    assert result.conditions == 3
 
 
 @pytest.mark.parametrize(
@@ -106,44 +106,46 @@ def test_logic_has_the_truth_table_of_the_xml(tmp_path: Path, expression: str) -
 
 
 def test_long_logic_has_a_line_for_each_operand(tmp_path: Path) -> None:
-    made, triggers = imported(tmp_path, ["MU1 OR (MU2 AND MU3) OR MU4"])
-    assert 'expression = """\nMU1 or\n(MU2 and MU3) or\nMU4"""' in made.toml
+    result, triggers = imported(tmp_path, ["MU1 OR (MU2 AND MU3) OR MU4"])
+    assert 'expression = """\nMU1 or\n(MU2 and MU3) or\nMU4"""' in result.toml
     assert parse_expression(triggers["A0"]["expression"]).names() == ("MU1", "MU2", "MU3", "MU4")
 
 
 def test_the_arithmetic_of_pairs_is_written_once(tmp_path: Path) -> None:
-    made, _ = imported(tmp_path, ["dist{MU0,JET30}[DR_MAX_0p8]", "mass_inv{EG20,EG20}[MASS_MAX_12] AND MU1"])
-    integer = tomllib.loads(made.toml)["integer"]
+    result, _ = imported(
+        tmp_path, ["dist{MU0,JET30}[DR_MAX_0p8]", "mass_inv{EG20,EG20}[MASS_MAX_12] AND MU1"]
+    )
+    integer = tomllib.loads(result.toml)["integer"]
     assert set(integer) == {"muon", "jet", "egamma", "digits"}
     assert integer["digits"] == {
         "muon-jet": {"delta": 3},
         "egamma-egamma": {"mass": 1, "pt": 1, "trigonometry": 3},
     }
-    assert tomllib.loads(made.toml)["objects"] == {"egamma": {"from": "egamma"}}
+    assert tomllib.loads(result.toml)["objects"] == {"egamma": {"from": "egamma"}}
 
 
 def test_comments_say_what_the_xml_says(tmp_path: Path) -> None:
-    made, _ = imported(tmp_path, ["MU3[MU-QLTY_SNGL]"])
-    assert "# 0: MU3[MU-QLTY_SNGL]\n[[trigger]]\n" in made.toml
-    assert made.toml.startswith("# From menu.xml (sha256 ")
+    result, _ = imported(tmp_path, ["MU3[MU-QLTY_SNGL]"])
+    assert "# 0: MU3[MU-QLTY_SNGL]\n[[trigger]]\n" in result.toml
+    assert result.toml.startswith("# From menu.xml (sha256 ")
 
 
 def test_what_cannot_be_had_is_left_out_by_name(tmp_path: Path) -> None:
-    made, triggers = imported(
+    result, triggers = imported(
         tmp_path, {"L1_A": "MU3", "L1_AXO": "AXO AND MU0", "L1_C": "CICADA-1[CICADA-CSCORE_50]"}
     )
     assert list(triggers) == ["L1_A"]
-    assert [(out.name, out.index) for out in made.left_out] == [("L1_AXO", 1), ("L1_C", 2)]
+    assert [(out.name, out.index) for out in result.left_out] == [("L1_AXO", 1), ("L1_C", 2)]
     lines = (tmp_path / "menu.xml").read_text().splitlines()
-    assert all("<expression>" in lines[out.line - 1] for out in made.left_out)
-    assert "# Left out: 1, L1_AXO (line " in made.toml
+    assert all("<expression>" in lines[out.line - 1] for out in result.left_out)
+    assert "# Left out: 1, L1_AXO (line " in result.toml
 
 
 def test_what_never_fires_and_what_vectors_do_not_hold_is_a_warning(tmp_path: Path) -> None:
     axo = "AXO[AXO-MODEL_v5,AXO-SCORE_Tight]"
     expressions = {"L1_A": axo, "L1_B": f"{axo} AND MU0", "L1_C": "HTM50 OR MU3", "L1_D": "ZDCP16"}
-    made, triggers = imported(tmp_path, expressions)
-    assert [re.sub(r"line \d+", "line …", warning) for warning in made.warnings] == [
+    result, triggers = imported(tmp_path, expressions)
+    assert [re.sub(r"line \d+", "line …", warning) for warning in result.warnings] == [
         "algorithm 'L1_C' (line …): HTM50 is the end of its scale, and never fires",
         "AXO (L1_A and 1 more) is not in test vectors: add the columns of these triggers to the sample, or "
         "replace the triggers",
@@ -154,8 +156,8 @@ def test_what_never_fires_and_what_vectors_do_not_hold_is_a_warning(tmp_path: Pa
 
 
 def test_what_is_written_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, _ = imported(tmp_path, {"L1_A": "MU3", "L1_B": "MU3 AND JET30"})
-    assert [trigger.name for trigger in made.menu.enabled] == ["L1_A", "L1_B"]
+    result, _ = imported(tmp_path, {"L1_A": "MU3", "L1_B": "MU3 AND JET30"})
+    assert [trigger.name for trigger in result.menu.enabled] == ["L1_A", "L1_B"]
     monkeypatch.setattr(toml_text, "table", lambda head, table: f"{head}\nname = 3\n")
     with pytest.raises(TrigemuError, match=r"menu.xml: its conversion is not a valid menu: .*name = 3"):
         import_cms_l1(tmp_path / "menu.xml")
@@ -197,9 +199,9 @@ def test_thresholds_of_2015_ask_for_the_same_integers(tmp_path: Path) -> None:
     )
     scale = re.sub(r"<bin>.*</bin>", bins, scale, flags=re.S).replace("-5.0000000000000000E-01", "0")
     file.write_text(head + scale + tail)
-    made = import_cms_l1(file)
-    assert "the scale MU ET" in made.warnings[0]
-    assert tomllib.loads(made.toml)["trigger"][0]["legs"] == [{"object": "muon", "pt": {"min": 11.5}}]
+    result = import_cms_l1(file)
+    assert "the scale MU ET" in result.warnings[0]
+    assert tomllib.loads(result.toml)["trigger"][0]["legs"] == [{"object": "muon", "pt": {"min": 11.5}}]
 
 
 def test_a_missing_precision_is_an_error_of_the_algorithm(tmp_path: Path) -> None:
@@ -215,9 +217,9 @@ def test_a_menu_of_nothing_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_menu_of_2016_is_understood() -> None:
-    made = import_cms_l1(real_file("cms_l1", "L1Menu_Collisions2016_v8_m2.xml.xz"))
-    document = tomllib.loads(made.toml)
-    assert (made.algorithms, made.left_out) == (257, ())
+    result = import_cms_l1(real_file("cms_l1", "L1Menu_Collisions2016_v8_m2.xml.xz"))
+    document = tomllib.loads(result.toml)
+    assert (result.algorithms, result.left_out) == (257, ())
     assert len([trigger for trigger in document["trigger"] if "stored" in trigger]) == 257
     assert {trigger["kind"] for trigger in document["trigger"]} == {"combination", "external", "logic"}
 

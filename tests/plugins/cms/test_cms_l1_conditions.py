@@ -88,9 +88,9 @@ def legs(*parts: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_single_conditions(tmp_path: Path, expression: str, table: dict[str, Any]) -> None:
-    made = make(tmp_path, expression)
-    assert made.table == table
-    assert made.pairs == ()
+    result = make(tmp_path, expression)
+    assert result.table == table
+    assert result.pairs == ()
 
 
 @pytest.mark.parametrize(
@@ -188,19 +188,19 @@ DELTA, MASS = {"Delta"}, {"Mass", "MassPt", "Math"}
 def test_functions(
     tmp_path: Path, expression: str, table: dict[str, Any], pairs: list[tuple[str, str, set[str]]]
 ) -> None:
-    made = make(tmp_path, expression)
-    assert made.table == table
-    assert list(made.pairs) == [(first, second, frozenset(kinds)) for first, second, kinds in pairs]
-    assert not made.note
+    result = make(tmp_path, expression)
+    assert result.table == table
+    assert list(result.pairs) == [(first, second, frozenset(kinds)) for first, second, kinds in pairs]
+    assert not result.note
 
 
 def test_masses_of_2016_end_where_its_emulator_did(tmp_path: Path) -> None:
     """M²/2 up to 10⁶ GeV² in steps of 0.1 GeV², rounded up in doubles as that emulator does."""
-    made = make(tmp_path, "mass{JET30,JET30}[MASS_MIN_40]", AsEmulated(mass_limit=True))
-    maximum = made.table["pairs"][0]["mass"]["max"]
+    result = make(tmp_path, "mass{JET30,JET30}[MASS_MIN_40]", AsEmulated(mass_limit=True))
+    maximum = result.table["pairs"][0]["mass"]["max"]
     assert math.ceil(maximum * maximum * 0.5 * 10.0) == 10**7
     assert math.ceil(math.nextafter(maximum, 2000) ** 2 * 0.5 * 10.0) > 10**7
-    assert "151982.0 GeV" in made.note
+    assert "151982.0 GeV" in result.note
     for expression in ("mass{JET30,JET30}[MASS_MAX_12]", "mass_inv{JET30,JET30}[MASS_MIN_40]"):
         assert make(tmp_path, expression, AsEmulated(mass_limit=True)).note == ""
     assert make(tmp_path, "mass{JET30,JET30}[MASS_MIN_40]").table["pairs"][0]["mass"]["max"] == 151982.0
@@ -321,8 +321,8 @@ def test_integers_the_wrong_way_round(tmp_path: Path, cut: str) -> None:
 
 def test_overlap_removal_of_the_chosen_object_or_of_every_one(tmp_path: Path) -> None:
     expression = "comb_orm{EG20,EG20,JET30}[ORMDR_0p5]"
-    every = make(tmp_path, expression, AsEmulated(any_overlap_vetoes=True)).table["pairs"]
-    assert every == [
+    everything = make(tmp_path, expression, AsEmulated(any_overlap_vetoes=True)).table["pairs"]
+    assert everything == [
         {"legs": [0, 2], "outside_dr": {"max": 0.5}, "every": True},
         {"legs": [1, 2], "outside_dr": {"max": 0.5}, "every": True},
     ]

@@ -23,27 +23,27 @@ def test_decisions_are_those_of_every_choice(tmp_path: Path) -> None:
     imported = import_cms_phase2(menu_file, objects)
     (tmp_path / "menu.toml").write_text(imported.toml)
     menu = read_menu(tmp_path / "menu.toml")
-    made = toys.events(1500, 1)
-    (sample,) = catalogue_of(toys.write_events(tmp_path / "events", made)).samples
+    output = toys.events(1500, 1)
+    (sample,) = catalogue_of(toys.write_events(tmp_path / "events", output)).samples
     plan = make_plan([menu])
     plan.check(sample)
     events = sample.read(0, 0, sample.entries, plan.needs)
-    found = raw_decisions(decide(events, plan), menu, plan.bits[0])
+    result = raw_decisions(decide(events, plan), menu, plan.bits[0])
     seeds = yaml.safe_load(toys.MENU)
     tables = {k: v for text in toys.OBJECTS.values() for k, v in yaml.safe_load(text).items()}
-    truth = [toys.truth(seeds, tables, made, event) for event in range(1500)]
+    truth = [toys.truth(seeds, tables, output, event) for event in range(1500)]
     for name in seeds:
         expected = [event[name] for event in truth]
         assert 5 < sum(expected) < 1495, name
-        assert np.flatnonzero(found[name] != expected).tolist() == [], name
+        assert np.flatnonzero(result[name] != expected).tolist() == [], name
 
 
 def test_what_is_written(tmp_path: Path) -> None:
     imported = import_cms_phase2(*toys.write_files(tmp_path))
-    made = tomllib.loads(imported.toml)
+    result = tomllib.loads(imported.toml)
     assert (imported.seeds, imported.objects, imported.warnings) == (5, 6, ())
-    assert made["menu"] == {"name": "menu", "format": 1}
-    assert made["objects"]["Mu"] == {
+    assert result["menu"] == {"name": "menu", "format": 1}
+    assert result["objects"]["Mu"] == {
         "from": "mu",
         "any_of": [
             {"eta": {"abs_max": 0.0}},
@@ -53,12 +53,12 @@ def test_what_is_written(tmp_path: Path) -> None:
         ],
         "scaled": {"offline_pt": [{"eta": {"abs_below": 2.4}, "slope": 1.1, "offset": 2.0}]},
     }
-    assert made["objects"]["Ele_Open_barrel"]["any_of"] == [
+    assert result["objects"]["Ele_Open_barrel"]["any_of"] == [
         {"eta": {"abs_max": 0.0}},
         {"eta": {"abs_above": 0.0, "abs_below": 1.4789999}},
         {"eta": {"abs_min": 7.0}},
     ]
-    triggers = {trigger["name"]: trigger for trigger in made["trigger"]}
+    triggers = {trigger["name"]: trigger for trigger in result["trigger"]}
     assert triggers["Pair"] == {
         "name": "Pair",
         "kind": "combination",
@@ -85,8 +85,8 @@ def test_constants_of_offline_pt_from_files(tmp_path: Path) -> None:
     with pytest.raises(TrigemuError, match=r"Mu:default:endcap\.yaml: cannot read"):
         import_cms_phase2(menu, objects, scalings)
     (scalings / "Mu:default:endcap.yaml").write_text("slope: 1.2\noffset: -0.5\n")
-    made = tomllib.loads(import_cms_phase2(menu, objects, scalings).toml)
-    assert made["objects"]["Mu"]["scaled"]["offline_pt"] == [
+    result = tomllib.loads(import_cms_phase2(menu, objects, scalings).toml)
+    assert result["objects"]["Mu"]["scaled"]["offline_pt"] == [
         {"eta": {"abs_below": 0.82999995}, "slope": 1.05, "offset": 1.0},
         {"eta": {"abs_min": 0.82999995, "abs_below": 2.4}, "slope": 1.2, "offset": -0.5},
     ]
@@ -187,8 +187,8 @@ def test_names_of_objects_are_not_those_of_collections(tmp_path: Path) -> None:
     )
     menu = tmp_path / "menu.yml"
     menu.write_text('A:\n  leg1: {obj: "mu:default"}\n  leg2: {obj: "mu:Iso-1"}\n')
-    made = tomllib.loads(import_cms_phase2(menu, tmp_path).toml)["objects"]
-    assert made == {"mu_default": {"from": "mu", "pt": {"above": 3.0}}, "mu_Iso_1": {"from": "mu"}}
+    result = tomllib.loads(import_cms_phase2(menu, tmp_path).toml)["objects"]
+    assert result == {"mu_default": {"from": "mu", "pt": {"above": 3.0}}, "mu_Iso_1": {"from": "mu"}}
     menu.write_text('A:\n  leg1: {obj: "Mu_a:b"}\n  leg2: {obj: "Mu_a_b:default"}\n')
     with pytest.raises(TrigemuError, match="two objects would be called 'Mu_a_b'"):
         import_cms_phase2(menu, tmp_path)

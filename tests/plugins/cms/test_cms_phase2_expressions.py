@@ -70,12 +70,12 @@ def test_cuts_are_what_python_makes_of_arrays(text: str) -> None:
     columns = {"pt": values[:, 0], "eta": values[:, 1], "q": values[:, 2].astype(int)}
     truth = eval(re.sub(r"\{(\w+)\}", r"\1", text), {"abs": abs, **columns})
     alternatives = parse_cut(text)
-    found = [
+    result = [
         passes(alternatives, {OfLeg(0, name): column[i] for name, column in columns.items()})
         for i in range(len(values))
     ]
-    assert found == truth.tolist()
-    assert len(set(found)) == 2
+    assert result == truth.tolist()
+    assert len(set(result)) == 2
 
 
 def pair(first: int, second: int, quantity: str, window: Window) -> Alternatives:
@@ -164,13 +164,13 @@ def test_what_is_written_does_on_float32_what_numpy_does(
 ) -> None:
     limit = abs(limit) if name.startswith("abs_") else limit
     window = Window(**{name: limit})
-    made = Window(**written(window))
+    result = Window(**written(window))
     near = np.float32(limit)
     for _ in range(data.draw(st.integers(0, 3))):
         near = np.nextafter(near, np.float32(data.draw(st.sampled_from((-math.inf, math.inf)))))
     value = abs(near) if name.startswith("abs_") else near
     truth = {"min": value >= limit, "max": value <= limit, "above": value > limit, "below": value < limit}
-    assert holds(made, float(near)) == truth[name.removeprefix("abs_")]
+    assert holds(result, float(near)) == truth[name.removeprefix("abs_")]
 
 
 def test_limits_stay_as_they_are_where_they_can() -> None:

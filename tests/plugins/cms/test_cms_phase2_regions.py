@@ -24,9 +24,9 @@ edges = st.sampled_from((0.0, 0.5, 0.83, 1.3, 1.479, 2.4))
 )
 def test_what_passes_passes_the_cuts_of_its_ranges(ranges: dict[str, tuple[float, float, str]]) -> None:
     cuts = {name: parse_cut(text) for name, (_, _, text) in ranges.items()}
-    made = by_regions(cuts, {name: (low, high) for name, (low, high, _) in ranges.items()})
+    output = by_regions(cuts, {name: (low, high) for name, (low, high, _) in ranges.items()})
     near = [np.float32(edge) for edge in (0.0, 0.5, 0.83, 0.9, 1.3, 1.479, 2.4)]
-    near += [np.nextafter(eta, np.float32(side)) for eta in near for side in (-9, 9)]
+    near += [np.nextafter(eta, np.float32(end)) for eta in near for end in (-9, 9)]
     for eta in (abs(eta) for eta in (*near, np.float32(0.7), np.float32(5))):
         for p in (0, 1):
             for q in (0, 1, 2):
@@ -36,8 +36,8 @@ def test_what_passes_passes_the_cuts_of_its_ranges(ranges: dict[str, tuple[float
                     for text in active
                 )
                 values = {OfLeg(0, "eta"): float(eta), OfLeg(0, "p"): p, OfLeg(0, "q"): q}
-                found = any(all(_holds(w, values[of]) for of, w in one.items()) for one in made)
-                assert found == truth, (eta, p, q)
+                result = any(all(_holds(w, values[of]) for of, w in one.items()) for one in output)
+                assert result == truth, (eta, p, q)
 
 
 def _holds(window: Window, value: float) -> bool:
@@ -51,8 +51,8 @@ def _holds(window: Window, value: float) -> bool:
 
 def test_an_edge_that_two_ranges_share_is_free_of_both() -> None:
     cut = parse_cut("{q} == 1")
-    made = by_regions({"a": cut, "b": cut}, {"a": (0.0, 1.0), "b": (1.0, math.inf)})
-    assert made == (
+    result = by_regions({"a": cut, "b": cut}, {"a": (0.0, 1.0), "b": (1.0, math.inf)})
+    assert result == (
         {OfLeg(0, "eta"): Window(abs_max=0.0)},
         {OfLeg(0, "q"): Window(any_of=(1,)), OfLeg(0, "eta"): Window(abs_below=1.0)},
         {OfLeg(0, "eta"): Window(abs_min=1.0, abs_max=1.0)},

@@ -33,8 +33,8 @@ def everything(source: CMSVector) -> ReadEvents:
 
 
 def test_a_muon_has_its_bits(tmp_path: Path) -> None:
-    made = muon(pt=12, eta=-3, phi=300, quality=13, charge=-1, index=77) | 2 << 32 | 9 << 53 | 3 << 62
-    read = everything(write(tmp_path, vector_line(0, muons=[0, made]))).collections["muon"]
+    result = muon(pt=12, eta=-3, phi=300, quality=13, charge=-1, index=77) | 2 << 32 | 9 << 53 | 3 << 62
+    read = everything(write(tmp_path, vector_line(0, muons=[0, result]))).collections["muon"]
     expected = {
         **{"hw_pt": 12, "hw_eta": -3, "hw_phi": 300, "quality": 13, "isolation": 2, "charge": -1},
         **{"index": 77, "hw_upt": 9, "impact": 3, "slot": 1, "pt": 5.5},
@@ -108,8 +108,8 @@ def test_objects_fall_in_pt_and_keep_their_place(tmp_path: Path) -> None:
     for i, event in enumerate(events):
         rows = slice(*read.offsets[i : i + 2])
         real = [(-(w & 0x7FF), slot) for slot, w in enumerate(event) if w]
-        found = zip(-read.columns["hw_pt"][rows], read.columns["slot"][rows], strict=True)
-        assert list(found) == sorted(real)
+        result = zip(-read.columns["hw_pt"][rows], read.columns["slot"][rows], strict=True)
+        assert list(result) == sorted(real)
 
 
 def test_a_part_is_the_same_as_that_part_of_all(tmp_path: Path) -> None:

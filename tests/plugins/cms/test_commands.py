@@ -23,8 +23,8 @@ def test_other_schemes_than_a_few_are_status_2(
 
 
 def test_a_check_takes_options_of_passes(place: Any, trigemu: Run) -> None:
-    told = trigemu("check", "menu.toml", "all.root", "--skip-bad-files", "--retries", "0")[1]
-    assert "no trigger can be checked" in told
+    messages = trigemu("check", "menu.toml", "all.root", "--skip-bad-files", "--retries", "0")[1]
+    assert "no trigger can be checked" in messages
 
 
 def test_documents_help_and_completion() -> None:

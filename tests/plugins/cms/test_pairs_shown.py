@@ -53,7 +53,7 @@ def test_what_is_printed(pairs: list[CheckedPair]) -> None:
         [shown, "b.txt", "4", "1", "2", "1", "1", "2"],
     ]
     text = " ".join(" ".join(lines[3:]).split())
-    for told in (
+    for messages in (
         f"{shown} on b.txt: differs: B on 2 of 8 crossings.",
         f"{shown} on b.txt: B: differences of triggers that look at neighbouring crossings mean nothing",
         f"{shown} on b.txt: left out of the import: AXO is not in vectors: E.",
@@ -61,7 +61,7 @@ def test_what_is_printed(pairs: list[CheckedPair]) -> None:
         f"{shown} on b.txt: not compared on 2 crossings at the ends of files: B.",
         "Without a counterpart of the same name: x.toml, y.txt.",
     ):
-        assert told in text
+        assert messages in text
 
 
 def test_what_is_written(pairs: list[CheckedPair]) -> None:
@@ -73,9 +73,9 @@ def test_what_is_written(pairs: list[CheckedPair]) -> None:
         },
         {"imported": "4", "left out": "1", "compared": "2", "agree": "1", "differ": "1", "skipped": "2"},
     ]
-    found = [dict(zip(head, row, strict=True)) for row in rows]
-    assert [{key: row[key] for key in want} for row, want in zip(found, expected, strict=True)] == expected
-    assert [row["differing"] for row in found] == ["", "B on 2 of 8 crossings"]
+    result = [dict(zip(head, row, strict=True)) for row in rows]
+    assert [{key: row[key] for key in want} for row, want in zip(result, expected, strict=True)] == expected
+    assert [row["differing"] for row in result] == ["", "B on 2 of 8 crossings"]
     first, second = json.loads(as_json(pairs))["pairs"]
     assert (first["menu"], first["vector"], first["crossings"]) == ("a.xml", "a.txt", 10)
     assert second["left_out_of_import"] == [{"name": "E", "reason": "AXO is not in vectors"}]
@@ -87,6 +87,6 @@ def test_the_page(pairs: list[CheckedPair]) -> None:
     assert page.lower().startswith("<!doctype html>")
     assert "<b>" not in page
     assert "\x1b" not in page
-    for told in ("a.txt", "AXO is not in vectors", "only emulated", "it is random", "x.toml", "C, D"):
-        assert told in page
+    for messages in ("a.txt", "AXO is not in vectors", "only emulated", "it is random", "x.toml", "C, D"):
+        assert messages in page
     assert "None." in validation_page(pairs[:1], [])

@@ -38,7 +38,7 @@ def read(name: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def events() -> ak.Array:
     random = np.random.default_rng(5)
-    made = []
+    result = []
     for _ in range(300):
         muons = sorted(
             (
@@ -52,8 +52,8 @@ def events() -> ak.Array:
             ),
             key=lambda muon: -muon["pt"],
         )
-        made.append({"muon": muons, "weight": random.exponential(3.0)})
-    return ak.Array(made)
+        result.append({"muon": muons, "weight": random.exponential(3.0)})
+    return ak.Array(result)
 
 
 def measured(measure: ModuleType, events: ak.Array, *quantities: Any) -> list[tuple[Any, Any]]:
@@ -84,7 +84,7 @@ def test_rates_above_thresholds_and_of_the_larger_of_two(measure: ModuleType, ev
     of = measure.observable("muon[1].pt", "abs(muon[0].eta)")
     ((hz, error),) = measured(measure, events, measure.Quantity("x", "x", "GeV", edges, *of, above=True))
     for b, threshold in enumerate(edges):
-        kept = [
+        remaining = [
             event.weight
             for event in events
             if max(
@@ -94,8 +94,8 @@ def test_rates_above_thresholds_and_of_the_larger_of_two(measure: ModuleType, ev
             )
             > threshold
         ]
-        assert hz[b] == pytest.approx(sum(kept))
-        assert error[b] == pytest.approx(math.sqrt(sum(weight**2 for weight in kept)))
+        assert hz[b] == pytest.approx(sum(remaining))
+        assert error[b] == pytest.approx(math.sqrt(sum(weight**2 for weight in remaining)))
 
 
 def test_pairs_of_opposite_charge(measure: ModuleType, events: ak.Array) -> None:
@@ -104,9 +104,9 @@ def test_pairs_of_opposite_charge(measure: ModuleType, events: ak.Array) -> None
     ((hz, _),) = measured(measure, events, measure.Quantity("x", "x", "GeV", edges, *of))
     expected = 0.0
     for event in events:
-        kept = [muon for muon in event.muon if muon.pt > 5 and abs(muon.eta) < 2.5]
-        for i, a in enumerate(kept):
-            for b in kept[i + 1 :]:
+        remaining = [muon for muon in event.muon if muon.pt > 5 and abs(muon.eta) < 2.5]
+        for i, a in enumerate(remaining):
+            for b in remaining[i + 1 :]:
                 if a.charge * b.charge > 0:
                     continue
                 e = a.pt * math.cosh(a.eta) + b.pt * math.cosh(b.eta)
@@ -138,13 +138,13 @@ def test_published_counts_are_scaled_linearly_in_luminosity(page: ModuleType) ->
 
 
 def test_every_trigger_has_an_entry_and_every_number_a_source() -> None:
-    published, known = read("published.toml"), read("published_triggers.toml")["trigger"]
+    published, names = read("published.toml"), read("published_triggers.toml")["trigger"]
     menu = trigemu.read_menu(ROOT / "menus" / "full.toml")
-    assert [one["name"] for one in known] == [trigger.name for trigger in menu.triggers]
+    assert [one["name"] for one in names] == [trigger.name for trigger in menu.triggers]
     seeds = {seed["name"] for seed in published["level1"]["seeds"]}
     emulated = {one["name"] for one in read("level1.toml")["trigger"]}
     assert seeds <= emulated
-    for one in known:
+    for one in names:
         assert one.get("none_found") or one.get("seeds") or one.get("source")
         assert set(one.get("seeds", ())) <= seeds
         assert "rate_hz" not in one or one["source"]

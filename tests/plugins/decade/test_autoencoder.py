@@ -71,19 +71,19 @@ def test_standardise_counts_present_entries_by_their_weight() -> None:
     features = structured(2, 400)
     present = presence(features, BLOCKS)
     weight = np.random.default_rng(3).integers(0, 4, 400)
-    found = standardise(features, present, weight.astype(float))
+    result = standardise(features, present, weight.astype(float))
     for column in range(8):
         entries = np.repeat(features[:, column].astype(float), weight * present[:, column])
-        assert found.mean[column] == pytest.approx(entries.mean(), rel=1e-9)
-        assert found.std[column] == pytest.approx(entries.std(), rel=1e-9)
+        assert result.mean[column] == pytest.approx(entries.mean(), rel=1e-9)
+        assert result.std[column] == pytest.approx(entries.std(), rel=1e-9)
 
 
 def test_standardise_what_never_occurs_or_never_varies() -> None:
     features = np.array([[1e6 / 3, 0.0, 5.0], [1e6 / 3, 0.0, 7.0]], np.float32)
     present = np.array([[True, False, True], [True, False, True]])
-    found = standardise(features, present, np.array([1.0, 0.0]))
-    np.testing.assert_allclose(found.mean, [features[0, 0], 0.0, 5.0])
-    assert found.std.tolist() == [1.0, 1.0, 1.0]
+    result = standardise(features, present, np.array([1.0, 0.0]))
+    np.testing.assert_allclose(result.mean, [features[0, 0], 0.0, 5.0])
+    assert result.std.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_reconstructs_the_structure(trained: tuple[Array, Fit]) -> None:
@@ -134,10 +134,10 @@ def test_without_event_weights_all_events_count_the_same(trained: tuple[Array, F
     present, settings = presence(features, BLOCKS), replace(SETTINGS, epochs=2)
     weight = np.random.default_rng(5).exponential(1.0, 1000)
     plain = fit(features, present, np.ones(1000), settings, seed=2)
-    found = fit(features, present, weight, replace(settings, event_weights=False), seed=2)
+    result = fit(features, present, weight, replace(settings, event_weights=False), seed=2)
     weighted = fit(features, present, weight, settings, seed=2)
-    assert found.curve == plain.curve
-    assert found.curve != weighted.curve
+    assert result.curve == plain.curve
+    assert result.curve != weighted.curve
 
 
 def test_initial_weights_of_glorot(trained: tuple[Array, Fit]) -> None:
@@ -159,14 +159,14 @@ def test_logarithms_are_those_of_the_features(trained: tuple[Array, Fit]) -> Non
     features = trained[0][:1000]
     present, columns = presence(features, BLOCKS), [0, 1, 2, 5]
     settings = replace(SETTINGS, epochs=2)
-    given = features.copy()
-    given[:, columns] = np.where(present[:, columns], np.log(np.maximum(features[:, columns], 1.0)), 0.0)
-    by_hand = fit(given, present, np.ones(1000), settings, seed=2)
-    found = fit(features, present, np.ones(1000), replace(settings, log=tuple(columns)), seed=2)
-    np.testing.assert_allclose(found.standard.mean, by_hand.standard.mean, rtol=1e-6)
-    scores = log_mse(found.network, found.standard, features, present)
+    inputs = features.copy()
+    inputs[:, columns] = np.where(present[:, columns], np.log(np.maximum(features[:, columns], 1.0)), 0.0)
+    by_hand = fit(inputs, present, np.ones(1000), settings, seed=2)
+    result = fit(features, present, np.ones(1000), replace(settings, log=tuple(columns)), seed=2)
+    np.testing.assert_allclose(result.standard.mean, by_hand.standard.mean, rtol=1e-6)
+    scores = log_mse(result.network, result.standard, features, present)
     np.testing.assert_allclose(
-        scores, log_mse(by_hand.network, by_hand.standard, given, present), rtol=0, atol=1e-3
+        scores, log_mse(by_hand.network, by_hand.standard, inputs, present), rtol=0, atol=1e-3
     )
 
 

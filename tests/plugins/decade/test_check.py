@@ -41,21 +41,21 @@ def test_they_are_those_of_a_loop(
     models: Models, catalogue: Catalogue, halves: Events, missing: float
 ) -> None:
     models.write_card(("missing = 0.0", f"missing = {missing}"))
-    found = scored_events(models.menu(MENU, ("above = 0.0", "above = 0.25")), catalogue)
+    result = scored_events(models.menu(MENU, ("above = 0.0", "above = 0.25")), catalogue)
     expected = truth(models, halves, missing)
     selected = [event for event, a in zip(halves, expected.passed, strict=True) if a]
-    assert found.weight == pytest.approx(np.array([e["weight"] for e in selected]), rel=1e-12)
-    assert found.y == pytest.approx(expected.y[expected.passed], abs=TOLERANCE)
-    assert found.quantile == pytest.approx(expected.quantile[expected.passed], rel=1e-6)
-    assert list(found.x) == ["jet[0].pt", "photon[0].pt"]
-    for column, x in enumerate(found.x.values()):
+    assert result.weight == pytest.approx(np.array([e["weight"] for e in selected]), rel=1e-12)
+    assert result.y == pytest.approx(expected.y[expected.passed], abs=TOLERANCE)
+    assert result.quantile == pytest.approx(expected.quantile[expected.passed], rel=1e-6)
+    assert list(result.x) == ["jet[0].pt", "photon[0].pt"]
+    for column, x in enumerate(result.x.values()):
         assert x.tolist() == expected.x[expected.passed, column].tolist()  # 0 where it is missing
-    assert (found.q, found.threshold) == (0.1, 0.25)
-    assert list(found.primary) == ["J60", "MU"]
-    for column, accepted in enumerate(found.primary.values()):
+    assert (result.q, result.threshold) == (0.1, 0.25)
+    assert list(result.primary) == ["J60", "MU"]
+    for column, accepted in enumerate(result.primary.values()):
         assert accepted.tolist() == [others(event)[column] for event in selected]
     either = [1 - (1 - a) * (1 - b) for a, b in map(others, selected)]
-    assert found.any_primary.tolist() == either
+    assert result.any_primary.tolist() == either
 
 
 def test_the_cut_is_solved(models: Models, catalogue: Catalogue) -> None:
@@ -63,11 +63,11 @@ def test_the_cut_is_solved(models: Models, catalogue: Catalogue) -> None:
     (solved,) = solve_budgets([menu], catalogue)
     solution = solved.trigger("AD").solution
     done = list[int]()
-    found = scored_events(menu, catalogue, progress=done.append)
+    result = scored_events(menu, catalogue, progress=done.append)
     assert sum(done) == 2 * sum(sample.entries for sample in catalogue.background)  # once for the budget
     assert solution is not None
-    assert found.threshold == solution.threshold
-    assert unique(found, found.corrected, found.threshold) == pytest.approx(900, abs=found.weight.max())
+    assert result.threshold == solution.threshold
+    assert unique(result, result.corrected, result.threshold) == pytest.approx(900, abs=result.weight.max())
 
 
 def unique(found: ScoredEvents, score: np.ndarray, cut: float) -> float:
@@ -78,18 +78,18 @@ def unique(found: ScoredEvents, score: np.ndarray, cut: float) -> float:
 @pytest.mark.parametrize("cut", [-100.0, -1.0, -0.5, 0.0, 0.3])
 def test_the_bare_score_has_the_same_unique_rate(models: Models, catalogue: Catalogue, cut: float) -> None:
     """Up to half of the event at the cut, whose weight is at most this."""
-    found = scored_events(models.menu(MENU, ("above = 0.0", f"above = {cut}")), catalogue)
-    wanted = unique(found, found.corrected, found.threshold)
-    near = unique(found, found.y, found.y_threshold)
-    assert wanted > 0
-    assert near == pytest.approx(wanted, abs=found.weight.max() / 2 * (1 + 1e-9))
+    result = scored_events(models.menu(MENU, ("above = 0.0", f"above = {cut}")), catalogue)
+    requested = unique(result, result.corrected, result.threshold)
+    near = unique(result, result.y, result.y_threshold)
+    assert requested > 0
+    assert near == pytest.approx(requested, abs=result.weight.max() / 2 * (1 + 1e-9))
 
 
 def test_nothing_is_unique(models: Models, catalogue: Catalogue) -> None:
     """Then the bare score accepts nothing either, and there are still numbers to tell."""
-    found = scored_events(models.menu(MENU, ("above = 0.0", "above = 1e9")), catalogue)
-    assert found.y_threshold == math.inf
-    result, _ = check(found, None)
+    values = scored_events(models.menu(MENU, ("above = 0.0", "above = 1e9")), catalogue)
+    assert values.y_threshold == math.inf
+    result, _ = check(values, None)
     assert result.overlap.total.value == result.overlap_uncorrected.total.value == 0
     json.dumps(as_dict(result), allow_nan=False)
     assert printed(result)
@@ -108,11 +108,11 @@ def test_events_without_a_score_are_left_out(models: Models, catalogue: Catalogu
     card = onnx_toys.write_card(models.folder, onnx_toys.linear([1.0]), [(["jet[0].pt"], None)])
     card.rename(models.folder / "network.toml")
     models.write_card()
-    found = scored_events(models.menu(), catalogue)
+    result = scored_events(models.menu(), catalogue)
     expected = [
         e["jet"][0]["pt"] for e, a in zip(halves, truth_passed(halves), strict=True) if a and e["jet"]
     ]
-    assert found.y.tolist() == expected
+    assert result.y.tolist() == expected
 
 
 def truth_passed(events: Events) -> list[bool]:
@@ -137,11 +137,11 @@ def test_errors_know_shared_interactions(models: Models, plain_events: Events) -
     shared = memory_catalogue({"a": pairs})
     menu = models.menu(MENU, ("above = 0.0", "above = -100.0\nfitted_on = 'toy'"))
     expected = rates_of(emulate([menu], shared)).triggers[2]
-    found = scored_events(menu, shared)
-    result, _ = check(found, None)
+    values = scored_events(menu, shared)
+    result, _ = check(values, None)
     assert result.overlap.total.error == pytest.approx(expected.total.error_hz, rel=1e-12)
     assert result.overlap.unique.error == pytest.approx(expected.unique.error_hz, rel=1e-12)
-    of_events = math.sqrt(np.sum(found.weight[found.corrected > -100.0] ** 2))
+    of_events = math.sqrt(np.sum(values.weight[values.corrected > -100.0] ** 2))
     assert result.overlap.total.error > 1.02 * of_events
 
 

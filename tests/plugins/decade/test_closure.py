@@ -35,14 +35,14 @@ def alone(*given: Any) -> tuple[Closure, ...]:
 
 def plain_bins(axis: Any, x: np.ndarray) -> list[int]:
     """The bin of each event, by looking at every bin."""
-    found = []
+    result = []
     for value in x:
         inside = [i for i, low in enumerate(axis.edges[:-1]) if low <= value < axis.edges[i + 1]]
         last = len(axis.edges) - 2
         number = inside[0] if inside else last
-        found.append(0 if value == 0 else number + axis.missing)
+        result.append(0 if value == 0 else number + axis.missing)
         assert value == 0 or inside or value == axis.edges[-1]
-    return found
+    return result
 
 
 @given(
@@ -59,8 +59,8 @@ def test_bins_are_disjoint_complete_and_full(values: list[float], seed: int, nee
     assert axis.missing == (0.0 in values)
     assert axis.bins <= 8 + axis.missing
     full = [weight[number == i].sum() ** 2 / (weight[number == i] ** 2).sum() for i in set(number.tolist())]
-    wanted = full[axis.missing :]
-    assert len(wanted) <= 1 or min(wanted) >= need * (1 - 1e-12)
+    requested = full[axis.missing :]
+    assert len(requested) <= 1 or min(requested) >= need * (1 - 1e-12)
 
 
 def test_the_tail_is_divided_more_finely() -> None:
@@ -133,10 +133,10 @@ def test_the_exact_quantile_closes_and_a_constant_does_not(toy: Toy) -> None:
     ratios = []
     for seed in range(60):
         for closure in close(toy(4000, seed)):
-            found = [a.against_q for a in closure.acceptances[:2]] + [
+            result = [a.against_q for a in closure.acceptances[:2]] + [
                 a.against_flat for a in closure.acceptances[:2]
             ]
-            ratios.append([chi_square.value / chi_square.ndf for chi_square in found])
+            ratios.append([chi_square.value / chi_square.ndf for chi_square in result])
     exact, constant, exact_flat, constant_flat = np.mean(ratios, axis=0)
     # About 15 degrees of freedom in each of 180: √(2 / 2700) = 0.03, more for those of few events.
     assert (exact, exact_flat) == pytest.approx((1, 1), abs=0.1)
@@ -157,11 +157,11 @@ def test_errors_are_those_of_a_bootstrap(toy: Toy) -> None:
     closure = close(events)[1]
     number = bin_numbers(closure.axes[0], events.x["photon[0].pt"])
     passing = events.corrected > 0
-    found = []
+    result = []
     for _ in range(600):
         weight = events.weight * rng.poisson(1.0, 3000)
-        found.append(np.bincount(number, weight * passing) / np.bincount(number, weight))
-    expected = np.std(found, axis=0)
+        result.append(np.bincount(number, weight * passing) / np.bincount(number, weight))
+    expected = np.std(result, axis=0)
     assert closure.acceptances[0].error == pytest.approx(expected, rel=0.2)
 
 
@@ -203,7 +203,7 @@ def test_events_of_one_interaction_may_pass_together(together: float) -> None:
     """χ² over its degrees of freedom has the mean 1, whether pairs pass together never more than by chance,
     half of the time, or always; and the error of the whole is that of repetitions."""
     n, q = 4000, 0.1
-    ratios, found = [], []
+    ratios, result = [], []
     for seed in range(200):
         rng = np.random.default_rng(seed)
         own, common = rng.random(2 * n), np.repeat(rng.random(n), 2)
@@ -212,8 +212,10 @@ def test_events_of_one_interaction_may_pass_together(together: float) -> None:
         (closure,) = closures(np.ones(2 * n), np.repeat(np.arange(n), 2), {"x": x}, y, y - (1 - q), q, 0.0)
         acceptance = closure.acceptances[0]
         ratios.append(acceptance.against_q.value / acceptance.against_q.ndf)
-        found.append((acceptance.overall, acceptance.overall_error, acceptance.value[3], acceptance.error[3]))
-    overall, error, value, of_bin = np.array(found).T
+        result.append(
+            (acceptance.overall, acceptance.overall_error, acceptance.value[3], acceptance.error[3])
+        )
+    overall, error, value, of_bin = np.array(result).T
     assert np.mean(ratios) == pytest.approx(1, abs=0.1)
     assert np.mean(error) == pytest.approx(np.std(overall), rel=0.15)
     assert np.mean(of_bin) == pytest.approx(np.std(value), rel=0.15)

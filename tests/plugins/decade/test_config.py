@@ -107,10 +107,10 @@ def test_the_two_menus_have_the_same_network() -> None:
 
 def test_replicas_differ_in_seed_and_half(configured: Configured) -> None:
     config = configured()
-    made = [replica(config, number) for number in range(1, 5)]
-    assert [m.table.training.seed for m in made] == [1, 2, 3, 4]
-    assert [m.half for m in made] == [TRAINING, EVALUATION, TRAINING, EVALUATION]
-    assert {(m.table.autoencoder, m.table.quantile) for m in made} == {
+    result = [replica(config, number) for number in range(1, 5)]
+    assert [m.table.training.seed for m in result] == [1, 2, 3, 4]
+    assert [m.half for m in result] == [TRAINING, EVALUATION, TRAINING, EVALUATION]
+    assert {(m.table.autoencoder, m.table.quantile) for m in result} == {
         (config.table.autoencoder, config.table.quantile)
     }
 
@@ -131,7 +131,7 @@ def test_all_mistakes_are_told_with_their_lines(configured: Configured) -> None:
             ("min = 20.0", "mn = 20.0"),
             ('of = ["jet"]', 'of = ["jet", "lepton"]'),
         )
-    told = [str(problem).partition(":")[2] for problem in error.value.problems]
+    messages = [str(problem).partition(":")[2] for problem in error.value.problems]
     starts = [
         "4: 'n_photon >='",
         "8: unknown key 'epoch'; did you mean 'epochs'?",
@@ -141,8 +141,8 @@ def test_all_mistakes_are_told_with_their_lines(configured: Configured) -> None:
         "23: ",
         "26: [sums.ht]: unknown object 'lepton'",
     ]
-    assert len(told) == len(starts), told
-    for line, start in zip(told, starts, strict=True):
+    assert len(messages) == len(starts), messages
+    for line, start in zip(messages, starts, strict=True):
         assert line.startswith(start), line
 
 

@@ -164,8 +164,8 @@ def test_each_thread_has_half_of_the_events(models: Models, catalogue: Catalogue
     for pool in (kind.pool, None):
         one = replace(kind, quantile=replace(kind.quantile, trees=noted), pool=pool)
         one.evaluate(Workspace(read_events(menu, catalogue)))
-    *both, (alone, whole) = seen
-    assert sorted(both) == [(False, whole // 2), (True, -(-whole // 2))]
+    *both, (alone, full) = seen
+    assert sorted(both) == [(False, full // 2), (True, -(-full // 2))]
     assert alone
 
 
@@ -175,10 +175,10 @@ def test_a_score_that_is_there_is_not_made_again(models: Models, catalogue: Cata
     expected = kind.parts(Workspace(work.events))
     selected, _ = preselected(work, kind.requires)
     y = kind.scorer.scores(selected)
-    found = kind.parts(work)
-    assert found.y is y
-    assert found.y.tobytes() == expected.y.tobytes()
-    assert found.quantile.tobytes() == expected.quantile.tobytes()
+    result = kind.parts(work)
+    assert result.y is y
+    assert result.y.tobytes() == expected.y.tobytes()
+    assert result.quantile.tobytes() == expected.quantile.tobytes()
 
 
 def test_x_may_be_among_what_the_network_reads(
@@ -202,9 +202,9 @@ def test_x_may_be_among_what_the_network_reads(
         kind = compiled(models.menu())
         assert (kind._columns is not None) == within
         quantiles.append(kind.parts(Workspace(events)).quantile)
-    for made, missing in zip(quantiles, (0.0, -0.25), strict=True):
+    for result, missing in zip(quantiles, (0.0, -0.25), strict=True):
         x = np.column_stack([np.where(jets > 0, jets, missing), photons])
-        assert made == pytest.approx(models.booster.inplace_predict(np.float32(x)), abs=TOLERANCE)
+        assert result == pytest.approx(models.booster.inplace_predict(np.float32(x)), abs=TOLERANCE)
 
 
 def test_its_stages(models: Models, catalogue: Catalogue) -> None:
@@ -573,9 +573,9 @@ def test_all_mistakes_of_a_card_are_told(models: Models) -> None:
     )
     with pytest.raises(TableError) as error:
         models.menu()
-    told = str(error.value)
+    messages = str(error.value)
     for wrong in ("decade.toml:12", "'jot'", "decade.toml:20", "'jt'", "'jet[0].pt +'"):
-        assert wrong in told
+        assert wrong in messages
 
 
 def test_cards_of_the_other_kind(models: Models) -> None:
@@ -591,9 +591,9 @@ def test_cards_of_the_other_kind(models: Models) -> None:
 
 def test_the_plugin_need_not_be_named(models: Models) -> None:
     """It comes with trigemu."""
-    named, found = models.menu(), models.menu(MENU, ('plugins = ["decade"]\n', ""))
-    assert found.plugins == named.plugins
-    assert found.trigger("AD").description == named.trigger("AD").description
+    named, result = models.menu(), models.menu(MENU, ('plugins = ["decade"]\n', ""))
+    assert result.plugins == named.plugins
+    assert result.trigger("AD").description == named.trigger("AD").description
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ Toy = Callable[..., Any]
 
 def test_no_rate_is_lost_and_every_event_is_where_it_belongs(toy: Toy) -> None:
     events = toy(2000, 1)
-    found = densities(events)
-    assert [(d.observable, d.corrected) for d in found] == [
+    result = densities(events)
+    assert [(d.observable, d.corrected) for d in result] == [
         (name, corrected) for name in events.x for corrected in (False, True)
     ]
-    for density in found:
+    for density in result:
         x, score = events.x[density.observable], events.corrected if density.corrected else events.y
         assert density.rate.shape == (1 + BINS, BINS)
         assert density.rate.sum() == pytest.approx(events.weight.sum())
@@ -65,5 +65,5 @@ def test_axes_are_logarithmic_where_values_spread(toy: Toy, spread: float) -> No
 
 def test_one_value_alone_makes_an_axis(toy: Toy) -> None:
     events = toy(50, 4)
-    found = densities(replace(events, x={"x": np.full(50, 7.0)}, y=np.ones(50), quantile=np.ones(50)))
-    assert found[0].rate.sum() == pytest.approx(events.weight.sum())
+    result = densities(replace(events, x={"x": np.full(50, 7.0)}, y=np.ones(50), quantile=np.ones(50)))
+    assert result[0].rate.sum() == pytest.approx(events.weight.sum())

@@ -46,22 +46,22 @@ def test_pinball_is_that_of_a_loop(toy: Toy) -> None:
         )
         return sum(terms) / sum(events.weight)
 
-    found = pinball(events)
+    result = pinball(events)
     constants = [loss(np.full(2000, c)) for c in np.sort(events.y)[1700:2000]]
-    assert found.quantile == pytest.approx(loss(events.quantile))
-    assert found.constant == pytest.approx(min(constants))
-    assert found.difference.value == pytest.approx(found.quantile - found.constant)
-    assert found.difference.error == pytest.approx(
+    assert result.quantile == pytest.approx(loss(events.quantile))
+    assert result.constant == pytest.approx(min(constants))
+    assert result.difference.value == pytest.approx(result.quantile - result.constant)
+    assert result.difference.error == pytest.approx(
         bootstrap(events, lambda e: pinball(e).difference.value, 1), rel=0.15
     )
-    assert found.difference.value < -5 * found.difference.error
+    assert result.difference.value < -5 * result.difference.error
 
 
 def test_a_constant_quantile_gains_nothing(toy: Toy) -> None:
     events = toy(2000, 2)
     best = np.quantile(events.y, 1 - events.q, weights=events.weight, method="inverted_cdf")
-    found = pinball(replace(events, quantile=np.full(2000, best)))
-    assert (found.difference.value, found.difference.error) == (0.0, 0.0)
+    result = pinball(replace(events, quantile=np.full(2000, best)))
+    assert (result.difference.value, result.difference.error) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("digits", [0, 1, 8])
@@ -70,8 +70,8 @@ def test_equal_weights_give_spearman(digits: int) -> None:
     rng = np.random.default_rng(digits)
     a = np.round(rng.standard_normal(400), digits)
     b = np.round(0.5 * a + rng.standard_normal(400), digits)
-    found = rank_correlation(a, b, np.full(400, 3.0))
-    assert found.value == pytest.approx(spearmanr(a, b).statistic)
+    result = rank_correlation(a, b, np.full(400, 3.0))
+    assert result.value == pytest.approx(spearmanr(a, b).statistic)
 
 
 def test_a_weight_is_a_number_of_equal_events() -> None:
@@ -79,8 +79,8 @@ def test_a_weight_is_a_number_of_equal_events() -> None:
     a, b = np.round(rng.standard_normal((2, 300)), 1)
     b = b + a
     times = rng.integers(0, 5, 300)
-    found = rank_correlation(a, b, times.astype(float))
-    assert found.value == pytest.approx(spearmanr(np.repeat(a, times), np.repeat(b, times)).statistic)
+    result = rank_correlation(a, b, times.astype(float))
+    assert result.value == pytest.approx(spearmanr(np.repeat(a, times), np.repeat(b, times)).statistic)
 
 
 def test_the_error_of_a_rank_correlation_is_that_of_its_derivatives() -> None:
@@ -101,36 +101,36 @@ def test_the_error_of_a_rank_correlation_is_that_of_its_derivatives() -> None:
 def test_a_rank_correlation_depends_on_the_order_alone(seed: int, n: int) -> None:
     a, b = np.random.default_rng(seed).standard_normal((2, n))
     weight = np.random.default_rng(seed).lognormal(0, 1, n)
-    found = rank_correlation(a, b, weight)
-    assert abs(found.value) <= 1 + 1e-12
-    assert rank_correlation(np.exp(a), b**3, weight).value == pytest.approx(found.value)
-    assert rank_correlation(b, -a, weight).value == pytest.approx(-found.value)
+    result = rank_correlation(a, b, weight)
+    assert abs(result.value) <= 1 + 1e-12
+    assert rank_correlation(np.exp(a), b**3, weight).value == pytest.approx(result.value)
+    assert rank_correlation(b, -a, weight).value == pytest.approx(-result.value)
     assert rank_correlation(a, a, weight).value == pytest.approx(1)
 
 
 def test_rank_correlations_before_and_after(toy: Toy) -> None:
     """y' is y less its mean, here: all of it is independent of x."""
     events = toy(4000, 6)
-    found = rank_correlations(events)
-    assert [(c.observable, c.present) for c in found] == [
+    result = rank_correlations(events)
+    assert [(c.observable, c.present) for c in result] == [
         ("jet[0].pt", False),
         ("jet[0].pt", True),
         ("photon[0].pt", True),
     ]
     present = events.x["jet[0].pt"] > 0
-    for c, rows in zip(found, (present | True, present, present | True), strict=True):
+    for c, rows in zip(result, (present | True, present, present | True), strict=True):
         only = rank_correlation(events.x[c.observable][rows], events.y[rows], events.weight[rows])
         assert c.before == only
         assert c.before.value > 5 * c.before.error
         assert abs(c.after.value) < 3.5 * c.after.error
     spread = bootstrap(events, lambda e: rank_correlations(e)[0].before.value, 6, times=200)
-    assert found[0].before.error == pytest.approx(spread, rel=0.2)
+    assert result[0].before.error == pytest.approx(spread, rel=0.2)
 
 
 def test_overlaps_are_those_of_a_loop(toy: Toy) -> None:
     events = toy(1000, 7)
     accepted = events.y > events.y_threshold
-    found = overlap(events, accepted)
+    result = overlap(events, accepted)
     rows = [i for i in range(1000) if accepted[i]]
 
     def rate(fraction: Callable[[int], float]) -> tuple[float, float]:
@@ -140,37 +140,37 @@ def test_overlaps_are_those_of_a_loop(toy: Toy) -> None:
     def pair(estimate: Any) -> tuple[float, float]:
         return estimate.value, estimate.error
 
-    assert pair(found.total) == pytest.approx(rate(lambda i: 1.0))
-    assert pair(found.unique) == pytest.approx(rate(lambda i: 1 - events.any_primary[i]))
-    assert pair(found.not_unique) == pytest.approx(rate(lambda i: events.any_primary[i]))
+    assert pair(result.total) == pytest.approx(rate(lambda i: 1.0))
+    assert pair(result.unique) == pytest.approx(rate(lambda i: 1 - events.any_primary[i]))
+    assert pair(result.not_unique) == pytest.approx(rate(lambda i: events.any_primary[i]))
     for name, fraction in events.primary.items():
-        assert pair(found.primary[name]) == pytest.approx(rate(lambda i, f=fraction: f[i]))
-    assert found.share.value == pytest.approx(found.unique.value / found.total.value)
+        assert pair(result.primary[name]) == pytest.approx(rate(lambda i, f=fraction: f[i]))
+    assert result.share.value == pytest.approx(result.unique.value / result.total.value)
     passing = sum(w * (1 - f) for w, f in zip(events.weight, events.any_primary, strict=True))
-    assert found.ceiling.value == pytest.approx(passing / sum(events.weight))
+    assert result.ceiling.value == pytest.approx(passing / sum(events.weight))
 
 
 @given(seed=st.integers(0, 999), cut=st.floats(-1, 6))
 def test_laws_of_overlaps(toy: Toy, seed: int, cut: float) -> None:
     events = toy(100, seed)
-    found = overlap(events, events.y > cut)
-    total = found.total.value
-    assert found.unique.value + found.not_unique.value == pytest.approx(total)
-    assert all(0 <= both.value <= found.not_unique.value * (1 + 1e-12) for both in found.primary.values())
-    assert found.not_unique.value <= sum(both.value for both in found.primary.values()) * (1 + 1e-12)
-    assert found.share.value is None or -1e-12 <= found.share.value <= 1 + 1e-12
-    assert (found.share.value is None) == (total == 0)
-    assert found.share.value is None or found.share.error > 0
+    result = overlap(events, events.y > cut)
+    total = result.total.value
+    assert result.unique.value + result.not_unique.value == pytest.approx(total)
+    assert all(0 <= both.value <= result.not_unique.value * (1 + 1e-12) for both in result.primary.values())
+    assert result.not_unique.value <= sum(both.value for both in result.primary.values()) * (1 + 1e-12)
+    assert result.share.value is None or -1e-12 <= result.share.value <= 1 + 1e-12
+    assert (result.share.value is None) == (total == 0)
+    assert result.share.value is None or result.share.error > 0
 
 
 def test_errors_of_shares_are_those_of_a_bootstrap(toy: Toy) -> None:
     events = toy(4000, 8)
     accepted = events.y > events.y_threshold
-    found = overlap(events, accepted)
+    result = overlap(events, accepted)
     share = bootstrap(events, lambda e: overlap(e, accepted).share.value, 8)
     ceiling = bootstrap(events, lambda e: overlap(e, accepted).ceiling.value, 9)
-    assert found.share.error == pytest.approx(share, rel=0.15)
-    assert found.ceiling.error == pytest.approx(ceiling, rel=0.15)
+    assert result.share.error == pytest.approx(share, rel=0.15)
+    assert result.ceiling.error == pytest.approx(ceiling, rel=0.15)
 
 
 @pytest.mark.parametrize("q", [0.02, 0.8])
@@ -193,10 +193,10 @@ def test_a_share_of_one_has_an_error(toy: Toy) -> None:
     """That of a binomial number with the ceiling as its expectation, for weights without influence."""
     n = 1000
     events = replace(toy(n, 9), weight=np.full(n, 2.0), any_primary=(np.arange(n) % 10 == 0) * 1.0)
-    found = overlap(events, np.arange(n) % 50 == 1)
-    assert found.share.value == 1.0
-    assert found.share.error == pytest.approx(np.sqrt(0.9 * 0.1 / 20))
-    assert found.pull == pytest.approx(0.1 / np.sqrt(0.09 / 20 * (1 - 20 / n)))
+    result = overlap(events, np.arange(n) % 50 == 1)
+    assert result.share.value == 1.0
+    assert result.share.error == pytest.approx(np.sqrt(0.9 * 0.1 / 20))
+    assert result.pull == pytest.approx(0.1 / np.sqrt(0.09 / 20 * (1 - 20 / n)))
 
 
 @pytest.mark.parametrize("threshold", [0.1, 1e9])
@@ -224,10 +224,10 @@ def test_copies_of_events_do_not_lower_errors(toy: Toy) -> None:
     copied = replace(events, **{name: twice(getattr(events, name)) for name in arrays})
     once, again = diagnose(events), diagnose(replace(copied, weight=copied.weight / 2))
     for of in ("overlap", "overlap_uncorrected", "overlap_at_zero"):
-        found, expected = getattr(again, of), getattr(once, of)
-        for what in ("total", "unique", "not_unique", "share", "ceiling"):
-            assert getattr(found, what).error == pytest.approx(getattr(expected, what).error)
-        assert found.pull == pytest.approx(expected.pull)
+        result, expected = getattr(again, of), getattr(once, of)
+        for case in ("total", "unique", "not_unique", "share", "ceiling"):
+            assert getattr(result, case).error == pytest.approx(getattr(expected, case).error)
+        assert result.pull == pytest.approx(expected.pull)
     assert again.pinball.difference.error == pytest.approx(once.pinball.difference.error)
-    for found, expected in zip(again.rank_correlations, once.rank_correlations, strict=True):
-        assert found.before.error == pytest.approx(expected.before.error)
+    for result, expected in zip(again.rank_correlations, once.rank_correlations, strict=True):
+        assert result.before.error == pytest.approx(expected.before.error)

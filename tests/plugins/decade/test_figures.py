@@ -27,15 +27,15 @@ LABELS = {
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     """The figures that are saved, in that order."""
-    made: list[Figure] = []
+    result: list[Figure] = []
     save = figures.style.save
 
     def keep(figure: Figure, path: Path) -> None:
-        made.append(figure)
+        result.append(figure)
         save(figure, path)
 
     monkeypatch.setattr(figures.style, "save", keep)
-    return made
+    return result
 
 
 def test_all_files_are_there_and_nothing_is_cut_off(toy: Toy, tmp_path: Path, drawn: list[Figure]) -> None:
@@ -49,19 +49,19 @@ def test_all_files_are_there_and_nothing_is_cut_off(toy: Toy, tmp_path: Path, dr
         "density_photon_0_pt",
         "rank_correlation",
     ]
-    for file, made in zip(files, drawn, strict=True):
+    for file, result in zip(files, drawn, strict=True):
         pixels = matplotlib.image.imread(file)[..., :3]
         assert pixels.shape[0] >= 400
         border = (pixels[:2], pixels[-2:], pixels[:, :2], pixels[:, -2:])
-        assert all((side == 1.0).all() for side in border)  # what is cut off reaches the border
-        assert any(axes.get_xlabel() for axes in made.axes)
-        assert any(axes.get_ylabel() or axes.get_yticklabels() for axes in made.axes)
-        assert not overlapping(made)
+        assert all((end == 1.0).all() for end in border)  # what is cut off reaches the border
+        assert any(axes.get_xlabel() for axes in result.axes)
+        assert any(axes.get_ylabel() or axes.get_yticklabels() for axes in result.axes)
+        assert not overlapping(result)
 
 
 def overlapping(made: Figure) -> list[tuple[str, str]]:
     """Pairs of labels of ticks on one axis that touch each other."""
-    found = []
+    result = []
     for axes in made.axes:
         for axis in (axes.xaxis, axes.yaxis):
             texts: list[Text] = [t for t in axis.get_ticklabels() if t.get_visible() and t.get_text()]
@@ -70,34 +70,34 @@ def overlapping(made: Figure) -> list[tuple[str, str]]:
             shown = [t for t, p in zip(texts, places, strict=False) if low <= p <= high]
             boxes = [t.get_window_extent().shrunk(0.95, 0.95) for t in shown]
             for i, first in enumerate(boxes):
-                found += [
+                result += [
                     (shown[i].get_text(), shown[j].get_text())
                     for j in range(i + 1, len(boxes))
                     if first.overlaps(boxes[j])
                 ]
-    return found
+    return result
 
 
 def test_points_are_acceptances_over_q(toy: Toy) -> None:
     events = toy(20000, 2)
     closure = diagnose(events).closures[0]
-    made = figures.draw_acceptance(closure, events.q, LABELS)
-    top, bottom = made.axes
+    result = figures.draw_acceptance(closure, events.q, LABELS)
+    top, bottom = result.axes
     assert (len(top.containers), len(bottom.containers)) == (4, 2)
     for number, acceptance in enumerate(closure.acceptances):
         heights = top.containers[number].lines[0].get_ydata()
         expected = np.array(acceptance.value) / events.q
         assert heights == pytest.approx(np.where(expected > 0, expected, np.nan), nan_ok=True)
     assert bottom.get_xticklabels()[0].get_text() == "none"
-    assert "chi" in made.legends[0].get_texts()[0].get_text()
+    assert "chi" in result.legends[0].get_texts()[0].get_text()
 
 
 def test_a_map_shows_only_cells_with_enough_events(toy: Toy) -> None:
     events = toy(3000, 3)
     closure = diagnose(events).closures[2]
-    made = figures.draw_map(closure, events.q, LABELS)
+    result = figures.draw_map(closure, events.q, LABELS)
     shape = [axis.bins for axis in closure.axes]
-    for panel, acceptance in zip(made.axes, closure.acceptances[:2], strict=False):
+    for panel, acceptance in zip(result.axes, closure.acceptances[:2], strict=False):
         cells = np.ma.filled(panel.collections[0].get_array(), np.nan).reshape(shape[::-1]).T.ravel()
         assert np.isnan(cells).tolist() == [not tested for tested in closure.tested]
         ratio = np.array(acceptance.value, float) / events.q

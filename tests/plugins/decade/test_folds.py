@@ -43,26 +43,26 @@ def test_an_event_has_no_part_in_its_own_quantile() -> None:
 
 def test_with_the_cut_out_of_fold_others_are_accepted_as_often_as_wanted() -> None:
     """The mean of 20 toys; the events of the fit itself are accepted less often, because it follows them."""
-    found = []
+    result = []
     others = toy(100_000, 99)
     for seed in range(20):
         sample = toy(10_000, seed)
         score, fits = out_of_fold(sample, [0], Q, SETTINGS, 1, 4)
         cut = threshold_for(score, sample.weight, Q * len(score)).threshold
         trees = round(np.median([fit.trees for fit in fits]))
-        made = regression.fit(
+        output = regression.fit(
             sample.x, sample.y, sample.weight, Q, SETTINGS, seed=1, stop=sample.stop, trees=trees
         )
-        assert made.trees == trees
-        table = load_trees(made.json, 1)
-        found.append(
+        assert output.trees == trees
+        table = load_trees(output.json, 1)
+        result.append(
             [
                 np.mean(sample.y > table.predict(sample.x)),
                 np.mean(others.y > table.predict(others.x)),
                 np.mean(others.y > table.predict(others.x) + cut),
             ]
         )
-    own, unseen, shifted = np.mean(found, axis=0) / Q
+    own, unseen, shifted = np.mean(result, axis=0) / Q
     assert own < 0.97 < 1.02 < unseen
     # Each toy has an error of 7 % from its 200 events above Y(x).
     assert shifted == pytest.approx(1.0, abs=0.05)

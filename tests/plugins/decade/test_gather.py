@@ -143,9 +143,9 @@ def test_any_but_one(gathered: Gathered, samples: dict[str, PlainEvents], left_o
 
 def test_a_menu_of_one_trigger_has_no_others(samples: dict[str, PlainEvents], tmp_path: Path) -> None:
     menu = menu_from(tmp_path, MENU[MENU.index('[[trigger]]\nname = "G"') :])
-    made = gather(menu, memory_catalogue(samples), read, [("", "met")])
-    assert (made.any_but("G") == 0).all()
-    assert made.any_but().tolist() == made.acceptance.total[:, 0].tolist()
+    result = gather(menu, memory_catalogue(samples), read, [("", "met")])
+    assert (result.any_but("G") == 0).all()
+    assert result.any_but().tolist() == result.acceptance.total[:, 0].tolist()
 
 
 def test_negative_weights_are_refused(tmp_path: Path) -> None:
@@ -165,10 +165,10 @@ def test_only_the_core_of_a_chunk_counts(
     samples: dict[str, PlainEvents], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rows around it are neighbours: they weigh nothing, and are not gathered."""
-    whole = Sample.read_file
+    full = Sample.read_file
 
     def with_margins(self: Sample, *arguments: Any) -> Events:
-        return replace(whole(self, *arguments), core=slice(20, -30))
+        return replace(full(self, *arguments), core=slice(20, -30))
 
     monkeypatch.setattr(Sample, "read_file", with_margins)
     part = gather(menu_from(tmp_path, MENU), memory_catalogue(samples), read, [("", "met")])

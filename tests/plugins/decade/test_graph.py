@@ -73,19 +73,19 @@ def test_logarithms_are_part_of_the_model(log: tuple[int, ...]) -> None:
     net, features = network(1), events(2, 5000)
     features[:50, 3] = 0.0
     standard = replace(STANDARD, log=log)
-    found = run(onnx_model(net, standard, BLOCKS), features)
+    result = run(onnx_model(net, standard, BLOCKS), features)
     np.testing.assert_allclose(
-        found, log_mse(net, standard, features, presence(features, BLOCKS)), rtol=0, atol=2e-5
+        result, log_mse(net, standard, features, presence(features, BLOCKS)), rtol=0, atol=2e-5
     )
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 20_000])
 def test_agrees_with_numpy(n: int) -> None:
     net, features = network(1), events(2, n)
-    found = run(onnx_model(net, STANDARD, BLOCKS), features)
-    assert found.dtype == np.float32
-    assert found.shape == (n,)
-    np.testing.assert_allclose(found, twin(net, features), rtol=0, atol=1e-5)
+    result = run(onnx_model(net, STANDARD, BLOCKS), features)
+    assert result.dtype == np.float32
+    assert result.shape == (n,)
+    np.testing.assert_allclose(result, twin(net, features), rtol=0, atol=1e-5)
 
 
 def test_agrees_with_numpy_where_the_reconstruction_is_good() -> None:
@@ -93,13 +93,13 @@ def test_agrees_with_numpy_where_the_reconstruction_is_good() -> None:
     features = events(5, 5000)
     present = presence(features, BLOCKS)
     settings = Settings(epochs=8, batch_size=64, learning_rate=3e-3)
-    made = fit(
+    output = fit(
         features, present, np.ones(len(features)), settings, seed=1, learns=np.ones(len(features), bool)
     )
-    expected = log_mse(made.network, made.standard, features, present)
+    expected = log_mse(output.network, output.standard, features, present)
     assert expected.min() < -3.0
-    found = run(onnx_model(made.network, made.standard, BLOCKS), features)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+    result = run(onnx_model(output.network, output.standard, BLOCKS), features)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-5)
 
 
 def test_one_event_at_a_time_is_the_same() -> None:
@@ -146,8 +146,8 @@ def test_what_the_file_says() -> None:
     assert not model.producer_version
     assert not any(tensor.external_data for tensor in model.graph.initializer)
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
-    (given,), (score,) = session.get_inputs(), session.get_outputs()
-    assert (given.name, given.type, given.shape) == ("features", "tensor(float)", ["n", 34])
+    (inputs,), (score,) = session.get_inputs(), session.get_outputs()
+    assert (inputs.name, inputs.type, inputs.shape) == ("features", "tensor(float)", ["n", 34])
     assert (score.name, score.type, score.shape) == ("score", "tensor(float)", ["n"])
 
 

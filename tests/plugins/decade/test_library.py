@@ -42,11 +42,11 @@ def read(booster: xgboost.Booster) -> tuple[treelite.Model, bytes]:
 
 def splits_of(booster: xgboost.Booster, feature: int) -> np.ndarray:
     learner = json.loads(booster.save_raw("json"))["learner"]
-    found = []
+    result = []
     for tree in learner["gradient_booster"]["model"]["trees"]:
         columns = zip(tree["left_children"], tree["split_indices"], tree["split_conditions"], strict=True)
-        found += [value for child, index, value in columns if child != -1 and index == feature]
-    return np.float32(found)
+        result += [value for child, index, value in columns if child != -1 and index == feature]
+    return np.float32(result)
 
 
 def rows(booster: xgboost.Booster, n: int) -> np.ndarray:
@@ -55,7 +55,7 @@ def rows(booster: xgboost.Booster, n: int) -> np.ndarray:
     columns = []
     for feature in range(booster.num_features()):
         edges = splits_of(booster, feature)
-        near = [np.nextafter(edges, np.float32(side)) for side in (-np.inf, np.inf)]
+        near = [np.nextafter(edges, np.float32(end)) for end in (-np.inf, np.inf)]
         columns.append(rng.choice(np.concatenate([edges, *near, SPECIAL]), n))
     return np.column_stack(columns)
 
@@ -63,25 +63,25 @@ def rows(booster: xgboost.Booster, n: int) -> np.ndarray:
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: "-".join(f"{v}" for v in case.values()))
 def case(request: pytest.FixtureRequest) -> tuple[xgboost.Booster, treelite.Model, library.Library]:
     booster = train_quantile(**request.param)
-    made = library.build(*read(booster))
-    assert made is not None
-    return booster, read(booster)[0], made
+    result = library.build(*read(booster))
+    assert result is not None
+    return booster, read(booster)[0], result
 
 
 def test_it_gives_what_xgboost_gives(case: Any) -> None:
     """But for the rounding of sums of float32, which grows with the number of trees, in XGBoost too."""
-    booster, model, made = case
+    booster, model, result = case
     x = rows(booster, 100_000)
     expected = booster.inplace_predict(x)
     allowed = (1e-6 if booster.num_boosted_rounds() <= 30 else 5e-6) * np.maximum(1, abs(expected))
-    assert made.predict(x).dtype == np.float32
-    assert (abs(made.predict(x) - expected) <= allowed).all()
+    assert result.predict(x).dtype == np.float32
+    assert (abs(result.predict(x) - expected) <= allowed).all()
     assert (abs(library.interpret(model, x) - expected) <= allowed).all()
 
 
 def test_it_takes_the_leaves_that_xgboost_takes(case: Any) -> None:
     """Also where sums of float32, in another order, differ: in float64 they cannot."""
-    booster, _, made = case
+    booster, _, result = case
     x = rows(booster, 20_000)
     learner = json.loads(booster.save_raw("json"))["learner"]
     base = np.float32(json.loads(learner["learner_model_param"]["base_score"])[0])
@@ -90,32 +90,32 @@ def test_it_takes_the_leaves_that_xgboost_takes(case: Any) -> None:
     terms = [np.float32(t["split_conditions"])[leaves[:, i]].astype(float) for i, t in enumerate(trees)]
     exact = base + sum(terms)
     rounding = 2.0**-24 * (len(trees) + 1) * (abs(base) + sum(abs(t) for t in terms))
-    assert (abs(made.predict(x) - exact) <= rounding).all()
+    assert (abs(result.predict(x) - exact) <= rounding).all()
 
 
 def test_any_layout_of_the_rows_is_read(booster: xgboost.Booster) -> None:
-    made = library.build(*read(booster))
-    assert made is not None
+    result = library.build(*read(booster))
+    assert result is not None
     x = rows(booster, 1000)
-    expected = made.predict(x)
-    assert (made.predict(np.asfortranarray(x)) == expected).all()
-    assert (made.predict(x.astype(np.float64)) == expected).all()  # type: ignore[arg-type]
-    assert (made.predict(np.repeat(x, 2, axis=0)[::2]) == expected).all()
-    assert [made.predict(x[i : i + 1])[0] for i in range(20)] == expected[:20].tolist()
-    assert made.predict(x[:0]).shape == (0,)
-    assert (made.by_row(np.asfortranarray(x)) == expected).all()
+    expected = result.predict(x)
+    assert (result.predict(np.asfortranarray(x)) == expected).all()
+    assert (result.predict(x.astype(np.float64)) == expected).all()  # type: ignore[arg-type]
+    assert (result.predict(np.repeat(x, 2, axis=0)[::2]) == expected).all()
+    assert [result.predict(x[i : i + 1])[0] for i in range(20)] == expected[:20].tolist()
+    assert result.predict(x[:0]).shape == (0,)
+    assert (result.by_row(np.asfortranarray(x)) == expected).all()
 
 
 def test_nothing_next_to_the_rows_is_read(booster: xgboost.Booster) -> None:
-    made = library.build(*read(booster))
-    assert made is not None
+    result = library.build(*read(booster))
+    assert result is not None
     x = rows(booster, 1000)
     around = np.full((3, 1000, 2), np.nan, np.float32)
     around[1] = x
-    assert (made.predict(around[1]) == made.predict(x)).all()
+    assert (result.predict(around[1]) == result.predict(x)).all()
     for wrong in (x[:, :1], np.hstack([x, x]), x[:, 0]):
         with pytest.raises(ValueError, match="trees that read 2 features got an array"):
-            made.predict(wrong)
+            result.predict(wrong)
 
 
 def test_edges_are_the_splits_and_their_neighbours(booster: xgboost.Booster) -> None:
@@ -123,7 +123,7 @@ def test_edges_are_the_splits_and_their_neighbours(booster: xgboost.Booster) -> 
     x = library.edges(model, 20_000)
     for feature in range(2):
         splits = set(splits_of(booster, feature))
-        near = {np.nextafter(s, np.float32(side)) for s in splits for side in (-np.inf, np.inf)}
+        near = {np.nextafter(s, np.float32(end)) for s in splits for end in (-np.inf, np.inf)}
         assert len(splits) > 3
         assert splits | near <= set(x[:, feature])
 
@@ -176,20 +176,20 @@ def test_a_damaged_library_is_made_anew(
     log = compiler()
     library.build(*read(booster))
     (file,) = kept(fresh_cache)
-    whole = file.read_bytes()
-    flipped = bytearray(whole)
-    flipped[len(whole) // 2] ^= 1
-    cut = {"empty": b"", "header": whole[:64], "half": whole[: len(whole) // 2], "text": b"no library"}
+    full = file.read_bytes()
+    flipped = bytearray(full)
+    flipped[len(full) // 2] ^= 1
+    cut = {"empty": b"", "header": full[:64], "half": full[: len(full) // 2], "text": b"no library"}
     file.unlink()  # the one that is loaded stays as it is
     file.write_bytes(cut.get(damage, bytes(flipped)))
     calls = log.read_text()
-    made = library.build(*read(booster))
+    result = library.build(*read(booster))
     assert log.read_text() != calls
     (file,) = kept(fresh_cache)
-    assert file.stat().st_size == len(whole)
+    assert file.stat().st_size == len(full)
     x = rows(booster, 100)
-    assert made is not None
-    assert made.predict(x) == pytest.approx(booster.inplace_predict(x), abs=1e-6)
+    assert result is not None
+    assert result.predict(x) == pytest.approx(booster.inplace_predict(x), abs=1e-6)
 
 
 @pytest.mark.parametrize("how", ["other values", "written by others"])
@@ -205,10 +205,10 @@ def test_a_kept_library_is_checked_again(
         file.chmod(0o770)
     else:
         library.build(*read(train_quantile(2, trees=2)))
-        (made,) = set(kept(fresh_cache)) - {file}
-        key, digest = (path.stem.rpartition("-")[side] for path, side in ((file, 0), (made, 2)))
+        (result,) = set(kept(fresh_cache)) - {file}
+        key, digest = (path.stem.rpartition("-")[end] for path, end in ((file, 0), (result, 2)))
         file.unlink()
-        made.rename(fresh_cache / f"{key}-{digest}.so")
+        result.rename(fresh_cache / f"{key}-{digest}.so")
     calls = log.read_text()
     again = library.build(model, content)
     assert log.read_text() != calls
@@ -296,9 +296,9 @@ def test_two_processes_compile_at_once(booster: xgboost.Booster, fresh_cache: Pa
     for process in both:
         process.stdin.write("\n")
         process.stdin.flush()
-    told = [process.communicate(timeout=60)[0] for process in both]
-    assert told[0] == told[1]
-    assert told[0].startswith("True [")
+    messages = [process.communicate(timeout=60)[0] for process in both]
+    assert messages[0] == messages[1]
+    assert messages[0].startswith("True [")
     assert {file.suffix for file in kept(fresh_cache)} == {".so"}
 
 
@@ -314,9 +314,9 @@ def test_without_a_compiler_there_is_no_library(booster: xgboost.Booster, no_com
 
 
 def assert_compiled(booster: xgboost.Booster) -> None:
-    made, x = library.build(*read(booster)), rows(booster, 100)
-    assert made is not None
-    assert made.predict(x) == pytest.approx(booster.inplace_predict(x), abs=1e-6)
+    result, x = library.build(*read(booster)), rows(booster, 100)
+    assert result is not None
+    assert result.predict(x) == pytest.approx(booster.inplace_predict(x), abs=1e-6)
 
 
 def test_a_cache_that_cannot_be_written(

@@ -167,8 +167,8 @@ def train(**parameters: Any) -> xgboost.Booster:
     random = np.random.default_rng(1)
     x = random.normal(size=(1000, 2))
     y = x[:, 0] + random.normal(size=1000)
-    every = {"objective": "reg:quantileerror", "quantile_alpha": 0.9, "max_depth": 4} | parameters
-    return xgboost.train(every, xgboost.DMatrix(x, y), 5)
+    everything = {"objective": "reg:quantileerror", "quantile_alpha": 0.9, "max_depth": 4} | parameters
+    return xgboost.train(everything, xgboost.DMatrix(x, y), 5)
 
 
 KINDS: list[dict[str, Any]] = [

@@ -66,13 +66,13 @@ def test_floating_and_fixed_variants_are_compared(models: Models, catalogue: Cat
     emulation = emulate(menus, catalogue)
     result = compare(emulation)
     alone = [rates_of(emulate([menu], catalogue)).triggers[2].total.hz for menu in menus[:2]]
-    (found,) = [
+    (values,) = [
         d
         for d in result.differences
         if (d.a, d.b, d.what, d.quantity) == ("floating", "fixed", "AD", "total_hz")
     ]
-    assert found.b_minus_a_hz == pytest.approx(alone[1] - alone[0])
-    assert found.b_minus_a_hz != 0
+    assert values.b_minus_a_hz == pytest.approx(alone[1] - alone[0])
+    assert values.b_minus_a_hz != 0
     assert not [d for d in result.differences if (d.a, d.b) == ("fixed", "again") and d.b_minus_a_hz]
     how = {(c.a, c.b): c.how for c in result.changes if c.what == "AD"}
     assert how["floating", "fixed"].startswith("precision: none → { input = ap_fixed<8,8>")
@@ -113,8 +113,8 @@ def test_mistakes_have_their_line(models: Models, text: str, message: str) -> No
 
 def test_several_quantiles_are_no_firmware(models: Models) -> None:
     data = xgboost.DMatrix(rows(), rows()[:, 0])
-    given = {"objective": "reg:quantileerror", "quantile_alpha": [0.5, 0.9], "nthread": 1}
-    models.write_card(bdt=bytes(xgboost.train(given, data, 2).save_raw("json")))
+    inputs = {"objective": "reg:quantileerror", "quantile_alpha": [0.5, 0.9], "nthread": 1}
+    models.write_card(bdt=bytes(xgboost.train(inputs, data, 2).save_raw("json")))
     with pytest.raises(
         TrigemuError, match=r"at the quantiles \[0.5, 0.9\]: expected 'reg:quantileerror' at one"
     ):

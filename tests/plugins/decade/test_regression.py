@@ -106,15 +106,15 @@ def chi2_per_bin(x: npt.NDArray[np.float32], accepted: npt.NDArray[np.bool_], q:
 def check_closure(model: bytes, train: Toy, q: float, seed: int) -> None:
     """Acceptance q everywhere on independent events, as the closed form has it and no constant does."""
     test = make(seed, SET * SETS, train.x.shape[1], train.shape)
-    found, exact = predict(model, test.x), test.quantile(q)
+    result, exact = predict(model, test.x), test.quantile(q)
     # The mean of eight sets of 20 bins scatters by 0.11 around 1, which the closed form shows too.
-    for prediction in (found, exact):
+    for prediction in (result, exact):
         chi2 = chi2_per_bin(test.x, test.y > prediction, q)
         assert np.all((chi2 > 0.7) & (chi2 < 1.35)), chi2
-    assert np.mean(test.y > found) == pytest.approx(np.mean(test.y > exact), rel=0.06)
+    assert np.mean(test.y > result) == pytest.approx(np.mean(test.y > exact), rel=0.06)
     constant = np.quantile(train.y, 1.0 - q)
     assert np.all(chi2_per_bin(test.x, test.y > constant, q) > 3.0)
-    assert np.sqrt(np.mean((found - exact) ** 2)) < 0.07
+    assert np.sqrt(np.mean((result - exact) ** 2)) < 0.07
 
 
 @pytest.mark.parametrize(("n", "d", "q", "refit"), [(250_000, 1, 0.01, True), (300_000, 3, 0.02, False)])
@@ -199,12 +199,12 @@ def test_only_the_best_trees_are_kept_and_treelite_reads_them(small: Small, tmp_
         (tmp_path / "model.json").write_bytes(model)
         trees = treelite.frontend.load_xgboost_model(tmp_path / "model.json", format_choice="use_suffix")
         assert trees.num_tree == result.trees
-        found = treelite.gtil.predict(trees, toy.x).reshape(-1)
-        np.testing.assert_allclose(found, predict(model, toy.x), atol=1e-5)
+        output = treelite.gtil.predict(trees, toy.x).reshape(-1)
+        np.testing.assert_allclose(output, predict(model, toy.x), atol=1e-5)
     # XGBoost's own loss, of float32 values, belongs to the trees that were kept.
     stop = stop_rows(len(toy.x))
-    kept = pinball(toy.y[stop], predict(first.json, toy.x[stop]), weight[stop], 0.98)
-    assert kept == pytest.approx(min(losses), rel=1e-4)
+    remaining = pinball(toy.y[stop], predict(first.json, toy.x[stop]), weight[stop], 0.98)
+    assert remaining == pytest.approx(min(losses), rel=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -95,9 +95,9 @@ def test_rates_are_of_the_half_that_was_not_trained_on(place: Path) -> None:
     catalogue = open_catalogue("catalogue.toml")
     for number, half in ((1, EVALUATION), (2, TRAINING)):
         Path(f"menu{number}.toml").write_text(menu_of(f"set/{number}"))
-        found = rates_of(emulate(read_menu(f"menu{number}.toml"), catalogue))
-        assert found.half is not None
-        assert found.half.number == half
+        result = rates_of(emulate(read_menu(f"menu{number}.toml"), catalogue))
+        assert result.half is not None
+        assert result.half.number == half
 
 
 def test_models_of_both_halves_leave_no_unseen_event(place: Path) -> None:
@@ -114,7 +114,7 @@ def test_each_is_checked_as_if_it_were_the_only_one(place: Path) -> None:
     )  # fmt: skip
     assert status == 0, text
     assert "3 replicas" in text
-    found = json.loads(Path("all.json").read_text())
+    result = json.loads(Path("all.json").read_text())
     catalogue = open_catalogue("catalogue.toml")
     shares, gained = [], []
     for number in (1, 2, 3):
@@ -125,15 +125,15 @@ def test_each_is_checked_as_if_it_were_the_only_one(place: Path) -> None:
         menus = ["others.toml", "one_bare.toml", "one.toml"]
         turnon = efficiencies(menus, catalogue, ["yy"], Profile("met", (0.0, 100.0))).turnons[0]
         gained.append([curve.overall.gain for curve in turnon.curves])
-    numbers = found["numbers"]
+    numbers = result["numbers"]
     assert numbers[MEASURE]["values"] == shares
     assert numbers[MEASURE]["mean"] == pytest.approx(np.mean(shares))
     assert numbers[MEASURE]["spread"] == pytest.approx(np.std(shares, ddof=1))
     for at, name in ((1, "bare"), (2, "menu")):
         expected = [gain[at] for gain in gained]
         assert numbers[f"all: gain of {name} over others"]["values"] == pytest.approx(expected, rel=1e-12)
-    assert [replica["half"] for replica in found["replicas"]] == ["training", "evaluation", "training"]
-    assert found["nearest_to_median"] in (1, 3)
+    assert [replica["half"] for replica in result["replicas"]] == ["training", "evaluation", "training"]
+    assert result["nearest_to_median"] in (1, 3)
     assert [file.name for file in Path("figures").iterdir()] == ["replicas_jet_0_pt.png"]
 
 
@@ -164,8 +164,8 @@ def test_what_cannot_be(place: Path, arguments: tuple[str, ...], message: str) -
 
 def test_replicas_of_a_network_that_is_given(place: Path) -> None:
     head, _, rest = CONFIG.partition("[autoencoder]")
-    given = f'{head}[autoencoder]\ncard = "own/none.toml"\n[quantile]{rest.partition("[quantile]")[2]}'
-    Path("given.toml").write_text(given)
+    inputs = f'{head}[autoencoder]\ncard = "own/none.toml"\n[quantile]{rest.partition("[quantile]")[2]}'
+    Path("given.toml").write_text(inputs)
     status, text = command("train", "given.toml", "--replicas", "2", "--samples", "catalogue.toml")
     assert status == 2
     assert "all replicas would share the network of the card" in " ".join(text.split())

@@ -44,7 +44,7 @@ def test_a_menu_has_a_section_with_the_figures_and_their_numbers(
 
 
 def test_each_trigger_has_its_own(models: Models, catalogue: Catalogue) -> None:
-    found = list(sections(contents(models.menu(MENU + "\n" + AD2), catalogue)))
-    assert [section.title for section in found] == [f"{TITLE}: AD", f"{TITLE}: AD2"]
-    names = [picture.name for section in found for picture in section.pictures]
+    result = list(sections(contents(models.menu(MENU + "\n" + AD2), catalogue)))
+    assert [section.title for section in result] == [f"{TITLE}: AD", f"{TITLE}: AD2"]
+    names = [picture.name for section in result for picture in section.pictures]
     assert len(set(names)) == len(names)

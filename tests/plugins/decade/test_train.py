@@ -95,23 +95,23 @@ def test_training_replaces_a_set_at_once_and_continues(place: Path, monkeypatch:
     with monkeypatch.context() as patched:
         for name in work:
             patched.setattr(name, failing)
-        status, said = train()
-    assert status == 0, said
+        status, text = train()
+    assert status == 0, text
     assert stages() == []
-    made = files()
-    assert made["mine.toml"] == b"mine"
-    assert "decade-0123456789abcdef/quantile.json" not in made
+    result = files()
+    assert result["mine.toml"] == b"mine"
+    assert "decade-0123456789abcdef/quantile.json" not in result
     shutil.rmtree("out")
-    assert train() == (0, said)
-    assert files() == {name: content for name, content in made.items() if name != "mine.toml"}
+    assert train() == (0, text)
+    assert files() == {name: content for name, content in result.items() if name != "mine.toml"}
     menu = read_menu(Path("menu.toml"))
     assert run(menu, open_catalogue("catalogue.toml")).triggers[1].total.hz > 0
 
 
 def test_a_damaged_stage_is_done_again(place: Path) -> None:
     stages = importlib.import_module("trigemu_decade.training.stages").Stages(place / "kept")
-    made = {"x": np.arange(3)}
-    assert stages.arrays("a", lambda: made)["x"] is made["x"]
+    result = {"x": np.arange(3)}
+    assert stages.arrays("a", lambda: result)["x"] is result["x"]
     assert stages.arrays("a", failing)["x"].tolist() == [0, 1, 2]
     (file,) = (place / "kept").iterdir()
     file.write_bytes(file.read_bytes()[:-1] + b"x")
@@ -123,9 +123,9 @@ def test_a_damaged_stage_is_done_again(place: Path) -> None:
 def test_the_card_replaces_no_input(place: Path, name: str) -> None:
     Path("out").mkdir()
     Path("out/decade.toml").hardlink_to(name)
-    status, said = train()
+    status, text = train()
     assert status == 2
-    assert said == f"trigemu: cannot write out/decade.toml: {name}, which is read, is the same file\n"
+    assert text == f"trigemu: cannot write out/decade.toml: {name}, which is read, is the same file\n"
 
 
 def test_x_from_the_menu(place: Path) -> None:
@@ -138,9 +138,9 @@ def test_x_from_the_menu(place: Path) -> None:
     Path("others.toml").write_text(
         '[objects.hard]\nfrom = "jet"\npt = { min = 25.0 }\n' + TRAINING_MENU.replace("jet[0]", "hard[0]")
     )
-    status, said = train()
-    assert status == 0, said
-    assert "x from the menu" in said
+    status, message = train()
+    assert status == 0, message
+    assert "x from the menu" in message
     card = tomllib.loads(Path("out/decade.toml").read_text())
     assert card["quantile"]["x"] == ["hard[0].pt"]
     assert card["objects"]["hard"]["pt"] == {"min": 25.0}
@@ -149,15 +149,15 @@ def test_x_from_the_menu(place: Path) -> None:
     assert run(read_menu("menu.toml"), open_catalogue("catalogue.toml"))["AD"].total.hz > 0
     again = command("suggest", "train.toml", "--samples", "catalogue.toml")
     assert again[0] == 0
-    assert again[1] in said
+    assert again[1] in message
 
 
 def test_a_menu_that_the_score_does_not_overlap_with(place: Path) -> None:
     Path("train.toml").write_text(TRAINING.replace('x = ["jet[0].pt"]', 'x = "menu"'))
     Path("others.toml").write_text(TRAINING_MENU.replace("60.0", "1e6"))
-    status, said = train()
+    status, text = train()
     assert status == 2
-    assert "no observable that others.toml cuts on reduces the overlap with other triggers" in said
+    assert "no observable that others.toml cuts on reduces the overlap with other triggers" in text
 
 
 def test_an_observable_that_no_sample_has(place: Path) -> None:

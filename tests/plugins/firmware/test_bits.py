@@ -27,9 +27,9 @@ def fewer(fixed: FixedEnsemble, which: str) -> FixedEnsemble:
 
 def holds(fixed: FixedEnsemble, x: np.ndarray) -> bool:
     """Whether nothing overflows."""
-    found = fixed.overflows(x)
+    result = fixed.overflows(x)
     one = fixed.precision.score.overflows(np.array(1.0))
-    return not (any(found.inputs) or found.scores or any(fixed.overflowing) or one)
+    return not (any(result.inputs) or result.scores or any(fixed.overflowing) or one)
 
 
 @settings(max_examples=60)
@@ -69,8 +69,8 @@ def test_inputs_that_saturate_hold_their_thresholds_and_decide_alike() -> None:
         assert saturating.precision.input.integer < wrapping.precision.input.integer
         assert any(saturating.overflows(x).inputs)
         assert saturating.overflowing == (0, 0)
-        found = saturating.to_float(saturating.predict(x))
-        assert found == pytest.approx(floating_walk(trees, x), abs=13 * saturating.precision.score.step)
+        result = saturating.to_float(saturating.predict(x))
+        assert result == pytest.approx(floating_walk(trees, x), abs=13 * saturating.precision.score.step)
 
 
 def test_below_the_lowest_threshold_is_told_from_it() -> None:
@@ -105,9 +105,9 @@ def test_an_input_that_no_tree_splits_on_has_no_say() -> None:
 def test_signs_and_modes_stay() -> None:
     types = precision("ap_ufixed<10,1,AP_RND>", "ap_ufixed<10,1>", "ap_fixed<14,1,AP_RND,AP_SAT>")
     trees = random_trees(12, 3, threshold=(9.0, 2.0))
-    found = choose(trees, np.abs(inputs()), NAMES, types).precision
+    result = choose(trees, np.abs(inputs()), NAMES, types).precision
     for name in ("input", "threshold", "score"):
-        before, after = getattr(types, name), getattr(found, name)
+        before, after = getattr(types, name), getattr(result, name)
         assert after == replace(before, integer=after.integer)
 
 

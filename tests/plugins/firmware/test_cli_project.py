@@ -88,13 +88,13 @@ def folder(place: object, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setattr(vectors, name, count)
     place.write("plugins/boosted/__init__.py", PLUGIN)  # type: ignore[attr-defined]
     place.write("boosted.toml", MENU)  # type: ignore[attr-defined]
-    made: Path = place.folder  # type: ignore[attr-defined]
-    return made
+    result: Path = place.folder  # type: ignore[attr-defined]
+    return result
 
 
 def export(trigemu: Run, *options: str) -> tuple[int, str]:
-    given = ("boosted.toml", "--trigger", "BDT", "--samples", "catalogue.toml", "-o", "made")
-    return trigemu("firmware", "export", *given, *options)
+    inputs = ("boosted.toml", "--trigger", "BDT", "--samples", "catalogue.toml", "-o", "made")
+    return trigemu("firmware", "export", *inputs, *options)
 
 
 def test_a_project_is_made_verified_and_spoiled(
@@ -102,15 +102,15 @@ def test_a_project_is_made_verified_and_spoiled(
 ) -> None:
     once = compiled_once(tmp_path_factory.mktemp("programs"))
     monkeypatch.setattr("trigemu_firmware.verify.compile_model", once)
-    status, said = export(trigemu, "--backend", "cpp")
+    status, text = export(trigemu, "--backend", "cpp")
     assert status == 0
-    assert "made: cpp, vhdl, by conifer" in said
-    assert "inputs jet[0].pt, photon[0].pt: ap_fixed<12,10>" in said
-    assert "VHDL: one type for all, ap_fixed<16,16>" in said
-    assert "400 events of 'toy' and 600 rows around thresholds" in said
+    assert "made: cpp, vhdl, by conifer" in text
+    assert "inputs jet[0].pt, photon[0].pt: ap_fixed<12,10>" in text
+    assert "VHDL: one type for all, ap_fixed<16,16>" in text
+    assert "400 events of 'toy' and 600 rows around thresholds" in text
 
-    status, said = trigemu("firmware", "verify", "made", "--json", "verified.json")
-    assert status == 0, said
+    status, text = trigemu("firmware", "verify", "made", "--json", "verified.json")
+    assert status == 0, text
     document = json.loads((folder / "verified.json").read_text())
     assert document["events"] == {"cpp": 1000, "vhdl": 1000}
     assert document["differences"] == {"cpp": 0, "vhdl": 0}
@@ -119,23 +119,23 @@ def test_a_project_is_made_verified_and_spoiled(
     model = folder / "made" / "cpp" / "boosted_trees.json"
     assert model.read_text().count(" 0.1") == 1
     model.write_text(model.read_text().replace(" 0.1", " 0.125"))
-    status, said = trigemu("firmware", "verify", "made", "--json", "verified.json")
+    status, text = trigemu("firmware", "verify", "made", "--json", "verified.json")
     assert status == 2
-    assert "made/cpp/boosted_trees.json: is not what conifer" in " ".join(said.split())
+    assert "made/cpp/boosted_trees.json: is not what conifer" in " ".join(text.split())
     monkeypatch.setattr("trigemu_firmware.verify.rebuilt", lambda made, name: nullcontext(made.of(name)))
-    status, said = trigemu("firmware", "verify", "made", "--json", "verified.json")
+    status, text = trigemu("firmware", "verify", "made", "--json", "verified.json")
     assert status == 1
     document = json.loads((folder / "verified.json").read_text())
     assert document["differences"]["cpp"] > 0 == document["differences"]["vhdl"]
-    said = " ".join(said.split())
-    assert "the first tree that differs is 1: expected 409 (0.09985351562), found 512 (0.125)" in said
+    text = " ".join(text.split())
+    assert "the first tree that differs is 1: expected 409 (0.09985351562), found 512 (0.125)" in text
     first = next(check["first"] for check in document["checks"] if check["first"])
     assert (
-        f"first difference in event {first['event']} of vectors.npz (jet[0].pt = {first['x'][0]:.9g}" in said
+        f"first difference in event {first['event']} of vectors.npz (jet[0].pt = {first['x'][0]:.9g}" in text
     )
 
-    status, said = export(trigemu)
-    assert (status, said) == (
+    status, text = export(trigemu)
+    assert (status, text) == (
         2,
         "trigemu: cannot write made: it already exists: remove it or choose another name\n",
     )
@@ -144,8 +144,8 @@ def test_a_project_is_made_verified_and_spoiled(
 @needs("yosys")
 def test_an_estimate_next_to_others(folder: Path, trigemu: Run) -> None:
     assert export(trigemu, "--backend", "cpp", "--clock", "320")[0] == 0
-    status, said = trigemu("firmware", "estimate", "made", "--json", "estimate.json")
-    assert status == 0, said
+    status, message = trigemu("firmware", "estimate", "made", "--json", "estimate.json")
+    assert status == 0, message
     document = json.loads((folder / "estimate.json").read_text())
     assert (document["cycles"], document["clock_mhz"], document["latency_ns"]) == (7, 320.0, 21.875)
     assert document["lut"] > 10
@@ -154,21 +154,21 @@ def test_an_estimate_next_to_others(folder: Path, trigemu: Run) -> None:
     assert document["share_of_vu9p"]["lut"] == document["lut"] / 1182240
     assert [other["name"] for other in document["published"]] == ["DECADE paper", "AXOL1TL", "GELATO"]
     for text in ("10,500", "630", "neither placed nor routed", "Vitis HLS", "280 MHz for GELATO"):
-        assert text in " ".join(said.split()), text
+        assert text in " ".join(message.split()), text
 
 
 def test_without_tools(folder: Path, trigemu: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert export(trigemu, "--backend", "vhdl")[0] == 0
     monkeypatch.setenv("PATH", str(folder))
-    status, said = trigemu("firmware", "verify", "made", "--json", "verified.json")
+    status, text = trigemu("firmware", "verify", "made", "--json", "verified.json")
     assert status == 2
-    assert "apt-get install ghdl" in " ".join(said.split())
-    assert said.endswith("trigemu: made: not all of it could be verified\n")
+    assert "apt-get install ghdl" in " ".join(text.split())
+    assert text.endswith("trigemu: made: not all of it could be verified\n")
     document = json.loads((folder / "verified.json").read_text())
     assert document["differences"] == {"cpp": None, "vhdl": None}
-    status, said = trigemu("firmware", "estimate", "made")
+    status, text = trigemu("firmware", "estimate", "made")
     assert status == 0
-    assert "yosys is not installed: it is in the Debian package yosys" in " ".join(said.split())
+    assert "yosys is not installed: it is in the Debian package yosys" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -176,9 +176,9 @@ def test_without_tools(folder: Path, trigemu: Run, monkeypatch: pytest.MonkeyPat
     [("J30", "the kind 'threshold' has no trees"), ("BTD", "unknown trigger 'BTD'; did you mean 'BDT'?")],
 )
 def test_triggers_that_have_no_trees(folder: Path, trigemu: Run, trigger: str, message: str) -> None:
-    status, said = export(trigemu, "--trigger", trigger)
+    status, text = export(trigemu, "--trigger", trigger)
     assert status == 2
-    assert message in said
+    assert message in text
     assert not (folder / "made").exists()
 
 
@@ -194,6 +194,6 @@ def test_a_file_that_cannot_be_written_is_told_first(folder: Path, trigemu: Run)
     assert export(trigemu)[0] == 0
     shutil.rmtree(folder / "made" / "vhdl")  # so that anything later would fail otherwise
     for command in ("verify", "estimate"):
-        status, said = trigemu("firmware", command, "made", "--json", "absent/file.json")
+        status, text = trigemu("firmware", command, "made", "--json", "absent/file.json")
         assert status == 2
-        assert "there is no folder absent" in said
+        assert "there is no folder absent" in text

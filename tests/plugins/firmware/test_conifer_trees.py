@@ -46,14 +46,14 @@ def test_a_model_of_xgboost_is_what_conifer_makes_of_it(caplog: pytest.LogCaptur
             nodes.append([*split, *children, row.Gain if leaf else 0.0])
         starts.append(len(nodes))
     feature, threshold, left, right, value = np.array(nodes).T
-    whole = [column.astype(np.int32) for column in (feature, left, right)]
+    full = [column.astype(np.int32) for column in (feature, left, right)]
     base = expected["init_predict"][0]
-    trees = Ensemble(whole[0], threshold, *whole[1:], value, np.array(starts, np.int32), base, 3)
-    made = as_numbers(FixedEnsemble(trees, toy().precision, (0, 0, 0)))
+    trees = Ensemble(full[0], threshold, *full[1:], value, np.array(starts, np.int32), base, 3)
+    result = as_numbers(FixedEnsemble(trees, toy().precision, (0, 0, 0)))
     for key in ("n_trees", "n_classes", "n_features", "init_predict", "norm", "splitting_convention"):
-        assert made[key] == expected[key], key
-    assert made["max_depth"] == trees.depth <= expected["max_depth"]
-    for (ours,), (theirs,) in zip(made["trees"], expected["trees"], strict=True):
+        assert result[key] == expected[key], key
+    assert result["max_depth"] == trees.depth <= expected["max_depth"]
+    for (ours,), (theirs,) in zip(result["trees"], expected["trees"], strict=True):
         for key in ("feature", "children_left", "children_right", "weight", "threshold"):
             assert ours[key] == theirs[key], key
         leaves = [i for i, f in enumerate(ours["feature"]) if f == -2]
@@ -72,24 +72,24 @@ def test_words_decide_as_numbers_do_and_fit_the_narrowest_type(
     input_: tuple[int, int, bool], threshold: tuple[int, int, bool], score: tuple[int, int, bool], seed: int
 ) -> None:
     fixed = toy(*(of_type(*bits) for bits in (input_, threshold, score)), seed=seed)
-    types, made = fixed.precision, as_words(fixed)
+    types, result = fixed.precision, as_words(fixed)
     words = fixed.inputs(inputs(seed=seed))
-    known = [*types.input.words, *types.score.words]
+    names = [*types.input.words, *types.score.words]
     nodes = zip(
-        fixed.ensemble.feature, (t for (tree,) in made["trees"] for t in tree["threshold"]), strict=True
+        fixed.ensemble.feature, (t for (tree,) in result["trees"] for t in tree["threshold"]), strict=True
     )
     for node, (feature, cut) in enumerate(nodes):
         if feature >= 0:
             below = words[:, feature] * types.input.step < fixed.thresholds[node] * types.threshold.step
             assert (below == (words[:, feature] < cut)).all()
-            known.append(int(cut))
+            names.append(int(cut))
     kind = word_type(fixed)
     assert kind.signed
     assert kind.fraction == 0
-    assert kind.words[0] <= min(known)
-    assert max(known) <= kind.words[1]
+    assert kind.words[0] <= min(names)
+    assert max(names) <= kind.words[1]
     narrower = replace(kind, width=kind.width - 1, integer=kind.width - 1)
-    assert min(known) < narrower.words[0] or max(known) > narrower.words[1]
+    assert min(names) < narrower.words[0] or max(names) > narrower.words[1]
 
 
 def test_sums_bound_what_any_order_of_additions_may_reach() -> None:

@@ -18,35 +18,35 @@ SMALL = toy("ap_fixed<7,5>", trees=3, depth=2, seed=2)
 @needs("yosys")
 def test_all_of_it(tmp_path: Path) -> None:
     project = write_project(SMALL, tmp_path, ("vhdl",), events=50, simulated=50)
-    found = estimate(project)
-    assert (found.trees, found.split_nodes, found.depth) == (3, SMALL.ensemble.split_nodes, 2)
-    assert found.cycles == 2 + 3 + 2
-    assert (found.clock_mhz, found.latency_ns) == (250.0, 28.0)
-    assert found.missing == {}
-    assert found.resources
-    assert found.resources.lut > 10
-    assert found.resources.ff >= 11
+    result = estimate(project)
+    assert (result.trees, result.split_nodes, result.depth) == (3, SMALL.ensemble.split_nodes, 2)
+    assert result.cycles == 2 + 3 + 2
+    assert (result.clock_mhz, result.latency_ns) == (250.0, 28.0)
+    assert result.missing == {}
+    assert result.resources
+    assert result.resources.lut > 10
+    assert result.resources.ff >= 11
 
 
 @VHDL
 def test_a_clock_of_its_own_and_no_yosys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = write_project(SMALL, tmp_path, ("vhdl",), events=50, simulated=50)
     _without(monkeypatch, "yosys")
-    found = estimate(project, 500.0)
-    assert (found.cycles, found.latency_ns) == (7, 14.0)
-    assert found.resources is None
-    assert list(found.missing) == ["yosys"]
-    assert "apt-get install yosys" in found.missing["yosys"]
+    result = estimate(project, 500.0)
+    assert (result.cycles, result.latency_ns) == (7, 14.0)
+    assert result.resources is None
+    assert list(result.missing) == ["yosys"]
+    assert "apt-get install yosys" in result.missing["yosys"]
 
 
 @needs("conifer")
 def test_without_any_tool_nothing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = write_project(SMALL, tmp_path, ("vhdl",), events=50)
     _without(monkeypatch, "ghdl", "yosys")
-    found = estimate(project)
-    assert (found.cycles, found.latency_ns, found.resources) == (None, None, None)
-    assert sorted(found.missing) == ["ghdl", "yosys"]
-    assert found.split_nodes == SMALL.ensemble.split_nodes
+    result = estimate(project)
+    assert (result.cycles, result.latency_ns, result.resources) == (None, None, None)
+    assert sorted(result.missing) == ["ghdl", "yosys"]
+    assert result.split_nodes == SMALL.ensemble.split_nodes
 
 
 def _without(monkeypatch: pytest.MonkeyPatch, *programs: str) -> None:

@@ -48,9 +48,9 @@ def catalogue() -> Catalogue:
 
 
 def menu(folder: Path, precision: PrecisionTable | None = PRECISION, **keys: Any) -> Menu:
-    made = menu_from(folder, MENU)
+    result = menu_from(folder, MENU)
     description = Boosted(above=0.0, requires="n_photon >= 1", precision=precision, **keys)
-    return replace(made, triggers=(replace(made.triggers[0], kind="boosted", description=description),))
+    return replace(result, triggers=(replace(result.triggers[0], kind="boosted", description=description),))
 
 
 def entered(events: list[dict[str, Any]]) -> list[list[float]]:
@@ -97,11 +97,11 @@ def test_vectors_are_the_events_that_are_asked_and_the_scores_of_loops(
 ) -> None:
     manifest = exported(tmp_path, catalogue, menu(tmp_path))
     project = open_project(tmp_path / "made")
-    asked = entered(EVENTS)
-    assert (manifest.sample, manifest.half) == (len(asked), None)
+    requested = entered(EVENTS)
+    assert (manifest.sample, manifest.half) == (len(requested), None)
     assert len(project.vectors) == manifest.events == manifest.sample + 200
     rows = project.vectors.x.tolist()
-    assert all(rows.count(row) >= asked.count(row) for row in asked)
+    assert all(rows.count(row) >= requested.count(row) for row in requested)
     fixed = PRECISION.of(TREES)
     assert project.vectors.scores.tolist() == fixed_walk(fixed, project.vectors.x)[0]
     # The same as text, for simulators.
@@ -115,10 +115,10 @@ def test_vectors_are_the_events_that_are_asked_and_the_scores_of_loops(
 
 def test_events_are_of_the_half_that_was_not_fitted(tmp_path: Path, catalogue: Catalogue) -> None:
     manifest = exported(tmp_path, catalogue, menu(tmp_path, trained_on="toy"))
-    asked = entered([*evaluation_half(EVENTS[:250]), *evaluation_half(EVENTS[250:])])
-    assert (manifest.sample, manifest.half) == (len(asked), "evaluation")
+    requested = entered([*evaluation_half(EVENTS[:250]), *evaluation_half(EVENTS[250:])])
+    assert (manifest.sample, manifest.half) == (len(requested), "evaluation")
     rows = open_project(tmp_path / "made").vectors.x.tolist()
-    assert all(row in rows for row in asked)
+    assert all(row in rows for row in requested)
     assert "its evaluation half" in (tmp_path / "made" / "README.md").read_text()
 
 
@@ -158,12 +158,12 @@ def test_sources_of_hls_are_the_model_where_conifer_has_no_other(
 
 
 def test_the_same_gives_the_same_bytes(tmp_path: Path, catalogue: Catalogue) -> None:
-    made = []
+    result = []
     for name in ("one", "another"):
         export(InputSource(menu(tmp_path), "AD", catalogue, "1"), tmp_path / name)
         files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
-        made.append({path.relative_to(tmp_path / name): path.read_bytes() for path in files})
-    assert made[0] == made[1]
+        result.append({path.relative_to(tmp_path / name): path.read_bytes() for path in files})
+    assert result[0] == result[1]
 
 
 def test_a_folder_that_is_there_is_left_alone(tmp_path: Path, catalogue: Catalogue) -> None:

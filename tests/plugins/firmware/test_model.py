@@ -19,11 +19,11 @@ from trigemu_firmware.model import halves, with_trees
 
 def test_rows_are_what_the_trees_read(tmp_path: Path) -> None:
     rows = read_rows(menu(tmp_path), SAMPLES, "AD")
-    asked = [(e, number) for number, e in enumerate(EVENTS) if e["photon"]]
-    assert rows.x.tolist() == np.float32([entered(e) for e, _ in asked]).tolist()
-    assert rows.weight.tolist() == [e["weight"] for e, _ in asked]
-    assert rows.sample.tolist() == [int(number >= 500) for _, number in asked]
-    assert rows.half.tolist() == [is_evaluation(number - 500 * (number >= 500)) for _, number in asked]
+    requested = [(e, number) for number, e in enumerate(EVENTS) if e["photon"]]
+    assert rows.x.tolist() == np.float32([entered(e) for e, _ in requested]).tolist()
+    assert rows.weight.tolist() == [e["weight"] for e, _ in requested]
+    assert rows.sample.tolist() == [int(number >= 500) for _, number in requested]
+    assert rows.half.tolist() == [is_evaluation(number - 500 * (number >= 500)) for _, number in requested]
     both = [rows, rows]
     assert list(halves(menu(tmp_path), SAMPLES, rows)) == both
     fitted, evaluated = halves(menu(tmp_path, trained_on="toy"), SAMPLES, rows)
@@ -33,10 +33,10 @@ def test_rows_are_what_the_trees_read(tmp_path: Path) -> None:
 
 
 def test_a_trigger_that_asks_for_nothing(tmp_path: Path) -> None:
-    made = menu(tmp_path)
-    nothing = replace(made.triggers[1], description=Boosted(above=0.0, requires="n_photon >= 99"))
+    result = menu(tmp_path)
+    nothing = replace(result.triggers[1], description=Boosted(above=0.0, requires="n_photon >= 99"))
     with pytest.raises(TrigemuError, match=r"no event of toy.toml passes `requires` of trigger 'AD'"):
-        read_rows(replace(made, triggers=(made.triggers[0], nothing)), SAMPLES, "AD")
+        read_rows(replace(result, triggers=(result.triggers[0], nothing)), SAMPLES, "AD")
 
 
 def test_trees_of_a_trigger(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_trees_of_a_trigger(tmp_path: Path) -> None:
 )
 def test_mistakes_of_a_table(keys: dict[str, Any], message: str) -> None:
     good = {"input": "ap_fixed<8,4>", "threshold": "ap_fixed<8,4>", "score": "ap_fixed<8,4>"}
-    ((key, said),) = PrecisionTable(**good | keys).mistakes()
+    ((key, text),) = PrecisionTable(**good | keys).mistakes()
     assert key == next(iter(keys))
-    assert message in said
+    assert message in text
     assert not list(PrecisionTable(**good, scales=(1, 2)).mistakes())

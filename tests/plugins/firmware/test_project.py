@@ -23,18 +23,18 @@ from trigemu_firmware.project import MANIFEST, TREES, VECTORS, sha256
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A project without conifer's sources."""
-    made = write_project(toy(), tmp_path, ())
-    layout.write_trees(made.fixed.ensemble, tmp_path / TREES)
-    layout.write_vectors(made.vectors, tmp_path / VECTORS)
-    resealed(tmp_path, made.manifest)
+    result = write_project(toy(), tmp_path, ())
+    layout.write_trees(result.fixed.ensemble, tmp_path / TREES)
+    layout.write_vectors(result.vectors, tmp_path / VECTORS)
+    resealed(tmp_path, result.manifest)
     return tmp_path
 
 
 def resealed(folder: Path, manifest: layout.Manifest | None = None, **changed: object) -> None:
     """With the sha256 of the files that are there."""
-    given = manifest or open_manifest(folder)
+    inputs = manifest or open_manifest(folder)
     digests = {name: sha256(folder / name) for name in (TREES, VECTORS)}
-    layout.write_manifest(msgspec.structs.replace(given, sha256=digests, **changed), folder / MANIFEST)
+    layout.write_manifest(msgspec.structs.replace(inputs, sha256=digests, **changed), folder / MANIFEST)
 
 
 def open_manifest(folder: Path) -> layout.Manifest:
@@ -42,15 +42,15 @@ def open_manifest(folder: Path) -> layout.Manifest:
 
 
 def test_what_is_written_is_read_to_the_last_bit(folder: Path) -> None:
-    made, fixed = open_project(folder), toy()
+    result, fixed = open_project(folder), toy()
     for name in ("feature", "threshold", "left", "right", "value", "starts", "base", "features"):
-        ours, theirs = getattr(made.fixed.ensemble, name), getattr(fixed.ensemble, name)
+        ours, theirs = getattr(result.fixed.ensemble, name), getattr(fixed.ensemble, name)
         assert np.array_equal(ours, theirs), name
         assert getattr(ours, "dtype", None) == getattr(theirs, "dtype", None)
-    assert (made.fixed.precision, made.fixed.scales) == (fixed.precision, fixed.scales)
-    assert (made.vectors.words == fixed.inputs(made.vectors.x)).all()
-    assert (made.vectors.scores == fixed.predict(made.vectors.x)).all()
-    assert len(made.simulated) == 400
+    assert (result.fixed.precision, result.fixed.scales) == (fixed.precision, fixed.scales)
+    assert (result.vectors.words == fixed.inputs(result.vectors.x)).all()
+    assert (result.vectors.scores == fixed.predict(result.vectors.x)).all()
+    assert len(result.simulated) == 400
 
 
 @pytest.mark.parametrize("name", [TREES, VECTORS])
@@ -90,8 +90,8 @@ def test_another_format_is_told(folder: Path) -> None:
 
 
 def test_scores_that_the_emulation_does_not_give(folder: Path) -> None:
-    made = open_project(folder)
-    layout.write_vectors(replace(made.vectors, scores=made.vectors.scores + 1), folder / VECTORS)
+    result = open_project(folder)
+    layout.write_vectors(replace(result.vectors, scores=result.vectors.scores + 1), folder / VECTORS)
     resealed(folder)
     with pytest.raises(TrigemuError, match=r"gives other scores than trigemu 0 did: export"):
         open_project(folder)
@@ -108,9 +108,9 @@ def test_trees_that_are_none(folder: Path) -> None:
 
 def test_simulated_events_are_spread_over_all() -> None:
     x = np.arange(1000, dtype=np.float32)[:, np.newaxis]
-    every = layout.Vectors(x, x.astype(np.int64), x[:, 0].astype(np.int64))
-    assert every.spread(4).tolist() == [0, 333, 666, 999]
-    assert every.spread(5000).tolist() == list(range(1000))
+    everything = layout.Vectors(x, x.astype(np.int64), x[:, 0].astype(np.int64))
+    assert everything.spread(4).tolist() == [0, 333, 666, 999]
+    assert everything.spread(5000).tolist() == list(range(1000))
 
 
 def test_a_base_and_leaves_of_any_size_survive_text(tmp_path: Path) -> None:

@@ -18,19 +18,19 @@ from trigemu_firmware.ranges import ranges
 
 def test_survey(tmp_path: Path) -> None:
     x = np.float32([entered(e) for e in EVENTS if e["photon"]])
-    found = survey(menu(tmp_path), "AD", SAMPLES, PAPER_PRECISION)
+    result = survey(menu(tmp_path), "AD", SAMPLES, PAPER_PRECISION)
     fixed = choose(TREES, x, ("a", "b"), PAPER_PRECISION)
-    assert found.precision == table_of(fixed)
-    assert found.chosen == found.ranges.events == len(x)
+    assert result.precision == table_of(fixed)
+    assert result.chosen == result.ranges.events == len(x)
     saturating = choose(TREES, x, ("a", "b"), with_modes(PAPER_PRECISION, None, "AP_SAT"))
-    assert found.spared == fixed.precision.input.integer - saturating.precision.input.integer
-    for i, of in enumerate(found.ranges.inputs):
+    assert result.spared == fixed.precision.input.integer - saturating.precision.input.integer
+    for i, of in enumerate(result.ranges.inputs):
         assert (of.low, of.high) == (x[:, i].min(), x[:, i].max())
         thresholds = TREES.threshold[TREES.feature == i]
         assert of.thresholds == (thresholds.min(), thresholds.max())
         assert of.holds[0] <= of.low <= of.high <= of.holds[1]
         assert of.step * 2**12 == pytest.approx(of.holds[1] - of.holds[0] + of.step)
-    assert found.ranges.low == pytest.approx(min(floating_walk(TREES, x)), abs=0.3)
+    assert result.ranges.low == pytest.approx(min(floating_walk(TREES, x)), abs=0.3)
     table = PrecisionTable(input="ap_fixed<8,3>", threshold="ap_fixed<8,3>", score="ap_fixed<6,1>")
     own = survey(menu(tmp_path, precision=table), "AD", SAMPLES)
     assert own.chosen is None

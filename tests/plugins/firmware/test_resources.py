@@ -29,12 +29,12 @@ def test_cells_are_counted_as_what_they_take() -> None:
         "CARRY4": 3,
         "MUXF7": 7,
     }
-    found = counted(statistics(**logic, DSP48E2=4, RAMB18E2=1, RAMB36E2=5))
-    assert (found.lut, found.ff, found.carry, found.dsp, found.bram) == (1111, 22, 3, 4, 5.5)
-    assert found.shares == pytest.approx(
+    result = counted(statistics(**logic, DSP48E2=4, RAMB18E2=1, RAMB36E2=5))
+    assert (result.lut, result.ff, result.carry, result.dsp, result.bram) == (1111, 22, 3, 4, 5.5)
+    assert result.shares == pytest.approx(
         {"lut": 1111 / 1182240, "ff": 22 / 2364480, "dsp": 4 / 6840, "bram": 5.5 / 2160}
     )
-    assert found.cells["MUXF7"] == 7
+    assert result.cells["MUXF7"] == 7
 
 
 def test_a_cell_of_which_it_is_not_known_what_it_takes() -> None:

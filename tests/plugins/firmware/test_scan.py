@@ -58,16 +58,16 @@ def shift(
 
 def test_all_numbers_are_those_of_loops(tmp_path: Path) -> None:
     widths = [(3, 5), (6, 8), (12, 16)]
-    found = scan_bits(menu(tmp_path), "AD", widths, SAMPLES, types=SATURATING)
+    result = scan_bits(menu(tmp_path), "AD", widths, SAMPLES, types=SATURATING)
     selected = [event for event in EVENTS if event["photon"]]
-    assert found.preselected_events == len(selected)
-    assert found.preselected_hz == pytest.approx(math.fsum(event["weight"] for event in selected))
+    assert result.preselected_events == len(selected)
+    assert result.preselected_hz == pytest.approx(math.fsum(event["weight"] for event in selected))
     floating = scores(EVENTS, None) > 0.2
     total = math.fsum(event["weight"] for event, fires in zip(EVENTS, floating, strict=True) if fires)
-    assert found.own.total.hz == pytest.approx(total)
+    assert result.own.total.hz == pytest.approx(total)
     x = np.float32([entered(event) for event in selected])
     differing = []
-    for point, pair in zip(found.points, widths, strict=True):
+    for point, pair in zip(result.points, widths, strict=True):
         fixed = choose(TREES, x, ("a", "b"), with_widths(SATURATING, *pair))
         assert point.precision == table_of(fixed)
         assert (point.input_bits, point.score_bits) == pair
@@ -89,21 +89,21 @@ def test_all_numbers_are_those_of_loops(tmp_path: Path) -> None:
 
 def test_a_cut_is_solved_once_and_rates_are_from_the_half_that_was_not_fitted(tmp_path: Path) -> None:
     budget = 0.2 * math.fsum(event["weight"] for event in EVENTS if event["photon"])
-    given = menu(tmp_path, budget, trained_on="toy", precision=PrecisionTable(
+    inputs = menu(tmp_path, budget, trained_on="toy", precision=PrecisionTable(
         input="ap_fixed<6,8>", threshold="ap_fixed<6,8>", score="ap_fixed<8,4>"
     ))  # fmt: skip
-    (found,) = scan_bits(given, "AD", [(4, 6)], SAMPLES, types=SATURATING).points
-    (solved,) = solve_budgets([in_precision(given, "AD", None)], SAMPLES)
+    (result,) = scan_bits(inputs, "AD", [(4, 6)], SAMPLES, types=SATURATING).points
+    (solved,) = solve_budgets([in_precision(inputs, "AD", None)], SAMPLES)
     cut = solved.trigger("AD").description.threshold  # type: ignore[union-attr]
     half = [*evaluation_half(EVENTS[:500]), *evaluation_half(EVENTS[500:])]
-    known = [e for e in [*other_half(EVENTS[:500]), *other_half(EVENTS[500:])] if e["photon"]]
-    fixed = choose(TREES, np.float32([entered(e) for e in known]), ("a", "b"), with_widths(SATURATING, 4, 6))
-    assert found.precision == table_of(fixed)
+    names = [e for e in [*other_half(EVENTS[:500]), *other_half(EVENTS[500:])] if e["photon"]]
+    fixed = choose(TREES, np.float32([entered(e) for e in names]), ("a", "b"), with_widths(SATURATING, 4, 6))
+    assert result.precision == table_of(fixed)
     decisions = [scores(half, of) > cut for of in (None, fixed)]
     expected = shift(half, decisions, unique=False)
-    assert (found.total.hz, found.total.error_hz) == pytest.approx(expected, rel=1e-9)
-    assert found.differ_events == np.count_nonzero(decisions[0] != decisions[1]) > 0
-    assert found.ranges.events == sum(bool(e["photon"]) for e in half)
+    assert (result.total.hz, result.total.error_hz) == pytest.approx(expected, rel=1e-9)
+    assert result.differ_events == np.count_nonzero(decisions[0] != decisions[1]) > 0
+    assert result.ranges.events == sum(bool(e["photon"]) for e in half)
 
 
 def other_half(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -116,9 +116,9 @@ def test_a_scan_says_what_compare_says_of_two_menus(tmp_path: Path) -> None:
     (point,) = scan_bits(floating, "AD", [(8, 10)], SAMPLES).points
     other = replace(in_precision(floating, "AD", point.precision), name="fixed")
     result = compare(emulate([floating, other], SAMPLES))
-    found = {(d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in result.differences}
-    assert found["AD", "total_hz"] == (point.total.hz, point.total.error_hz)
-    assert found["AD", "unique_hz"] == (point.unique.hz, point.unique.error_hz)
+    values = {(d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in result.differences}
+    assert values["AD", "total_hz"] == (point.total.hz, point.total.error_hz)
+    assert values["AD", "unique_hz"] == (point.unique.hz, point.unique.error_hz)
     assert [(c.what, c.how) for c in result.changes] == [
         ("AD", f"precision: none → {{ {as_changed(point.precision)} }}")
     ]
@@ -137,8 +137,8 @@ def test_resources_are_asked_for_each_precision(tmp_path: Path) -> None:
     def estimated(models: Sequence[FixedEnsemble]) -> list[Resources]:
         return each_of(models, resources, workers=2)
 
-    found = scan_bits(menu(tmp_path), "AD", [(8, 8), (9, 9)], SAMPLES, resources=estimated)
-    assert [point.resources.lut for point in found.points if point.resources] == [8, 9]
+    result = scan_bits(menu(tmp_path), "AD", [(8, 8), (9, 9)], SAMPLES, resources=estimated)
+    assert [point.resources.lut for point in result.points if point.resources] == [8, 9]
 
 
 def test_estimates_run_side_by_side_and_stay_in_order() -> None:
@@ -149,7 +149,7 @@ def test_estimates_run_side_by_side_and_stay_in_order() -> None:
         together.wait()  # neither ends before both have begun
         return Resources(fixed.precision.input.width, 0, 0, 0, 0.0, {})
 
-    assert [found.lut for found in each_of(models, resources, 2, done.append)] == [9, 10]
+    assert [result.lut for result in each_of(models, resources, 2, done.append)] == [9, 10]
     assert done == [1, 1]
 
 
@@ -231,15 +231,15 @@ def test_what_are_no_bits(text: str) -> None:
 
 
 def test_what_cannot_be_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = menu(tmp_path)
+    result = menu(tmp_path)
     with pytest.raises(TrigemuError, match=r"menu.toml:2: trigger 'J60': the kind 'threshold' has no trees"):
-        scan_bits(made, "J60", [(8, 8)], SAMPLES)
+        scan_bits(result, "J60", [(8, 8)], SAMPLES)
     with pytest.raises(TrigemuError, match=r"unknown trigger 'AC' \(known: AD, J60\)"):
-        scan_bits(made, "AC", [(8, 8)], SAMPLES)
+        scan_bits(result, "AC", [(8, 8)], SAMPLES)
     monkeypatch.setattr(scan, "MAX_POINTS", 1)
     with pytest.raises(TrigemuError, match="2 precisions: expected 1 to 1"):
-        scan_bits(made, "AD", [(8, 8), (9, 9)], SAMPLES)
-    disabled = replace(made, triggers=(made.triggers[0], replace(made.triggers[1], enabled=False)))
+        scan_bits(result, "AD", [(8, 8), (9, 9)], SAMPLES)
+    disabled = replace(result, triggers=(result.triggers[0], replace(result.triggers[1], enabled=False)))
     with pytest.raises(TrigemuError, match="is disabled"):
         scan_bits(disabled, "AD", [(8, 8)], SAMPLES)
 

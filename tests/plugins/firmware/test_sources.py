@@ -34,10 +34,10 @@ def test_the_same_model_gives_the_same_bytes_and_tells_nothing_of_the_machine(
     monkeypatch.chdir(tmp_path)
     for name in ("one", "another"):
         write_sources(toy(), backend, Path(name))
-    made = content(tmp_path / "one")
-    assert made == content(tmp_path / "another")
+    result = content(tmp_path / "one")
+    assert result == content(tmp_path / "another")
     assert {path.name for path in tmp_path.iterdir()} == {"one", "another"}
-    for name, text in made.items():
+    for name, text in result.items():
         for private in (str(tmp_path), f'"{platform.node()}"', f'"{getpass.getuser()}"'):
             assert private.encode() not in text, name
 

@@ -14,8 +14,8 @@ from trigemu_firmware.tools import MissingToolError, ap_types, find, package, py
 
 def test_a_program_gets_what_is_given_and_says_what_it_says(tmp_path: Path) -> None:
     script = "import os, sys; sys.stdout.buffer.write(os.getcwd().encode() + sys.stdin.buffer.read())"
-    said = run([sys.executable, "-c", script], tmp_path, b"\x00\xff")
-    assert said == str(tmp_path).encode() + b"\x00\xff"
+    text = run([sys.executable, "-c", script], tmp_path, b"\x00\xff")
+    assert text == str(tmp_path).encode() + b"\x00\xff"
 
 
 @pytest.mark.parametrize(

@@ -20,22 +20,22 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("sample", "taken", "made"), [(100, 100, 200), (280, 280, 50), (900, 400, 50)])
 def test_there_are_enough_of_both(sample: int, taken: int, made: int) -> None:
     fixed, x = toy(), inputs(sample, seed=4) + np.float32(1000)
-    found, of_sample = make_vectors(fixed, x)
-    assert (len(found), of_sample) == (taken + made, taken)
-    rows = [row for row in found.x.tolist() if row[0] > 500]
+    result, of_sample = make_vectors(fixed, x)
+    assert (len(result), of_sample) == (taken + made, taken)
+    rows = [row for row in result.x.tolist() if row[0] > 500]
     assert sorted(rows) == sorted(x[np.linspace(0, sample - 1, taken).astype(int)].tolist())
 
 
 def test_words_and_scores_are_those_of_the_rows() -> None:
     fixed = toy()
-    found, _ = make_vectors(fixed, inputs(200))
-    assert found.scores.tolist() == fixed_walk(fixed, found.x)[0]
+    result, _ = make_vectors(fixed, inputs(200))
+    assert result.scores.tolist() == fixed_walk(fixed, result.x)[0]
     expected = [
-        fixed.precision.input.quantise(found.x[:, i].astype(float) * 2.0**s)
+        fixed.precision.input.quantise(result.x[:, i].astype(float) * 2.0**s)
         for i, s in enumerate(fixed.scales)
     ]
-    assert (found.words == np.column_stack(expected)).all()
-    simulated = found.take(found.spread(90))
+    assert (result.words == np.column_stack(expected)).all()
+    simulated = result.take(result.spread(90))
     assert len(simulated) == 90
     assert simulated.scores.tolist() == fixed_walk(fixed, simulated.x)[0]
 

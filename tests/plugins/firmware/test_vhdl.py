@@ -25,9 +25,9 @@ def test_scores_and_the_length_of_the_pipeline(tmp_path: Path, trees: int, depth
     fixed = toy(trees=trees, depth=depth, seed=2)
     write_sources(fixed, "vhdl", tmp_path / "vhdl")
     x = around(fixed, 150)
-    found = Design(tmp_path / "vhdl", tmp_path).scores(fixed.inputs(x))
-    assert found.scores.tolist() == fixed_walk(fixed, x)[0]
-    assert found.cycles == fixed.ensemble.depth + 3 + math.ceil(math.log2(trees + 1))
+    result = Design(tmp_path / "vhdl", tmp_path).scores(fixed.inputs(x))
+    assert result.scores.tolist() == fixed_walk(fixed, x)[0]
+    assert result.cycles == fixed.ensemble.depth + 3 + math.ceil(math.log2(trees + 1))
 
 
 @VHDL

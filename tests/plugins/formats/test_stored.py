@@ -17,22 +17,22 @@ COLUMNS = {"HLT_A": [1, 0, 2], "L1_B": [False, True, True], "fired": [True, True
 def fired(folder: Path, catalogue: Catalogue, names: tuple[str, ...]) -> list[list[bool]]:
     """The decisions of triggers, which are those that the format reads."""
     triggers = (f"[[trigger]]\nname = '{n}'\nkind = 'stored'\ndecision = '{n}'\n" for n in names)
-    found = decisions(menu_from(folder, "".join(triggers)), catalogue)
+    result = decisions(menu_from(folder, "".join(triggers)), catalogue)
     (sample,) = catalogue.samples
     read = sample.sources[0].read_stored(0, sample.entries, names)
-    assert {name: column.tolist() for name, column in found.items()} == {n: read[n].tolist() for n in names}
-    return [column.tolist() for column in found.values()]
+    assert {name: column.tolist() for name, column in result.items()} == {n: read[n].tolist() for n in names}
+    return [column.tolist() for column in result.values()]
 
 
 def test_parquet(tmp_path: Path) -> None:
     (tmp_path / "p").mkdir()
     pq.write_table(pa.table({**COLUMNS, "met": [1.0, 2.0, 3.0]}), tmp_path / "p" / "a.parquet")
-    found = fired(tmp_path, catalogue_of(tmp_path / "p"), tuple(COLUMNS))
-    assert found == [[bool(value) for value in column] for column in COLUMNS.values()]
+    result = fired(tmp_path, catalogue_of(tmp_path / "p"), tuple(COLUMNS))
+    assert result == [[bool(value) for value in column] for column in COLUMNS.values()]
 
 
 def test_physlite(tmp_path: Path) -> None:
     catalogue = catalogue_of(real_file("root", "uproot-physlite-rntuple_v1-0-0-0.root"))
     names = sorted(catalogue.samples[0].stored)
-    found = fired(tmp_path, catalogue, tuple(names[:: max(1, len(names) // 60)][:60]))
-    assert any(map(any, found))
+    result = fired(tmp_path, catalogue, tuple(names[:: max(1, len(names) // 60)][:60]))
+    assert any(map(any, result))

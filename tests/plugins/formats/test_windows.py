@@ -29,6 +29,6 @@ def test_parts_too_large_to_keep_are_read_in_windows(tmp_path: Path, monkeypatch
         part = source.read(start, start + 50, [("jet", "pt"), ("jet", "eta"), ("", "met")])
         np.testing.assert_array_equal(part.scalars["met"], met[start : start + 50])
         for name, column in (("pt", pt), ("eta", eta)):
-            wanted = ak.to_numpy(ak.flatten(column[start : start + 50]))
-            np.testing.assert_array_equal(part.collections["jet"].columns[name], wanted)
+            requested = ak.to_numpy(ak.flatten(column[start : start + 50]))
+            np.testing.assert_array_equal(part.collections["jet"].columns[name], requested)
         assert 0 < cached_bytes() < 15_000

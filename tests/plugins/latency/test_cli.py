@@ -48,14 +48,14 @@ def test_few_events_and_little_time(place: Any, trigemu: Run) -> None:
     more = [jet.replace('"J30"', f'"J{n}"').replace("30.0", f"{n}.0") for n in range(31, 45)]
     place.write("long.toml", text + "".join(more))
     short = ("--events", "60", "--seconds", "1e-6", "--json", "out.json")
-    status, said = trigemu("bench", "long.toml", *ON_TOYS, *short)
-    assert status == 0, said
+    status, message = trigemu("bench", "long.toml", *ON_TOYS, *short)
+    assert status == 0, message
     document = json.loads((place.folder / "out.json").read_text())
     assert list(document["menu"]["batch"]) == ["1", "16"]
     assert document["untimed"] == [f"J{n}" for n in range(37, 45)]
-    rows = [line.split()[0] for line in said.splitlines() if line.startswith("J")]
+    rows = [line.split()[0] for line in message.splitlines() if line.startswith("J")]
     assert sorted(set(rows)) == ["J30", *(f"J{n}" for n in range(31, 37))]
-    assert "Not timed, since the time was up: 8 of 16 triggers, from J37 to J44" in " ".join(said.split())
+    assert "Not timed, since the time was up: 8 of 16 triggers, from J37 to J44" in " ".join(message.split())
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ def rows() -> list[LatencyBar]:
 
 
 def test_each_histogram_stands_in_its_row() -> None:
-    made = draw_latencies(rows(), "latency")
-    axes = made.axes[0]
-    made.canvas.draw()
+    result = draw_latencies(rows(), "latency")
+    axes = result.axes[0]
+    result.canvas.draw()
     assert [label.get_text() for label in axes.get_yticklabels()] == ["menu m", "T", "preselected"]
     assert to_rgb(axes.get_yticklabels()[2].get_color()) == to_rgb(style.COLOURS[2])
     for number, (row, patch) in enumerate(zip(rows(), axes.patches, strict=True)):
@@ -37,9 +37,9 @@ def test_each_histogram_stands_in_its_row() -> None:
 
 
 def test_the_axis_has_units() -> None:
-    made = draw_latencies(rows(), "latency")
-    made.canvas.draw()
-    axes = made.axes[0]
+    result = draw_latencies(rows(), "latency")
+    result.canvas.draw()
+    axes = result.axes[0]
     assert axes.get_xscale() == "log"
     low, high = axes.get_xlim()
     assert low < 100

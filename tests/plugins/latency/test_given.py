@@ -38,9 +38,9 @@ def samples() -> Catalogue:
 
 
 def test_a_path_or_an_emulation_is_the_menu(menu: Path, samples: Catalogue) -> None:
-    given = ((str(menu), samples), (menu, samples), (emulate(menu, samples),))
-    found = [bench(*arguments, batches=(8,), events=16).rates.triggers for arguments in given]
-    assert found[0] == found[1] == found[2]
+    inputs = ((str(menu), samples), (menu, samples), (emulate(menu, samples),))
+    result = [bench(*arguments, batches=(8,), events=16).rates.triggers for arguments in inputs]
+    assert result[0] == result[1] == result[2]
 
 
 def test_an_emulation_has_its_samples(menu: Path, samples: Catalogue) -> None:

@@ -63,7 +63,7 @@ def test_a_histogram(times: Bench) -> None:
     document = calls.to_dict()
     edges, numbers = document["edges_ns"], document["calls"]
     check_frame(calls, [{"low_ns": low, "calls": n} for low, n in zip(edges, numbers, strict=False)])
-    made = calls.to_hist()
-    same(made, edges, numbers, numbers)
-    assert made.sum().value == calls.calls.sum()
-    check_histogram_file(made)
+    result = calls.to_hist()
+    same(result, edges, numbers, numbers)
+    assert result.sum().value == calls.calls.sum()
+    check_histogram_file(result)

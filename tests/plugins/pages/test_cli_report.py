@@ -233,16 +233,16 @@ def test_in_a_browser(menus: Any, trigemu: Run, page: chromium.Page) -> None:
     for width in (1280, 400):
         for dark in (False, True):
             page.open(menus.folder / "r.html", width, dark)
-            told = f"{width} px, {'dark' if dark else 'light'}"
-            assert page.value(OVERFLOWING) == [], told
-            assert page.value(CUT) == [], told
-            assert page.value(UNSEEN) == 0, told
+            messages = f"{width} px, {'dark' if dark else 'light'}"
+            assert page.value(OVERFLOWING) == [], messages
+            assert page.value(CUT) == [], messages
+            assert page.value(UNSEEN) == 0, messages
             if width == 400:
-                assert page.value(SIDEWAYS) == [], told
-            assert ('"triggers"' in page.value(LABELS)) == (width == 400), told
+                assert page.value(SIDEWAYS) == [], messages
+            assert ('"triggers"' in page.value(LABELS)) == (width == 400), messages
             under_pictures, _, ground, ink = page.value(BRIGHTNESS)
-            assert under_pictures == 1.0, told
-            assert (ink - ground > 0.6) if dark else (ground - ink > 0.6), told
+            assert under_pictures == 1.0, messages
+            assert (ink - ground > 0.6) if dark else (ground - ink > 0.6), messages
     assert page.complaints == [], json.dumps(page.complaints)[:2000]
     assert page.printed().startswith(b"%PDF")
 

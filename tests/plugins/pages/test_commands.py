@@ -22,8 +22,8 @@ def test_pages_of_menus_of_one_name(place: Any, trigemu: Run, command: str) -> N
     text = '[menu]\nname = "mine"\n' + (place.folder / "menu.toml").read_text()
     for name in ("menu.toml", "tighter.toml"):
         place.write(name, text)
-    status, said = trigemu(command, "menu.toml", "tighter.toml", *ON_TOYS, "-o", "page.html")
-    assert status == 0, said
+    status, message = trigemu(command, "menu.toml", "tighter.toml", *ON_TOYS, "-o", "page.html")
+    assert status == 0, message
     page = (place.folder / "page.html").read_text()
     title = page.partition("<title>")[2].partition("</title>")[0]
     assert "menu" in title
@@ -33,13 +33,13 @@ def test_pages_of_menus_of_one_name(place: Any, trigemu: Run, command: str) -> N
 
 def test_a_file_in_place_of_a_catalogue_says_what_its_events_count_as(place: Any, trigemu: Run) -> None:
     assert trigemu("report", "menu.toml", "--samples", "all.root", "-o", "report.html")[0] == 0
-    said = "Each of the 400 events of all.root counts as 100 kHz: a file given as --samples is taken as"
-    assert said in " ".join((place.folder / "report.html").read_text().split())
+    text = "Each of the 400 events of all.root counts as 100 kHz: a file given as --samples is taken as"
+    assert text in " ".join((place.folder / "report.html").read_text().split())
 
 
 def test_a_report_takes_options_of_passes(place: Any, trigemu: Run) -> None:
-    status, told = trigemu("report", "menu.toml", *ON_TOYS, "--checkpoint", "kept", "-o", "page.html")
-    assert (status, (place.folder / "page.html").exists()) == (0, True), told
+    status, messages = trigemu("report", "menu.toml", *ON_TOYS, "--checkpoint", "kept", "-o", "page.html")
+    assert (status, (place.folder / "page.html").exists()) == (0, True), messages
 
 
 def test_other_schemes_than_a_few_are_status_2(

@@ -23,12 +23,12 @@ def test_two_workers_after_an_interruption(tiny: Config, sample: Path, tmp_path:
     (folder / "hard" / "00000.npz").write_bytes(b"half-writ")
     (folder / "hard" / "00002.npz").unlink()
     (folder / "hard" / ".00002.npz.1.tmp").write_bytes(b"half-writ")
-    kept = folder / "hard" / "00001.npz"
-    before = kept.stat().st_mtime_ns
+    remaining = folder / "hard" / "00001.npz"
+    before = remaining.stat().st_mtime_ns
     steps: list[int] = []
     blocks.make_all(tiny, folder, 2, lambda step, total: steps.append(step))
     assert contents(folder) == contents(original)
-    assert kept.stat().st_mtime_ns == before
+    assert remaining.stat().st_mtime_ns == before
     assert steps[0] == 40 + 25
     assert sum(steps) == tiny.interactions
 

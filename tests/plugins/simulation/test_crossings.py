@@ -50,15 +50,15 @@ def test_rate_of_one_hard_interaction_is_sigma_times_luminosity(pair: list[Pool]
     passing = hard.rows.objects["muon"].columns["pt"] > 100
     sigma = hard.cross_section_pb * np.average(passing, weights=hard.weight)
     per_second = sigma * 1e-36 * config.luminosity_cm2s
-    every = [made(config, pair, pool) for pool in pair]
-    hz, error = rate([(w, leading(e, "muon") > 100) for e, w, _ in every])
+    everything = [made(config, pair, pool) for pool in pair]
+    hz, error = rate([(w, leading(e, "muon") > 100) for e, w, _ in everything])
     assert error < 0.1 * hz
     # two such interactions in one crossing fire once: a difference below the error but at the highest µ
     expected = -40e6 * math.expm1(-per_second / 40e6)
     assert expected == pytest.approx(per_second, rel=0.003)
     assert hz == pytest.approx(expected, abs=3 * error)
-    number = np.concatenate([e.scalars["nInteraction"] for e, _, _ in every])
-    weight = np.concatenate([w for _, w, _ in every])
+    number = np.concatenate([e.scalars["nInteraction"] for e, _, _ in everything])
+    weight = np.concatenate([w for _, w, _ in everything])
     total = mu * (1 + hard.cross_section_pb / pair[0].cross_section_pb)
     spread = np.sqrt((weight**2 * (number - total) ** 2).sum()) / weight.sum()
     assert np.average(number, weights=weight) == pytest.approx(total, abs=4 * spread)
@@ -83,21 +83,21 @@ def test_bias_and_thinning_do_not_move_rates(pair: list[Pool]) -> None:
     tiny = 1e-12
     plain = dict.fromkeys((*toys.WEIGHTS, "quiet_weight_hz"), tiny)
     biased = dict.fromkeys(toys.WEIGHTS, 50.0) | {"quiet_weight_hz": 1e4, "multiple_boost": 3.0}
-    found, stored = [], []
+    result, stored = [], []
     for settings in (plain, biased):
         config = toys.config(pair, 13.0, Fakes(probability=2.0, electrons=0.5), **(model | settings))
-        every = [made(config, pair, pool) for pool in pair]
+        everything = [made(config, pair, pool) for pool in pair]
         selections = [
-            [(w, e.objects["photon"].counts >= 1) for e, w, _ in every],
-            [(w, e.objects["photon"].counts >= 2) for e, w, _ in every],
-            [(w, e.objects["electron"].counts >= 1) for e, w, _ in every],
-            [(w, leading(e, "photon") > 20) for e, w, _ in every],
-            [(w, leading(e) > 60) for e, w, _ in every],
-            [(w, e.scalars["nInteraction"] > 16) for e, w, _ in every],
+            [(w, e.objects["photon"].counts >= 1) for e, w, _ in everything],
+            [(w, e.objects["photon"].counts >= 2) for e, w, _ in everything],
+            [(w, e.objects["electron"].counts >= 1) for e, w, _ in everything],
+            [(w, leading(e, "photon") > 20) for e, w, _ in everything],
+            [(w, leading(e) > 60) for e, w, _ in everything],
+            [(w, e.scalars["nInteraction"] > 16) for e, w, _ in everything],
         ]
-        found.append([rate(s) for s in selections])
-        stored.append(sum(len(w) for _, w, _ in every))
-    for (a, da), (b, db) in zip(*found, strict=True):
+        result.append([rate(s) for s in selections])
+        stored.append(sum(len(w) for _, w, _ in everything))
+    for (a, da), (b, db) in zip(*result, strict=True):
         assert a == pytest.approx(b, abs=3.5 * math.hypot(da, db))
     assert stored[1] < stored[0] / 1.15
 
@@ -121,8 +121,8 @@ def test_parent_is_the_interaction_that_matters() -> None:
     soft = toys.pool("soft", 0, toys.interactions([[9.0], [25.0], []]), uses=3)
     hard = toys.pool("hard", 1, toys.interactions([[40.0]]), 1e7)
     config = toys.config([soft, hard], 1.0, Fakes(probability=5.0))
-    what = recipe(config, [soft, hard], hard)
-    events, _ = crossings.make(what)
+    case = recipe(config, [soft, hard], hard)
+    events, _ = crossings.make(case)
     assert (events.scalars["parent"] == 1 << 56).all()
     rows = toys.interactions([[9.0], [25.0], []] * 4000)
     soft = toys.pool("soft", 0, rows, uses=3)
@@ -189,8 +189,8 @@ def test_signal_crossings(pair: list[Pool]) -> None:
     stored = events.scalars["parent"] & np.uint64(2**56 - 1)
     assert sorted(stored.tolist()) == np.flatnonzero(two).tolist()
     assert events.scalars["event"].tolist() == list(range(two.sum()))
-    kept = events.scalars["genWeight"].astype(float).sum() / norm.sumw[0]
-    assert kept == pytest.approx(weight[two].sum() / weight.sum(), rel=1e-3)
+    remaining = events.scalars["genWeight"].astype(float).sum() / norm.sumw[0]
+    assert remaining == pytest.approx(weight[two].sum() / weight.sum(), rel=1e-3)
     assert events.scalars["nInteraction"].mean() == pytest.approx(14.2, abs=0.6)
 
 

@@ -7,5 +7,5 @@ from trigemu_simulation.config import load_config
 
 
 def test_the_slices_are_those_of_the_configuration() -> None:
-    made = load_config("embedded")
-    assert {part.name for part in made.slices} == {sample.name for sample in open_catalogue().samples}
+    result = load_config("embedded")
+    assert {part.name for part in result.slices} == {sample.name for sample in open_catalogue().samples}

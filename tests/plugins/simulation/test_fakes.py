@@ -15,14 +15,14 @@ OFFSETS = np.array([0, 3, 3, 4])
 
 def subsets(p: np.ndarray, model: Crossings) -> dict[tuple[int, ...], float]:
     """The probability of each set of jets that fake, from the definition."""
-    found = {}
+    result = {}
     for chosen in itertools.product((0, 1), repeat=len(p)):
         total = 0.0
         for z, share in zip(*fakes.busy_modes(model), strict=True):
             x = np.minimum(z * p, 1.0)
             total += share * float(np.prod(np.where(chosen, x, 1 - x)))
-        found[chosen] = total
-    return found
+        result[chosen] = total
+    return result
 
 
 def test_the_factor_is_one_on_average() -> None:
@@ -33,18 +33,18 @@ def test_the_factor_is_one_on_average() -> None:
 
 @pytest.mark.parametrize("model", [Crossings(), BUSY])
 def test_probabilities_agree_with_enumeration(model: Crossings) -> None:
-    found = fakes.multiplicity(OFFSETS, P, model)
+    result = fakes.multiplicity(OFFSETS, P, model)
     for i in range(3):
-        every = subsets(P[OFFSETS[i] : OFFSETS[i + 1]], model)
-        for k, mine in enumerate((found.none[i], found.one[i])):
-            assert mine == pytest.approx(sum(v for s, v in every.items() if sum(s) == k))
-        several = sum(v for s, v in every.items() if sum(s) >= 2)
-        assert found.several[i] == pytest.approx(several, abs=1e-15)
+        everything = subsets(P[OFFSETS[i] : OFFSETS[i + 1]], model)
+        for k, mine in enumerate((result.none[i], result.one[i])):
+            assert mine == pytest.approx(sum(v for s, v in everything.items() if sum(s) == k))
+        several = sum(v for s, v in everything.items() if sum(s) >= 2)
+        assert result.several[i] == pytest.approx(several, abs=1e-15)
 
 
 def test_a_jet_that_surely_fakes() -> None:
-    found = fakes.multiplicity(np.array([0, 2]), np.array([1.0, 0.5]), Crossings())
-    assert (found.none[0], found.one[0], found.several[0]) == pytest.approx((0.0, 0.5, 0.5))
+    result = fakes.multiplicity(np.array([0, 2]), np.array([1.0, 0.5]), Crossings())
+    assert (result.none[0], result.one[0], result.several[0]) == pytest.approx((0.0, 0.5, 0.5))
 
 
 @pytest.mark.parametrize("chosen", [0, 1, 2])
@@ -57,9 +57,9 @@ def test_which_jets_fake_follows_the_truth(chosen: int) -> None:
     ).reshape(n, 3)
     counts = taken.sum(axis=1)
     assert (counts >= 2).all() if chosen == 2 else (counts == chosen).all()
-    every = {s: v for s, v in subsets(p, BUSY).items() if min(sum(s), 2) == chosen}
-    total = sum(every.values())
-    for s, v in every.items():
+    everything = {s: v for s, v in subsets(p, BUSY).items() if min(sum(s), 2) == chosen}
+    total = sum(everything.values())
+    for s, v in everything.items():
         expected = v / total
         error = np.sqrt(expected * (1 - expected) / n)
         assert (taken == s).all(axis=1).mean() == pytest.approx(expected, abs=4 * error + 1e-12)
@@ -71,7 +71,7 @@ def test_both_copies_of_a_crossing_are_the_truth() -> None:
     p = np.tile(P[:3] / 5, n)
     offsets = np.arange(n + 1) * 3
     true = fakes.multiplicity(offsets, p, BUSY)
-    found: dict[tuple[bool, ...], tuple[float, float]] = {}
+    result: dict[tuple[bool, ...], tuple[float, float]] = {}
     for fake in (False, True):
         proposal = fakes.divided(true, fake, BUSY)
         chosen = proposal.choose(rng.random(n), rng.random(n))
@@ -80,12 +80,12 @@ def test_both_copies_of_a_crossing_are_the_truth() -> None:
         taken = fakes.choose_jets(offsets, p, chosen, rng.random(n), rng.random(3 * n), BUSY).reshape(n, 3)
         for s in subsets(P[:3] / 5, BUSY):
             mine = weight * (taken == s).all(axis=1)
-            mean, variance = found.get(s, (0.0, 0.0))
-            found[s] = mean + mine.mean(), variance + mine.var() / n
+            mean, variance = result.get(s, (0.0, 0.0))
+            result[s] = mean + mine.mean(), variance + mine.var() / n
     for s, expected in subsets(P[:3] / 5, BUSY).items():
-        mean, variance = found[s]
+        mean, variance = result[s]
         assert mean == pytest.approx(expected, abs=4 * variance**0.5 + 1e-12)
-    assert sum(mean for mean, _ in found.values()) == pytest.approx(1.0, abs=0.01)
+    assert sum(mean for mean, _ in result.values()) == pytest.approx(1.0, abs=0.01)
 
 
 def test_a_crossing_whose_jets_cannot_fake_has_one_copy() -> None:

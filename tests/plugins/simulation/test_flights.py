@@ -23,10 +23,10 @@ def test_probability_and_spectrum_of_muons(pdg: int, mass: float, ctau: float, f
     for column in (particles.px, particles.py, particles.pz, particles.e):
         column *= scale
     rows = reconstruct(particles, rng)
-    found = with_flights(rows, particles, np.ones(n, bool), rng)
-    assert found.scalars["weight"].sum() == pytest.approx(n)
-    muon = found.objects["muon"]
-    flying = found.scalars["weight"][n:]
+    result = with_flights(rows, particles, np.ones(n, bool), rng)
+    assert result.scalars["weight"].sum() == pytest.approx(n)
+    muon = result.objects["muon"]
+    flying = result.scalars["weight"][n:]
     assert (muon.counts[:n] == 0).all()
     assert (muon.counts[n:] == 1).all()
 
@@ -48,9 +48,9 @@ def test_one_muon_of_several_tracks() -> None:
     rng = np.random.default_rng(2)
     particles = toy(rng, [30, 0, 25])
     rows = reconstruct(particles, rng)
-    found = with_flights(rows, particles, np.array([True, True, True]), rng)
-    assert found.scalars["origin"].tolist()[:3] == [0, 1, 2]
-    assert set(found.scalars["origin"].tolist()[3:]) <= {0, 2}
+    result = with_flights(rows, particles, np.array([True, True, True]), rng)
+    assert result.scalars["origin"].tolist()[:3] == [0, 1, 2]
+    assert set(result.scalars["origin"].tolist()[3:]) <= {0, 2}
     some = with_flights(rows.of(np.array([False, True, True])), particles, np.array([False, True, True]), rng)
     assert set(some.scalars["origin"].tolist()) == {1, 2}
     weight = np.bincount(some.scalars["origin"].astype(int), some.scalars["weight"], 3)

@@ -21,7 +21,9 @@ def some(seed: int, n: int) -> Interactions:
     for kind, extra in interactions.OBJECTS.items():
         counts = rng.integers(0, 4, n)
         columns = {c: rng.random(counts.sum()).astype(np.float32) for c in ("pt", "eta", "phi")}
-        columns.update({c: rng.integers(0, 2, counts.sum()).astype(kept) for c, kept in extra.items()})
+        columns.update(
+            {c: rng.integers(0, 2, counts.sum()).astype(remaining) for c, remaining in extra.items()}
+        )
         objects[kind] = Objects(counts, columns)
     return Interactions(scalars, objects)
 

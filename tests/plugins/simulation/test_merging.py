@@ -22,7 +22,7 @@ def slowly(jets: list[Jet]) -> list[float]:
     left, done = [list(jet) for jet in jets], []
     while left:
         first, *left = left
-        kept = []
+        remaining = []
         for other in left:
             dphi = math.remainder(other[2] - first[2], 2 * math.pi)
             if other[3] != first[3] and math.hypot(other[1] - first[1], dphi) < 0.4:
@@ -31,8 +31,8 @@ def slowly(jets: list[Jet]) -> list[float]:
                 first[2] += share * dphi
                 first[0] += other[0]
             else:
-                kept.append(other)
-        left = kept
+                remaining.append(other)
+        left = remaining
         done.append(first[0])
     return sorted(done, reverse=True)
 

@@ -26,15 +26,15 @@ def test_fakes_are_as_frequent_as_configured() -> None:
     rows = toys.interactions([[40.0, 30.0]] * n)
     rows.objects["jet"].columns["flavour"][1::2] = -1
     fakes = Fakes(probability=0.5, electrons=0.5)
-    found = events(rows, fakes)
+    result = events(rows, fakes)
     expected = 0.5 * (np.exp(-9.6 / 4) - np.exp(-9.6))
-    photons, electrons = found.objects["photon"], found.objects["electron"]
+    photons, electrons = result.objects["photon"], result.objects["electron"]
     for objects, share in ((photons, expected), (electrons, 0.5 * expected)):
         assert objects.counts.mean() == pytest.approx(share, rel=0.05)  # pile-up noise moves a jet's pT
         assert objects.columns["fake"].all()
         assert objects.columns["pt"].min() > 10
     assert abs(electrons.columns["charge"].mean()) < 0.1
-    assert (found.objects["jet"].counts == 2).mean() > 0.97
+    assert (result.objects["jet"].counts == 2).mean() > 0.97
     # what is left of the jet is around the photon
     around = photons.columns["isolation"] * photons.columns["pt"] + photons.columns["pt"]
     assert np.median(around[photons.columns["isolation"] < 1.9]) == pytest.approx(40, rel=0.06)
@@ -47,12 +47,12 @@ def test_events_do_not_depend_on_their_neighbours() -> None:
     )
     rows.scalars["soft_et"][:] = 50
     fakes = Fakes(probability=20.0, electrons=1.0, taus=0.5)
-    whole = events(rows, fakes)
+    full = events(rows, fakes)
     head = events(rows.of(np.arange(300) < 100), fakes)
     for name, column in head.scalars.items():
-        assert np.array_equal(column, whole.scalars[name][:100])
+        assert np.array_equal(column, full.scalars[name][:100])
     for kind, objects in head.objects.items():
-        same = whole.objects[kind].of(np.arange(300) < 100)
+        same = full.objects[kind].of(np.arange(300) < 100)
         assert objects.counts.sum() > 20 or kind == "muon"
         for name, column in objects.columns.items():
             assert np.array_equal(column, same.columns[name]), (kind, name)
@@ -66,50 +66,50 @@ def test_true_objects_keep_what_they_are() -> None:
     )
     rows.objects["muon"].columns["origin"][:] = np.arange(n) % 3
     rows.objects["photon"].columns["cone"][:] = 20.0
-    found = events(rows).objects
-    quality = found["muon"].columns["quality"]
+    result = events(rows).objects
+    quality = result["muon"].columns["quality"]
     for origin, (share,) in enumerate(detector.MUON_LEVELS.values()):
         assert (quality[origin::3] == 2).mean() == pytest.approx(share, abs=0.02)
-    levels = found["electron"].columns["identification"]
+    levels = result["electron"].columns["identification"]
     assert [(levels >= k).mean() for k in (1, 2, 3)] == pytest.approx(
         detector.ELECTRON_LEVELS["prompt"], abs=0.02
     )
-    assert found["photon"].columns["isolation"].mean() == pytest.approx(0.5, rel=0.02)
-    assert found["tau"].columns["fake"].sum() == 0
-    assert [(found["tau"].columns["identification"] >= k).mean() for k in (1, 2, 3)] == pytest.approx(
+    assert result["photon"].columns["isolation"].mean() == pytest.approx(0.5, rel=0.02)
+    assert result["tau"].columns["fake"].sum() == 0
+    assert [(result["tau"].columns["identification"] >= k).mean() for k in (1, 2, 3)] == pytest.approx(
         detector.TAU_LEVELS["true"], abs=0.02
     )
-    assert all(set(o.columns) & {"flavour", "origin", "cone", "source"} == set() for o in found.values())
+    assert all(set(o.columns) & {"flavour", "origin", "cone", "source"} == set() for o in result.values())
 
 
 def test_jets_are_taken_for_taus() -> None:
     n = 40_000
-    found = events(toys.interactions([[80.0]] * n), Fakes(probability=0.0, taus=0.4)).objects["tau"]
-    assert found.counts.mean() == pytest.approx(0.4 * 4**detector.TAU_FAKE_POWER, rel=0.05)
-    assert (found.columns["identification"] >= 3).mean() == pytest.approx(
+    result = events(toys.interactions([[80.0]] * n), Fakes(probability=0.0, taus=0.4)).objects["tau"]
+    assert result.counts.mean() == pytest.approx(0.4 * 4**detector.TAU_FAKE_POWER, rel=0.05)
+    assert (result.columns["identification"] >= 3).mean() == pytest.approx(
         detector.TAU_LEVELS["fake"][2], abs=0.01
     )
-    assert np.median(found.columns["pt"]) == pytest.approx(80 * detector.TAU_SCALE, rel=0.01)
+    assert np.median(result.columns["pt"]) == pytest.approx(80 * detector.TAU_SCALE, rel=0.01)
 
 
 def test_thresholds() -> None:
-    found = events(toys.interactions([[60.0, 40.0, 9.0]] * 200))
-    assert (found.objects["jet"].counts == 2).mean() > 0.97
+    result = events(toys.interactions([[60.0, 40.0, 9.0]] * 200))
+    assert (result.objects["jet"].counts == 2).mean() > 0.97
 
 
 def crossing(jets: list[list[float]], interactions: int = 1) -> tuple[crossings.Crossing, np.ndarray]:
     """Crossings of one toy interaction each, and their keys."""
     n = len(jets)
     pool = toys.pool("a", 0, toys.interactions(jets))
-    made = crossings.overlay.overlay([crossings.Drawn(pool, np.arange(n), np.arange(n), True)], n)
-    made.interactions[:] = interactions
-    return made, np.arange(n, dtype=np.uint64)
+    result = crossings.overlay.overlay([crossings.Drawn(pool, np.arange(n), np.arange(n), True)], n)
+    result.interactions[:] = interactions
+    return result, np.arange(n, dtype=np.uint64)
 
 
 def test_pileup_widens_jets_with_the_number_of_interactions() -> None:
     for number in (1, 25):
-        made, keys = crossing([[60.0]] * 4000, number)
-        seen = crossings.observe(made, keys, config(NONE), badly=False)
+        result, keys = crossing([[60.0]] * 4000, number)
+        seen = crossings.observe(result, keys, config(NONE), badly=False)
         resolution = 60 * detector.jet_resolution(np.array([60.0]))[0]
         expected = np.hypot(resolution, detector.PILEUP_JET * number**0.5)
         assert seen.objects["jet"].columns["pt"].std() == pytest.approx(expected, rel=0.05)
@@ -118,28 +118,28 @@ def test_pileup_widens_jets_with_the_number_of_interactions() -> None:
 def test_missing_momentum_follows_jets() -> None:
     """Without a soft part it is what the jet lacks, but for pile-up noise and rounding; soft jets are not
     in it, nor what is measured as a photon."""
-    made, keys = crossing([[150.0]] * 3000)
+    output, keys = crossing([[150.0]] * 3000)
     for badly in (False, True):
-        seen = crossings.observe(made, keys, config(NONE), badly=badly)
+        seen = crossings.observe(output, keys, config(NONE), badly=badly)
         jet = seen.objects["jet"]
-        found = jet.counts == 1
+        result = jet.counts == 1
         lost = 150 - jet.columns["pt"]
         away = np.where(lost > 0, jet.columns["phi"], jet.columns["phi"] + np.pi)
-        assert seen.met[found] == pytest.approx(np.abs(lost), abs=6 * detector.PILEUP_JET)
+        assert seen.met[result] == pytest.approx(np.abs(lost), abs=6 * detector.PILEUP_JET)
         certain = np.abs(lost) > 10
-        turned = np.cos(seen.met_phi[found] - away)[certain]
+        turned = np.cos(seen.met_phi[result] - away)[certain]
         assert turned == pytest.approx(1.0)
         assert np.median(np.abs(lost)) > (60 if badly else 5)
-    made.objects["jet"].columns["flavour"][:] = -1
-    assert crossings.observe(made, keys, config(NONE)).met.max() == 0
+    output.objects["jet"].columns["flavour"][:] = -1
+    assert crossings.observe(output, keys, config(NONE)).met.max() == 0
     soft, keys = crossing([[19.0]] * 3000)
     assert crossings.observe(soft, keys, config(NONE)).met.max() == 0
 
 
 def test_copies_with_and_without_a_badly_measured_jet_add_up() -> None:
     """To jets that are badly measured by chance; and their weights to one."""
-    made, keys = crossing([[80.0, 50.0, 30.0], [60.0], [15.0]] * 4000)
-    parts = [crossings.observe(made, keys, config(NONE), badly=badly) for badly in (False, True)]
+    result, keys = crossing([[80.0, 50.0, 30.0], [60.0], [15.0]] * 4000)
+    parts = [crossings.observe(result, keys, config(NONE), badly=badly) for badly in (False, True)]
     assert sum(part.weight for part in parts) == pytest.approx(1.0)
     assert (parts[1].weight[2::3] == 0).all()
     exact = detector.JET_TAIL * np.array([3.0, 1.0, 0.0])

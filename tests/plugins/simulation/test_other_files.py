@@ -15,6 +15,6 @@ def test_a_menu_is_no_configuration() -> None:
 
 def test_a_configuration_is_neither_menu_nor_catalogue() -> None:
     file = ROOT / "plugins" / "simulation" / "configs" / "embedded.toml"
-    for read, what in ((read_menu, "a menu"), (open_catalogue, "a catalogue of samples")):
-        with pytest.raises(TableError, match=f"this is a configuration of simulated samples, not {what}"):
+    for read, case in ((read_menu, "a menu"), (open_catalogue, "a catalogue of samples")):
+        with pytest.raises(TableError, match=f"this is a configuration of simulated samples, not {case}"):
             read(file)  # type: ignore[operator]

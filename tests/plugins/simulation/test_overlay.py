@@ -21,8 +21,8 @@ def test_objects_and_sums_of_each_crossing() -> None:
         counts = rng.integers(0, 5, n)
         rows = rng.integers(0, len(pool), counts.sum())
         drawn.append(Drawn(pool, np.repeat(np.arange(n), counts), rows, own))
-    made = overlay.overlay(drawn, n)
-    jets = made.objects["jet"]
+    output = overlay.overlay(drawn, n)
+    jets = output.objects["jet"]
     ends = np.cumsum(jets.counts)
     for i in range(n):
         expected, invisible, number = [], 0.0, 0
@@ -34,9 +34,9 @@ def test_objects_and_sums_of_each_crossing() -> None:
                 for pt in d.pool.rows.objects["jet"].columns["pt"][first:stop]:
                     expected.append((pt, int(d.pool.ids(np.array([row]))[0]), d.own))
         mine = slice(ends[i] - jets.counts[i], ends[i])
-        found = list(zip(*(jets.columns[c][mine].tolist() for c in ("pt", "source", "own")), strict=True))
-        assert sorted(found) == sorted(expected)
+        result = list(zip(*(jets.columns[c][mine].tolist() for c in ("pt", "source", "own")), strict=True))
+        assert sorted(result) == sorted(expected)
         assert (np.diff(jets.columns["pt"][mine]) <= 0).all()
-        assert made.interactions[i] == number
-        assert made.sums["invisible_x"][i] == pytest.approx(invisible)
-    assert set(made.objects["muon"].columns) >= {"charge", "source"}
+        assert output.interactions[i] == number
+        assert output.sums["invisible_x"][i] == pytest.approx(invisible)
+    assert set(output.objects["muon"].columns) >= {"charge", "source"}

@@ -58,16 +58,16 @@ def test_cross_section_of_radiated_photons_agrees_with_that_of_all_interactions(
     """Interactions that end early are counted with their weights: the bias prefers those that radiate."""
     bias = [f"PhaseSpace:bias2Selection{s}" for s in (" = on", "Pow = 3.", "Ref = 40.")]
     bare = ["PartonLevel:MPI = off", "HadronLevel:all = off"]
-    every = part("HardQCD:all = on", "PhaseSpace:pTHatMin = 40.", *bare, *bias)
-    found = {}
+    everything = part("HardQCD:all = on", "PhaseSpace:pTHatMin = 40.", *bare, *bias)
+    result = {}
     for radiated, n in (("keep", 6_000), ("only", 800)):
-        generator = pythia.Generator(replace(every, radiated=radiated, radiation_factor=20.0), 1)
+        generator = pythia.Generator(replace(everything, radiated=radiated, radiation_factor=20.0), 1)
         batches = list(generator.batches(n))
         weight = np.concatenate([p.weight for p in batches])
-        kept = weight * np.concatenate([pythia.radiates(p) for p in batches])
+        remaining = weight * np.concatenate([pythia.radiates(p) for p in batches])
         scale = generator.cross_section().pb / weight.sum()
-        found[radiated] = scale * kept.sum(), scale * np.sqrt((kept**2).sum())
-    (value, error), (truth, spread) = found["only"], found["keep"]
+        result[radiated] = scale * remaining.sum(), scale * np.sqrt((remaining**2).sum())
+    (value, error), (truth, spread) = result["only"], result["keep"]
     assert value == pytest.approx(truth, abs=3 * np.hypot(error, spread))
     assert np.hypot(error, spread) < 0.2 * truth
 

@@ -19,8 +19,8 @@ def pair() -> list[Pool]:
 def test_how_often_an_interaction_is_used(pair: list[Pool]) -> None:
     config = toys.config(pair, 13.0)
     for pool in pair:
-        what = recipes.recipe(config, pair, pool)
-        drawn, _ = recipes.contents(what, 0, what.n)
+        case = recipes.recipe(config, pair, pool)
+        drawn, _ = recipes.contents(case, 0, case.n)
         uses = np.bincount(drawn[0].rows, minlength=len(pool))
         assert uses.max() == pool.part.uses
         if pool is pair[1]:
@@ -33,16 +33,16 @@ def test_composition_of_each_class(pair: list[Pool]) -> None:
     """Own interactions: Poisson given one; lower ones: Poisson; and the means are right once weighted."""
     mu = 13.0
     config = toys.config(pair, mu)
-    what = recipes.recipe(config, pair, pair[1])
-    drawn, weight = recipes.contents(what, 0, what.n)
-    own = sum(np.bincount(d.crossing, minlength=what.n) for d in drawn if d.own)
-    lower = sum(np.bincount(d.crossing, minlength=what.n) for d in drawn if not d.own)
+    case = recipes.recipe(config, pair, pair[1])
+    drawn, weight = recipes.contents(case, 0, case.n)
+    own = sum(np.bincount(d.crossing, minlength=case.n) for d in drawn if d.own)
+    lower = sum(np.bincount(d.crossing, minlength=case.n) for d in drawn if not d.own)
     hard = mu / 8
     assert own.min() == 1
-    error = 5 / np.sqrt(what.n)
+    error = 5 / np.sqrt(case.n)
     assert own.mean() == pytest.approx(hard / -math.expm1(-hard), rel=error)
     assert lower.mean() == pytest.approx(mu, rel=error)
-    assert weight.mean() == pytest.approx(1.0, abs=5 * weight.std() / np.sqrt(what.n))
+    assert weight.mean() == pytest.approx(1.0, abs=5 * weight.std() / np.sqrt(case.n))
 
 
 def test_weights_of_several_biased_interactions(pair: list[Pool]) -> None:
@@ -50,13 +50,13 @@ def test_weights_of_several_biased_interactions(pair: list[Pool]) -> None:
     what the number of interactions explains."""
     hard = pair[1]
     mu = 13.0
-    what = recipes.recipe(toys.config(pair, mu), pair, hard)
-    drawn, weight = recipes.contents(what, 0, what.n)
+    case = recipes.recipe(toys.config(pair, mu), pair, hard)
+    drawn, weight = recipes.contents(case, 0, case.n)
     lead = hard.rows.objects["jet"].columns["pt"][hard.offsets["jet"][:-1]]
     for threshold in (40, 80, 150):
-        each = sum(np.bincount(d.crossing, lead[d.rows] > threshold, what.n) for d in drawn if d.own)
+        each = sum(np.bincount(d.crossing, lead[d.rows] > threshold, case.n) for d in drawn if d.own)
         expected = np.average(lead > threshold, weights=hard.weight) * mu / 8 / -math.expm1(-mu / 8)
-        error = np.std(weight * each) / np.sqrt(what.n)
+        error = np.std(weight * each) / np.sqrt(case.n)
         assert np.mean(weight * each) == pytest.approx(expected, abs=4 * error)
         assert error < 0.05 * expected
 
@@ -64,9 +64,9 @@ def test_weights_of_several_biased_interactions(pair: list[Pool]) -> None:
 def test_results_of_a_range_are_those_of_the_whole(pair: list[Pool]) -> None:
     config = toys.config(pair, 13.0)
     for pool in pair:
-        what = recipes.recipe(config, pair, pool)
-        whole, weight = recipes.contents(what, 0, 300)
-        part, its_weight = recipes.contents(what, 100, 300)
+        case = recipes.recipe(config, pair, pool)
+        full, weight = recipes.contents(case, 0, 300)
+        part, its_weight = recipes.contents(case, 100, 300)
         assert np.array_equal(its_weight, weight[100:])
-        for a, b in zip(whole, part, strict=True):
+        for a, b in zip(full, part, strict=True):
             assert np.array_equal(a.rows[a.crossing >= 100], b.rows)

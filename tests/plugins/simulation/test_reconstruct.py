@@ -21,14 +21,14 @@ def slow_anti_kt(momenta: list[tuple[float, ...]], radius: float) -> list[tuple[
 
     jets, left = [], list(momenta)
     while left:
-        known = [kinematics(p) for p in left]
+        names = [kinematics(p) for p in left]
         best = (math.inf, 0, 0)
-        for i, (pt, rapidity, phi) in enumerate(known):
+        for i, (pt, rapidity, phi) in enumerate(names):
             best = min(best, (pt**-2, i, i))
             for j in range(i):
-                dphi = math.remainder(phi - known[j][2], 2 * math.pi)
-                dr2 = (rapidity - known[j][1]) ** 2 + dphi**2
-                best = min(best, (min(pt**-2, known[j][0] ** -2) * dr2 / radius**2, i, j))
+                dphi = math.remainder(phi - names[j][2], 2 * math.pi)
+                dr2 = (rapidity - names[j][1]) ** 2 + dphi**2
+                best = min(best, (min(pt**-2, names[j][0] ** -2) * dr2 / radius**2, i, j))
         _, i, j = best
         first = left.pop(i)
         if i == j:
@@ -42,7 +42,7 @@ def slow_anti_kt(momenta: list[tuple[float, ...]], radius: float) -> list[tuple[
 def test_jets_agree_with_the_definition_of_anti_kt() -> None:
     particles = toy(np.random.default_rng(1), [35, 1, 40, 30, 25])
     jets = reconstruct.cluster(particles, np.ones(len(particles.id), bool))
-    found = 0
+    result = 0
     for event in range(5):
         rows = slice(*particles.offsets[event : event + 2])
         momenta = list(
@@ -56,8 +56,8 @@ def test_jets_agree_with_the_definition_of_anti_kt() -> None:
         ours = sorted(zip(x.tolist(), y.tolist(), z.tolist(), strict=True))
         assert len(ours) == len(truth)
         assert np.array(ours) == pytest.approx(np.array(truth)[:, :3])
-        found += len(truth)
-    assert found > 20
+        result += len(truth)
+    assert result > 20
 
 
 def test_cone_sums_agree_with_brute_force() -> None:
@@ -96,7 +96,7 @@ def test_isolated_photon_and_its_jet() -> None:
     eta, phi = np.full(7, 0.5), np.full(7, 1.0)
     pt = np.array([50.0, 50.0, 9.0, 9.0, 9.0, 9.0, 9.0])
     phi[2:] += np.linspace(-0.2, 0.2, 5)
-    alike = Particles(
+    equal = Particles(
         offsets=particles.offsets,
         id=np.array([22, 22, 211, 211, 211, 211, 211]),
         prompt=np.ones(7, bool),
@@ -111,14 +111,14 @@ def test_isolated_photon_and_its_jet() -> None:
         heavy=NONE,
         taus=NONE,
     )
-    found = [reconstruct.reconstruct(alike, np.random.default_rng(seed)) for seed in range(200)]
-    jets = [f.objects["jet"].columns["flavour"].tolist() for f in found]
+    result = [reconstruct.reconstruct(equal, np.random.default_rng(seed)) for seed in range(200)]
+    jets = [f.objects["jet"].columns["flavour"].tolist() for f in result]
     assert all(h == [-1, 0] for h in jets)
-    counts = np.array([f.objects["photon"].counts for f in found])
+    counts = np.array([f.objects["photon"].counts for f in result])
     assert counts.mean(axis=0) == pytest.approx([0.95, 0.95], abs=0.05)
-    cones = np.concatenate([f.objects["photon"].columns["cone"] for f in found])
+    cones = np.concatenate([f.objects["photon"].columns["cone"] for f in result])
     assert set(np.round(cones)) == {0, 45}
-    assert np.allclose([f.scalars["invisible_x"] for f in found], 0)
+    assert np.allclose([f.scalars["invisible_x"] for f in result], 0)
 
 
 def test_electrons_have_the_photons_that_they_radiate() -> None:
@@ -141,8 +141,8 @@ def test_electrons_have_the_photons_that_they_radiate() -> None:
         heavy=NONE,
         taus=NONE,
     )
-    found = reconstruct.reconstruct(particles, np.random.default_rng(1)).objects
-    electrons, photons = found["electron"].columns, found["photon"].columns
+    result = reconstruct.reconstruct(particles, np.random.default_rng(1)).objects
+    electrons, photons = result["electron"].columns, result["photon"].columns
     assert len(electrons["pt"]) > 0.8 * n
     assert electrons["pt"].mean() == pytest.approx(50, rel=0.01)
     assert electrons["cone"] == pytest.approx(0, abs=1e-6)
@@ -159,30 +159,30 @@ def hard() -> Particles:
 
 
 def test_objects_are_ordered_and_inside_acceptance(hard: Particles) -> None:
-    found = reconstruct.reconstruct(hard, np.random.default_rng(1))
-    for kind, objects in found.objects.items():
-        event = np.repeat(np.arange(len(found)), objects.counts)
+    result = reconstruct.reconstruct(hard, np.random.default_rng(1))
+    for kind, objects in result.objects.items():
+        event = np.repeat(np.arange(len(result)), objects.counts)
         pt, phi = objects.columns["pt"], objects.columns["phi"].astype(float)
         same = event[1:] == event[:-1]
         assert (np.diff(pt)[same] <= 0).all()
         assert (pt > detector.STORED_PT[kind]).all()
         assert (np.abs(phi) <= np.float32(np.pi)).all()
-    assert found.objects["jet"].counts.mean() > 2
-    assert set(np.unique(found.objects["muon"].columns["charge"])) <= {-1, 1}
-    assert set(np.unique(found.objects["jet"].columns["flavour"])) <= {-1, 0, 4, 5, 15}
+    assert result.objects["jet"].counts.mean() > 2
+    assert set(np.unique(result.objects["muon"].columns["charge"])) <= {-1, 1}
+    assert set(np.unique(result.objects["jet"].columns["flavour"])) <= {-1, 0, 4, 5, 15}
 
 
 def test_momentum_balance(hard: Particles) -> None:
     """True jets are nearly balanced, so is the invisible momentum, and the soft part is not negative."""
-    found = reconstruct.reconstruct(hard, np.random.default_rng(1))
-    jets = found.objects["jet"]
-    of, pt = np.repeat(np.arange(len(found)), jets.counts), jets.columns["pt"]
-    x = np.bincount(of, pt * np.cos(jets.columns["phi"]), len(found)) + found.scalars["invisible_x"]
-    assert np.median(np.abs(x)) < 0.3 * np.median(np.bincount(of, pt, len(found)))
-    assert np.median(np.abs(found.scalars["invisible_x"])) < 5
-    assert (found.scalars["soft_et"] >= 0).all()
+    result = reconstruct.reconstruct(hard, np.random.default_rng(1))
+    jets = result.objects["jet"]
+    of, pt = np.repeat(np.arange(len(result)), jets.counts), jets.columns["pt"]
+    x = np.bincount(of, pt * np.cos(jets.columns["phi"]), len(result)) + result.scalars["invisible_x"]
+    assert np.median(np.abs(x)) < 0.3 * np.median(np.bincount(of, pt, len(result)))
+    assert np.median(np.abs(result.scalars["invisible_x"])) < 5
+    assert (result.scalars["soft_et"] >= 0).all()
     again = reconstruct.reconstruct(hard, np.random.default_rng(1))
-    assert np.array_equal(found.objects["jet"].columns["pt"], again.objects["jet"].columns["pt"])
+    assert np.array_equal(result.objects["jet"].columns["pt"], again.objects["jet"].columns["pt"])
 
 
 def test_no_banner_on_stdout() -> None:

@@ -44,9 +44,9 @@ def test_decisions_are_compared_with_stored_ones(tmp_path: Path) -> None:
     vector = real_file("cms_l1", "TestVector_L1Menu_Collisions2018_v2_1_0.txt.xz")
     rates = ("rate_hz", "total_hz", "unique_hz", "overlap_hz", "decisions_hz")
     wide = Tolerances(quantities=dict.fromkeys(rates, Tolerance(percent=1e6)))
-    found = gate(old, new, wide, vector)
-    differ = {drift.what: drift for drift in found.failed if drift.quantity == "differ_from_stored"}
-    assert set(differ) == {drift.what for drift in found.failed}
-    changed = {d.what for d in found.drifts if d.quantity == "decisions_hz" and d.difference}
+    result = gate(old, new, wide, vector)
+    differ = {drift.what: drift for drift in result.failed if drift.quantity == "differ_from_stored"}
+    assert set(differ) == {drift.what for drift in result.failed}
+    changed = {d.what for d in result.drifts if d.quantity == "decisions_hz" and d.difference}
     assert set(differ) == changed
     assert all(drift.old == 0 < drift.new for drift in differ.values())

@@ -56,28 +56,28 @@ def test_a_precision_is_chosen_pasted_and_told(place: Models, firmware: Run) -> 
     auto = ("precision", "menu.toml", "--trigger", "AD", "--auto")
     status, text = firmware(*auto, "--score-bits", "14", "--rounding", "AP_RND", "--json", "found.json")
     assert status == 0
-    found = json.loads(Path("found.json").read_text())
+    result = json.loads(Path("found.json").read_text())
     line = text.splitlines()[-1]
     table = tomllib.loads(line)["precision"]
-    assert table == {key: value for key, value in found["precision"].items() if value is not None}
+    assert table == {key: value for key, value in result["precision"].items() if value is not None}
     assert table["input"].startswith("ap_fixed<12,")
     assert table["score"].startswith("ap_fixed<14,")
     assert table["score"].endswith(",AP_RND>")
-    assert [of["overflows"] for of in found["ranges"]["inputs"]] == [0, 0]
-    for of in found["ranges"]["inputs"]:
+    assert [of["overflows"] for of in result["ranges"]["inputs"]] == [0, 0]
+    for of in result["ranges"]["inputs"]:
         assert of["name"] in text
         assert f"{of['high']:.6g}" in text
-    assert ("(--overflow AP_SAT) need" in text) == (found["spared"] > 0)
+    assert ("(--overflow AP_SAT) need" in text) == (result["spared"] > 0)
     assert "No input is negative: ap_ufixed" in text
     place.menu(MENU, ("above = 0.0", f"above = -0.5\n{line}"))
     status, again = firmware("precision", "menu.toml", "--trigger", "AD", "--json", "again.json")
     assert status == 0
     assert again.splitlines()[-1] == line
-    assert json.loads(Path("again.json").read_text())["ranges"] == found["ranges"]
+    assert json.loads(Path("again.json").read_text())["ranges"] == result["ranges"]
 
 
 def test_a_scan_is_printed_written_and_drawn(place: Models, firmware: Run, trigemu: Run) -> None:
-    given = (
+    inputs = (
         "scan",
         "menu.toml",
         "--trigger",
@@ -89,15 +89,15 @@ def test_a_scan_is_printed_written_and_drawn(place: Models, firmware: Run, trige
         "--overflow",
         "AP_SAT",
     )
-    status, text = firmware(*given, "--json", "scan.json", "--figure", "scan.png")
+    status, text = firmware(*inputs, "--json", "scan.json", "--figure", "scan.png")
     assert status == 0
     document = json.loads(Path("scan.json").read_text())
     points = document["points"]
     assert [(p["input_bits"], p["score_bits"]) for p in points] == [(6, 12), (10, 12)]
     lines = [line.split() for line in text.splitlines()]
     for point in points:
-        found = next(line for line in lines if line and line[0].startswith(f"{point['input_bits']},"))
-        assert str(point["differ_events"]) in found
+        result = next(line for line in lines if line and line[0].startswith(f"{point['input_bits']},"))
+        assert str(point["differ_events"]) in result
         place.menu(
             MENU, ("above = 0.0", f"above = -0.5\nprecision = {as_toml(point['precision'])}"), name="v.toml"
         )

@@ -85,12 +85,12 @@ def test_menus_that_are_ready_to_run(name: str) -> None:
         for t in menu.triggers
     ]
     plan = make_plan([dataclasses.replace(menu, triggers=tuple(triggers))])
-    found = []
+    result = []
     for sample in trigemu.open_catalogue().background:
         events = sample.read(0, 0, min(400, sample.entries), plan.needs)
-        found.append(decide(events, plan))
-        np.testing.assert_array_equal(streamed(plan, events), found[-1])
-    assert any(words.any() for words in found)
+        result.append(decide(events, plan))
+        np.testing.assert_array_equal(streamed(plan, events), result[-1])
+    assert any(words.any() for words in result)
 
 
 @pytest.mark.usefixtures("no_tables")
@@ -122,11 +122,11 @@ def test_an_infinite_observable_of_the_trees(models: Models, plain_events: list[
     models.write_card(('x = ["jet[0].pt", "photon[0].pt"]', 'x = ["jet[0].pt", "photon[0].pt * 10"]'))
     plan = plan_at(models, 0.0)
     events = Events("toy", c.weight, c.id, c.parent, c.collections, c.scalars)
-    with pytest.raises(TrigemuError, match=r"'photon\[0\]\.pt \* 10' of a model is infinite") as whole:
+    with pytest.raises(TrigemuError, match=r"'photon\[0\]\.pt \* 10' of a model is infinite") as full:
         decide(events, plan)
     with pytest.raises(TrigemuError) as single:
         streamed(plan, events, shuffled=False)
-    assert str(single.value) == str(whole.value)
+    assert str(single.value) == str(full.value)
 
 
 def test_stages(models: Models, events: Events) -> None:
@@ -163,8 +163,8 @@ def test_scores_are_timed_with_their_parts(
 ) -> None:
     monkeypatch.setattr(timing, "SECONDS", 0.001)
     menu = models.menu(MENU + ANOMALY)
-    found = bench(emulate([menu], catalogue), batches=(1, 16), events=100, threads=2)
-    costs = {cost.trigger.name: cost for cost in found.triggers}
+    result = bench(emulate([menu], catalogue), batches=(1, 16), events=100, threads=2)
+    costs = {cost.trigger.name: cost for cost in result.triggers}
     assert set(costs["AE"].parts) == BARE
     assert set(costs["AD"].parts) == BARE | {"bdt", "sequential", "parallel", "bare_bdt"}
     assert not costs["J60"].parts
@@ -178,5 +178,5 @@ def test_scores_are_timed_with_their_parts(
         expected = p50["sequential"] - p50["features"] - p50["autoencoder"]
         assert added["sequential"].ns == pytest.approx(expected)
         assert costs["AE"].added(size) == {}
-    labels = output_bench.figure_of(found).axes[0].get_yticklabels()
+    labels = output_bench.figure_of(result).axes[0].get_yticklabels()
     assert [label.get_text() for label in labels].count("bare ONNX Runtime") == 2

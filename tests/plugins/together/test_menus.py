@@ -19,9 +19,9 @@ PATH = [ROOT / "plugins"]
 
 @pytest.fixture(scope="module")
 def schema() -> dict[str, Any]:
-    made: dict[str, Any] = json.loads(json.dumps(menu_schema(["alpha_t", "decade"], PATH)))
-    jsonschema.Draft202012Validator.check_schema(made)
-    return made
+    result: dict[str, Any] = json.loads(json.dumps(menu_schema(["alpha_t", "decade"], PATH)))
+    jsonschema.Draft202012Validator.check_schema(result)
+    return result
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

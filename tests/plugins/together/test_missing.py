@@ -44,9 +44,11 @@ NEEDING = {
 
 def without(plugins: list[str], *commands: tuple[str, ...]) -> list[tuple[int, str]]:
     """The statuses of commands, and what they say, where the packages of some plugins are missing."""
-    given = json.dumps([f"trigemu_{name}" for name in plugins]), json.dumps(commands)
-    done = subprocess.run([sys.executable, "-c", RUN, *given], capture_output=True, text=True, check=True)
-    return [(status, " ".join(said.split())) for status, said in json.loads(done.stdout.splitlines()[-1])]
+    inputs = json.dumps([f"trigemu_{name}" for name in plugins]), json.dumps(commands)
+    done = subprocess.run([sys.executable, "-c", RUN, *inputs], capture_output=True, text=True, check=True)
+    return [
+        (status, " ".join(message.split())) for status, message in json.loads(done.stdout.splitlines()[-1])
+    ]
 
 
 def test_the_core_knows_what_comes_with_it() -> None:
@@ -68,34 +70,34 @@ def test_what_users_ask_for_by_name_is_of_a_package(place: Place) -> None:
     commands |= {("importers", name): ("import", name) for name in PROVIDED["importers"]}
     commands |= {("commands", name): (name,) for name in PROVIDED["commands"]}
     assert commands.keys() == {(part, name) for part, names in PROVIDED.items() for name in names}
-    found = without(sorted(NAMES), *commands.values())
-    for (part, name), (status, said) in zip(commands, found, strict=True):
+    result = without(sorted(NAMES), *commands.values())
+    for (part, name), (status, text) in zip(commands, result, strict=True):
         plugin = PROVIDED[part][name]
         package = f"the plugin '{plugin}' provides it, and its package trigemu_{plugin} is not installed"
-        assert (status, package in said) == (2, True), said
+        assert (status, package in text) == (2, True), text
 
 
 def test_a_plugin_that_a_menu_names(place: Place) -> None:
     place.write("named.toml", f'[menu]\nplugins = ["decade"]\n[[trigger]]\n{CARD.format("decade")}')
-    ((status, said),) = without(["decade"], ("check-menu", "named.toml"))
+    ((status, text),) = without(["decade"], ("check-menu", "named.toml"))
     assert status == 2
-    assert "plugin 'decade' comes with trigemu, but its package trigemu_decade is not installed" in said
+    assert "plugin 'decade' comes with trigemu, but its package trigemu_decade is not installed" in text
 
 
 def test_names_of_nothing_get_no_package(place: Place) -> None:
-    ((status, said),) = without(sorted(NAMES), ("benhc",))
-    assert (status, "package" in said) == (2, False)
+    ((status, text),) = without(sorted(NAMES), ("benhc",))
+    assert (status, "package" in text) == (2, False)
 
 
 @pytest.mark.parametrize(("plugin", "used"), USES)
 def test_a_plugin_without_one_that_it_uses(place: Place, plugin: str, used: str) -> None:
     place.write("decade.toml", f"[[trigger]]\n{CARD.format('decade')}")
-    ((status, said),) = without([used], NEEDING[plugin, used])
-    assert status == 2, said
-    assert f"it needs the plugin '{used}', and its package trigemu_{used} is not installed" in said
+    ((status, text),) = without([used], NEEDING[plugin, used])
+    assert status == 2, text
+    assert f"it needs the plugin '{used}', and its package trigemu_{used} is not installed" in text
     assert not Path("page.html").exists()
 
 
 def test_the_core_runs_without_any(place: Place) -> None:
-    ((status, said),) = without(sorted(NAMES), ("run", "menu.toml", "--samples", "catalogue.toml"))
-    assert (status, "J30" in said) == (0, True), said
+    ((status, text),) = without(sorted(NAMES), ("run", "menu.toml", "--samples", "catalogue.toml"))
+    assert (status, "J30" in text) == (0, True), text

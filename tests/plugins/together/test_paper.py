@@ -9,25 +9,25 @@ from trigemu.studies import read_profiles
 
 
 def test_that_of_the_paper_is_of_its_menus() -> None:
-    found = read_profiles(ROOT / "menus" / "paper.toml")
-    menus = [read_menu(menu, [ROOT / "plugins"]) for menu in found.menus]
+    result = read_profiles(ROOT / "menus" / "paper.toml")
+    menus = [read_menu(menu, [ROOT / "plugins"]) for menu in result.menus]
     assert [menu.name for menu in menus] == ["primary", "baseline", "decade"]
-    assert len(found.observables) == 6
-    assert len(found.categories) == 3
-    assert sum(len(found.of(menu.name)) for menu in menus) == len(found.references)
-    (ceiling,) = (part for part in found.references if part.quantity == "unique_ceiling")
-    assert all(part.source == "arXiv:2508.10224" for part in found.references if part is not ceiling)
-    stated = {part.quantity: part.value for part in found.of("decade")}
+    assert len(result.observables) == 6
+    assert len(result.categories) == 3
+    assert sum(len(result.of(menu.name)) for menu in menus) == len(result.references)
+    (ceiling,) = (part for part in result.references if part.quantity == "unique_ceiling")
+    assert all(part.source == "arXiv:2508.10224" for part in result.references if part is not ceiling)
+    stated = {part.quantity: part.value for part in result.of("decade")}
     assert ceiling.source.startswith("derived from arXiv:2508.10224")
     assert ceiling.value == round(stated["unique_hz"] / stated["total_hz"], 3)
     for menu in menus:
-        for reference in found.of(menu.name):
+        for reference in result.of(menu.name):
             assert reference.trigger is not None
             assert menu.trigger(reference.trigger).enabled
-    assert found.scope is not None
-    assert found.scope.object("jet") == menus[0].scope.object("jet")
-    assert found.scope.ht == tuple(menus[0].scope.object(name) for name in ("jet", "photon"))
-    assert found.scope.mht == found.scope.ht
+    assert result.scope is not None
+    assert result.scope.object("jet") == menus[0].scope.object("jet")
+    assert result.scope.ht == tuple(menus[0].scope.object(name) for name in ("jet", "photon"))
+    assert result.scope.mht == result.scope.ht
 
 
 def test_a_rate_is_the_same_to_the_last_bit_beside_fitted_triggers() -> None:

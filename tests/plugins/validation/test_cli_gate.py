@@ -23,17 +23,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_identical_menus_pass(folder: Path, trigemu: Command) -> None:
-    status, said = trigemu("gate", "old.toml", "old.toml")
+    status, text = trigemu("gate", "old.toml", "old.toml")
     summary = "old.toml → old.toml: 8 quantities compared, 0 changed, 0 by more than is tolerated"
-    assert (status, " ".join(said.split())) == (0, summary)
+    assert (status, " ".join(text.split())) == (0, summary)
 
 
 def test_a_threshold_that_moved_fails(folder: Path, trigemu: Command) -> None:
     documents = ("--json", "g.json", "--junit", "g.xml", "--markdown", "g.md")
-    status, said = trigemu("gate", "old.toml", "new.toml", *documents)
+    status, text = trigemu("gate", "old.toml", "new.toml", *documents)
     assert status == 1
-    assert "8 quantities compared, 6 changed, 6 by more than is tolerated" in " ".join(said.split())
-    assert [line.split()[:2] for line in said.splitlines() if line.startswith("J100 ")][:2] == [
+    assert "8 quantities compared, 6 changed, 6 by more than is tolerated" in " ".join(text.split())
+    assert [line.split()[:2] for line in text.splitlines() if line.startswith("J100 ")][:2] == [
         ["J100", "total"],
         ["J100", "unique"],
     ]
@@ -44,8 +44,8 @@ def test_a_threshold_that_moved_fails(folder: Path, trigemu: Command) -> None:
 
 def test_tolerances_let_it_pass(folder: Path, trigemu: Command) -> None:
     (folder / "t.toml").write_text("[default]\npercent = 1\n[trigger.J100]\npercent = 5\n")
-    status, said = trigemu("gate", "old.toml", "new.toml", "--tolerances", "t.toml")
-    assert (status, "menu  rate" in said, "J100" in said) == (1, True, False)
+    status, text = trigemu("gate", "old.toml", "new.toml", "--tolerances", "t.toml")
+    assert (status, "menu  rate" in text, "J100" in text) == (1, True, False)
     (folder / "t.toml").write_text("[default]\npercent = 5\n")
     assert trigemu("gate", "old.toml", "new.toml", "--tolerances", "t.toml")[0] == 0
 
@@ -60,12 +60,12 @@ def test_tolerances_let_it_pass(folder: Path, trigemu: Command) -> None:
 def test_mistakes_leave_nothing(folder: Path, trigemu: Command, text: str, message: str) -> None:
     (folder / "t.toml").write_text(text)
     before = sorted(folder.iterdir())
-    status, said = trigemu("gate", "old.toml", "new.toml", "--tolerances", "t.toml", "--json", "g.json")
-    assert (status, said.startswith(f"trigemu: {message}")) == (2, True)
+    status, output = trigemu("gate", "old.toml", "new.toml", "--tolerances", "t.toml", "--json", "g.json")
+    assert (status, output.startswith(f"trigemu: {message}")) == (2, True)
     assert sorted(folder.iterdir()) == before
 
 
 def test_outputs_are_no_inputs(folder: Path, trigemu: Command) -> None:
-    status, said = trigemu("gate", "old.toml", "new.toml", "--markdown", "new.toml")
-    assert (status, "new.toml" in said) == (2, True)
+    status, text = trigemu("gate", "old.toml", "new.toml", "--markdown", "new.toml")
+    assert (status, "new.toml" in text) == (2, True)
     assert "101.0" in (folder / "new.toml").read_text()

@@ -106,9 +106,9 @@ class Recorded(Source):
         jets = [[(pt, 0) for pt in of] for of, _ in self.events[start:stop]]
         muons = [of for _, of in self.events[start:stop]]
         collections = {}
-        wanted = {name for name, _ in needs}
+        requested = {name for name, _ in needs}
         for name, objects in (("jet", jets), ("muon", muons)):
-            if name not in wanted:
+            if name not in requested:
                 continue
             offsets = np.cumsum([0, *map(len, objects)])
             pt, quality = (np.array([one[k] for event in objects for one in event], float) for k in range(2))
@@ -185,8 +185,8 @@ def test_the_objects_of_a_difference_are_those_that_the_trigger_looks_at(tmp_pat
     (collection,) = difference.events.collections.values()
     assert set(collection.columns) == {"pt", "eta", "phi", "quality"}
     expected = sorted((pt / 2, quality) for pt, quality in events[17][1])
-    found = zip(collection.columns["pt"].tolist(), collection.columns["quality"].tolist(), strict=True)
-    assert sorted(found) == expected
+    output = zip(collection.columns["pt"].tolist(), collection.columns["quality"].tolist(), strict=True)
+    assert sorted(output) == expected
 
 
 def test_all_samples_of_a_catalogue_are_checked(tmp_path: Path) -> None:
@@ -333,9 +333,9 @@ def test_files_have_ends_each_and_orbits_none(tmp_path: Path) -> None:
 def test_only_the_entries_asked_for_count(tmp_path: Path) -> None:
     """Two crossings within the file have all neighbours; the first of the file has not."""
     file = recorded(toy_events(1, 9), name="a")
-    menu, whole = menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file)
+    menu, full = menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file)
     for start, stop, ends in ((4, 6, 0), (0, 2, 1)):
-        result = check_decisions(menu, whole.limited_to(Entries("a", 0, start, stop)), inject=4)
+        result = check_decisions(menu, full.limited_to(Entries("a", 0, start, stop)), inject=4)
         assert (result.crossings, result.found) == (2, 4)
         assert [trigger.not_compared for trigger in result.triggers] == [0, 0, 0, ends]
 

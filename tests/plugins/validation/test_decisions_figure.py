@@ -10,8 +10,8 @@ from trigemu_validation.decisions_figure import draw_decisions
 
 def test_each_outcome_has_a_bar_of_its_length() -> None:
     counts = {"agree": [1000, 7], "only emulated": [0, 2], "only stored": [1, 0]}
-    made = draw_decisions(["A", "$B"], counts)
-    (axes,) = made.axes
+    result = draw_decisions(["A", "$B"], counts)
+    (axes,) = result.axes
     bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
     assert [bar.get_width() for bar in bars] == [1000, 7, 0, 2, 1, 0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["A", r"\$B"]

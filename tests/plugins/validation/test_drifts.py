@@ -37,12 +37,12 @@ def test_all_differences_equal_a_brute_force(texts: list[Triggers], seed: int, c
     samples = {"a": toy_events(seed, 40), "b": toy_events(seed + 1, 20)}
     with tempfile.TemporaryDirectory() as folder:
         read = [write(Path(folder), f"V{i}", as_toml(texts[i], crossing[i])) for i in (0, 1)]
-        found = gate(*read, catalogue=memory_catalogue(samples))
+        result = gate(*read, catalogue=memory_catalogue(samples))
     events = [event for part in samples.values() for event in part]
     old, new = (Variant(texts[i], crossing[i], lambda jet: True, events) for i in (0, 1))
     weights = [event["weight"] for event in events]
     both = [t["name"] for t in old.on if t["name"] in {other["name"] for other in new.on}]
-    drifts = {(drift.triggers, drift.quantity): drift for drift in found.drifts}
+    drifts = {(drift.triggers, drift.quantity): drift for drift in result.drifts}
     total = math.fsum(weights)
 
     def compared(triggers: tuple[str, ...], quantity: str, f: Any, g: Any) -> None:
@@ -83,14 +83,14 @@ def test_the_same_menu_passes(triggers: Triggers, seed: int, shuffle: Any) -> No
     shuffle.shuffle(again)
     with tempfile.TemporaryDirectory() as folder:
         read = [write(Path(folder), name, as_toml(of, 40e6)) for name, of in (("A", triggers), ("B", again))]
-        found = gate(*read, catalogue=memory_catalogue({"a": toy_events(seed, 60)}))
-    assert found.failed == ()
-    assert all(drift.difference == 0.0 for drift in found.drifts)
+        result = gate(*read, catalogue=memory_catalogue({"a": toy_events(seed, 60)}))
+    assert result.failed == ()
+    assert all(drift.difference == 0.0 for drift in result.drifts)
 
 
 def test_a_threshold_that_moved_is_named(tmp_path: Path) -> None:
-    found = gate(MENUS / "primary.toml", moved(tmp_path))
-    assert [(drift.what, drift.quantity) for drift in found.failed] == [
+    result = gate(MENUS / "primary.toml", moved(tmp_path))
+    assert [(drift.what, drift.quantity) for drift in result.failed] == [
         ("menu", "rate_hz"),
         ("J100", "total_hz"),
         ("J100", "unique_hz"),
@@ -98,7 +98,7 @@ def test_a_threshold_that_moved_is_named(tmp_path: Path) -> None:
         ("J100", "decisions_hz"),
         ("J100 & G30", "overlap_hz"),
     ]
-    total = next(drift for drift in found.failed if drift.quantity == "total_hz")
+    total = next(drift for drift in result.failed if drift.quantity == "total_hz")
     assert total.percent == pytest.approx(100 * (total.new / total.old - 1))
     assert total.sigma == pytest.approx((total.new - total.old) / total.error)
 
@@ -106,8 +106,8 @@ def test_a_threshold_that_moved_is_named(tmp_path: Path) -> None:
 def test_any_limit_accepts(tmp_path: Path) -> None:
     def failed(**limits: float) -> set[str]:
         tolerances = Tolerances(default=TriggerTolerance(**limits))
-        found = gate(MENUS / "primary.toml", moved(tmp_path), tolerances)
-        return {f"{drift.what} {drift.quantity}" for drift in found.failed}
+        result = gate(MENUS / "primary.toml", moved(tmp_path), tolerances)
+        return {f"{drift.what} {drift.quantity}" for drift in result.failed}
 
     assert failed(percent=4.0) == {"J100 total_hz", "J100 unique_hz", "J100 decisions_hz"}
     assert failed(percent=5.0) == set()

@@ -69,11 +69,11 @@ def test_junit_is_read_by_an_xml_parser() -> None:
 
 def test_json_has_every_number() -> None:
     document = a_gate(FAILED).to_dict()
-    (found,) = document["drifts"]
-    assert (document["passed"], found["difference"], found["percent"], found["sigma"]) == (
+    (result,) = document["drifts"]
+    assert (document["passed"], result["difference"], result["percent"], result["sigma"]) == (
         False,
         100.0,
         10.0,
         5.0,
     )
-    assert found["tolerance"] == {"percent": 1.0, "sigma": None}
+    assert result["tolerance"] == {"percent": 1.0, "sigma": None}

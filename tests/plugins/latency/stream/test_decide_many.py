@@ -91,9 +91,9 @@ def test_ranges_of_any_length(
     ranges = [stream.decide_many(a, b) for a, b in pairwise(bounds)]
     words = np.concatenate(ranges)
     np.testing.assert_array_equal(words, expected)
-    whole, parts = (raw_decisions(of, menu, plan.bits[0]) for of in (expected, words))
-    assert {"NOT_BOTH", "PAIR", "SEEDED"} <= set(whole)
-    for name, fired in whole.items():
+    full, parts = (raw_decisions(of, menu, plan.bits[0]) for of in (expected, words))
+    assert {"NOT_BOTH", "PAIR", "SEEDED"} <= set(full)
+    for name, fired in full.items():
         np.testing.assert_array_equal(parts[name], fired)
     totals = [acceptances(of, menu, plan.bits[0]).total for of in (expected, words)]
     np.testing.assert_array_equal(*totals)

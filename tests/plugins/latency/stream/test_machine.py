@@ -47,8 +47,8 @@ def test_requested_models() -> None:
     """One a bit: of all, of those that a condition holds for, and of those that have what is read."""
     program = Program(EVENTS)
     asks = [ask(None, None), ask(SOFT, None, -7.0), ask(SOFT, None, None), ask(None, None, None)]
-    for number, (asked, _) in enumerate(asks):
-        program.request(number, 0, asked)
+    for number, (requested, _) in enumerate(asks):
+        program.request(number, 0, requested)
     words = np.zeros(1, np.uint64)
     table = program.finish(words)
     seen = set()
@@ -100,8 +100,8 @@ def test_an_event_that_there_is_not_is_refused(event: int) -> None:
 
 def test_an_input_that_is_infinite_as_a_float32_is_refused_where_it_is_needed() -> None:
     program = Program(EVENTS)
-    asked, _ = ask(SOFT, None, scale=1e38)
-    program.request(0, 0, asked)
+    requested, _ = ask(SOFT, None, scale=1e38)
+    program.request(0, 0, requested)
     table = program.finish(np.zeros(1, np.uint64))
     largest = float(np.finfo(np.float32).max)
     expected = [REFUSED if met * 1e38 > largest else 1 for met in values]

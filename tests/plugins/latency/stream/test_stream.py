@@ -53,12 +53,12 @@ def test_menus_that_are_ready_to_run(name: str) -> None:
     """On the embedded sample."""
     catalogue = trigemu.open_catalogue()
     plan = make_plan([trigemu.read_menu(ROOT / "menus" / f"{name}.toml", [ROOT / "plugins"])])
-    found = []
+    result = []
     for sample in catalogue.background:
         events = sample.read(0, 0, min(400, sample.entries), plan.needs)
-        found.append(decide(events, plan))
-        np.testing.assert_array_equal(streamed(plan, events), found[-1])
-    assert any(words.any() for words in found)
+        result.append(decide(events, plan))
+        np.testing.assert_array_equal(streamed(plan, events), result[-1])
+    assert any(words.any() for words in result)
 
 
 @pytest.mark.parametrize("number", [1, 64, 65, 130])
@@ -127,11 +127,11 @@ def test_what_one_model_lacks_another_may_not_need(tmp_path: Path) -> None:
 
 def same_error(plan: Plan, events: Events) -> str:
     """What both ways say of the event that fails."""
-    with pytest.raises(TrigemuError) as whole:
+    with pytest.raises(TrigemuError) as full:
         decide(events, plan)
     with pytest.raises(TrigemuError) as single:
         streamed(plan, events, shuffled=False)
-    assert (type(single.value), str(single.value)) == (type(whole.value), str(whole.value))
+    assert (type(single.value), str(single.value)) == (type(full.value), str(full.value))
     return str(single.value)
 
 
@@ -181,8 +181,8 @@ def test_triggers_without_a_form_for_single_events(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, "".join(text.format(i, 10 + i) for i in range(70)))
     plan = make_plan([menu])
     slots = list(plan.slots)
-    for bit, made in ((0, Even()), (7, Even(0.0)), (66, Even(1.0)), (69, Even())):
-        slots[bit] = Slot(made, plan.slots[bit].trigger)
+    for bit, result in ((0, Even()), (7, Even(0.0)), (66, Even(1.0)), (69, Even())):
+        slots[bit] = Slot(result, plan.slots[bit].trigger)
     plan = dataclasses.replace(plan, slots=tuple(slots))
     words = decide(EVENTS, plan)
     assert (words[:, 0] & np.uint64(1)).any()

@@ -31,24 +31,24 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(timing, "_clock", made)
-    return made
+    result = Clock()
+    monkeypatch.setattr(timing, "_clock", result)
+    return result
 
 
 @given(st.lists(st.integers(1, 10**9), min_size=1, max_size=1200), st.sampled_from([1, 16]))
 def test_a_summary_is_that_of_plain_lists(durations: list[int], events: int) -> None:
-    found = summary(np.array([durations]), events)
-    assert found.calls == len(durations)
-    assert found.p50_ns == pytest.approx(statistics.median(durations) / events)
-    for n, value in ((10, found.p90_ns), (100, found.p99_ns), (1000, found.p999_ns)):
-        assert found.reaches(n) == (len(durations) >= n)
+    result = summary(np.array([durations]), events)
+    assert result.calls == len(durations)
+    assert result.p50_ns == pytest.approx(statistics.median(durations) / events)
+    for n, value in ((10, result.p90_ns), (100, result.p99_ns), (1000, result.p999_ns)):
+        assert result.reaches(n) == (len(durations) >= n)
         twice = durations * (2 if len(durations) == 1 else 1)  # it wants two numbers
         expected = statistics.quantiles(twice, n=n, method="inclusive")[-1]
         assert value == pytest.approx(expected / events)
-    assert found.max_ns == max(durations) / events
-    assert found.events_per_s == pytest.approx(len(durations) * events / (sum(durations) / 1e9))
-    edges, calls = found.histogram.edges_ns, found.histogram.calls
+    assert result.max_ns == max(durations) / events
+    assert result.events_per_s == pytest.approx(len(durations) * events / (sum(durations) / 1e9))
+    edges, calls = result.histogram.edges_ns, result.histogram.calls
     assert calls.sum() == len(durations)
     assert calls[0]
     assert calls[-1]
@@ -61,9 +61,9 @@ def test_a_summary_is_that_of_plain_lists(durations: list[int], events: int) -> 
 
 def test_a_disturbed_pass_does_not_change_the_throughput() -> None:
     """But the percentiles, which are of all calls."""
-    found = summary(np.array([[5, 900], [40, 60], [50, 70]]), 10)
-    assert found.events_per_s == pytest.approx(20 / 110e-9)
-    assert (found.p50_ns, found.max_ns, found.calls) == (5.5, 90.0, 6)
+    result = summary(np.array([[5, 900], [40, 60], [50, 70]]), 10)
+    assert result.events_per_s == pytest.approx(20 / 110e-9)
+    assert (result.p50_ns, result.max_ns, result.calls) == (5.5, 90.0, 6)
 
 
 def test_each_call_is_timed_by_itself(clock: Clock) -> None:
@@ -78,9 +78,9 @@ def test_each_call_is_timed_by_itself(clock: Clock) -> None:
 
 
 def test_what_takes_long_is_timed_once(clock: Clock) -> None:
-    (found,) = measure([TimedCall(3, 1, lambda i: clock.work(10**9))])
-    assert found.calls == 3
-    assert (found.p50_ns, found.p90_ns, found.reaches(10)) == (1e9, 1e9, False)
+    (result,) = measure([TimedCall(3, 1, lambda i: clock.work(10**9))])
+    assert result.calls == 3
+    assert (result.p50_ns, result.p90_ns, result.reaches(10)) == (1e9, 1e9, False)
 
 
 def test_contenders_take_turns_and_are_warm(clock: Clock) -> None:
@@ -141,5 +141,5 @@ def test_throughput_of_threads_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
         return work
 
     monkeypatch.setattr(timing, "_clock", read)
-    found = together([TimedCall(10, 8, call(1000)), TimedCall(5, 8, call(4000))])
-    assert found == pytest.approx(8e9 / 1000 + 8e9 / 4000)
+    result = together([TimedCall(10, 8, call(1000)), TimedCall(5, 8, call(4000))])
+    assert result == pytest.approx(8e9 / 1000 + 8e9 / 4000)

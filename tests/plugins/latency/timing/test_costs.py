@@ -36,10 +36,10 @@ def emulated(tmp_path_factory: pytest.TempPathFactory) -> Emulation:
 
 @pytest.fixture(scope="module")
 def result(emulated: Emulation) -> Bench:
-    told: list[int] = []
-    found = bench(emulated, batches=BATCHES, events=230, threads=2, progress=told.append)
-    assert sum(told) == steps(emulated.plan, BATCHES, 2) == 9
-    return found
+    messages: list[int] = []
+    values = bench(emulated, batches=BATCHES, events=230, threads=2, progress=messages.append)
+    assert sum(messages) == steps(emulated.plan, BATCHES, 2) == 9
+    return values
 
 
 def test_every_trigger_that_looks_at_events_is_timed(result: Bench) -> None:
@@ -68,8 +68,8 @@ def test_rates_stand_beside(result: Bench, emulated: Emulation) -> None:
 
 def test_who_asks_for_some_events_is_timed_on_those_too(result: Bench) -> None:
     costs = {cost.trigger.name: cost for cost in result.triggers}
-    whole = math.fsum(event["weight"] for event in EVENTS)
-    share = math.fsum(event["weight"] for event in EVENTS if event["photon"]) / whole
+    full = math.fsum(event["weight"] for event in EVENTS)
+    share = math.fsum(event["weight"] for event in EVENTS if event["photon"]) / full
     for name in ("MU", "AD"):
         preselected = costs[name].preselected
         assert preselected
@@ -113,29 +113,29 @@ def test_what_is_added_is_the_difference_of_medians(result: Bench) -> None:
 def test_how_many_machines_the_crossings_take(result: Bench) -> None:
     """4 cores; one thread does 2 M events/s, three together 5 M/s; 30 MHz."""
     slow = summary(np.array([[500]]), 1)
-    made = replace(
+    output = replace(
         result,
         menu={1: slow},
         events_per_s={1: 5e6},
         threads=3,
         environment=replace(result.environment, cores=4),
     )
-    need = made.real_time(1)
+    need = output.real_time(1)
     assert (need.cores, need.machines) == pytest.approx((15.0, 6.0 * 3 / 4))
 
 
 def test_one_thread_is_not_measured_again(emulated: Emulation) -> None:
-    found = bench(emulated, batches=(8,), events=100)
-    assert found.events_per_s == {8: found.menu[8].events_per_s}
+    result = bench(emulated, batches=(8,), events=100)
+    assert result.events_per_s == {8: result.menu[8].events_per_s}
 
 
 @pytest.mark.parametrize("size", [1, 8])
 def test_a_decision_that_depends_on_company_is_told(tmp_path: Path, size: int) -> None:
     text = MENU + '[[trigger]]\nname = "BAD"\nkind = "company"\nabove = 1.0\n'
-    with pytest.raises(PluginError) as told:
+    with pytest.raises(PluginError) as messages:
         bench(emulation(tmp_path, text), batches=(size,), events=200)
-    assert "trigger 'BAD' (kind 'company') decides differently in batches of" in str(told.value)
-    assert f"of {size} than of 200, on event" in str(told.value)
+    assert "trigger 'BAD' (kind 'company') decides differently in batches of" in str(messages.value)
+    assert f"of {size} than of 200, on event" in str(messages.value)
 
 
 def test_a_stream_that_is_wrong_is_told(emulated: Emulation, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,10 +155,10 @@ def test_a_stream_that_is_wrong_is_told(emulated: Emulation, monkeypatch: pytest
 
 def test_times_are_those_of_the_trigger(tmp_path: Path) -> None:
     slow = '[[trigger]]\nname = "SLOW"\nkind = "parts"\nabove = 5.0\nseconds = 0.01\n'
-    found = bench(emulation(tmp_path, MENU + slow), batches=(100,), events=200)
-    whole = found.menu[100].p50_ns * 100
-    *others, last = [cost.batch[100].p50_ns * 100 for cost in found.triggers if cost.batch]
-    assert min(whole, last) >= 0.01e9 > max(others)
+    result = bench(emulation(tmp_path, MENU + slow), batches=(100,), events=200)
+    full = result.menu[100].p50_ns * 100
+    *others, last = [cost.batch[100].p50_ns * 100 for cost in result.triggers if cost.batch]
+    assert min(full, last) >= 0.01e9 > max(others)
 
 
 def test_parts_that_fail_are_told(tmp_path: Path) -> None:
@@ -171,24 +171,24 @@ def test_parts_that_fail_are_told(tmp_path: Path) -> None:
 
 def test_a_menu_that_looks_at_no_event(tmp_path: Path) -> None:
     text = '[menu]\nname = "m"\n[[trigger]]\nname = "ANY"\nkind = "random"\nrate_hz = 1000.0\n'
-    found = bench(emulation(tmp_path, text), batches=BATCHES, events=200)
-    assert tuple(found.menu) == BATCHES
-    assert [(cost.trigger.name, dict(cost.batch)) for cost in found.triggers] == [("ANY", {})]
+    result = bench(emulation(tmp_path, text), batches=BATCHES, events=200)
+    assert tuple(result.menu) == BATCHES
+    assert [(cost.trigger.name, dict(cost.batch)) for cost in result.triggers] == [("ANY", {})]
 
 
 def test_time_that_is_up_leaves_out_triggers(emulated: Emulation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "TOGETHER", 1)
-    told: list[int] = []
-    short = bench(emulated, batches=(1, 16), events=230, seconds=1e-9, progress=told.append)
-    assert sum(told) == steps(emulated.plan, (1, 16), 1) == 4 * len(emulated.plan.slots)
-    whole = bench(emulated, batches=(1, 16), events=230)
-    timed = [cost.trigger.name for cost in whole.triggers if cost.batch]
+    messages: list[int] = []
+    short = bench(emulated, batches=(1, 16), events=230, seconds=1e-9, progress=messages.append)
+    assert sum(messages) == steps(emulated.plan, (1, 16), 1) == 4 * len(emulated.plan.slots)
+    full = bench(emulated, batches=(1, 16), events=230)
+    timed = [cost.trigger.name for cost in full.triggers if cost.batch]
     first = [name for name in timed if emulated.plan.bits[0][name] == 0]
     assert [cost.trigger.name for cost in short.triggers if cost.batch] == first
-    assert (short.untimed, whole.untimed) == (tuple(name for name in timed if name not in first), ())
+    assert (short.untimed, full.untimed) == (tuple(name for name in timed if name not in first), ())
     assert tuple(short.menu) == tuple(short.triggers[0].batch) == (1, 16)
-    said = " ".join(VIEW.page(short).notes)
-    assert f"from {short.untimed[0]} to {short.untimed[-1]}" in said
+    text = " ".join(VIEW.page(short).notes)
+    assert f"from {short.untimed[0]} to {short.untimed[-1]}" in text
 
 
 def test_batches_are_those_that_the_events_allow() -> None:
@@ -202,10 +202,10 @@ def test_batches_are_those_that_the_events_allow() -> None:
 
 
 def test_a_background_without_rate_is_told(tmp_path: Path) -> None:
-    made = emulation(tmp_path)
+    result = emulation(tmp_path)
     empty = memory_catalogue({"toy": [event | {"weight": 0.0} for event in EVENTS]})
     with pytest.raises(SampleError, match="all weights of the background are 0"):
-        bench(replace(made, catalogue=empty), batches=BATCHES, events=200)
+        bench(replace(result, catalogue=empty), batches=BATCHES, events=200)
 
 
 @pytest.mark.parametrize(

@@ -62,17 +62,17 @@ def counts(found: DrawnEvents) -> np.ndarray:
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_events_are_drawn_as_often_as_they_come(drawn: list[DrawnEvents | None], which: int) -> None:
-    found = drawn[which]
-    assert found
+    result = drawn[which]
+    assert result
     events = (*SOFT, *HARD)
     rate = np.array([abs(e["weight"]) if not which or e["photon"] else 0.0 for e in events])
-    seen, expected = counts(found), N * rate / rate.sum()
+    seen, expected = counts(result), N * rate / rate.sum()
     assert seen[rate == 0].sum() == 0
     chi_square = ((seen - expected)[rate > 0] ** 2 / expected[rate > 0]).sum()
     ndf = np.count_nonzero(rate) - 1
     assert abs(chi_square - ndf) < 4 * np.sqrt(2 * ndf)
-    assert found.share == pytest.approx(rate.sum() / sum(abs(e["weight"]) for e in events))
-    assert len(found.events) == N
+    assert result.share == pytest.approx(rate.sum() / sum(abs(e["weight"]) for e in events))
+    assert len(result.events) == N
 
 
 def test_draws_do_not_know_of_each_other(drawn: list[DrawnEvents | None]) -> None:
@@ -91,31 +91,31 @@ def test_nothing_is_drawn_where_nothing_is_asked_for(drawn: list[DrawnEvents | N
 
 
 def test_events_are_those_of_the_sample(plan: Plan, catalogue: Catalogue) -> None:
-    (found,) = draw_events(plan, catalogue, 50, [None], 7)
-    assert found
+    (result,) = draw_events(plan, catalogue, 50, [None], 7)
+    assert result
     by_weight = {event["weight"]: event for event in (*SOFT, *HARD)}
-    expected = columns([by_weight[weight] for weight in found.events.weight.tolist()])
+    expected = columns([by_weight[weight] for weight in result.events.weight.tolist()])
     for name in ("jet", "photon", "muon"):
-        collection = found.events.collections[name]
+        collection = result.events.collections[name]
         assert collection.offsets.tolist() == expected.collections[name].offsets.tolist()
         assert set(collection.columns) == set(expected.collections[name].columns)
         for column, values in collection.columns.items():
             assert values.tolist() == expected.collections[name].columns[column].tolist()
-    assert found.events.scalars["met"].tolist() == expected.scalars["met"].tolist()
-    assert found.distinct == len(set(found.events.weight.tolist()))
+    assert result.events.scalars["met"].tolist() == expected.scalars["met"].tolist()
+    assert result.distinct == len(set(result.events.weight.tolist()))
 
 
 def test_the_same_seed_draws_the_same(plan: Plan, catalogue: Catalogue) -> None:
     weights = [draw_events(plan, catalogue, 100, [None], seed) for seed in (1, 1, 2)]
-    first, again, other = (found[0].events.weight.tolist() for found in weights if found[0])
+    first, again, other = (result[0].events.weight.tolist() for result in weights if result[0])
     assert first == again != other
 
 
 def test_events_of_two_samples_with_one_number_are_different(plan: Plan) -> None:
     event = toy_event(random.Random(1), 2.0)
-    (found,) = draw_events(plan, memory_catalogue({"a": [event], "b": [event]}), 64, [None], 1)
-    assert found
-    assert found.distinct == 2
+    (result,) = draw_events(plan, memory_catalogue({"a": [event], "b": [event]}), 64, [None], 1)
+    assert result
+    assert result.distinct == 2
 
 
 def test_without_a_background_there_is_nothing_to_draw_from(plan: Plan) -> None:

@@ -58,14 +58,14 @@ def test_json_has_the_keys_it_promises(document: dict[str, Any]) -> None:
 
 
 def test_json_numbers_are_those_of_the_result(document: dict[str, Any], result: Bench) -> None:
-    for size, found in document["menu"]["batch"].items():
-        assert found == {key: getattr(result.menu[int(size)], key) for key in KEYS}
+    for size, values in document["menu"]["batch"].items():
+        assert values == {key: getattr(result.menu[int(size)], key) for key in KEYS}
         assert document["menu"]["threads_events_per_s"][size] == result.events_per_s[int(size)]
         assert document["menu"]["real_time"][size]["cores"] == result.real_time(int(size)).cores
     for trigger, cost in zip(document["triggers"], result.triggers, strict=True):
         assert (trigger["name"], trigger["kind"]) == (cost.trigger.name, cost.trigger.kind)
-        for size, found in trigger["batch"].items():
-            assert found == {key: getattr(cost.batch[int(size)], key) for key in KEYS}
+        for size, values in trigger["batch"].items():
+            assert values == {key: getattr(cost.batch[int(size)], key) for key in KEYS}
         if cost.rates:
             assert cost.rates.to_dict().items() <= trigger.items()
         if cost.preselected:
@@ -74,8 +74,8 @@ def test_json_numbers_are_those_of_the_result(document: dict[str, Any], result: 
             assert sum(trigger["histogram"]["calls"]) == cost.batch[1].calls
             assert len(trigger["histogram"]["edges_ns"]) == len(trigger["histogram"]["calls"]) + 1
         for size, added in trigger["added"].items():
-            for name, found in added.items():
-                assert found["ns"] == cost.added(int(size))[name].ns
+            for name, values in added.items():
+                assert values["ns"] == cost.added(int(size))[name].ns
     run = result.rates.to_dict()
     assert document["provenance"] == run["provenance"]
     assert run["menu"].items() <= document["menu"].items()
@@ -135,13 +135,13 @@ def test_digits(value: float, text: str) -> None:
 
 def test_larger_batches_alone(tmp_path: Path) -> None:
     """Without single events nothing is called a latency, and percentiles may be missing."""
-    found = bench(emulation(tmp_path), batches=(100,), events=230)
-    text = "\n".join(rendered(found))
+    result = bench(emulation(tmp_path), batches=(100,), events=230)
+    text = "\n".join(rendered(result))
     assert "µs per event in batches of 100" in text
     assert "–: too few calls for such a percentile." in text
     assert "Latency" not in text
     assert "by 1 threads" not in text
-    assert figure_of(found).axes[0].get_xlabel() == "time per event in batches of 100"
+    assert figure_of(result).axes[0].get_xlabel() == "time per event in batches of 100"
 
 
 def test_the_figure_has_a_row_for_each_histogram(result: Bench) -> None:

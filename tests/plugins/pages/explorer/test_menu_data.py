@@ -179,8 +179,8 @@ def test_kinds_of_plugins_that_read_other_triggers() -> None:
     rng = np.random.default_rng(1)
     raw = {name: rng.random(200) < 0.4 for name in "abcd"}
     kind = Majority(of=("a", "b", "c", "d"))
-    found = decision_of(Place(), kind)  # type: ignore[arg-type]
-    assert np.array_equal(truth(found["logic"], raw), kind.decide(raw, 200))
+    result = decision_of(Place(), kind)  # type: ignore[arg-type]
+    assert np.array_equal(truth(result["logic"], raw), kind.decide(raw, 200))
     assert decision_of(Place(), Majority(of=("a",))) == {"logic": {"or": []}}  # type: ignore[arg-type]
     with pytest.raises(TrigemuError, match="reads 9 triggers; a page supports at most 8"):
         decision_of(Place(), Majority(of=tuple("abcdefghi")))  # type: ignore[arg-type]

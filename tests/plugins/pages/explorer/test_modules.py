@@ -31,10 +31,10 @@ def test_tests_of_modules_pass(name: str) -> None:
 
 def test_numbers_are_written_as_in_the_terminal() -> None:
     rng = random.Random(1)
-    given = [(rng.choice([1, 2.5, 9.995, 0.125, 1e3]) * 10.0 ** rng.randint(-4, 8), 0.0) for _ in range(200)]
-    given += [(hz * rng.random(), hz * 10 ** rng.uniform(-4, 1)) for hz, _ in given for _ in range(10)]
-    given += [(99.5, 9.95), (0.0, 0.0), (1e6, 5e4), (999.5, 0.0), (1250.0, 25.0), (2.5, 0.25)]
-    found = json.loads(node(HERE / "format.mjs", given=json.dumps(given)).stdout)
-    assert found == [
-        [numbers.in_unit(*pair), numbers.with_error(*pair), numbers.short(pair[0])] for pair in given
+    inputs = [(rng.choice([1, 2.5, 9.995, 0.125, 1e3]) * 10.0 ** rng.randint(-4, 8), 0.0) for _ in range(200)]
+    inputs += [(hz * rng.random(), hz * 10 ** rng.uniform(-4, 1)) for hz, _ in inputs for _ in range(10)]
+    inputs += [(99.5, 9.95), (0.0, 0.0), (1e6, 5e4), (999.5, 0.0), (1250.0, 25.0), (2.5, 0.25)]
+    result = json.loads(node(HERE / "format.mjs", given=json.dumps(inputs)).stdout)
+    assert result == [
+        [numbers.in_unit(*pair), numbers.with_error(*pair), numbers.short(pair[0])] for pair in inputs
     ]

@@ -26,17 +26,17 @@ from trigemu_pages.explorer.turnons import turnon_profiles
 def page(
     given: Menu | Sequence[Menu], catalogue: Catalogue, vary: Mapping[str, tuple[float, float]] | None = None
 ) -> tuple[dict[str, Any], PageData, Scores]:
-    every = [given] if isinstance(given, Menu) else given
-    scores = score_table(all_enabled(every), catalogue, vary=vary)
-    made = page_data(every, scores, {}, "0")
-    return unpacked(made.block), made, scores
+    everything = [given] if isinstance(given, Menu) else given
+    scores = score_table(all_enabled(everything), catalogue, vary=vary)
+    result = page_data(everything, scores, {}, "0")
+    return unpacked(result.block), result, scores
 
 
 def same(found: dict[Any, tuple[float, float, int]], rates: MenuRates) -> None:
     """All rates, errors and numbers of events are equal."""
     expected = {("menu", "", "rate"): rates.rate}
-    for what, of in (("trigger", rates.triggers), ("group", rates.groups)):
-        expected |= {(what, one.name, quantity): rate for one in of for quantity, rate in one.rates.items()}
+    for case, of in (("trigger", rates.triggers), ("group", rates.groups)):
+        expected |= {(case, one.name, quantity): rate for one in of for quantity, rate in one.rates.items()}
     assert {*expected} <= {*found}
     for label, rate in expected.items():
         hz, error, events = found[label]
@@ -63,7 +63,7 @@ def test_any_menu_at_any_offered_steps(
     fitted = draw.draw(st.booleans())
     with tempfile.TemporaryDirectory() as folder:
         menu = menu_from(Path(folder), as_toml(triggers, 40e6, fitted=fitted))
-        data, made, scores = page(menu, catalogue)
+        data, result, scores = page(menu, catalogue)
     for steps in ({}, offered(data, 0, draw)):
         on = frozenset(t.name for t in menu.triggers if draw.draw(st.booleans())) or {menu.triggers[0].name}
         now = replace(menu, triggers=tuple(replace(t, enabled=t.name in on) for t in menu.triggers))
@@ -72,7 +72,7 @@ def test_any_menu_at_any_offered_steps(
         emulation = scores.emulation(now)
         assert any(by_name[t.name]["fitted"] for t in now.used) == (emulation.half is not None)
         same(rates_in(data, 0, now, steps), rates_of(emulation, now))
-    assert [t["on"] for t in data["menus"][0]["triggers"]] == [t.enabled for t in made.menus[0].triggers]
+    assert [t["on"] for t in data["menus"][0]["triggers"]] == [t.enabled for t in result.menus[0].triggers]
 
 
 TWO = """
@@ -123,14 +123,16 @@ def test_menus_share_the_steps_of_one_score(tmp_path: Path, catalogue: Catalogue
 
 def test_budgets_and_the_half_that_they_were_found_on(tmp_path: Path, catalogue: Catalogue) -> None:
     menu = two(tmp_path, "total_rate_hz = 300.0")
-    data, made, scores = page(menu, catalogue)
+    data, result, scores = page(menu, catalogue)
     jet, photon = data["menus"][0]["triggers"]
     assert data["half"] == "evaluation"
     assert (jet["fitted"], photon["fitted"]) == (True, False)
     assert jet["budget"] == {"quantity": "total", "hz": 300.0}
-    assert data["scores"][0]["steps"][jet["decision"]["at"]] == made.menus[0].trigger("J").solution.threshold  # type: ignore[union-attr]
+    assert (
+        data["scores"][0]["steps"][jet["decision"]["at"]] == result.menus[0].trigger("J").solution.threshold
+    )  # type: ignore[union-attr]
     rates = rates_of(scores.emulation(menu))
-    same(rates_in(data, 0, made.menus[0], {}), rates)
+    same(rates_in(data, 0, result.menus[0], {}), rates)
     table = data["background"]
     assert table["largest_fitted"] > table["largest"] > 0
 
@@ -166,16 +168,16 @@ def test_signals(tmp_path: Path, catalogue: Catalogue) -> None:
     assert (signal["name"], signal["condition"]) == ("s", "n_jet >= 1")
     table = signal["table"]
     weight = table["weights"][table["weight"]]
-    found = efficiencies(menu, catalogue, "s", profiles, triggers=["J"])
-    assert (table["events"], table["cells"]) == (found.turnons[0].selected, 0)
+    result = efficiencies(menu, catalogue, "s", profiles, triggers=["J"])
+    assert (table["events"], table["cells"]) == (result.turnons[0].selected, 0)
     fired = table["scores"][0] > data["menus"][0]["triggers"][0]["decision"]["at"]
-    for turnon, shown in zip(found.turnons, signal["turnons"], strict=True):
+    for turnon, shown in zip(result.turnons, signal["turnons"], strict=True):
         assert tuple(shown["edges"]) == turnon.profile.edges
         assert len(shown["edges"]) <= 41
         last = len(shown["edges"])
-        whole = np.bincount(shown["bin"], weight, last)[:-1]
+        full = np.bincount(shown["bin"], weight, last)[:-1]
         with np.errstate(invalid="ignore"):
-            value = np.bincount(shown["bin"], weight * fired, last)[:-1] / whole
+            value = np.bincount(shown["bin"], weight * fired, last)[:-1] / full
         np.testing.assert_allclose(value, turnon.curves[1].value, rtol=1e-12)
     with pytest.raises(TrigemuError, match="different events"):
         page_data(menu, scores, {"s": replace(bins["s"], id=bins["s"].id[::-1])}, "0")
@@ -184,11 +186,11 @@ def test_signals(tmp_path: Path, catalogue: Catalogue) -> None:
 def test_a_page_that_is_too_large_offers_less(tmp_path: Path, catalogue: Catalogue) -> None:
     menu = two(tmp_path, "above = 60.0")
     scores = score_table(menu, catalogue)
-    whole = page_data(menu, scores, {}, "0")
-    assert not whole.warnings
-    smaller = page_data(menu, scores, {}, "0", most=len(whole.base64) * 3 // 4 - 500)
+    full = page_data(menu, scores, {}, "0")
+    assert not full.warnings
+    smaller = page_data(menu, scores, {}, "0", most=len(full.base64) * 3 // 4 - 500)
     assert "J" in smaller.warnings[0]
-    first = [unpacked(made.block)["scores"][0]["steps"][0] for made in (whole, smaller)]
+    first = [unpacked(result.block)["scores"][0]["steps"][0] for result in (full, smaller)]
     assert first[0] < first[1] < 60.0
     with pytest.raises(TrigemuError, match=r"has \d+ events, too many for a page .* --vary NAME=LOW:HIGH"):
         page_data(menu, scores, {}, "0", most=100)

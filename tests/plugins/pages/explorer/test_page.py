@@ -100,12 +100,12 @@ def click(tab: chromium.Page, selector: str) -> None:
 
 
 def cell(tab: chromium.Page, row: int, label: str) -> str:
-    found = tab.value(
+    result = tab.value(
         f"document.querySelectorAll('.triggers tbody tr')[{row}]"
         f".querySelector('[data-label=\"{label}\"]').textContent"
     )
-    assert isinstance(found, str)
-    return found
+    assert isinstance(result, str)
+    return result
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (400, False), (400, True)])
@@ -229,10 +229,10 @@ def test_damaged_data_are_told(tab: chromium.Page, file: Path, tmp_path: Path) -
     broken.write_text(text[:start] + "AAAA" * 20 + text[start + 80 :], "utf-8")
     tab.open(broken, 1280)
     for _ in range(100):
-        if said := tab.value("document.querySelector('[role=alert]')?.textContent"):
+        if message := tab.value("document.querySelector('[role=alert]')?.textContent"):
             break
         time.sleep(0.05)
-    assert said.startswith("The page is damaged: ")
+    assert message.startswith("The page is damaged: ")
     tab.complaints.clear()
 
 

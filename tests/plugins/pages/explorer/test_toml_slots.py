@@ -72,10 +72,10 @@ def test_a_changed_value_changes_its_trigger_alone(
     key = draw.draw(st.sampled_from([*values]))
     if key == "enabled" and trigger.enabled and len(menu.enabled) == 1:
         return  # a menu needs a trigger
-    found = read(joined(pieces, {(trigger.name, key): values[key]}))
-    wanted = [*menu.triggers]
-    wanted[at] = expected[key]
-    assert decides(found) == decides(replace(menu, triggers=tuple(wanted)))
+    result = read(joined(pieces, {(trigger.name, key): values[key]}))
+    requested = [*menu.triggers]
+    requested[at] = expected[key]
+    assert decides(result) == decides(replace(menu, triggers=tuple(requested)))
 
 
 def _restyled(text: str, draw: st.DataObject) -> str:

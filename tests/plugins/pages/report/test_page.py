@@ -19,10 +19,10 @@ from trigemu_pages.report.page import as_csv, write_figures
 
 
 def section(dense: bool = False) -> Section:
-    with style.figure(4, 3) as (made, axes):
+    with style.figure(4, 3) as (result, axes):
         axes.plot([0, 1], [0, 1])
         axes.set_xlabel("x [GeV]")
-    picture = Picture("line", 'A "line" & more', made, {"x": [0.0, np.nan], "y": np.array([0, 1])}, dense)
+    picture = Picture("line", 'A "line" & more', result, {"x": [0.0, np.nan], "y": np.array([0, 1])}, dense)
     table = Table((Column("a", "key", "a"), Column("b", "number", "b")))
     table.add("<b>", "1")
     table.add("c", "2", style="summary")
@@ -65,10 +65,10 @@ def test_every_element_is_closed_and_nothing_is_fetched_or_run() -> None:
 
 def test_figures_are_vectors_unless_they_are_dense() -> None:
     for dense, kind, start in ((False, "svg+xml", b"<?xml"), (True, "png", b"\x89PNG")):
-        found = re.search(r'src="data:image/([a-z+]+);base64,([^"]+)"', render("menu", [section(dense)]))
-        assert found
-        assert found[1] == kind
-        assert base64.b64decode(found[2]).startswith(start)
+        result = re.search(r'src="data:image/([a-z+]+);base64,([^"]+)"', render("menu", [section(dense)]))
+        assert result
+        assert result[1] == kind
+        assert base64.b64decode(result[2]).startswith(start)
 
 
 def test_the_same_sections_give_the_same_bytes() -> None:

@@ -138,7 +138,7 @@ def reference(quantity: Any, value: float, menu: str = "one", trigger: str | Non
 
 def test_numbers_stand_beside_those_of_references(two: Contents, tmp_path: Path) -> None:
     total = two.variants[0].triggers[0].total
-    given = ProfileSet(
+    inputs = ProfileSet(
         "p", (), (), None, (), None, (), (),
         (
             reference("total_hz", total.hz / 2),
@@ -149,9 +149,9 @@ def test_numbers_stand_beside_those_of_references(two: Contents, tmp_path: Path)
         ),
         tmp_path, "",
     )  # fmt: skip
-    found = next(beside_references(replace(two, profiles=(given,)), ()))
-    assert found
-    rows = cells(found.tables[0])
+    result = next(beside_references(replace(two, profiles=(inputs,)), ()))
+    assert result
+    rows = cells(result.tables[0])
     assert [row[1] for row in rows] == [
         "J30 total rate",
         "rate",
@@ -162,15 +162,15 @@ def test_numbers_stand_beside_those_of_references(two: Contents, tmp_path: Path)
     assert rows[0][4].startswith("2.0")
     assert rows[1][4].startswith("1.0")
     assert rows[3][2] == rows[3][4] == "–"  # nobody told it
-    assert "a paper" in found.text[0]
+    assert "a paper" in result.text[0]
 
 
 def test_scans_are_of_every_menu_that_has_the_trigger(tmp_path: Path) -> None:
     texts = HEAD.format("one") + J30.format(30.0) + MU, HEAD.format("two") + MU
-    found = contents(tmp_path, *texts, scans=[Steps("J30", (20.0, 30.0, 40.0))])
-    ((menu, scan),) = found.scans
+    result = contents(tmp_path, *texts, scans=[Steps("J30", (20.0, 30.0, 40.0))])
+    ((menu, scan),) = result.scans
     assert menu.name == "one"
-    assert scan.points[1].rate == found.variants[0].rate
+    assert scan.points[1].rate == result.variants[0].rate
     with pytest.raises(TrigemuError, match="scan: unknown trigger 'J3'; did you mean 'J30'"):
         contents(tmp_path, *texts, scans=[Steps("J3", (1.0,))])
 
@@ -178,12 +178,12 @@ def test_scans_are_of_every_menu_that_has_the_trigger(tmp_path: Path) -> None:
 def test_a_budget_is_scanned_and_its_threshold_is_among_the_values(tmp_path: Path) -> None:
     rate = sum(e["weight"] for e in toy_events(1, 300)) / 20
     text = HEAD.format("one") + J30.format(30.0).replace("above = 30.0", f"total_rate_hz = {rate}")
-    found = contents(tmp_path, text)
-    ((_, scan),) = found.scans
-    variant = found.variants[0]
+    result = contents(tmp_path, text)
+    ((_, scan),) = result.scans
+    variant = result.variants[0]
     (point,) = (p for p in scan.points if p.triggers[0].threshold == variant.triggers[0].threshold)
     assert point.rate.hz == variant.rate.hz
-    text = " ".join(sections(found)[0].text)
+    text = " ".join(sections(result)[0].text)
     assert "from the evaluation half, scaled to all" in text
     assert "J30: threshold" in text
 
@@ -208,8 +208,8 @@ def test_profiles_are_found_beside_the_menus_that_they_are_about(tmp_path: Path)
     (tmp_path / "worse.toml").write_text("[profile")
     a, b = tmp_path / "a.toml", tmp_path / "b.toml"
     toys = memory_catalogue({"a": toy_events(1, 9)}, signals={"s": toy_events(2, 9)})
-    found = profiles_beside([a, b], toys)
-    assert [profiles.path.name for profiles in found] == ["z.toml"]
+    result = profiles_beside([a, b], toys)
+    assert [profiles.path.name for profiles in result] == ["z.toml"]
     assert profiles_beside([a], toys) == ()
     assert profiles_beside([a, b], memory_catalogue({"a": toy_events(1, 9)})) == ()
 
@@ -218,15 +218,15 @@ def test_turn_ons_without_profiles_are_of_leading_objects(tmp_path: Path) -> Non
     file = tmp_path / "menu.toml"
     file.write_text(HEAD.format("one") + J30.format(30.0) + MU)
     catalogue = memory_catalogue({"a": toy_events(1, 100)}, signals={"s": toy_events(2, 200)})
-    (found,) = collect_contents([read_menu(file)], catalogue).turnons
-    assert [observable.expression for observable in found.observables] == ["jet[0].pt", "muon[0].pt"]
+    (result,) = collect_contents([read_menu(file)], catalogue).turnons
+    assert [observable.expression for observable in result.observables] == ["jet[0].pt", "muon[0].pt"]
     without = memory_catalogue({"a": toy_events(1, 100)})
     assert collect_contents([read_menu(file)], without).turnons == ()
 
 
 def test_long_names_are_shortened_and_stay_different() -> None:
     long = "A_TRIGGER_WITH_A_NAME_THAT_GOES_ON"
-    found = style.shown(["J100", long, long[:20] + "_" + long[21:], "Z" * 26])
-    assert found["J100"] == "J100"
-    assert max(map(len, found.values())) <= 31
-    assert len(set(found.values())) == 4
+    result = style.shown(["J100", long, long[:20] + "_" + long[21:], "Z" * 26])
+    assert result["J100"] == "J100"
+    assert max(map(len, result.values())) <= 31
+    assert len(set(result.values())) == 4
