@@ -221,7 +221,7 @@ def test_mistakes_of_a_menu(place: Any, refused: Refused, old: str, new: str, me
         assert message in text
 
 
-def test_all_mistakes_are_told_a_line_each(place: Any, refused: Refused) -> None:
+def test_all_mistakes_are_reported_a_line_each(place: Any, refused: Refused) -> None:
     menu = (place.folder / "menu.toml").read_text()
     place.write("menu.toml", menu.replace("prescale", "prescael").replace("above", "abvoe"))
     lines = refused().splitlines()

@@ -30,7 +30,7 @@ def test_menus_and_profiles_are_checked_together(place: Any, trigemu: Run) -> No
     )
 
 
-def test_mistakes_of_all_files_are_told(place: Any, trigemu: Run) -> None:
+def test_mistakes_of_all_files_are_reported(place: Any, trigemu: Run) -> None:
     """Those of profiles, what each other file is, and what every sample lacks."""
     place.write("paper.toml", PROFILES.replace("met", "mett[0]"))
     place.write("lacks.toml", (place.folder / "menu.toml").read_text().replace("jet[0].pt", "jet[0].ptt"))
@@ -91,7 +91,7 @@ eta = { abs_max = 1.0 }
 """
 
 
-def test_check_menu_says_that_from_means_the_redefined_object(place: Any, trigemu: Run) -> None:
+def test_check_menu_reports_that_from_means_the_redefined_object(place: Any, trigemu: Run) -> None:
     place.write("objects.toml", OBJECTS + (place.folder / "menu.toml").read_text())
     status, text = trigemu("check-menu", "objects.toml", *ON_TOYS)
     assert (status, text.splitlines()[1:]) == (

@@ -158,7 +158,7 @@ def test_a_command_that_is_broken(here: Path, trigemu: Run, file: str, source: s
     assert trigemu("schema")[0] == 0
 
 
-def test_a_broken_importer_says_so(here: Path, trigemu: Run) -> None:
+def test_a_broken_importer_is_reported(here: Path, trigemu: Run) -> None:
     write(here / "plugins" / "greeting" / "cli.py", "1 / 0")
     status, text = trigemu("import", "greetings")
     assert status == 2
@@ -184,7 +184,7 @@ def test_two_different_plugins_with_a_command(
     assert trigemu("--help")[0] == 0
 
 
-def test_no_plugin_takes_the_place_of_a_command(here: Path, trigemu: Run) -> None:
+def test_no_plugin_replaces_a_command(here: Path, trigemu: Run) -> None:
     names = list(CORE.declared().commands)
     declared = f"PLUGIN = Plugin(commands={dict.fromkeys(names, '.cli:command')!r})"
     write(here / "plugins" / "greeting" / "__init__.py", f"{declared}\nraise SystemExit('was loaded')")

@@ -49,7 +49,7 @@ def test_the_same_from_two_processes_and_from_a_checkpoint(place: Any, trigemu: 
     assert re.search(r"[0-9a-f]{8} +Count\w+ of menu.* 400 ", messages)
 
 
-def test_a_failure_says_how_to_do_it_again(place: Any, trigemu: Run) -> None:
+def test_a_failure_reports_how_to_reproduce_it(place: Any, trigemu: Run) -> None:
     events = [e | {"met": float("nan") if n == 170 else e["met"]} for n, e in enumerate(toy_events(3, 400))]
     write_root(place.folder / "all.root", events, basket=150)
     menu = place.write(

@@ -54,13 +54,13 @@ def test_no_more_time_is_left_than_the_limit(clock: Clock, capsys: pytest.Captur
             assert f" of 473 timing, {left} s left, " in capsys.readouterr().err
 
 
-def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_short_work_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with bar("events", 10) as advance:
         advance(10)
     assert capsys.readouterr() == ("", "")
 
 
-def test_workers_are_told_where_there_are_any(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_workers_are_reported_if_there_are_any(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     class Pool:
         number = 12
 

@@ -124,7 +124,7 @@ def test_mistakes_end_with_a_message_and_no_file(
     assert place.files() == before
 
 
-def test_a_file_in_place_of_a_catalogue_says_what_its_events_count_as(trigemu: Run, place: Any) -> None:
+def test_a_file_in_place_of_a_catalogue_reports_how_its_events_count(trigemu: Run, place: Any) -> None:
     """400 events are 40 MHz, or 20 MHz where the menu says so."""
     code, out = trigemu("run", "menu.toml", "--samples", "all.root")
     text = (

@@ -101,9 +101,7 @@ def test_the_width_of_a_pipe(monkeypatch: pytest.MonkeyPatch, columns: str, widt
     assert console().width == width
 
 
-def test_no_colour_where_none_is_wanted(
-    monkeypatch: pytest.MonkeyPatch, page: Callable[[str], list[Any]]
-) -> None:
+def test_no_colour_with_no_color(monkeypatch: pytest.MonkeyPatch, page: Callable[[str], list[Any]]) -> None:
     for variable in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")

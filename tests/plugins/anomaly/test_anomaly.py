@@ -72,14 +72,14 @@ def test_without_padding_an_event_has_no_score(tmp_path: Path) -> None:
     assert close(scores(menu_from(tmp_path, trigger())), expected)
 
 
-def test_others_than_those_asked_have_none(tmp_path: Path) -> None:
+def test_events_that_fail_the_preselection_have_no_score(tmp_path: Path) -> None:
     write_card(tmp_path, linear([1.0]), [(["met"], None)])
     menu = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "n_muon >= 1"'))
     assert close(scores(menu), [e["met"] if e["muon"] else -math.inf for e in EVENTS])
     assert scores(menu, [e | {"muon": []} for e in EVENTS]) == [-math.inf] * len(EVENTS)
 
 
-def test_others_than_those_asked_are_never_looked_at(tmp_path: Path) -> None:
+def test_events_that_fail_the_preselection_are_not_evaluated(tmp_path: Path) -> None:
     """Their infinite inputs do no harm, nor what a model makes of them."""
     write_card(tmp_path, LOGARITHM, [(["met"], None)])
     bad = iter([math.inf, -1.0] * len(EVENTS))
@@ -106,7 +106,7 @@ def test_a_score_that_is_no_number_is_named(tmp_path: Path) -> None:
         assert str(error.value).startswith(f"{where}: {case}")
 
 
-def test_a_card_means_what_it_says_whatever_the_menu_says(tmp_path: Path) -> None:
+def test_a_card_does_not_depend_on_the_menu(tmp_path: Path) -> None:
     """Its objects and sums are its own, those of the menu are not seen."""
     head = '[objects.jet]\nfrom = "jet"\npt = { min = 30.0 }\n[sums.ht]\nof = ["jet", "photon"]\n'
     write_card(tmp_path, linear([1.0, 100.0]), [(["ht", "n_jet"], None)], head)
@@ -130,7 +130,7 @@ INPUTS = [(["met"], None), (["jet[0].pt", "jet[0].eta"], 0.0), (["muon[0].pt", "
 
 @pytest.fixture
 def two_menus(tmp_path: Path) -> tuple[Menu, Menu]:
-    """Which share a model by two equal cards, at two cuts; one asks only for some events."""
+    """Triggers share a model by two equal cards, at two thresholds; one has a preselection."""
     for name in ("a", "b"):
         write_card(tmp_path / name, NETWORK, INPUTS)
     result = []
@@ -153,7 +153,7 @@ def test_equal_cards_are_one_trigger(two_menus: tuple[Menu, Menu], tmp_path: Pat
 
 
 def test_equal_models_are_run_once(two_menus: tuple[Menu, Menu], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever their cuts: once for all events, once for those that some ask for."""
+    """Independently of their thresholds: once for all events, once for preselected events."""
     run: list[int] = []
     plain = Lanes.add
     monkeypatch.setattr(Lanes, "add", lambda self, x: (run.append(len(x)), plain(self, x))[1])
@@ -195,7 +195,7 @@ def test_a_score_is_the_same_alone_and_among_others(tmp_path: Path) -> None:
 
 
 def test_many_events_are_scored_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some of which no event is asked of, or that cannot be scored."""
+    """Triggers for which no event is selected, or can be scored."""
     inputs = [(["jet[0].pt"], None), (["met"], 0.0)]
     write_card(tmp_path, autoencoder(2, (8, 3, 8), "Tanh"), inputs)
     menu = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "met > 3"'))
@@ -287,7 +287,7 @@ Break = Callable[[Path], object]
 def test_a_card_with_a_mistake_is_one_of_the_menu(
     tmp_path: Path, breaking: Break, card_line: int, message: str
 ) -> None:
-    """Which is told at the line of the trigger, with file and line of the card."""
+    """The mistake is reported at the line of the trigger, with file and line of the card."""
     write_card(tmp_path, linear([1.0]), [(["met"], None)])
     breaking(tmp_path)
     ((line, result),) = mistakes(tmp_path, "\n" + trigger(more='above = 0.0\nrequires = "met > 1"'))
@@ -337,7 +337,7 @@ def test_a_card_that_cannot_be_read_hides_no_other_mistake(tmp_path: Path) -> No
     assert [part in message for (_, message), part in zip(result, ("no.toml: cannot", "jett"), strict=True)]
 
 
-def test_a_column_that_the_sample_lacks_is_told_of_the_trigger(tmp_path: Path) -> None:
+def test_a_missing_column_is_reported_with_the_trigger(tmp_path: Path) -> None:
     write_card(tmp_path, linear([1.0, 1.0]), [(["met", "n_tau"], None)])
     with pytest.raises(TrigemuError, match="trigger 'AD': sample 'a' has no collection 'tau'"):
         emulate([menu_from(tmp_path, trigger())], memory_catalogue({"a": EVENTS}))

@@ -1,4 +1,4 @@
-"""Model cards, right and wrong: every mistake is told with file and line of the card."""
+"""Model cards, right and wrong: every mistake is reported with file and line of the card."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read(context: Context, sha256: str | None = None) -> Card[AnomalyCard]:
     return card
 
 
-def test_what_a_card_says(tmp_path: Path, menu_scope: Scope) -> None:
+def test_content_of_a_card(tmp_path: Path, menu_scope: Scope) -> None:
     content = linear([1.0, 1.0])
     path = write_card(tmp_path, content, [(["lead[0].pt"], 0.0), (["met"], None)], OBJECTS)
     context = Context(menu_scope, tmp_path)
@@ -56,7 +56,7 @@ def test_what_a_card_says(tmp_path: Path, menu_scope: Scope) -> None:
     assert card.model(card.table.network, ("network",)) == content
 
 
-def test_the_menu_is_told_what_it_needs(tmp_path: Path, menu_scope: Scope) -> None:
+def test_the_menu_has_the_needs_of_the_card(tmp_path: Path, menu_scope: Scope) -> None:
     """The columns, the files that were read, and on what the model was trained."""
     path = write_card(tmp_path, linear([1.0, 1.0]), [(["lead[0].pt", "met"], None)], OBJECTS)
     context = Context(menu_scope, tmp_path)

@@ -33,7 +33,8 @@ VALUES = st.one_of(
 
 
 def by_fractions(kind: ApFixed, value: float) -> tuple[int, bool]:
-    """Word and overflow, in exact arithmetic, by what the manual of Vitis HLS says of each mode."""
+    """Return word and overflow, in exact arithmetic, from the description of each mode in the manual of Vitis
+    HLS."""
     exact = Fraction(value) * Fraction(2) ** kind.fraction
     down, up = math.floor(exact), math.ceil(exact)
     nearest = up if up - exact < exact - down else down

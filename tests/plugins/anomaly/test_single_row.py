@@ -1,4 +1,4 @@
-"""One row through a network, and when its score says enough."""
+"""One row through a network, and whether its score is decisive."""
 
 from __future__ import annotations
 

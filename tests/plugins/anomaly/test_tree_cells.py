@@ -89,7 +89,7 @@ def test_a_layout_and_a_number_of_rows_change_nothing() -> None:
     assert table.predict(x[:0]).shape == (0,)
 
 
-def test_nothing_beside_the_rows_is_read() -> None:
+def test_only_the_rows_are_read() -> None:
     table = table_of(random_trees(12, 4))
     for wrong in (inputs()[:, :2], inputs()[:, 0]):
         with pytest.raises(ValueError, match="trees that read 3 features got an array"):

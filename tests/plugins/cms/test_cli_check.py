@@ -81,7 +81,7 @@ def test_agreement_is_status_0(folder: Path, trigemu: Command) -> None:
     assert "5 of 5 flipped decisions were found." in text
 
 
-def test_skipped_triggers_are_told(folder: Path, trigemu: Command) -> None:
+def test_skipped_triggers_are_reported(folder: Path, trigemu: Command) -> None:
     file = folder / "menu.toml"
     file.write_text(file.read_text().replace('stored = "1"', 'stored = "512"'))
     status, text = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
@@ -93,7 +93,7 @@ def test_skipped_triggers_are_told(folder: Path, trigemu: Command) -> None:
     assert json.loads((folder / "c.json").read_text())["triggers"][1] == expected
 
 
-def test_skipped_triggers_are_a_failure_if_asked(folder: Path, trigemu: Command) -> None:
+def test_skipped_triggers_are_a_failure_if_requested(folder: Path, trigemu: Command) -> None:
     file = folder / "vector.txt"
     file.write_text(file.read_text().replace("b 0", "a 0"))
     assert trigemu("check", "menu.toml", "vector.txt", "--strict")[0] == 0
@@ -225,7 +225,7 @@ def test_all_pairs_of_a_folder(folder: Path, trigemu: Command) -> None:
     assert "L1_Jet20" in (folder / "m.html").read_text()
 
 
-def test_what_was_not_compared_fails_if_asked(folder: Path, trigemu: Command) -> None:
+def test_skipped_triggers_fail_if_requested(folder: Path, trigemu: Command) -> None:
     (folder / "menu.toml").unlink()
     write_menu(folder, EXPRESSIONS | {"L1_AXO": "AXO"})
     (folder / "menu.txt").write_text((folder / "vector.txt").read_text().replace("b 0", "a 0"))
@@ -256,7 +256,7 @@ def test_arguments_that_do_not_fit(
     assert not (folder / "x.csv").exists()
 
 
-def test_all_problems_are_told_and_nothing_is_written(folder: Path, trigemu: Command) -> None:
+def test_all_problems_are_reported_and_nothing_is_written(folder: Path, trigemu: Command) -> None:
     (folder / "menu.txt").write_text("1 2 3\n")
     (folder / "other.toml").write_text("x = ")
     (folder / "other.txt").write_text((folder / "vector.txt").read_text())

@@ -42,7 +42,7 @@ def test_what_is_left_out_is_listed(folder: Path, trigemu: Command) -> None:
     ]
 
 
-def test_a_folder_that_is_not_there_is_told_before_the_work(folder: Path, trigemu: Command) -> None:
+def test_a_missing_folder_is_reported_before_the_work(folder: Path, trigemu: Command) -> None:
     status, text = trigemu("import", "cms-l1", "none.xml", "-o", "none/new.toml")
     assert (status, text) == (2, "trigemu: cannot write none/new.toml: there is no folder none\n")
 

@@ -1,4 +1,4 @@
-"""Whole menus: what is written can be read, and says what the XML does."""
+"""Complete menus: the written menu can be read and agrees with the XML."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_the_arithmetic_of_pairs_is_written_once(tmp_path: Path) -> None:
     assert tomllib.loads(result.toml)["objects"] == {"egamma": {"from": "egamma"}}
 
 
-def test_comments_say_what_the_xml_says(tmp_path: Path) -> None:
+def test_comments_have_the_content_of_the_xml(tmp_path: Path) -> None:
     result, _ = imported(tmp_path, ["MU3[MU-QLTY_SNGL]"])
     assert "# 0: MU3[MU-QLTY_SNGL]\n[[trigger]]\n" in result.toml
     assert result.toml.startswith("# From menu.xml (sha256 ")
@@ -169,7 +169,7 @@ def test_a_newer_grammar_is_a_warning(tmp_path: Path) -> None:
     assert "has the grammar 0.14; the newest known one is 0.13" in warning
 
 
-def test_all_mistakes_are_told_with_algorithm_and_line(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_with_algorithm_and_line(tmp_path: Path) -> None:
     file = write_menu(
         tmp_path, {"L1_A": "frob{MU0,MU0}", "L1_B": "MU3p25", "L1_C": "MU3", "L1_D": "EXT_nothing"}
     )
@@ -187,8 +187,8 @@ def test_all_mistakes_are_told_with_algorithm_and_line(tmp_path: Path) -> None:
     )
 
 
-def test_thresholds_of_2015_ask_for_the_same_integers(tmp_path: Path) -> None:
-    """Where the muons' bin 0 began at 0 GeV, MU12 asked for bin 24, which samples have at 11.5 GeV."""
+def test_thresholds_of_2015_have_the_same_integers(tmp_path: Path) -> None:
+    """When the muons' bin 0 began at 0 GeV, MU12 meant bin 24, which begins at 11.5 GeV in samples."""
     file = write_menu(tmp_path, {"L1_SingleMu12": "MU12"})
     head, scale, tail = re.split(
         r"(<scale><object>MU</object><type>ET</type>.*?</scale>)", file.read_text(), flags=re.S

@@ -270,7 +270,7 @@ def test_limits_the_wrong_way_round(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("expression", ["AXO", "TOPO+1", "CICADA"])
-def test_what_is_not_known_is_left_out(tmp_path: Path, expression: str) -> None:
+def test_unknown_conditions_are_left_out(tmp_path: Path, expression: str) -> None:
     with pytest.raises(InexpressibleError):
         make(tmp_path, expression)
 

@@ -1,4 +1,4 @@
-"""From XML and test vector to decisions: the same as a slow twin that knows nothing of TOML and kinds."""
+"""From XML and test vector to decisions: equal to a slow twin that is independent of TOML and kinds."""
 
 from __future__ import annotations
 

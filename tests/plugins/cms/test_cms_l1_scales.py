@@ -80,7 +80,7 @@ def test_edges_are_the_doubles_of_the_xml(menu: XMLMenu) -> None:
         (("MBT0HFP", "COUNT"), 1.0, 3.0),
     ],
 )
-def test_a_scale_that_begins_elsewhere_is_told_and_its_integers_are_kept(
+def test_a_scale_that_begins_elsewhere_is_reported_and_its_integers_remain(
     menu: XMLMenu, key: tuple[str, str], shift: float, of_bin_3: float
 ) -> None:
     scale = menu.scales[key]

@@ -93,7 +93,7 @@ def test_mistakes_have_their_line(tmp_path: Path, old: str, new: str, at: str, m
     assert problems[0].line == line_of(file, at)
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     file = write_menu(tmp_path, ["MU0", "MU1", "MU2"])
     file.write_text(file.read_text().replace("<index>0<", "<index>x<").replace("<index>2<", "<index>y<"))
     with pytest.raises(TableError) as caught:
@@ -136,7 +136,7 @@ def refusal(file: Path) -> str:
 @pytest.mark.parametrize(
     "encoding", ["idna", "hex", "punycode", "utf-7", "shift_jis", "windows-1252", "big5"]
 )
-def test_encodings_that_the_parser_does_not_know_are_refused(tmp_path: Path, encoding: str) -> None:
+def test_unsupported_encodings_are_refused(tmp_path: Path, encoding: str) -> None:
     file = write_menu(tmp_path, ["MU0"])
     text = file.read_text().partition("?>")[2] if file.read_text().startswith("<?xml") else file.read_text()
     file.write_text(f'<?xml version="1.0" encoding="{encoding}"?>{text}')
@@ -144,7 +144,7 @@ def test_encodings_that_the_parser_does_not_know_are_refused(tmp_path: Path, enc
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "UTF-16", "iso-8859-1", "us-ascii"])
-def test_encodings_that_the_parser_knows(tmp_path: Path, encoding: str) -> None:
+def test_supported_encodings(tmp_path: Path, encoding: str) -> None:
     file = write_menu(tmp_path, ["MU0"])
     text = file.read_text().partition("?>")[2] if file.read_text().startswith("<?xml") else file.read_text()
     file.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>{text}'.encode(encoding))

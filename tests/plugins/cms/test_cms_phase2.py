@@ -170,7 +170,7 @@ def test_mistakes_in_objects_have_their_lines(tmp_path: Path, text: str, message
     assert message in str(caught.value)
 
 
-def test_a_mistake_in_an_object_is_told_at_each_leg_once(tmp_path: Path) -> None:
+def test_a_mistake_in_an_object_is_reported_once_per_leg(tmp_path: Path) -> None:
     menu, objects = toys.write_files(tmp_path)
     menu.write_text('A:\n  leg1: {obj: "Mu:default"}\n  leg2: {obj: "Mu:default"}\n')
     (objects / "others.yml").write_text("Mu: {}\n")
@@ -194,7 +194,7 @@ def test_names_of_objects_are_not_those_of_collections(tmp_path: Path) -> None:
         import_cms_phase2(menu, tmp_path)
 
 
-def test_one_object_for_two_ids_is_told(tmp_path: Path) -> None:
+def test_one_object_for_two_ids_is_reported(tmp_path: Path) -> None:
     menu, objects = toys.write_files(tmp_path)
     menu.write_text('A:\n  leg1: {obj: "Ele:Loose"}\n  leg2: {obj: "Ele:Open"}\n')
     (warning,) = import_cms_phase2(menu, objects).warnings

@@ -41,7 +41,7 @@ def test_what_passes_passes_the_cuts_of_its_ranges(ranges: dict[str, tuple[float
 
 
 def _holds(window: Window, value: float) -> bool:
-    """As a menu says it."""
+    """In the words of a menu."""
     window = Window(**written(window))
     low, high = window.span()
     abs_low, abs_high = window.abs_span()

@@ -1,4 +1,4 @@
-"""Words are decoded as the table of bits says, each number taken apart here by hand."""
+"""Words are decoded according to the table of bits; here each number is decoded by hand."""
 
 from __future__ import annotations
 

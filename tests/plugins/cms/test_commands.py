@@ -22,7 +22,7 @@ def test_other_schemes_than_a_few_are_status_2(
     check_other_schemes_are_refused(place, trigemu, monkeypatch, command)
 
 
-def test_a_check_takes_options_of_passes(place: Any, trigemu: Run) -> None:
+def test_a_check_has_the_options_of_passes(place: Any, trigemu: Run) -> None:
     messages = trigemu("check", "menu.toml", "all.root", "--skip-bad-files", "--retries", "0")[1]
     assert "no trigger can be checked" in messages
 

@@ -131,7 +131,7 @@ def test_total_and_unique_are_those_of_the_menu(models: Models, catalogue: Catal
     assert result.overlap.unique.error == pytest.approx(trigger.unique.error_hz, rel=1e-12)
 
 
-def test_errors_know_shared_interactions(models: Models, plain_events: Events) -> None:
+def test_errors_account_for_shared_interactions(models: Models, plain_events: Events) -> None:
     """Those of `run`, where pairs of events are made from one interaction."""
     pairs = [event | {"parent": number // 2} for number, event in enumerate(plain_events)]
     shared = memory_catalogue({"a": pairs})
@@ -156,7 +156,7 @@ def test_another_decade_trigger_counts_among_the_others(models: Models, catalogu
     assert first.primary["AD2"].tolist() == (first.corrected > 0.3).tolist()
 
 
-def test_which_one_must_be_said(models: Models, catalogue: Catalogue) -> None:
+def test_one_of_several_triggers_must_be_named(models: Models, catalogue: Catalogue) -> None:
     menu = models.menu(MENU + AD2)
     with pytest.raises(TrigemuError, match=r"menu.toml: .*'decade' \(AD, AD2\): choose one with --trigger"):
         scored_events(menu, catalogue)

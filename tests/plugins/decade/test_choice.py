@@ -45,7 +45,7 @@ def test_observables_are_added_that_the_score_and_a_trigger_have_in_common() -> 
         assert step.trees >= 1
 
 
-def test_the_error_of_the_fall_knows_shared_interactions() -> None:
+def test_the_error_of_the_reduction_accounts_for_shared_interactions() -> None:
     """Each event twice, with half the weight, has the error of the events once."""
     events = sample(30_000)
     twice = Sample(*(np.repeat(getattr(events, name), 2, axis=0) for name in Sample.__dataclass_fields__))

@@ -203,7 +203,7 @@ KINDS = {"extra": Extra}
 """
 
 
-def test_check_finds_plugins_where_it_is_told_to(place: Models, trigemu: Run) -> None:
+def test_check_finds_plugins_on_the_plugin_path(place: Models, trigemu: Run) -> None:
     """The same plugin in another folder is the same plugin."""
     shutil.copytree(ROOT / "plugins" / "decade", "more/decade", ignore=shutil.ignore_patterns("models"))
     (Path("more") / "extra.py").write_text(EXTRA)
@@ -227,7 +227,7 @@ def test_check_finds_plugins_where_it_is_told_to(place: Models, trigemu: Run) ->
         (("--samples", "none.toml"), "none.toml: cannot read: No such file"),
     ],
 )
-def test_check_says_what_is_wrong(
+def test_check_reports_mistakes(
     place: Models, trigemu: Run, arguments: tuple[str, ...], message: str
 ) -> None:
     before = files()
@@ -241,7 +241,7 @@ def test_check_says_what_is_wrong(
 # ---- run
 
 
-def test_run_says_once_that_there_is_no_compiler(place: Models, trigemu: Run, no_compiler: None) -> None:
+def test_run_reports_once_that_there_is_no_compiler(place: Models, trigemu: Run, no_compiler: None) -> None:
     place.menu(MENU + AD2)
     status, text = trigemu("run", "menu.toml", "--samples", "catalogue.toml", "--json", "run.json")
     assert status == 0, text

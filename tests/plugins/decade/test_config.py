@@ -1,4 +1,4 @@
-"""What a configuration for training may say, and how its mistakes are told."""
+"""The content of configurations for training, and the reports of their mistakes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def configured(tmp_path: Path) -> Callable[..., Config]:
 Configured = Callable[..., Config]
 
 
-def test_what_it_says(configured: Configured, tmp_path: Path) -> None:
+def test_content(configured: Configured, tmp_path: Path) -> None:
     config = configured()
     assert config.menu == tmp_path / "menus" / "some.toml"
     assert config.inputs is not None
@@ -74,13 +74,13 @@ def test_what_it_says(configured: Configured, tmp_path: Path) -> None:
     assert (table.quantile.max_trees, table.quantile.max_depth, table.quantile.learning_rate) == (100, 4, 0.3)
 
 
-def test_names_mean_what_the_configuration_says(configured: Configured) -> None:
+def test_names_have_the_meaning_of_the_configuration(configured: Configured) -> None:
     one, two = configured(), configured(("min = 20.0", "min = 30.0"))
     assert one.x.numbers[0] != two.x.numbers[0]
     assert one.x.numbers[1] == two.x.numbers[1]
 
 
-def test_an_autoencoder_that_is_there(configured: Configured) -> None:
+def test_an_existing_autoencoder(configured: Configured) -> None:
     start, stop = CONFIG.index("epochs"), CONFIG.index("[quantile]")
     config = configured((CONFIG[start:stop], 'card = "there.toml"\n'))
     assert config.inputs is None
@@ -121,7 +121,7 @@ def test_the_largest_number_of_trees(configured: Configured) -> None:
     assert with_most_trees(config, 7).table.quantile.max_trees == 7
 
 
-def test_all_mistakes_are_told_with_their_lines(configured: Configured) -> None:
+def test_all_mistakes_are_reported_with_their_lines(configured: Configured) -> None:
     """Of the sections that can be read also those in names."""
     with pytest.raises(TableError) as error:
         configured(
@@ -178,7 +178,7 @@ WRONG: dict[str, tuple[tuple[str, str], str]] = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_a_mistake_is_told_with_its_line(configured: Configured, kind: str) -> None:
+def test_a_mistake_is_reported_with_its_line(configured: Configured, kind: str) -> None:
     replaced, message = WRONG[kind]
     with pytest.raises(TableError) as error:
         configured(replaced)

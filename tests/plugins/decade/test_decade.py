@@ -74,7 +74,9 @@ def test_its_objects_are_those_of_the_card(
     assert fewer[harder].tolist() == np.array(next(iter(score.values())))[harder].tolist()
 
 
-def test_it_may_ask_for_all_events(models: Models, catalogue: Catalogue, plain_events: Events) -> None:
+def test_without_a_preselection_all_events_are_evaluated(
+    models: Models, catalogue: Catalogue, plain_events: Events
+) -> None:
     menu = models.menu(MENU, ('requires = "n_photon >= 1"\n', ""))
     expected = truth(models, plain_events[:600])
     score = compiled(menu).evaluate(Workspace(read_events(menu, catalogue)))
@@ -96,7 +98,7 @@ def test_events_that_fail_the_preselection_cost_nothing(
     assert seen == [truth(models, plain_events[:600]).passed.sum()] * 2
 
 
-def test_where_no_event_is_asked(models: Models, catalogue: Catalogue) -> None:
+def test_where_no_event_passes_the_preselection(models: Models, catalogue: Catalogue) -> None:
     menu = models.menu(MENU, ("n_photon >= 1", "n_photon >= 99"))
     score = compiled(menu).evaluate(Workspace(read_events(menu, catalogue)))
     assert (score == -np.inf).all()
@@ -169,7 +171,7 @@ def test_each_thread_has_half_of_the_events(models: Models, catalogue: Catalogue
     assert alone
 
 
-def test_a_score_that_is_there_is_not_made_again(models: Models, catalogue: Catalogue, shared: None) -> None:
+def test_an_existing_score_is_not_computed_again(models: Models, catalogue: Catalogue, shared: None) -> None:
     menu = models.menu()
     kind, work = compiled(menu), Workspace(read_events(menu, catalogue))
     expected = kind.parts(Workspace(work.events))
@@ -228,7 +230,7 @@ def test_its_stages(models: Models, catalogue: Catalogue) -> None:
 
 
 @pytest.mark.parametrize("failing", ["network", "quantile"])
-def test_a_failure_of_either_part_is_told(
+def test_a_failure_of_either_part_is_reported(
     models: Models, catalogue: Catalogue, failing: str, shared: None
 ) -> None:
     menu = models.menu()
@@ -557,7 +559,7 @@ WRONG: dict[str, tuple[Callable[[Models], None], str]] = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_what_is_wrong_is_told_with_file_and_line(models: Models, kind: str) -> None:
+def test_mistakes_are_reported_with_file_and_line(models: Models, kind: str) -> None:
     change, message = WRONG[kind]
     change(models)
     text = models.folder / "text"
@@ -567,7 +569,7 @@ def test_what_is_wrong_is_told_with_file_and_line(models: Models, kind: str) -> 
     assert "failed to compile" not in str(error.value)
 
 
-def test_all_mistakes_of_a_card_are_told(models: Models) -> None:
+def test_all_mistakes_of_a_card_are_reported(models: Models) -> None:
     models.write_card(
         (X, 'x = ["jt[0].pt", "jet[0].pt +", "met"]'), ('of = ["jet", "photon"]', 'of = ["jot"]')
     )

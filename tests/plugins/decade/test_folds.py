@@ -41,7 +41,7 @@ def test_an_event_has_no_part_in_its_own_quantile() -> None:
     assert sum(fit.json == other.json for fit, other in zip(fits, others, strict=True)) == 1
 
 
-def test_with_the_cut_out_of_fold_others_are_accepted_as_often_as_wanted() -> None:
+def test_the_threshold_out_of_fold_accepts_the_requested_fraction_of_other_events() -> None:
     """The mean of 20 toys; the events of the fit itself are accepted less often, because it follows them."""
     result = []
     others = toy(100_000, 99)
@@ -68,7 +68,7 @@ def test_with_the_cut_out_of_fold_others_are_accepted_as_often_as_wanted() -> No
     assert shifted == pytest.approx(1.0, abs=0.05)
 
 
-def test_the_network_learns_from_whole_interactions() -> None:
+def test_the_network_is_trained_on_complete_interactions() -> None:
     parent = np.repeat(np.arange(20_000, dtype=np.uint64), 2)
     first, again, other = (learned(parent, 0.2, seed) for seed in (1, 1, 2))
     assert first.mean() == pytest.approx(0.2, abs=0.01)

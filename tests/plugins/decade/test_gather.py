@@ -105,7 +105,7 @@ def test_each_half_stands_for_all_in_the_rate_of_the_menu(
     assert gathered.weight == pytest.approx(np.array(expected), rel=1e-12)
 
 
-def test_luminosity_weights_know_no_crossing_rate(samples: dict[str, PlainEvents], tmp_path: Path) -> None:
+def test_luminosity_weights_ignore_the_crossing_rate(samples: dict[str, PlainEvents], tmp_path: Path) -> None:
     catalogue = memory_catalogue(samples, convention="luminosity")
     weight = gather(menu_from(tmp_path, MENU), catalogue, read, [("", "met")]).of(EVALUATION).weight
     halves = [e for events in samples.values() for e in evaluation_half(events) if e["met"] > 10]
@@ -155,7 +155,7 @@ def test_negative_weights_are_refused(tmp_path: Path) -> None:
         gather(menu_from(tmp_path, MENU), memory_catalogue({"a": events}), read, [("", "met")])
 
 
-def test_a_half_without_events_is_told(tmp_path: Path) -> None:
+def test_a_half_without_events_is_an_error(tmp_path: Path) -> None:
     events = [event | {"parent": 1} for event in toy_events(1, 50)]
     with pytest.raises(SampleError, match=r"sample .a.: .* in its \w+ half"):
         gather(menu_from(tmp_path, MENU), memory_catalogue({"a": events}), read, [("", "met")])

@@ -135,7 +135,7 @@ def test_nan_in_nan_out() -> None:
     assert np.isnan(run(onnx_model(network(1), STANDARD, BLOCKS), features)).tolist() == [False, True, False]
 
 
-def test_what_the_file_says() -> None:
+def test_content_of_the_file() -> None:
     content = onnx_model(network(1), STANDARD, BLOCKS)
     assert content == onnx_model(network(1), STANDARD, BLOCKS)
     assert content != onnx_model(network(2), STANDARD, BLOCKS)

@@ -79,7 +79,7 @@ def test_it_gives_what_xgboost_gives(case: Any) -> None:
     assert (abs(library.interpret(model, x) - expected) <= allowed).all()
 
 
-def test_it_takes_the_leaves_that_xgboost_takes(case: Any) -> None:
+def test_leaves_are_those_of_xgboost(case: Any) -> None:
     """Also where sums of float32, in another order, differ: in float64 they cannot."""
     booster, _, result = case
     x = rows(booster, 20_000)
@@ -193,7 +193,7 @@ def test_a_damaged_library_is_made_anew(
 
 
 @pytest.mark.parametrize("how", ["other values", "written by others"])
-def test_a_kept_library_is_checked_again(
+def test_a_cached_library_is_checked_again(
     booster: xgboost.Booster, fresh_cache: Path, compiler: Compiler, how: str
 ) -> None:
     """Also where its name has the digest of what is in it."""

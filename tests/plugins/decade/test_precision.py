@@ -78,7 +78,7 @@ def test_floating_and_fixed_variants_are_compared(models: Models, catalogue: Cat
     assert how["floating", "fixed"].startswith("precision: none → { input = ap_fixed<8,8>")
 
 
-def test_what_overflows_in_the_model_is_told_with_the_rates(models: Models, catalogue: Catalogue) -> None:
+def test_overflows_in_the_model_are_reported_with_the_rates(models: Models, catalogue: Catalogue) -> None:
     narrow = COARSE.replace("<10,3>", "<10,0>").replace(
         'threshold = "ap_fixed<8,8>', 'threshold = "ap_fixed<8,4>'
     )

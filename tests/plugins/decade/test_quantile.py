@@ -1,4 +1,4 @@
-"""Models of Y(x) as XGBoost saves them: which are read, and what is said of the others."""
+"""Models of Y(x) as XGBoost saves them: which are accepted, and the messages for the others."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_model_is_loaded_once(booster: xgboost.Booster) -> None:
     assert load_trees(content(booster), 2) is load_trees(content(booster), 2)
 
 
-def test_what_is_known_by_its_content(booster: xgboost.Booster) -> None:
+def test_models_are_compared_by_their_content(booster: xgboost.Booster) -> None:
     trees = load_trees(content(booster), 2)
     inputs, others = (Inputs((Constant(v), Constant(2.0)), ("a", "b"), (0.0, 0.0)) for v in (1.0, 3.0))
     same = Quantile(inputs, "00", replace(trees, interpreted="toy"))

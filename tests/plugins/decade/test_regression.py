@@ -188,7 +188,7 @@ def test_events_of_weight_zero_and_the_scale_of_weights_change_nothing(small: Sm
     assert fit(x, y, extended, 0.02, SETTINGS, seed=1, stop=stops).json != result.json
 
 
-def test_only_the_best_trees_are_kept_and_treelite_reads_them(small: Small, tmp_path: Path) -> None:
+def test_only_the_best_trees_remain_and_treelite_reads_them(small: Small, tmp_path: Path) -> None:
     toy, weight, result = small
     losses = [loss.stop for loss in result.curve]
     assert result.trees == int(np.argmin(losses)) + 1

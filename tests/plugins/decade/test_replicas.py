@@ -162,7 +162,7 @@ def test_what_cannot_be(place: Path, arguments: tuple[str, ...], message: str) -
     assert message in " ".join(text.split())
 
 
-def test_replicas_of_a_network_that_is_given(place: Path) -> None:
+def test_replicas_of_a_network_with_a_card(place: Path) -> None:
     head, _, rest = CONFIG.partition("[autoencoder]")
     inputs = f'{head}[autoencoder]\ncard = "own/none.toml"\n[quantile]{rest.partition("[quantile]")[2]}'
     Path("given.toml").write_text(inputs)
@@ -171,7 +171,7 @@ def test_replicas_of_a_network_that_is_given(place: Path) -> None:
     assert "all replicas would share the network of the card" in " ".join(text.split())
 
 
-def test_a_replica_that_is_not_whole(place: Path, tmp_path: Path) -> None:
+def test_an_incomplete_replica(place: Path, tmp_path: Path) -> None:
     shutil.copytree(place / "set", tmp_path / "set")
     next((tmp_path / "set/2").glob("decade-*/metrics.json")).unlink()
     with pytest.raises(TrigemuError, match=r"set/2: not a complete replica"):

@@ -60,7 +60,7 @@ def test_nothing_overflows_and_no_bit_is_spare(
     assert (fixed.precision.input.width, fixed.precision.score.width) == (input_bits, score_bits)
 
 
-def test_inputs_that_saturate_hold_their_thresholds_and_decide_alike() -> None:
+def test_inputs_that_saturate_hold_their_thresholds_with_the_same_decisions() -> None:
     trees, x = random_trees(12, 3), np.float32(inputs() * 100)
     types = precision("ap_fixed<24,1>", "ap_fixed<24,1>", "ap_fixed<24,1>")
     wrapping = choose(trees, x, NAMES, types)
@@ -73,7 +73,7 @@ def test_inputs_that_saturate_hold_their_thresholds_and_decide_alike() -> None:
         assert result == pytest.approx(floating_walk(trees, x), abs=13 * saturating.precision.score.step)
 
 
-def test_below_the_lowest_threshold_is_told_from_it() -> None:
+def test_values_below_the_lowest_threshold_are_distinguished_from_it() -> None:
     """−4 is the lowest number of 3 bits before the point, and −5 would saturate there."""
     trees = replace(random_trees(1, 1, features=1, full=True), threshold=np.array([-4.0, 0.0, 0.0]))
     x = np.float32([[-5.0], [-4.0]])
@@ -133,7 +133,7 @@ def test_types_that_cannot_hold_it(trees: object, types: Precision, message: str
     assert "no negative numbers" in str(error.value)
 
 
-def test_an_input_that_never_varies_tells_no_range() -> None:
+def test_an_input_that_never_varies_has_no_range() -> None:
     x = inputs()
     x[:, 1] = 7.0
     with pytest.raises(TrigemuError, match=r"input 'b' is 7 in all 300 events, which gives no range"):

@@ -190,7 +190,7 @@ def test_what_is_no_project(folder: Path, trigemu: Run) -> None:
         )
 
 
-def test_a_file_that_cannot_be_written_is_told_first(folder: Path, trigemu: Run) -> None:
+def test_a_file_that_cannot_be_written_is_reported_first(folder: Path, trigemu: Run) -> None:
     assert export(trigemu)[0] == 0
     shutil.rmtree(folder / "made" / "vhdl")  # so that anything later would fail otherwise
     for command in ("verify", "estimate"):

@@ -131,7 +131,7 @@ def test_what_conifer_would_make_otherwise_is_refused(
 
 
 @pytest.mark.parametrize("score", ["ap_fixed<11,2>", "ap_fixed<12,5,AP_TRN,AP_SAT>", "ap_ufixed<11,1>"])
-def test_what_conifer_makes_alike_is_taken(score: str) -> None:
+def test_types_without_effect_in_conifer_are_accepted(score: str) -> None:
     check_conifer(toy(score=score), "cpp")
 
 

@@ -54,7 +54,7 @@ def menu(folder: Path, precision: PrecisionTable | None = PRECISION, **keys: Any
 
 
 def entered(events: list[dict[str, Any]]) -> list[list[float]]:
-    """What the trees read of the events that are asked."""
+    """Return the inputs of the trees for the preselected events."""
     rows = []
     for event in events:
         if event["photon"]:
@@ -71,7 +71,7 @@ def exported(folder: Path, catalogue: Catalogue, made: Menu, **options: Any) -> 
     ("backend", "backends"),
     [("hls", ["hls", "cpp", "vhdl"]), ("vhdl", ["vhdl", "cpp"]), ("cpp", ["cpp", "vhdl"])],
 )
-def test_a_project_holds_what_it_says(
+def test_a_project_has_the_files_of_its_manifest(
     tmp_path: Path, catalogue: Catalogue, backend: str, backends: list[str]
 ) -> None:
     manifest = exported(tmp_path, catalogue, menu(tmp_path), backend=backend, clock_mhz=320.0)
@@ -92,7 +92,7 @@ def test_a_project_holds_what_it_says(
     assert all((f"`{name}/`" in readme) == (name in backends) for name in ("hls", "cpp", "vhdl"))
 
 
-def test_vectors_are_the_events_that_are_asked_and_the_scores_of_loops(
+def test_vectors_are_the_preselected_events_and_the_scores_of_loops(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     manifest = exported(tmp_path, catalogue, menu(tmp_path))
@@ -122,7 +122,7 @@ def test_events_are_of_the_half_that_was_not_fitted(tmp_path: Path, catalogue: C
     assert "its evaluation half" in (tmp_path / "made" / "README.md").read_text()
 
 
-def test_without_a_precision_one_is_chosen_on_the_events_that_the_trees_know(
+def test_without_a_precision_one_is_chosen_on_the_training_events(
     tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
@@ -166,7 +166,7 @@ def test_the_same_gives_the_same_bytes(tmp_path: Path, catalogue: Catalogue) -> 
     assert result[0] == result[1]
 
 
-def test_a_folder_that_is_there_is_left_alone(tmp_path: Path, catalogue: Catalogue) -> None:
+def test_an_existing_folder_is_left_alone(tmp_path: Path, catalogue: Catalogue) -> None:
     (tmp_path / "made").mkdir()
     with pytest.raises(TrigemuError, match="made: it already exists"):
         exported(tmp_path, catalogue, menu(tmp_path))
@@ -191,7 +191,7 @@ def test_an_export_that_is_interrupted_leaves_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["menu.toml"]
 
 
-def test_a_precision_that_conifer_cannot_have_is_told_with_the_trigger(
+def test_a_precision_that_conifer_lacks_is_reported_with_the_trigger(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
     precision = PrecisionTable(input="ap_fixed<10,8>", threshold="ap_fixed<10,8>", score="ap_fixed<12,1>")

@@ -32,7 +32,7 @@ def test_rows_are_what_the_trees_read(tmp_path: Path) -> None:
     assert len(fitted.x) + len(evaluated.x) == len(rows.x)
 
 
-def test_a_trigger_that_asks_for_nothing(tmp_path: Path) -> None:
+def test_a_trigger_whose_preselection_no_event_passes(tmp_path: Path) -> None:
     result = menu(tmp_path)
     nothing = replace(result.triggers[1], description=Boosted(above=0.0, requires="n_photon >= 99"))
     with pytest.raises(TrigemuError, match=r"no event of toy.toml passes `requires` of trigger 'AD'"):

@@ -1,4 +1,4 @@
-"""Projects on disk: what is written is read, and what was changed is told."""
+"""Projects on disk: written projects are read, and changes are reported."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_folders_that_are_no_project(folder: Path, text: str | None, message: st
         open_project(folder)
 
 
-def test_another_format_is_told(folder: Path) -> None:
+def test_another_format_is_refused(folder: Path) -> None:
     resealed(folder, format=2)
     with pytest.raises(TrigemuError, match=r"has format 2, but this trigemu reads 1: export"):
         open_project(folder)

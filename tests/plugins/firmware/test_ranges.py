@@ -44,7 +44,7 @@ def test_survey(tmp_path: Path) -> None:
         survey(menu(tmp_path), "AD", SAMPLES)
 
 
-def test_types_far_from_one_are_told_too() -> None:
+def test_types_far_from_one_are_reported_too() -> None:
     """The range of the scores has no room for more bits before the point."""
     x = np.float32([entered(event) for event in EVENTS])
     fixed = choose(TREES, x, ("a", "b"), PAPER_PRECISION)

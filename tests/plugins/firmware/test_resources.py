@@ -37,7 +37,7 @@ def test_cells_are_counted_as_what_they_take() -> None:
     assert result.cells["MUXF7"] == 7
 
 
-def test_a_cell_of_which_it_is_not_known_what_it_takes() -> None:
+def test_an_unknown_cell() -> None:
     with pytest.raises(TrigemuError, match="of unknown type: STRANGE, URAM288"):
         counted(statistics(LUT1=1, URAM288=1, STRANGE=3))
 
@@ -58,12 +58,12 @@ def test_more_trees_take_more_and_pipelines_their_registers() -> None:
 
 @VHDL
 @needs("yosys")
-def test_a_synthesis_that_fails_says_its_last_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_synthesis_reports_its_last_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_sources(toy(depth=1), "vhdl", tmp_path / "vhdl")
     monkeypatch.setattr(resources, "_SCRIPT", "read_verilog design.v\nsynth_nothing\n")
     with pytest.raises(TrigemuError, match=r"(?s)yosys failed; its last lines:.*synth_nothing"):
         resources.synthesised(tmp_path / "vhdl")
 
 
-def test_the_device_has_what_its_table_says() -> None:
+def test_the_device_has_the_resources_of_its_data_sheet() -> None:
     assert VU9P["ff"] == 2 * VU9P["lut"]  # two registers a table in all of UltraScale+

@@ -111,7 +111,7 @@ def other_half(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [e for i, e in enumerate(events) if not is_evaluation(i)]
 
 
-def test_a_scan_says_what_compare_says_of_two_menus(tmp_path: Path) -> None:
+def test_a_scan_agrees_with_compare_of_two_menus(tmp_path: Path) -> None:
     floating = menu(tmp_path)
     (point,) = scan_bits(floating, "AD", [(8, 10)], SAMPLES).points
     other = replace(in_precision(floating, "AD", point.precision), name="fixed")
@@ -130,7 +130,7 @@ def as_changed(precision: PrecisionTable) -> str:
     return text + (f", scales = [{', '.join(map(str, precision.scales))}]" if precision.scales else "")
 
 
-def test_resources_are_asked_for_each_precision(tmp_path: Path) -> None:
+def test_resources_are_estimated_for_each_precision(tmp_path: Path) -> None:
     def resources(fixed: FixedEnsemble) -> Resources:
         return Resources(fixed.precision.input.width, 0, 0, 0, 0.0, {})
 

@@ -28,7 +28,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 @needs("conifer")
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_the_same_model_gives_the_same_bytes_and_tells_nothing_of_the_machine(
+def test_the_same_model_gives_the_same_bytes_without_traces_of_the_machine(
     tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -100,7 +100,7 @@ def test_what_cannot_be_the_emulation_is_not_written(tmp_path: Path) -> None:
 
 
 @needs("conifer")
-def test_a_conifer_that_fails_says_its_last_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_conifer_reports_its_last_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "conifer.py").write_text("raise ValueError('not today')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(TrigemuError, match=r"(?s)failed; its last lines:.*ValueError: not today"):
@@ -113,12 +113,12 @@ def test_without_conifer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         write_sources(toy(), "hls", tmp_path / "hls")
 
 
-def test_a_template_wants_all_of_its_values() -> None:
+def test_a_template_needs_all_of_its_values() -> None:
     with pytest.raises(KeyError, match="project"):
         fill("top.h")
 
 
-def test_a_conversion_that_fails_says_why_without_a_traceback(tmp_path: Path) -> None:
+def test_a_failed_conversion_has_a_reason_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "model.json").write_text('{"ensemble": {}, "config": {"Backend": "cpp"}}')
     script = Path(sources.__file__).with_name("convert.py")
     with pytest.raises(TrigemuError, match=r"last lines:\n  conifer: \w+: ") as error:

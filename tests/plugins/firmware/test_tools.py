@@ -12,7 +12,7 @@ from trigemu.api import MissingExtraError
 from trigemu_firmware.tools import MissingToolError, ap_types, find, package, python, run, scratch
 
 
-def test_a_program_gets_what_is_given_and_says_what_it_says(tmp_path: Path) -> None:
+def test_a_program_gets_its_input_and_returns_its_output(tmp_path: Path) -> None:
     script = "import os, sys; sys.stdout.buffer.write(os.getcwd().encode() + sys.stdin.buffer.read())"
     text = run([sys.executable, "-c", script], tmp_path, b"\x00\xff")
     assert text == str(tmp_path).encode() + b"\x00\xff"
@@ -33,7 +33,7 @@ def test_a_program_that_fails(tmp_path: Path, script: str, message: str) -> None
         python(tmp_path / "script.py", folder=tmp_path)
 
 
-def test_only_the_last_lines_are_told(tmp_path: Path) -> None:
+def test_only_the_last_lines_are_reported(tmp_path: Path) -> None:
     with pytest.raises(TrigemuError) as caught:
         run([sys.executable, "-c", "print(*range(100), sep='\\n'); raise SystemExit(1)"], tmp_path)
     assert [line.strip() for line in str(caught.value).splitlines()[1:]] == [str(n) for n in range(88, 100)]

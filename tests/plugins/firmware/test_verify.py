@@ -136,7 +136,7 @@ def test_only_events_that_reach_a_changed_leaf_differ(tmp_path: Path) -> None:
 
 
 @VHDL
-def test_a_sum_that_is_wrong_is_told_from_trees(tmp_path: Path) -> None:
+def test_a_wrong_sum_is_distinguished_from_wrong_trees(tmp_path: Path) -> None:
     project = write_project(toy(), tmp_path, ("vhdl",))
     file = project.of("vhdl") / "firmware" / "Arrays0.vhd"
     text, base = file.read_text(), toy().base
@@ -157,7 +157,7 @@ def test_leaves_of_an_event_add_up_to_its_score() -> None:
 
 
 @needs("conifer")
-def test_what_cannot_be_run_is_told_and_the_others_are(
+def test_missing_tools_are_reported_and_the_others_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = write_project(toy(), tmp_path, ("cpp", "vhdl"))
@@ -169,7 +169,7 @@ def test_what_cannot_be_run_is_told_and_the_others_are(
 
 
 @CPP
-def test_a_compiler_that_fails_says_its_last_lines(tmp_path: Path) -> None:
+def test_a_failed_compiler_reports_its_last_lines(tmp_path: Path) -> None:
     project = write_project(toy(), tmp_path, ("cpp",))
     (project.of("cpp") / "run.cpp").write_text("int main() { return nothing; }\n")
     with pytest.raises(TrigemuError, match=r"(?s)g\+\+ failed; its last lines:.*nothing"):

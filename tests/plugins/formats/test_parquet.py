@@ -80,7 +80,7 @@ def test_columns_are_those_that_were_written(tmp_path: Path, layout: str, start:
 
 
 def test_a_large_row_group_is_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is asked of it, in which order, by several threads."""
+    """For any request, in any order, by several threads."""
     columns = toy(2)
     ak.to_parquet(records(columns), tmp_path / "a.parquet")
     source = Parquet(str(tmp_path / "a.parquet"))

@@ -152,7 +152,7 @@ def test_an_event_whose_menu_is_not_in_the_file_is_an_error(tmp_path: Path) -> N
         Physlite(str(tmp_path / "a.root")).read_stored(10, 20, ["L1_A"])
 
 
-def test_a_source_travels_with_what_it_knows_and_without_its_file(written: Any) -> None:
+def test_a_source_is_pickled_with_its_content_and_without_its_file(written: Any) -> None:
     source = Physlite(written[0])
     before = source.read(0, 10, JET)
     copy = pickle.loads(pickle.dumps(source))

@@ -80,7 +80,7 @@ def test_no_format_looks_for_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPa
                 assert PLACES[f"source, {name}"](tmp_path, value)
 
 
-def test_a_tree_of_no_known_format_says_which_are_known(tmp_path: Path) -> None:
+def test_an_unknown_tree_lists_the_known_formats(tmp_path: Path) -> None:
     with uproot.recreate(tmp_path / "a.root") as root:
         root.mktree("other", {"x": "f8"})
     with pytest.raises(TrigemuError, match=r"without any of Events, .*Delphes \(it has: other\)"):

@@ -48,6 +48,6 @@ def test_an_emulation_has_its_samples(menu: Path, samples: Catalogue) -> None:
         bench(emulate(menu, samples), samples)
 
 
-def test_a_stream_takes_events(menu: Path, samples: Catalogue) -> None:
+def test_a_stream_needs_events(menu: Path, samples: Catalogue) -> None:
     with pytest.raises(TrigemuError, match=r"the events: got an awkward\.Array; expected Events"):
         Stream(emulate(menu, samples).plan, ak.Array(EVENTS))  # type: ignore[arg-type]

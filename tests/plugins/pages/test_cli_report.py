@@ -116,7 +116,7 @@ def test_one_menu(menus: Any, trigemu: Run) -> None:
     assert menus.files().count("r.html") == 1
 
 
-def test_a_profile_that_is_given_is_shown(menus: Any, trigemu: Run) -> None:
+def test_a_requested_profile_is_shown(menus: Any, trigemu: Run) -> None:
     assert trigemu("report", "one.toml", *ON_TOYS, "--efficiency", "profile.toml", "-o", "r.html")[0] == 0
     assert "no muon" in (menus.folder / "r.html").read_text()
 

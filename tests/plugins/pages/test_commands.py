@@ -31,13 +31,13 @@ def test_pages_of_menus_of_one_name(place: Any, trigemu: Run, command: str) -> N
     assert "mine" not in title
 
 
-def test_a_file_in_place_of_a_catalogue_says_what_its_events_count_as(place: Any, trigemu: Run) -> None:
+def test_a_file_in_place_of_a_catalogue_reports_how_its_events_count(place: Any, trigemu: Run) -> None:
     assert trigemu("report", "menu.toml", "--samples", "all.root", "-o", "report.html")[0] == 0
     text = "Each of the 400 events of all.root counts as 100 kHz: a file given as --samples is taken as"
     assert text in " ".join((place.folder / "report.html").read_text().split())
 
 
-def test_a_report_takes_options_of_passes(place: Any, trigemu: Run) -> None:
+def test_a_report_has_the_options_of_passes(place: Any, trigemu: Run) -> None:
     status, messages = trigemu("report", "menu.toml", *ON_TOYS, "--checkpoint", "kept", "-o", "page.html")
     assert (status, (place.folder / "page.html").exists()) == (0, True), messages
 

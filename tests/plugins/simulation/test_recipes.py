@@ -61,7 +61,7 @@ def test_weights_of_several_biased_interactions(pair: list[Pool]) -> None:
         assert error < 0.05 * expected
 
 
-def test_results_of_a_range_are_those_of_the_whole(pair: list[Pool]) -> None:
+def test_results_of_a_range_are_part_of_the_full_results(pair: list[Pool]) -> None:
     config = toys.config(pair, 13.0)
     for pool in pair:
         case = recipes.recipe(config, pair, pool)

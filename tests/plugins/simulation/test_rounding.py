@@ -1,4 +1,4 @@
-"""Stored values are those that a catalogue says they are."""
+"""Stored values agree with the rounding in the catalogue."""
 
 from __future__ import annotations
 

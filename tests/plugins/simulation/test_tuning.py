@@ -67,7 +67,7 @@ def test_what_cannot_be_tuned(tmp_path: Path) -> None:
         tuning.improved(Step(start(tmp_path), nothing))
 
 
-def test_table_has_the_targets_beside_it(tmp_path: Path) -> None:
+def test_table_has_the_targets(tmp_path: Path) -> None:
     text = tuning.tuning_table(Step(start(tmp_path), model(start(tmp_path))))
     for part in ("J100", "18.50", "270.00", "two photons", "busy_factor = 8", "luminosity_cm2s = 5e+33"):
         assert part in text

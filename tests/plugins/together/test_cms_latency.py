@@ -12,7 +12,7 @@ from trigemu import catalogue_of, decide, make_plan, read_menu
 from trigemu_cms import import_cms_phase2
 
 
-def test_single_events_decide_alike(tmp_path: Path) -> None:
+def test_single_events_have_the_same_decisions(tmp_path: Path) -> None:
     (tmp_path / "menu.toml").write_text(import_cms_phase2(*toys.write_files(tmp_path)).toml)
     (sample,) = catalogue_of(toys.write_events(tmp_path / "events", toys.events(200, 1))).samples
     plan = make_plan([read_menu(tmp_path / "menu.toml")])

@@ -13,7 +13,7 @@ from trigemu_cms import import_cms_l1
 from trigemu_validation import Tolerance, Tolerances, check_decisions, gate
 
 
-def test_events_may_be_said_not_to_be_consecutive(tmp_path: Path) -> None:
+def test_events_may_be_declared_not_consecutive(tmp_path: Path) -> None:
     triggers = """
     [[trigger]]
     name = "alone"

@@ -52,7 +52,7 @@ def firmware(trigemu: Run) -> Run:
     return lambda *arguments: trigemu("firmware", *arguments, "--samples", "catalogue.toml")
 
 
-def test_a_precision_is_chosen_pasted_and_told(place: Models, firmware: Run) -> None:
+def test_a_precision_is_chosen_pasted_and_reported(place: Models, firmware: Run) -> None:
     auto = ("precision", "menu.toml", "--trigger", "AD", "--auto")
     status, text = firmware(*auto, "--score-bits", "14", "--rounding", "AP_RND", "--json", "found.json")
     assert status == 0

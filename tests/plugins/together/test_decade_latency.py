@@ -65,7 +65,7 @@ def test_cuts_on_scores_and_next_to_them(models: Models, events: Events) -> None
         np.testing.assert_array_equal(streamed(plan, events), words)
 
 
-def test_the_whole_menu(models: Models, events: Events) -> None:
+def test_the_full_menu(models: Models, events: Events) -> None:
     plan = make_plan([models.menu()])
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
 
@@ -94,7 +94,7 @@ def test_menus_that_are_ready_to_run(name: str) -> None:
 
 
 @pytest.mark.usefixtures("no_tables")
-def test_the_whole_menu_with_compiled_trees(models: Models, events: Events) -> None:
+def test_the_full_menu_with_compiled_trees(models: Models, events: Events) -> None:
     plan = make_plan([models.menu()])
     assert plan.slots[plan.bits[0]["AD"]].compiled.quantile.trees.address  # type: ignore[attr-defined]
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))

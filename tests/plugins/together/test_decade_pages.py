@@ -16,7 +16,9 @@ from trigemu_pages.report.page import write_figures
 from trigemu_pages.report.sections import of_plugins
 
 
-def test_a_report_asks_the_plugins_of_its_menus(models: Models, catalogue: Catalogue, tmp_path: Path) -> None:
+def test_a_report_has_sections_of_the_plugins_of_its_menus(
+    models: Models, catalogue: Catalogue, tmp_path: Path
+) -> None:
     (section,) = of_plugins(collect_contents([models.menu()], catalogue))
     assert section.menu == "toy"
     assert section.title == TITLE

@@ -1,4 +1,4 @@
-"""What is said where the package of a plugin that comes with trigemu is not installed."""
+"""Messages if the package of a plugin that comes with trigemu is not installed."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def without(plugins: list[str], *commands: tuple[str, ...]) -> list[tuple[int, s
     ]
 
 
-def test_the_core_knows_what_comes_with_it() -> None:
+def test_the_core_lists_its_packages() -> None:
     assert {file.parent.name for file in (ROOT / "plugins").glob("*/__init__.py")} == NAMES
     for part in PARTS:
         brought = {name: plugin for plugin in NAMES for name in getattr(declared_by(plugin), part)}
         assert brought == PROVIDED.get(part, brought), part
 
 
-def test_what_users_ask_for_by_name_is_of_a_package(place: Place) -> None:
+def test_requested_names_belong_to_a_package(place: Place) -> None:
     catalogue = (place.folder / "catalogue.toml").read_text()
     commands: dict[tuple[str, str], tuple[str, ...]] = {}
     for name in PROVIDED["formats"]:

@@ -30,7 +30,7 @@ def test_that_of_the_paper_is_of_its_menus() -> None:
     assert result.scope.mht == result.scope.ht
 
 
-def test_a_rate_is_the_same_to_the_last_bit_beside_fitted_triggers() -> None:
+def test_a_rate_is_the_same_to_the_last_bit_with_fitted_triggers() -> None:
     """Of the menus that come with trigemu: alone, and in a comparison."""
     primary, baseline = (ROOT / "menus" / f"{name}.toml" for name in ("primary", "baseline"))
     alone, beside = run(primary), compare([primary, baseline])

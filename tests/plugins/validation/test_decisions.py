@@ -330,7 +330,7 @@ def test_files_have_ends_each_and_orbits_none(tmp_path: Path) -> None:
     assert (trigger.not_compared, trigger.agree) == (0, 3564)
 
 
-def test_only_the_entries_asked_for_count(tmp_path: Path) -> None:
+def test_only_the_requested_entries_count(tmp_path: Path) -> None:
     """Two crossings within the file have all neighbours; the first of the file has not."""
     file = recorded(toy_events(1, 9), name="a")
     menu, full = menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file)

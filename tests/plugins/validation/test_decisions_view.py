@@ -60,7 +60,7 @@ def test_what_is_printed(result: DecisionCheck) -> None:
     ]
 
 
-def test_neighbouring_crossings_are_told_apart(result: DecisionCheck) -> None:
+def test_neighbouring_crossings_are_distinguished(result: DecisionCheck) -> None:
     jets = Collection(np.array([0, 1, 1, 2]), {"pt": np.array([8, 9], "f4")})
     number = np.array([3, 4, 5], np.uint64)
     events = Events("all", np.ones(3), number, number, {"jet": jets}, {"n": np.arange(3)}, slice(1, 2))
@@ -76,7 +76,7 @@ def test_neighbouring_crossings_are_told_apart(result: DecisionCheck) -> None:
     ]
 
 
-def test_skipped_and_left_out_crossings_are_told(result: DecisionCheck) -> None:
+def test_skipped_and_left_out_crossings_are_reported(result: DecisionCheck) -> None:
     """Rows that agree are counted, and triggers with one reason are named together."""
     triggers = (
         Checked("A", agree=8, margin=1, not_compared=2),

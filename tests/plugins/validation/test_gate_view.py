@@ -1,4 +1,4 @@
-"""What a gate says, in words and in the documents that other programs read."""
+"""The output of a gate, in words and in documents for other programs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_failure_names_trigger_quantity_and_by_how_much() -> None:
     assert message(drift("A", "removed", 1.0, 0.0)) == "A is only in the old menu"
 
 
-def test_markdown_has_a_row_for_each_failure_and_takes_names_literally() -> None:
+def test_markdown_has_a_row_for_each_failure_and_literal_names() -> None:
     text = as_markdown(a_gate(FAILED, drift("B", "total_hz", 1.0, 1.0, accepted=True)))
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert text.startswith("### trigemu gate: failed\n")

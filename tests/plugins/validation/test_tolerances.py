@@ -64,7 +64,7 @@ added = true
         ("x = ", r":1: not valid TOML"),
     ],
 )
-def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str, message: str) -> None:
+def test_mistakes_are_reported_with_their_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(TableError, match=message):
         read_tolerances(write(tmp_path, text))
 

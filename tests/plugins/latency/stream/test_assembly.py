@@ -41,8 +41,8 @@ def test_what_is_equal_is_done_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("window", [f"any_of = [{2**53 + 1}]", "bits = 1"])
-def test_whole_numbers_that_are_no_float(tmp_path: Path, window: str) -> None:
-    """2⁵³ and 2⁵³ + 1 are one float64: such a window is left to the batch, which tells them apart."""
+def test_integers_that_are_not_floats(tmp_path: Path, window: str) -> None:
+    """2⁵³ and 2⁵³ + 1 are the same float64: such a window is left to the batch, which distinguishes them."""
     leg = f'{{ object = "jet", quality = {{ {window} }} }}'
     text = f'[[trigger]]\nname = "T"\nkind = "combination"\nlegs = [{leg}]\n'
     events, plan = events_of(5, 40), make_plan([menu_from(tmp_path, text)])

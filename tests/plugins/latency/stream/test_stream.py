@@ -85,7 +85,7 @@ def test_cuts_on_scores_and_next_to_them(tmp_path: Path, content: bytes) -> None
         np.testing.assert_array_equal(streamed(plan, EVENTS), words)
 
 
-def test_more_models_than_the_machine_can_ask_for(tmp_path: Path) -> None:
+def test_more_models_than_the_machine_can_request(tmp_path: Path) -> None:
     write_card(tmp_path, linear([1.0]), [(["met"], None)])
     first = plan_at(tmp_path, np.linspace(-1, 40, 40), 'requires = "n_muon >= 1"')
     second = plan_at(tmp_path, np.linspace(-1, 40, 40), 'requires = "n_muon == 0"')
@@ -94,7 +94,7 @@ def test_more_models_than_the_machine_can_ask_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("output", [TensorProto.FLOAT, TensorProto.DOUBLE])
-def test_only_events_that_ask_and_have_all_inputs(tmp_path: Path, output: int) -> None:
+def test_only_preselected_events_with_all_inputs(tmp_path: Path, output: int) -> None:
     cast = helper.make_node("Cast", ["x"], ["y"], to=output)
     content = model([cast], {}, 1, output=("n", 1), output_type=output)
     write_card(tmp_path, content, [(["jet[0].pt"], None)])
@@ -105,7 +105,7 @@ def test_only_events_that_ask_and_have_all_inputs(tmp_path: Path, output: int) -
 
 
 def test_models_with_conditions_of_their_own(tmp_path: Path) -> None:
-    """What is computed for one of them, where it asks, another must not take for computed."""
+    """Values that are computed only for the preselected events of one trigger are not reused by another."""
     write_card(tmp_path, linear([1.0, 1.0]), [(["pt(jet[0] + jet[1])"], -1.0), (["mht"], None)])
     for first, second in (("n_muon >= 1", "n_muon == 0"), ("n_jet >= 2", "n_photon == 1")):
         triggers = anomaly("A", 10.0, f'requires = "{first}"') + anomaly("B", 10.0, f'requires = "{second}"')
@@ -167,7 +167,7 @@ def test_a_score_that_is_no_number(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Even(Compiled):
-    """What a plugin may be: it knows nothing of single events."""
+    """A plugin that does not support single events."""
 
     threshold: float | None = None
 
@@ -198,7 +198,7 @@ class Own(Number):
 
 
 def test_numbers_of_a_plugin_s_own(tmp_path: Path) -> None:
-    """Behind a form for single events; what else the model reads was said in instructions by then."""
+    """Behind a form for single events; the other inputs of the model are already instructions."""
     write_card(tmp_path, linear([1.0, 1.0]), [(["mht", "ht"], None)])
     plan = make_plan([menu_from(tmp_path, OBJECTS + anomaly_free() + anomaly("AD", 20.0))])
     first, second = plan.slots

@@ -77,7 +77,7 @@ def test_each_call_is_timed_by_itself(clock: Clock) -> None:
     assert {of_quick.p50_ns, of_quick.p99_ns, of_quick.p999_ns, of_quick.max_ns} == {7.0}
 
 
-def test_what_takes_long_is_timed_once(clock: Clock) -> None:
+def test_slow_calls_are_timed_once(clock: Clock) -> None:
     (result,) = measure([TimedCall(3, 1, lambda i: clock.work(10**9))])
     assert result.calls == 3
     assert (result.p50_ns, result.p90_ns, result.reaches(10)) == (1e9, 1e9, False)

@@ -57,7 +57,7 @@ def test_every_trigger_that_looks_at_events_is_timed(result: Bench) -> None:
     assert result.batches == BATCHES
 
 
-def test_rates_stand_beside(result: Bench, emulated: Emulation) -> None:
+def test_rates_are_included(result: Bench, emulated: Emulation) -> None:
     expected = rates_of(emulated)
     assert result.rates.rate == expected.rate
     by_name = {trigger.name: trigger for trigger in expected.triggers}
@@ -66,7 +66,7 @@ def test_rates_stand_beside(result: Bench, emulated: Emulation) -> None:
     assert [cost.trigger.name for cost in result.triggers if not cost.rates] == ["OFF"]
 
 
-def test_who_asks_for_some_events_is_timed_on_those_too(result: Bench) -> None:
+def test_triggers_with_a_preselection_are_also_timed_on_preselected_events(result: Bench) -> None:
     costs = {cost.trigger.name: cost for cost in result.triggers}
     full = math.fsum(event["weight"] for event in EVENTS)
     share = math.fsum(event["weight"] for event in EVENTS if event["photon"]) / full
@@ -80,7 +80,7 @@ def test_who_asks_for_some_events_is_timed_on_those_too(result: Bench) -> None:
         assert costs[name].preselected is None
 
 
-def test_parts_are_done_on_events_that_ask(emulated: Emulation, result: Bench) -> None:
+def test_parts_are_timed_on_preselected_events(emulated: Emulation, result: Bench) -> None:
     """In batches only: the plugin has none for single events."""
     (log,) = (m.LOG for name, m in sys.modules.items() if name.endswith("plugin_parts"))
     with_photon, seen = [], set()
@@ -130,7 +130,7 @@ def test_one_thread_is_not_measured_again(emulated: Emulation) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 8])
-def test_a_decision_that_depends_on_company_is_told(tmp_path: Path, size: int) -> None:
+def test_a_decision_that_depends_on_other_events_is_reported(tmp_path: Path, size: int) -> None:
     text = MENU + '[[trigger]]\nname = "BAD"\nkind = "company"\nabove = 1.0\n'
     with pytest.raises(PluginError) as messages:
         bench(emulation(tmp_path, text), batches=(size,), events=200)
@@ -138,7 +138,7 @@ def test_a_decision_that_depends_on_company_is_told(tmp_path: Path, size: int) -
     assert f"of {size} than of 200, on event" in str(messages.value)
 
 
-def test_a_stream_that_is_wrong_is_told(emulated: Emulation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_stream_is_reported(emulated: Emulation, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one event, in one bit."""
     bit = emulated.plan.bits[0]["MU"]
 
@@ -161,7 +161,7 @@ def test_times_are_those_of_the_trigger(tmp_path: Path) -> None:
     assert min(full, last) >= 0.01e9 > max(others)
 
 
-def test_parts_that_fail_are_told(tmp_path: Path) -> None:
+def test_failing_parts_are_reported(tmp_path: Path) -> None:
     menu = emulation(tmp_path, MENU, PLUGIN.replace("LOG.append((name, events))", "1 / 0"))
     with pytest.raises(
         PluginError, match=r"trigger 'AD' \(kind 'parts'\): its parts cannot be timed: ZeroDiv"
@@ -201,7 +201,7 @@ def test_batches_are_those_that_the_events_allow() -> None:
     assert batches_of(5000, 2) == (1, 16, 256)
 
 
-def test_a_background_without_rate_is_told(tmp_path: Path) -> None:
+def test_a_background_without_rate_is_an_error(tmp_path: Path) -> None:
     result = emulation(tmp_path)
     empty = memory_catalogue({"toy": [event | {"weight": 0.0} for event in EVENTS]})
     with pytest.raises(SampleError, match="all weights of the background are 0"):
@@ -216,7 +216,7 @@ def test_a_background_without_rate_is_told(tmp_path: Path) -> None:
         ((40,), 100, 3, "a batch of 40 events for each of 3 threads cannot be made from 100"),
     ],
 )
-def test_nothing_to_measure_is_told_at_once(
+def test_nothing_to_measure_is_an_error_at_once(
     batches: tuple[int, ...], events: int, threads: int, message: str
 ) -> None:
     with pytest.raises(TrigemuError, match=message):

@@ -75,7 +75,7 @@ def test_events_are_drawn_as_often_as_they_come(drawn: list[DrawnEvents | None],
     assert len(result.events) == N
 
 
-def test_draws_do_not_know_of_each_other(drawn: list[DrawnEvents | None]) -> None:
+def test_draws_are_independent(drawn: list[DrawnEvents | None]) -> None:
     """Neither which sample the one before is of, nor where in the order a draw stands."""
     assert drawn[0]
     hard = drawn[0].events.weight > np.abs([e["weight"] for e in SOFT]).max()
@@ -86,7 +86,7 @@ def test_draws_do_not_know_of_each_other(drawn: list[DrawnEvents | None]) -> Non
     assert hard[: N // 2].mean() == pytest.approx(share, abs=4 * np.sqrt(share / N))
 
 
-def test_nothing_is_drawn_where_nothing_is_asked_for(drawn: list[DrawnEvents | None]) -> None:
+def test_nothing_is_drawn_without_preselected_events(drawn: list[DrawnEvents | None]) -> None:
     assert drawn[2] is None
 
 
@@ -123,7 +123,7 @@ def test_without_a_background_there_is_nothing_to_draw_from(plan: Plan) -> None:
         draw_events(plan, memory_catalogue({}, signals={"s": SOFT}), 10, [None], 1)
 
 
-def test_columns_that_are_missing_are_told(tmp_path: Path) -> None:
+def test_missing_columns_are_reported(tmp_path: Path) -> None:
     plan = make_plan([menu_from(tmp_path, MENU.replace("muon[0].charge", "muon[0].chrage"))])
     with pytest.raises(
         SampleError, match=r"trigger 'NEVER': sample 'a' has no column 'muon.chrage'; did you"

@@ -1,4 +1,4 @@
-"""What a page says of a menu, against the menu."""
+"""The menus of a page, compared with the menus."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ level = "HLT"
 """
 
 
-def test_what_the_page_says(tmp_path: Path) -> None:
+def test_content_of_the_page(tmp_path: Path) -> None:
     data, entry = entry_of(menu_from(tmp_path, LEVELS), 400)
     assert (entry["name"], entry["file"], entry["scale"], entry["levels"]) == (
         "m",

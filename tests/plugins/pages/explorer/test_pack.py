@@ -210,7 +210,9 @@ def test_a_menu_that_was_changed_meanwhile_is_refused(tmp_path: Path, catalogue:
     st.lists(st.floats(0, 1), min_size=1, max_size=60),
     st.booleans(),
 )
-def test_steps_contain_what_is_written(low: float, width: float, shares: list[float], whole: bool) -> None:
+def test_steps_contain_the_thresholds_of_menus(
+    low: float, width: float, shares: list[float], whole: bool
+) -> None:
     high = low + width
     written = sorted({min(high, low + share * width) for share in shares})
     steps = steps_between(low, high, written, whole).tolist()

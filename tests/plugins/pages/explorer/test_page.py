@@ -222,7 +222,7 @@ def test_an_address_opens_its_state(tab: chromium.Page, file: Path) -> None:
     assert tab.complaints == []
 
 
-def test_damaged_data_are_told(tab: chromium.Page, file: Path, tmp_path: Path) -> None:
+def test_damaged_data_are_reported(tab: chromium.Page, file: Path, tmp_path: Path) -> None:
     text = file.read_text("utf-8")
     start = text.index('id="data">') + 200
     broken = tmp_path / "broken.html"

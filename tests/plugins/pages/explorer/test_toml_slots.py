@@ -123,7 +123,7 @@ unique_rate_hz = 1350.0    # of the menu
 """
 
 
-def test_a_threshold_takes_the_place_of_a_budget() -> None:
+def test_a_threshold_replaces_a_budget() -> None:
     pieces = pieces_of(BUDGET, read(BUDGET), "toy")
     text = joined(pieces, {("J", "budget"): "41.5"})
     assert text == BUDGET.replace("unique_rate_hz = 1350.0", 'above = 41.5\nfitted_on = "toy"')

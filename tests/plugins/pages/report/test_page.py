@@ -1,4 +1,4 @@
-"""A page needs nothing but itself, says what it was given, and is the same each time."""
+"""A page needs no other file, contains its input, and is reproducible."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_the_menus(two: Contents) -> None:
     assert second[4].startswith("-")
 
 
-def test_a_trigger_that_is_defined_alike_stands_once(two: Contents) -> None:
+def test_equal_definitions_appear_once(two: Contents) -> None:
     table = tables.definitions(two.variants)
     jet, muon = cells(table)
     assert (jet[0], muon[0]) == ("J30", "MU")
@@ -136,7 +136,7 @@ def reference(quantity: Any, value: float, menu: str = "one", trigger: str | Non
     return Reference(menu=menu, trigger=trigger, quantity=quantity, value=value, source="a paper")
 
 
-def test_numbers_stand_beside_those_of_references(two: Contents, tmp_path: Path) -> None:
+def test_numbers_appear_with_those_of_references(two: Contents, tmp_path: Path) -> None:
     total = two.variants[0].triggers[0].total
     inputs = ProfileSet(
         "p", (), (), None, (), None, (), (),
@@ -198,7 +198,7 @@ def test_a_scan_as_it_is_typed() -> None:
     assert parse_scan("a=b=60:80:10") == Steps("a=b", (60.0, 70.0, 80.0))
 
 
-def test_profiles_are_found_beside_the_menus_that_they_are_about(tmp_path: Path) -> None:
+def test_profiles_are_found_in_the_folder_of_their_menus(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.toml").write_text(HEAD.format(name) + MU)
     profile = '[profile]\nmenus = ["b.toml", "a.toml"]\nsamples = ["s"]\n'
