@@ -1,6 +1,6 @@
 """Model cards: TOML files that describe a model, its inputs and its training events.
 
-A card has its own [objects] and [sums], so that its inputs do not depend on the menu. It names model files in
+A card has its own [objects] and [sums]: its inputs do not depend on the menu. It names model files in
 its own folder, with their sha256. Cards never refer to code, libraries or pickles.
 """
 

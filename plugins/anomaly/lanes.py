@@ -5,7 +5,7 @@ addresses, and the last rows of a call go through different code. A row is there
 one of 16 lanes, determined by its content, and its score depends on nothing else.
 
 Lanes fill at random. With two consecutive buffers, lanes that are ahead continue in the second until the
-first is full in all lanes, so that very few positions are run without a row.
+first is full in all lanes, and very few positions are run without a row.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The thresholds of an input divide its range into bins, and all thresholds divide the input space into cells.
 The sum of each cell is computed once, in single precision and in the order of the trees, as XGBoost does. A
-score then takes a search per input and one look-up, whatever the number of trees.
+score then needs one search per input and one look-up, for any number of trees.
 """
 
 from __future__ import annotations

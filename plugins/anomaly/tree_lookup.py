@@ -1,4 +1,4 @@
-"""Trees as lookup tables on integer words: the leaf of each tree in a few operations, whatever its depth.
+"""Trees as lookup tables on integer words: the leaf of each tree in a few operations, for any depth.
 
 The thresholds of an input divide its range into bins. Each bin has a mask, one bit per leaf, of the leaves
 that this input still allows. The masks of all inputs have exactly one leaf in common. A mask holds 31 leaves;
@@ -21,7 +21,7 @@ from .fixed_point import ApFixed, in_range
 _LEAVES = 31
 #: Masks per table. The size of a table grows with their square; bins are looked up once per table.
 _MASKS = 64
-#: Buckets that divide the range of an input between its thresholds, so that nearly all contain one bin.
+#: Buckets that divide the range of an input between its thresholds: nearly all contain a single bin.
 _BUCKETS = 4096
 #: Multiplied by a power of two below 2³², its bits 27 to 31 are a different number for each power.
 _DE_BRUIJN = 0x077CB531

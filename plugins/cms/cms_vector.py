@@ -19,7 +19,7 @@ In parentheses: only with 60 columns. The same holds for shower_0, whose bits 0 
 2, 4, 6, 3. Every collection also has the hardware integers `hw_pt`, `hw_eta`, `hw_phi`, and `slot`, the
 position in the line. A word of zero is not an object; sums and counts are always present. pT is the lower
 edge of its bin in GeV; η and φ are the centres of their bins. Vectors are produced with all prescales at 1,
-so the stored decisions are those before prescales.
+so the stored decisions are before prescales.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Precisions as JSON, tables for a terminal and TOML. Numbers only: nothing is computed here."""
+"""Precisions as JSON, tables for a terminal and TOML. This module only formats numbers."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class LatencyBar:
 
 
 def draw_latencies(rows: Sequence[LatencyBar], label: str) -> Figure:
-    """Draw each histogram with a logarithmic height, log(1 + calls), so that its tail is visible."""
+    """Draw each histogram with a logarithmic height, log(1 + calls), to make its tail visible."""
     with style.figure(7.0, 1.3 + HEIGHT * len(rows)) as (figure, axes):
         for number, row in enumerate(rows):
             colour = "black" if not number else style.COLOURS[2] if row.inner else style.COLOURS[0]

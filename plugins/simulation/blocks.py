@@ -126,7 +126,7 @@ def secondary_muons(rows: Interactions) -> np.ndarray[tuple[int], np.dtype[np.bo
 
 
 def _run(missing: list[Task], workers: int) -> Iterator[Task]:
-    """Make and write blocks; workers only make them, so that nothing is half written where one is ended."""
+    """Make and write blocks; workers only make them: no file is half written if a worker is killed."""
     if workers == 1 or len(missing) < 2:
         for task in missing:
             _write(task, _packed_block(task))

@@ -92,7 +92,7 @@ JET_GAIN = 1.5
 MET_SOFT = 0.35  # √GeV
 
 # Pile-up under a jet adds PILEUP_JET · √(number of interactions) to its resolution, in GeV; JET_NOISE is
-# without it. Chosen so that both together are the published 2.53 GeV of [J] at 24 interactions, the mean of
+# without it. Chosen such that both together are the published 2.53 GeV of [J] at 24 interactions, the mean of
 # its data.
 PILEUP_JET = 0.40
 # Pile-up in an isolation cone of 0.4, after its mean is subtracted: the same energy density on the same area.
@@ -130,7 +130,7 @@ ELECTRON_LEVELS = {
 }
 MUON_LEVELS = {"prompt": (0.97,), "hadron": (0.95,), "flight": (0.35,)}
 TAU_LEVELS = {"true": (0.85, 0.577, 0.415), "fake": (1.0, 0.136, 0.024)}
-TAU_FAKE_POWER = -0.5  # the probability that a jet is taken for a tau falls as this power of pT; chosen
+TAU_FAKE_POWER = -0.5  # power of pT in the probability of a jet to fake a tau; chosen
 TAU_SCALE = 0.8  # the pT of a fake tau over that of the jet; chosen
 
 

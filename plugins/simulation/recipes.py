@@ -1,9 +1,9 @@
 """The interactions of each crossing of a class, and the weight of the crossing.
 
-A crossing is built on one interaction of its class, each of which serves `uses` crossings, and has its
-weight. The other interactions, of the same class and of lower ones, are drawn from the pools in proportion to
-their weights, and so need no weight. In the lowest class, which has most of the rate, interactions are dealt
-instead: none is in more than `uses` crossings.
+A crossing is built on one interaction of its class and has the weight of that interaction, which is used for
+`uses` crossings. The other interactions, of the same class and of lower ones, are drawn from the pools in
+proportion to their weights, and need no weight. In the lowest class, which has most of the rate, interactions
+are dealt instead: none is in more than `uses` crossings.
 """
 
 from __future__ import annotations

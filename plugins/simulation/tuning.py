@@ -106,7 +106,7 @@ def tuning_table(step: Step) -> str:
             f"{name:14}{target / 1e3:8.2f}   {rate.hz / 1e3:.3f} ± {rate.error_hz / 1e3:.3f}"
             f"   {100 * (rate.hz / target - 1):+.1f} %"
         )
-    lines.append(f"{'two photons':14}{'':8}   {100 * step.two_photon_share:.2f} % of those with a photon")
+    lines.append(f"{'two photons':14}{'':8}   {100 * step.two_photon_share:.2f} % of crossings with a photon")
     lines += [
         f"luminosity_cm2s = {config.luminosity_cm2s:g}",
         f"fakes.probability = {config.fakes.probability:g}, power = {config.fakes.power:g}",

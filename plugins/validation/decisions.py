@@ -1,4 +1,4 @@
-"""Validation of emulated decisions, before prescales, against those recorded in a sample."""
+"""Validation of emulated decisions, before prescales, against the decisions recorded in a sample."""
 
 from __future__ import annotations
 

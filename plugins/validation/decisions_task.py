@@ -83,7 +83,7 @@ def positions_at_ends(ranges: Sequence[Range], margins: Sequence[int]) -> IntArr
 
 
 def positions_to_flip(inject: int, decisions: int, left_out: IntArray) -> IntArray:
-    """Choose positions of decisions to flip among those that are compared."""
+    """Choose the positions of decisions to flip among the compared decisions."""
     compared = decisions - len(left_out)
     if inject > compared:
         raise TrigemuError(f"{inject} decisions to flip: only {compared} decisions are checked")

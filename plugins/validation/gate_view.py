@@ -25,7 +25,7 @@ _COLUMNS = (
 #: A difference in files.
 _NUMBERS = (
     Column("what", "key", None, "The trigger, the pair of triggers, or the menu."),
-    Column("quantity", "key", None, "What is compared."),
+    Column("quantity", "key", None, "The compared quantity."),
     Column("old", "number", None, "Its value in the old menu."),
     Column("new", "number", None, "Its value in the new menu."),
     Column("percent", "number", None, "The change in percent of the old value."),
@@ -121,7 +121,7 @@ def _more(gate: Gate) -> Iterator[str]:
 
 
 def as_markdown(gate: Gate) -> str:
-    """Return a heading, the summary and a table of what is not tolerated."""
+    """Return a heading, the summary and a table of the differences that are not tolerated."""
     title = "trigemu gate: failed" if gate.failed else "trigemu gate: passed"
     lines = [f"### {title}", "", _escaped(summary(gate)), ""]
     if gate.failed:

@@ -28,7 +28,7 @@ import msgspec
 
 from trigemu.api import TomlTable, TrigemuError, load_toml, nearest, read_table
 
-#: What a gate compares.
+#: The quantities that a gate compares.
 QUANTITIES = ("rate_hz", "total_hz", "unique_hz", "overlap_hz", "decisions_hz", "differ_from_stored")
 _SECTIONS = ("default", "quantity", "trigger")
 _Limit = Annotated[float, msgspec.Meta(ge=0)]

@@ -11,7 +11,7 @@ seed = 1
 observables = ["n_jet", "ht"]
 
 [quantile]
-x = ["jet[0].pt", "photon[0].pt"]   # the primary observables; or "menu": chosen from what the menu cuts on
+x = ["jet[0].pt", "photon[0].pt"]   # the primary observables; or "menu": chosen from those in the menu's cuts
 
 [objects.jet] …  [sums.ht] …        # definitions of these names, as in a menu
 """

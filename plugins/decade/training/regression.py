@@ -60,7 +60,7 @@ class Quantile:
     json: bytes  # the booster in XGBoost's own format, cut to its best number of trees
     trees: int
     split_nodes: int
-    #: By tree, including those beyond the best; empty if their number was given.
+    #: By tree, including trees beyond the best number; empty if the number of trees was fixed.
     curve: tuple[Loss, ...] = ()
 
 

@@ -64,7 +64,7 @@ class Timing(Shown):
     calls : int
         The number of timed calls.
     p50_ns, p90_ns, p99_ns, p999_ns : float
-        Percentiles over all calls in ns per event. If there are too few calls for one (`reaches`), it lies
+        Percentiles over all calls in ns per event. With too few calls for a percentile (`reaches`), it lies
         between the two largest times.
     max_ns : float
         The longest time in ns per event.

@@ -68,7 +68,7 @@ class PreselectionTiming:
     share : float
         The fraction of the background rate that passes the preselection.
     distinct : int
-        The number of distinct events among those drawn.
+        The number of distinct events among the drawn ones.
     batch : mapping of int to Timing
         Batch size → measured times.
     """

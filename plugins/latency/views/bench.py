@@ -97,7 +97,7 @@ def _costs(result: Bench) -> Table:
     rates = (Column(quantity, "rate", quantity) for quantity in ("total", "unique"))
     table = Table((key, *rates, *times), title="Rates, and mean ns per event in batches of …")
     for cost in result.triggers:
-        if cost.trigger.name in result.untimed:  # hundreds, of which a note says so
+        if cost.trigger.name in result.untimed:  # hundreds, with a note
             continue
         of = (cost.rates.total, cost.rates.unique) if cost.rates else ("disabled ", None)
         table.add(cost.trigger.name, *of, *_mean(cost.batch, result.batches))

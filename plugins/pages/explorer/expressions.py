@@ -27,7 +27,7 @@ def as_json(expression: Expression) -> Any:
 
 
 def decision_of(trigger: Trigger, kind: BitKind) -> dict[str, Any]:
-    """Return what decides a trigger that reads no events: {"logic": …} or {"always": true}."""
+    """Return the decision of a trigger that reads no events: {"logic": …} or {"always": true}."""
     if isinstance(kind, Logic):
         return {"logic": as_json(parse_expression(kind.expression))}
     names = list(dict.fromkeys(kind.inputs()))

@@ -73,7 +73,7 @@ def bar(
     Parameters
     ----------
     description : str
-        What is counted, in the plural.
+        The name of the counted steps, in the plural.
     total : int
         The number of steps.
     engine : Engine, optional

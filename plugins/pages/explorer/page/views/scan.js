@@ -84,7 +84,7 @@ export class ScanView {
     if (step === null)
       return setText(
         this.#said,
-        `The ${wanted.quantity} rate is at most ${inUnit(hz, 0)} at the thresholds offered.`,
+        `The ${wanted.quantity} rate is at most ${inUnit(hz, 0)} at the available thresholds.`,
       );
     setText(this.#said, `Nearest: ${inUnit(hz, 0)}.`);
     return this.#app.changeTrigger(name, { step });
