@@ -15,8 +15,9 @@ from toys import columns
 import trigemu
 from trigemu import Catalogue, Events, TrigemuError, decide, emulate, make_plan
 from trigemu.api import Plan, Slot, Workspace
-from trigemu_latency import Stream, bench, text as output_bench
+from trigemu_latency import Stream, bench
 from trigemu_latency.timing import clock as timing
+from trigemu_latency.views.bench import figure_of
 
 ANOMALY = """
 [[trigger]]
@@ -178,5 +179,5 @@ def test_scores_are_timed_with_their_parts(
         expected = p50["sequential"] - p50["features"] - p50["autoencoder"]
         assert added["sequential"].ns == pytest.approx(expected)
         assert costs["AE"].added(size) == {}
-    labels = output_bench.figure_of(result).axes[0].get_yticklabels()
+    labels = figure_of(result).axes[0].get_yticklabels()
     assert [label.get_text() for label in labels].count("bare ONNX Runtime") == 2
