@@ -196,7 +196,7 @@ def wrong_calls(have: Given) -> dict[str, tuple[Callable[[], Any], str]]:
             lambda: loose.run({"trigger": []}),
             f"the menu: got a dict; {menu_path}; write it to a file",
         ),  # type: ignore[arg-type]
-        "run(text)": (lambda: loose.run(BUDGET), "'[menu]' … is no path: write the menu to a file first"),
+        "run(text)": (lambda: loose.run(BUDGET), "'[menu]' … is not a path: write the menu to a file first"),
         "run([a, b])": (lambda: loose.run([path]), "the menu: got a list of str; "),  # type: ignore[arg-type]
         "run(missing)": (lambda: loose.run("no.toml"), "there is no menu no.toml in the current folder, /"),
         "run(folder)": (
@@ -274,7 +274,7 @@ def wrong_calls(have: Given) -> dict[str, tuple[Callable[[], Any], str]]:
         ),
         "rates_of(menu)": (
             lambda: loose.rates_of(path),  # type: ignore[arg-type]
-            "expected an Emulation (emulate); run takes a menu and samples",
+            "expected an Emulation (emulate); run needs a menu and samples",
         ),
         "rates_of(emulation, other)": (
             lambda: loose.rates_of(have.emulation, PRIMARY),

@@ -1,4 +1,4 @@
-"""Menus: read, checked, described for editors, imported from experiments (`importers`), written.
+"""Menus: read, checked, described for editors, written.
 
 in: TOML
 out: `Menu` with its `Trigger`s
@@ -6,5 +6,5 @@ out: `Menu` with its `Trigger`s
 
 import lazy_loader
 
-# What is exported stands in the stub; it is imported when it is used.
+# The stub lists the exported names; each is imported when it is used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""Writing a calibrated menu: thresholds in place of rate budgets."""
+"""Write a calibrated menu, with thresholds in place of rate budgets."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from trigemu.support import insert_after, replace_key, write_text, wrong_type
 def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:
     """Write the file of a calibrated menu, with thresholds in place of rate budgets.
 
-    Comments are kept, and those beside thresholds say from which rate they were found; paths of model cards
-    are made relative to the new file.
+    Comments are preserved, and a comment beside each threshold gives the rate that it was found from. Paths
+    of model cards become relative to the new file.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:
     path : Path or str
         The file to write.
     fitted_on : str
-        The name of the catalogue on which the thresholds were found; it is written beside each of them.
+        The name of the catalogue with which the thresholds were found, which is written beside each.
     """
     if not isinstance(menu, Menu):
         raise wrong_type("the menu", menu, "a Menu with solved budgets (solve_budgets)")
@@ -37,7 +37,7 @@ def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
         if trigger.solution and trigger.budget:
             threshold = tomlkit.item(trigger.solution.threshold)
-            if not isinstance(table, InlineTable):  # which ends at the end of its line
+            if not isinstance(table, InlineTable):  # has no lines for comments
                 threshold.comment(_origin(trigger.budget, table[trigger.budget.key].trivia.comment))
             replace_key(table, trigger.budget.key, "above", threshold)
             if "fitted_on" not in table:
@@ -50,7 +50,7 @@ def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:
 
 
 def _give_format(document: tomlkit.TOMLDocument) -> None:
-    """Write the present format under [menu], below the name if there is one."""
+    """Write the current format under [menu], below the name if there is one."""
     head = document.get("menu")
     if head is None:
         document["menu"] = {"format": FORMAT}
@@ -61,6 +61,6 @@ def _give_format(document: tomlkit.TOMLDocument) -> None:
 
 
 def _origin(budget: Budget, comment: str) -> str:
-    """Return the comment beside a threshold, with the one that was beside its budget."""
-    kept = comment.lstrip("# ").rstrip()
-    return f"found from {budget.key} = {budget.hz:g}" + (f" ({kept})" if kept else "")
+    """Return the comment beside a threshold, including the comment beside its budget."""
+    original = comment.lstrip("# ").rstrip()
+    return f"found from {budget.key} = {budget.hz:g}" + (f" ({original})" if original else "")

@@ -15,7 +15,7 @@ from trigemu.triggers import BitKind, Compiled, Context, Kind
 
 
 class _Checking(Context):
-    """A context that records mistakes and continues, so that all of a trigger are reported at once."""
+    """A context that records mistakes and continues, to report all mistakes of a trigger at once."""
 
     def __init__(self, scope: Scope, folder: Path) -> None:
         super().__init__(scope, folder)
@@ -46,7 +46,7 @@ class _Checking(Context):
 def try_compile(
     document: Document, description: Kind, scope: Scope, table: dict[str, Any], key: Key, where: str
 ) -> None:
-    """Compile a description on trial and report its mistakes at the keys that cause them."""
+    """Compile a description, and report its mistakes at the keys that cause them."""
     context = _Checking(scope, document.path.parent)
     try:
         compiled = description.compile(context)
@@ -55,7 +55,7 @@ def try_compile(
             raise TypeError(f"expected an object with threshold and evaluate (a Compiled), not {kind}")
         if isinstance(compiled, Hashable):
             hash(compiled)
-    except TableError as error:  # of a file that the trigger names, whatever else is wrong
+    except TableError as error:  # of a file that the trigger names
         files = ((at, document.path.parent / text) for at, text in _texts(table, ()))
         at = next((at for at, file in files if str(file) == error.problems[0].file), ())
         document.problem((*key, *at), where, str(error))
@@ -66,14 +66,14 @@ def try_compile(
             raise own from error
         if not context.mistakes:
             failed(document, "compile", error, key, where)
-    places = dict(_texts(table, ()))
-    told: set[Key] = set()
+    texts = dict(_texts(table, ()))
+    reported: set[Key] = set()
     for text, message in context.mistakes:
-        meant = [at for at, value in places.items() if value == text]
-        meant += [at for at, value in places.items() if value and repr(value) in message]
-        at = next((at for at in meant if at not in told), ())
-        if at or not (told or meant):
-            told.add(at)
+        meant = [at for at, value in texts.items() if value == text]
+        meant += [at for at, value in texts.items() if value and repr(value) in message]
+        at = next((at for at in meant if at not in reported), ())
+        if at or not (reported or meant):
+            reported.add(at)
             document.problem((*key, *at), where, f"{dotted((*key, *at))}: {message}" if at else message)
 
 
@@ -85,16 +85,16 @@ def try_known(
     key: Key,
     where: str,
 ) -> None:
-    """Compile a trigger with mistakes as if it had no unknown keys, to report what else is wrong."""
-    known = {field.encode_name for field in msgspec.structs.fields(struct)}
-    table = {name: value for name, value in own.items() if name in known}
+    """Compile a trigger with mistakes without its unknown keys, to report its other mistakes."""
+    names = {field.encode_name for field in msgspec.structs.fields(struct)}
+    table = {name: value for name, value in own.items() if name in names}
     description = read_table(replace(document, problems=[]), table, struct, key, where)
     if isinstance(description, Kind):
         try_compile(document, description, scope, table, key, where)
 
 
 def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:
-    """Yield all strings in a table with the keys that lead to them."""
+    """Yield all strings in a table, with their keys."""
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict | list):
@@ -103,5 +103,5 @@ def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:
 
 
 def failed(document: Document, what: str, error: Exception, key: Key, where: str) -> None:
-    """Report that the code of a kind, perhaps of a plugin, raised an error."""
+    """Report an error in the code of a kind, perhaps of a plugin."""
     document.problem(key, where, f"its kind failed to {what} it: {reason_of(error)}", error)

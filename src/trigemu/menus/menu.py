@@ -26,12 +26,12 @@ from trigemu.triggers import BitKind, Context, Expression, Extent, Kind, ScoreKi
 
 @dataclass(frozen=True)
 class Budget:
-    """The rate for which the threshold of a trigger is to be found.
+    """The rate that the threshold of a trigger is found from.
 
     Attributes
     ----------
     quantity : {"unique", "total"}
-        Whether the rate is unique to the trigger in its menu, or its total rate.
+        Whether it is the unique rate of the trigger in its menu, or its total rate.
     hz : float
         The rate in Hz.
     """
@@ -54,9 +54,10 @@ class Solution:
     threshold : float
         The threshold on the score.
     error : float
-        By how much the threshold moves if the rate changes by its statistical error.
+        The shift of the threshold if the rate changes by its statistical error.
     tie_hz : float
-        The rate in Hz of the events at the score where the budget is reached, if several share it; else 0.
+        The rate in Hz of the events with the score at which the budget is reached, if several share it; else
+        0.
     hz : float
         The rate in Hz at the threshold.
     """
@@ -80,34 +81,34 @@ class Trigger:
     description : Kind or BitKind
         The keys of its kind.
     group : str or None
-        The group that it belongs to.
+        Its group.
     prescale : float
-        The product of the prescales of the kind and of the menu, ≥ 1; infinite where a column of prescales
+        The product of the prescales of the kind and of the menu, ≥ 1; infinite if a column of prescales
         switches the trigger off.
     coherent : str or None
         Triggers with the same name here share their prescale counter.
     enabled : bool
-        Whether it is part of the menu. The raw decision of a disabled trigger can still be used by `logic`
-        and `seed`.
+        Whether it is part of the menu. `logic` and `seed` can still use the raw decision of a disabled
+        trigger.
     seed : Expression or None
         The expression over other triggers that must be true for it to accept an event.
     place : str
         File and line, for messages.
     budget : Budget or None
-        The rate from which calibration finds the threshold on its score.
+        The rate that calibration finds the threshold from.
     fitted_on : str or None
-        The name of the catalogue on which `above` was found.
+        The name of the catalogue with which `above` was found.
     solution : Solution or None
         The threshold that calibration found from the budget.
     stored : str or None
         The name of its recorded decisions in samples, if it differs from `name`.
     prescales : tuple of float
-        One prescale for each column of the menu, 0 or negative where the trigger is off; empty if `prescale`
-        holds in all columns.
+        One prescale for each column of the menu, 0 or negative if the trigger is off; empty if `prescale`
+        applies to all columns.
     level : str or None
-        The level of the menu that it belongs to, if the menu has levels.
+        Its level, if the menu has levels.
     unit : str or None
-        The unit of the threshold on its score, if the menu gives one.
+        The unit of its threshold, if the menu gives one.
     """
 
     name: str
@@ -128,13 +129,13 @@ class Trigger:
     unit: str | None = None
 
     def inputs(self) -> tuple[str, ...]:
-        """Return the names of the triggers whose decisions it reads."""
+        """Return the names of the triggers whose decisions this trigger reads."""
         own = self.description.inputs() if isinstance(self.description, BitKind) else ()
         return (*own, *(self.seed.names() if self.seed else ()))
 
     @property
     def levels(self) -> int:
-        """The levels of the deepest of its expressions over other triggers; 0 if it reads none."""
+        """The number of nested levels of its expressions over other triggers; 0 if it reads none."""
         own = self.description.levels() if isinstance(self.description, BitKind) else 0
         return max(own, self.seed.levels if self.seed else 0)
 
@@ -153,7 +154,7 @@ class PrescaleColumns:
     names : tuple of str
         The names of the columns.
     path : Path or None
-        The CSV file that they were read from; None if they are part of the menu.
+        The CSV file with the columns; None if they are part of the menu.
     sha256 : str or None
         The SHA-256 of that file.
     """
@@ -165,7 +166,7 @@ class PrescaleColumns:
 
 @dataclass(frozen=True, repr=False)
 class Menu:
-    """A trigger menu, as read from its file.
+    """A trigger menu, read from a file.
 
     Attributes
     ----------
@@ -176,7 +177,7 @@ class Menu:
     plugins : tuple of FoundPlugin
         The plugins that define its kinds, besides the built-in ones.
     scope : Scope
-        The objects and sums that names in expressions refer to.
+        The meaning of names in expressions: objects and sums.
     triggers : tuple of Trigger
         The triggers, in the order of the file.
     order : tuple of str
@@ -206,7 +207,7 @@ class Menu:
         return in_brackets(self, f"{quoted(self.name)}: {len(self.triggers)} triggers")
 
     def trigger(self, name: str) -> Trigger:
-        """Return the trigger with that `name`.
+        """Return the trigger with a `name`.
 
         Raises
         ------
@@ -218,8 +219,8 @@ class Menu:
         raise TrigemuError(f"unknown trigger {name!r}{nearest(name, (t.name for t in self.triggers))}")
 
     def extent(self, trigger: Trigger) -> Extent | None:
-        """Return in which events one of its triggers, `trigger`, fires, ignoring its seed; None if that is
-        not known.
+        """Return the extent of the events in which a `trigger` of the menu fires, without its seed; None if
+        it is unknown.
 
         Raises
         ------
@@ -248,38 +249,38 @@ class Menu:
 
     @cached_property
     def used(self) -> tuple[Trigger, ...]:
-        """The triggers whose decisions are needed: those that are enabled, and those that they read, directly
-        or through others."""
+        """The triggers whose decisions are needed: the enabled ones, and those that they read, directly or
+        through others."""
         needed = {trigger.name for trigger in self.enabled}
-        for name in reversed(self.order):  # each comes after those that it reads
+        for name in reversed(self.order):  # each follows those that it reads
             if name in needed:
                 needed.update(self.trigger(name).inputs())
         return tuple(trigger for trigger in self.triggers if trigger.name in needed)
 
     @property
     def budgeted(self) -> tuple[Trigger, ...]:
-        """The enabled triggers whose threshold is still to be found."""
+        """The enabled triggers whose threshold has not been found from their budget yet."""
         return tuple(t for t in self.enabled if t.budget and not t.solution)
 
     def with_inputs(self, names: Iterable[str]) -> tuple[Trigger, ...]:
-        """Return the triggers of these `names`, and those whose decisions they read, each once."""
-        found: dict[str, Trigger] = {}
+        """Return the triggers with these `names`, and the triggers whose decisions they read, each once."""
+        triggers: dict[str, Trigger] = {}
         waiting = list(names)
         while waiting:
             name = waiting.pop()
-            if name not in found:
-                found[name] = self.trigger(name)
-                waiting += found[name].inputs()
-        return tuple(found.values())
+            if name not in triggers:
+                triggers[name] = self.trigger(name)
+                waiting += triggers[name].inputs()
+        return tuple(triggers.values())
 
     def part(self, names: Iterable[str]) -> Menu:
-        """Return the menu with only the triggers of these `names`, and those whose decisions they read."""
-        kept = {trigger.name for trigger in self.with_inputs(names)}
-        triggers = tuple(trigger for trigger in self.triggers if trigger.name in kept)
-        return replace(self, triggers=triggers, order=tuple(name for name in self.order if name in kept))
+        """Return the menu with only the triggers with these `names`, and those whose decisions they read."""
+        selected = {trigger.name for trigger in self.with_inputs(names)}
+        triggers = tuple(trigger for trigger in self.triggers if trigger.name in selected)
+        return replace(self, triggers=triggers, order=tuple(name for name in self.order if name in selected))
 
     def solved(self, solutions: Mapping[str, Solution]) -> Menu:
-        """Return the menu with the thresholds of some triggers, `solutions` by name."""
+        """Return the menu with the thresholds of `solutions`, by the name of the trigger."""
         triggers = (t.solved(solutions[t.name]) if t.name in solutions else t for t in self.triggers)
         return replace(self, triggers=tuple(triggers))
 
@@ -297,13 +298,13 @@ def own_prescale(description: Kind | BitKind, crossing_rate_hz: float) -> float:
     Returns
     -------
     float
-        1 or more; 1 for all kinds but those that accept at random.
+        1 or more; 1 for all kinds except those that accept at random.
     """
     return description.own_prescale(crossing_rate_hz) if isinstance(description, BitKind) else 1.0
 
 
 def named_apart(menus: Sequence[Menu]) -> tuple[Menu, ...]:
-    """Return menus with names that differ: a variant begins as a copy of a menu, with its name.
+    """Return menus with different names: a variant is often a copy of a menu, with its name.
 
     Parameters
     ----------
@@ -313,13 +314,14 @@ def named_apart(menus: Sequence[Menu]) -> tuple[Menu, ...]:
     Returns
     -------
     tuple of Menu
-        The menus. Those of one name are named after their files, with a number where these are alike too.
+        The menus. Those with the same name are named after their files, with a number if these are the same
+        too.
     """
-    given = Counter(menu.name for menu in menus)
-    names = [menu.path.stem if given[menu.name] > 1 else menu.name for menu in menus]
-    alike, taken = Counter(names), set(names)
+    times = Counter(menu.name for menu in menus)
+    names = [menu.path.stem if times[menu.name] > 1 else menu.name for menu in menus]
+    repeated, taken = Counter(names), set(names)
     for at, name in enumerate(names):
-        if alike[name] > 1:
+        if repeated[name] > 1:
             free = (f"{name} ({number})" for number in count(1))
             names[at] = next(numbered for numbered in free if numbered not in taken)
             taken.add(names[at])

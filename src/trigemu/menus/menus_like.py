@@ -1,4 +1,4 @@
-"""Menus as calls are given them: paths or `Menu`s, one or several."""
+"""Menus as arguments of calls: paths or `Menu`s, one or several."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ EXPECTED = "the path of a menu (TOML), or a Menu"
 _NAMED = 10
 
 
-def menu_of(given: MenuLike) -> Menu:
-    """Return a menu, read from its file if a path is given.
+def menu_of(menu: MenuLike) -> Menu:
+    """Return a menu; read it if the argument is its path.
 
     Parameters
     ----------
-    given : Menu or path
+    menu : Menu or path
         The menu.
 
     Returns
@@ -40,25 +40,25 @@ def menu_of(given: MenuLike) -> Menu:
     TrigemuError
         If there is no such file, or the menu has mistakes.
     """
-    if isinstance(given, Menu):
-        return given
-    if not isinstance(given, str | os.PathLike):
-        raise wrong_type("the menu", given, EXPECTED, _advice(given))
-    return read_menu(_file(Path(given)))
+    if isinstance(menu, Menu):
+        return menu
+    if not isinstance(menu, str | os.PathLike):
+        raise wrong_type("the menu", menu, EXPECTED, _advice(menu))
+    return read_menu(_file(Path(menu)))
 
 
-def menus_of(given: MenusLike) -> tuple[Menu, ...]:
-    """Return menus, given as one or as several.
+def menus_of(menus: MenusLike) -> tuple[Menu, ...]:
+    """Return one or several menus as a tuple.
 
     Parameters
     ----------
-    given : Menu, path, or a list or iterator of these
+    menus : Menu, path, or a list or iterator of these
         The menus.
 
     Returns
     -------
     tuple of Menu
-        The menus; those given by path are read.
+        The menus; paths are read.
 
     Raises
     ------
@@ -67,15 +67,15 @@ def menus_of(given: MenusLike) -> tuple[Menu, ...]:
     TrigemuError
         If there is no such file, or a menu has mistakes.
     """
-    if isinstance(given, Menu | str | os.PathLike):
-        return (menu_of(given),)
-    if not isinstance(given, list | tuple | Iterator):
-        raise wrong_type("the menus", given, f"{EXPECTED}, or a list of these", _advice(given))
-    return tuple(menu_of(menu) for menu in given)
+    if isinstance(menus, Menu | str | os.PathLike):
+        return (menu_of(menus),)
+    if not isinstance(menus, list | tuple | Iterator):
+        raise wrong_type("the menus", menus, f"{EXPECTED}, or a list of these", _advice(menus))
+    return tuple(menu_of(menu) for menu in menus)
 
 
 def _file(path: Path) -> Path:
-    """Return the path of a file; raise TrigemuError if there is none."""
+    """Return the path of a menu; raise TrigemuError if there is no such file."""
     text = str(path)
     if is_folder(path):
         inside = ", ".join(sorted(file.name for file in path.glob("*.toml"))[:_NAMED])
@@ -84,17 +84,17 @@ def _file(path: Path) -> Path:
         return path
     if "\n" in text:
         first = text.strip().partition("\n")[0]
-        raise TrigemuError(f"{excerpt(first)!r} … is no path: write the menu to a file first")
+        raise TrigemuError(f"{excerpt(first)!r} … is not a path: write the menu to a file first")
     where = "" if path.is_absolute() else f" in the current folder, {Path.cwd()}"
     raise TrigemuError(f"there is no menu {text}{where}")
 
 
-def _advice(given: Any) -> str:
-    kind = type(given).__name__
+def _advice(value: Any) -> str:
+    kind = type(value).__name__
     if kind in ("Catalogue", "Events", "Array"):
         return "the menu comes first, then the samples"
     if kind in ("MenuRates", "Emulation"):
         return "its menu is .menu" if kind == "MenuRates" else "its menus are .menus"
-    if isinstance(given, list | tuple):
-        return "emulate and compare take several"
+    if isinstance(value, list | tuple):
+        return "emulate and compare accept several"
     return "write it to a file first" if kind == "dict" else ""

@@ -7,8 +7,8 @@
     name = "G30"
     prescales = [7.5, 5]
 
-0 or a negative number switches a trigger off in that column. A trigger without `prescales` in the menu has
-its `prescale` in all columns. A trigger that is not enabled in the menu stays off.
+0 or a negative number switches a trigger off in a column. A trigger without `prescales` in the menu has its
+`prescale` in all columns. A trigger that the menu disables stays off.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from pathlib import Path
 from trigemu.menus.menu import Menu, PrescaleColumns, Trigger, own_prescale
 from trigemu.support import MAX_PROBLEMS, TrigemuError, excerpt, listed, nearest, read_bounded
 
-#: Selects every column where names of columns are given.
+#: Selects all columns, in place of their names.
 ALL_COLUMNS = "all"
-#: The largest prescale: of all crossings, it would accept one in a year.
+#: The largest prescale: it would accept one of all crossings in a year.
 MAX_PRESCALE = 1e15
 
 #: Name of a trigger → line and prescales of its row.
@@ -48,13 +48,13 @@ def name_mistakes(names: Sequence[str]) -> Iterator[str]:
         if not name.strip():
             yield "a column has no name"
         elif name == ALL_COLUMNS:
-            yield f"a column cannot be called {ALL_COLUMNS!r}, which stands for every column"
+            yield f"a column cannot be called {ALL_COLUMNS!r}, which means all columns"
         elif times > 1:
             yield f"two columns are called {name!r}"
 
 
 def read_prescales(menu: Menu, path: Path) -> Menu:
-    """Return the menu with the columns of a CSV file in place of its own.
+    """Return the menu with the prescale columns of a CSV file in place of its own.
 
     Raises
     ------
@@ -71,10 +71,13 @@ def read_prescales(menu: Menu, path: Path) -> Menu:
         raise TrigemuError(f"cannot read {path}: it is not UTF-8 text") from None
     except csv.Error as error:
         raise TrigemuError(f"cannot read {path}: it is not a CSV file: {error}") from None
-    known = {trigger.name for trigger in menu.triggers}
-    unknown = [name for name in rows if name not in known]
+    names_in_menu = {trigger.name for trigger in menu.triggers}
+    unknown = [name for name in rows if name not in names_in_menu]
     problems += [
-        (rows[name][0], f"the menu {menu.path} has no trigger {excerpt(name)!r}{nearest(name, known)}")
+        (
+            rows[name][0],
+            f"the menu {menu.path} has no trigger {excerpt(name)!r}{nearest(name, names_in_menu)}",
+        )
         for name in unknown[:MAX_PROBLEMS]
     ]
     if not problems:
@@ -109,7 +112,7 @@ def _parse(lines: Sequence[str]) -> tuple[tuple[str, ...], Rows, list[tuple[int,
         if len(values) != len(names):
             problems.append((line, f"trigger {name!r} has {len(values)} prescales for {len(names)} columns"))
         elif name in rows:
-            problems.append((line, f"trigger {name!r} has a row already (line {rows[name][0]})"))
+            problems.append((line, f"trigger {name!r} already has a row (line {rows[name][0]})"))
         else:
             numbers = tuple(map(_number, values))
             problems += [
@@ -140,20 +143,22 @@ def chosen_columns(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
     TrigemuError
         If the menu has no columns, a name is unknown, or a column switches every trigger off.
     """
-    known = menu.columns.names
-    if not known:
+    all_columns = menu.columns.names
+    if not all_columns:
         raise TrigemuError(
-            f"{menu.path} has no columns of prescales: give it prescale_columns under [menu] and prescales "
-            f"to its triggers, or a CSV file with --prescales"
+            f"{menu.path} has no columns of prescales: give prescale_columns under [menu] and prescales of "
+            f"its triggers, or a CSV file with --prescales"
         )
     for name in names:
-        if name not in (*known, ALL_COLUMNS):
-            raise TrigemuError(f"unknown column {name!r}{nearest(name, known)}; there are {', '.join(known)}")
-    wanted = known if ALL_COLUMNS in names else tuple(dict.fromkeys(names))
-    for name in wanted:
+        if name not in (*all_columns, ALL_COLUMNS):
+            raise TrigemuError(
+                f"unknown column {name!r}{nearest(name, all_columns)}; there are {', '.join(all_columns)}"
+            )
+    selected = all_columns if ALL_COLUMNS in names else tuple(dict.fromkeys(names))
+    for name in selected:
         if not at_column(menu, name).enabled:
             raise TrigemuError(f"column {name!r} switches every trigger of {menu.path} off: choose others")
-    return wanted
+    return selected
 
 
 def at_column(menu: Menu, name: str) -> Menu:

@@ -1,6 +1,6 @@
-"""Reading and checking a menu in TOML.
+"""Read and check a menu in TOML.
 
-All mistakes of a file are reported at once, each with its line, trigger, value and what is allowed.
+All mistakes of a file are reported at once, each with its line, trigger, value and the allowed values.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ BUDGETS = ("unique_rate_hz", "total_rate_hz")
 
 
 class MenuTable(TomlTable, frozen=True):
-    """[menu]: what holds for all triggers.
+    """[menu]: settings for all triggers.
 
     Attributes
     ----------
@@ -61,11 +61,11 @@ class MenuTable(TomlTable, frozen=True):
     format : int
         The version of the menu format.
     crossing_rate_hz : float
-        The rate of bunch crossings in Hz, from 10⁻¹² to 2⁸⁰ as that of a sample.
+        The rate of bunch crossings in Hz, from 10⁻¹² to 2⁸⁰.
     plugins : tuple of str
         The plugins whose kinds the menu uses.
     prescale_columns : tuple of str
-        The names of the columns of prescales, of which each trigger has one value in `prescales`.
+        The names of the columns of prescales; `prescales` of each trigger has one value for each.
     levels : tuple of str
         The names of the trigger levels, in the order in which they decide.
     """
@@ -81,7 +81,7 @@ class MenuTable(TomlTable, frozen=True):
         yield from rate_mistakes("crossing_rate_hz", self.crossing_rate_hz)
         yield from (("prescale_columns", mistake) for mistake in name_mistakes(self.prescale_columns))
         if not all(self.levels) or len(set(self.levels)) < len(self.levels):
-            yield "levels", f"levels = {list(self.levels)}: give each level a name of its own"
+            yield "levels", f"levels = {list(self.levels)}: give each level a different name"
 
 
 class TriggerTable(TomlTable, frozen=True):
@@ -94,33 +94,33 @@ class TriggerTable(TomlTable, frozen=True):
     kind : str
         The kind of the trigger: one of trigemu, or of a plugin of the menu.
     group : str or None
-        A group of triggers, whose rates are also given together.
+        A group of triggers, which also has rates.
     prescale : float
-        Of the events in which the trigger fires, one in this number is accepted; it need not be whole.
+        The trigger accepts one of this number of events in which it fires; it need not be an integer.
     prescales : tuple of float
         One prescale for each of the `prescale_columns` of the menu; 0 or a negative number switches the
         trigger off.
     coherent : str or None
         The name of a set of triggers that share one prescale counter.
     enabled : bool
-        Whether the trigger is part of the menu. Others may use its raw decision all the same: before its
-        prescale and, if it has a seed, with that seed on raw decisions, so before the prescales of its seeds.
+        Whether the trigger is part of the menu. Others may still use the raw decision of a disabled trigger:
+        before its prescale and, if it has a seed, before the prescales of its seeds.
     seed : str or None
-        An expression over other triggers, such as "L1_G15 or L1_2G10". The trigger sees only events for which
-        it is true, after the prescales of these triggers. Of a disabled one the raw decision counts, in which
-        all prescales are lost, also those of its own seeds.
+        An expression over other triggers, such as "L1_G15 or L1_2G10". The trigger receives only events for
+        which it is true after the prescales of these triggers. If one of them is disabled, its raw decision
+        counts, without any prescales, also those of its own seeds.
     level : str or None
-        The level that the trigger belongs to, one of the `levels` of the menu.
+        The level of the trigger, one of the `levels` of the menu.
     stored : str or None
         The name of its decision in a sample with stored decisions; by default that of the trigger.
     unit : str or None
-        The unit of the score, which figures and tables show beside a threshold.
+        The unit of the score, shown with thresholds in figures and tables.
     unique_rate_hz : float or None
-        A rate in Hz that no other trigger accepts: the threshold that gives it is found when the menu runs.
+        A unique rate in Hz, which no other trigger accepts: the run finds the threshold with this rate.
     total_rate_hz : float or None
-        A rate in Hz that the trigger accepts in all: the threshold that gives it is found when the menu runs.
+        A total rate in Hz: the run finds the threshold with this rate.
     fitted_on : str or None
-        What the threshold was found on; `trigemu calibrate` writes it.
+        The catalogue with which the threshold was found; `trigemu calibrate` writes it.
     """
 
     name: Annotated[str, msgspec.Meta(min_length=1)]
@@ -161,7 +161,7 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
     path : Path or str
         The TOML file.
     plugin_path : path or list of paths, optional
-        The folders in which plugins are looked for; by default those of the search path.
+        The folders to search for plugins; by default those of the search path.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
     Raises
     ------
     TableError
-        With all mistakes of the file, plugins that fail among them.
+        With all mistakes of the file, including failures of plugins.
     """
     if not isinstance(path, str | os.PathLike):
         raise wrong_type("the menu", path, "the path of a TOML file")
@@ -181,16 +181,16 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
         if key not in _KEYS:
             document.problem((key,), "", f"unknown key {key!r}{nearest(key, _KEYS)}")
     table = document.data.get("menu", {})
-    said = read_table(document, table, MenuTable, ("menu",), "[menu]")
-    head = said or MenuTable(plugins=_plugin_names(table))
+    menu_table = read_table(document, table, MenuTable, ("menu",), "[menu]")
+    head = menu_table or MenuTable(plugins=_plugin_names(table))
     kinds = _kinds(document, head.plugins, plugin_path)
     scope = _scope(document)
     triggers = _triggers(document, kinds, scope, head.crossing_rate_hz)
     order = order_of(document, triggers)
     check_depth(document, triggers, order)
-    if said:
-        check_columns(document, triggers, said.prescale_columns)
-        check_levels(document, triggers, said.levels)
+    if menu_table:
+        check_columns(document, triggers, menu_table.prescale_columns)
+        check_levels(document, triggers, menu_table.levels)
     check_counters(document, triggers)
     document.finish()
     return Menu(
@@ -214,13 +214,13 @@ def _scope(document: Document) -> Scope:
 
 
 def _plugin_names(head: Any) -> tuple[str, ...]:
-    """Return the plugins that a [menu] with mistakes lists, so that their kinds are known all the same."""
+    """Return the plugins that a [menu] with mistakes lists, so that their kinds are still known."""
     names = head.get("plugins") if isinstance(head, dict) else None
     return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
 
 
 def _kinds(document: Document, plugins: Iterable[str], path: Folders) -> Kinds:
-    """Return the kinds that the menu may use, those of the plugins that it names among them."""
+    """Return the kinds that the menu may use, including those of the plugins that it names."""
     folders = folders_of(path)
     kinds = Kinds(folders)
     for i, name in enumerate(plugins):
@@ -266,8 +266,8 @@ def _trigger(
     struct = _struct(document, kinds, kind, key, where) if isinstance(kind, str) else None
     own = {name: value for name, value in table.items() if name not in _COMMON}
     head_table = {name: value for name, value in table.items() if name in _COMMON}
-    said = read_table(document, head_table, TriggerTable, key, where)
-    head = said or TriggerTable(name=str(table.get("name") or where), kind=str(kind))
+    trigger_table = read_table(document, head_table, TriggerTable, key, where)
+    head = trigger_table or TriggerTable(name=str(table.get("name") or where), kind=str(kind))
     seed = None
     try:
         if isinstance(table.get("seed"), str):
@@ -297,7 +297,7 @@ def _trigger(
         document.problem((*key, name), where, message)
     if isinstance(description, Kind):
         try_compile(document, description, scope, own, key, where)
-    if said is None:
+    if trigger_table is None:
         return None
     place = f"{document.path}:{document.lines.get(key, 1)}"
     return Trigger(
@@ -320,7 +320,7 @@ def _trigger(
 
 
 def _struct(document: Document, kinds: Kinds, kind: str, key: Key, where: str) -> AnyKind | None:
-    """Return a kind; None, with the mistake reported, if it is unknown or its plugin cannot be loaded."""
+    """Return a kind; report the mistake and return None if it is unknown or its plugin cannot be loaded."""
     try:
         if kind in kinds:
             return kinds[kind]

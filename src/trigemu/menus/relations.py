@@ -1,5 +1,5 @@
-"""Checks of how the triggers of a menu depend on each other: names, levels, prescale counters, and the order
-in which they decide."""
+"""Check how the triggers of a menu depend on each other: names, levels, prescale counters, and the order of
+their decisions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_inputs(document: Document, triggers: Iterable[Trigger], names: set[str
 
 
 def _read(trigger: Trigger) -> Iterator[tuple[str, str]]:
-    """Yield (key, name) for each trigger that one reads."""
+    """Yield (key, name) for each trigger whose decision a trigger reads."""
     own = trigger.description.inputs() if isinstance(trigger.description, BitKind) else ()
     yield from (("expression", name) for name in dict.fromkeys(own))
     yield from (("seed", name) for name in (trigger.seed.names() if trigger.seed else ()))
@@ -52,7 +52,7 @@ def order_of(document: Document, triggers: Sequence[Trigger]) -> tuple[str, ...]
     by_name = {trigger.name: trigger for trigger in triggers}
     order: dict[str, None] = {}
     for trigger in triggers:
-        open_: dict[str, Iterator[str]] = {}  # the path to a trigger, with what is left of each one's inputs
+        open_: dict[str, Iterator[str]] = {}  # the path to a trigger, with the remaining inputs of each
         following: str | None = trigger.name
         while following is not None or open_:
             if following in open_:
@@ -75,8 +75,8 @@ def _cycle(document: Document, names: Sequence[str]) -> None:
 
 
 def check_depth(document: Document, triggers: Sequence[Trigger], order: Sequence[str]) -> None:
-    """Check that no trigger reads others through too many levels of logic and seeds. `order`: the names of
-    the triggers, each after those that it reads."""
+    """Check that no trigger reads others through too many levels of logic and seeds. order: the names of the
+    triggers, each after those that it reads."""
     by_name = {trigger.name: trigger for trigger in triggers}
     levels: dict[str, int] = {}
     for name in order:
@@ -85,16 +85,16 @@ def check_depth(document: Document, triggers: Sequence[Trigger], order: Sequence
         levels[name] = below + trigger.levels
         if levels[name] > MAX_LEVELS >= below:
             message = (
-                f"it reads others through {levels[name]} levels, those within expressions counted: at most "
+                f"it reads others through {levels[name]} levels, including those within expressions: at most "
                 f"{MAX_LEVELS} are allowed"
             )
             document.problem(("trigger", _number(document, name)), f"trigger {name!r}", message)
 
 
 def check_levels(document: Document, triggers: Sequence[Trigger], levels: Sequence[str]) -> None:
-    """Check that each trigger belongs to a level and is not seeded by a later one, that each group lies
-    within one level, and that the last level has an enabled trigger."""
-    place = {level: number for number, level in enumerate(levels)}
+    """Check that each trigger belongs to a level and has no seeds of a later one, that each group is within
+    one level, and that the last level has an enabled trigger."""
+    position = {level: number for number, level in enumerate(levels)}
     of_group: dict[str, Trigger] = {}
     by_name = {trigger.name: trigger for trigger in triggers}
     for trigger in triggers:
@@ -103,19 +103,19 @@ def check_levels(document: Document, triggers: Sequence[Trigger], levels: Sequen
             continue
         for name in trigger.seed.names() if trigger.seed else ():
             seed = by_name.get(name)
-            if seed and levels and place.get(seed.level or "", 0) > place[trigger.level or ""]:
-                message = f"seed: {name!r} is of level {seed.level!r}, which comes after {trigger.level!r}"
+            if seed and levels and position.get(seed.level or "", 0) > position[trigger.level or ""]:
+                message = f"seed: {name!r} is of level {seed.level!r}, which follows {trigger.level!r}"
                 _problem(document, trigger, "seed", message)
         if trigger.group:
             first = of_group.setdefault(trigger.group, trigger)
             if first.level != trigger.level:
                 message = (
                     f"group = {trigger.group!r}: {first.name!r} of this group is of level {first.level!r}, "
-                    f"this one of {trigger.level!r}; give the groups of each level names of their own"
+                    f"this one of {trigger.level!r}; give the groups of each level different names"
                 )
                 _problem(document, trigger, "group", message)
     if levels and triggers and not any(t.enabled and t.level == levels[-1] for t in triggers):
-        message = f"no enabled trigger is of the last level, {levels[-1]!r}, whose rate is that of the menu"
+        message = f"no enabled trigger is of the last level, {levels[-1]!r}, which gives the rate of the menu"
         document.problem(("menu", "levels"), "[menu]", message)
 
 
@@ -144,7 +144,7 @@ def check_counters(document: Document, triggers: Sequence[Trigger]) -> None:
                 seen.add(name)
                 waiting.append(by_name[name])
                 if by_name[name].coherent == trigger.coherent:
-                    message = f"coherent = {trigger.coherent!r}: its seed {name!r} is of the same set"
+                    message = f"coherent = {trigger.coherent!r}: its seed {name!r} is in the same set"
                     _problem(document, trigger, "coherent", message)
 
 

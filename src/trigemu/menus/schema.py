@@ -1,4 +1,4 @@
-"""The JSON schema of a menu, plugins included, so that editors complete and check it."""
+"""The JSON schema of a menu, including plugins, for completion and checks in editors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def menu_schema(plugin_names: Iterable[str] = (), plugin_path: Folders = None) -
     plugin_names : iterable of str
         Plugins whose kinds a menu may use.
     plugin_path : path or list of paths, optional
-        Folders that plugins are looked for in; by default those of `TRIGEMU_PLUGIN_PATH`, else plugins/.
+        Folders to search for plugins; by default those of `TRIGEMU_PLUGIN_PATH`, else plugins/.
 
     Returns
     -------

@@ -1,5 +1,4 @@
-"""Units of thresholds and observables, for the axes of figures: those that a menu gives, or that follow from
-the observable."""
+"""Units of thresholds and observables for figures: given by the menu, or derived from the observable."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ def unit_of_threshold(menu: Menu, trigger: Trigger) -> str:
     Returns
     -------
     str
-        Such as "GeV"; empty if it has none, or none is known.
+        Such as "GeV"; empty if it has none or an unknown one.
     """
     observable = _observable(trigger)
     return unit_of_observable(menu, observable) if trigger.unit is None and observable else trigger.unit or ""
@@ -33,14 +32,14 @@ def unit_of_observable(menu: Menu, text: str) -> str:
     Parameters
     ----------
     menu : Menu
-        The menu that gives names their meaning.
+        The menu that defines the names.
     text : str
         The observable.
 
     Returns
     -------
     str
-        The unit that a trigger of the menu gives for its threshold on it, else the one that follows from the
+        The unit of a trigger of the menu with a threshold on it, else the one that follows from the
         observable; empty if it has none.
     """
     for trigger in menu.triggers:

@@ -1,4 +1,4 @@
-"""A trigger of a menu with other numbers in its table, as if its file had them."""
+"""Replace numbers in the table of a trigger, as if its file had them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trigemu.triggers import Kind
 
 
 def number_path(menu: Menu, name: str, path: str) -> str:
-    """Return the path of a number in the table of a trigger in full: `legs[0].pt.min` for `legs[0].pt`.
+    """Return the full path of a number in the table of a trigger: `legs[0].pt.min` for `legs[0].pt`.
 
     Raises
     ------
@@ -30,7 +30,7 @@ def number_path(menu: Menu, name: str, path: str) -> str:
 
 
 def with_values(menu: Menu, name: str, values: Mapping[str, float]) -> Menu:
-    """Return a menu of which one trigger has other numbers in its table, given by their paths.
+    """Return a menu with other numbers in the table of one trigger, by their paths.
 
     Raises
     ------
@@ -43,14 +43,14 @@ def with_values(menu: Menu, name: str, values: Mapping[str, float]) -> Menu:
     numbers = {number_key(description, path): value for path, value in values.items()}
     table = with_numbers(description, numbers)
     document = Document(menu.path, {}, {}, "")  # of mistakes
-    made = read_table(document, table, type(description), ("trigger", 0), "")
-    if made is not None:
-        try_compile(document, made, menu.scope, table, ("trigger", 0), "")
-    if made is None or document.problems:
-        said = ", ".join(f"{path} = {value:.10g}" for path, value in values.items())
+    changed = read_table(document, table, type(description), ("trigger", 0), "")
+    if changed is not None:
+        try_compile(document, changed, menu.scope, table, ("trigger", 0), "")
+    if changed is None or document.problems:
+        shown = ", ".join(f"{path} = {value:.10g}" for path, value in values.items())
         mistake = document.problems[0].message
-        raise TrigemuError(f"{trigger.place}: trigger {name!r} with {said}: {mistake}")
-    return _with(menu, replace(trigger, description=made))
+        raise TrigemuError(f"{trigger.place}: trigger {name!r} with {shown}: {mistake}")
+    return _with(menu, replace(trigger, description=changed))
 
 
 def _with(menu: Menu, trigger: Trigger) -> Menu:

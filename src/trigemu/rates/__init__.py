@@ -1,4 +1,4 @@
-"""All rates of a menu with their uncertainties, from the pattern table alone.
+"""All rates of a menu with their uncertainties, from the pattern table.
 
 in: an `Emulation`
 out: `MenuRates`
@@ -6,5 +6,5 @@ out: `MenuRates`
 
 import lazy_loader
 
-# What is exported stands in the stub; it is imported when it is used.
+# The stub lists the exported names; each is imported when it is used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,10 +1,10 @@
-"""Triggers whose unique rate is 0 by construction, because others accept everything that they accept.
+"""Triggers whose unique rate is 0 by construction, because others accept all their events.
 
 The events that a trigger accepts are written as a sum of products of literals: its own decision (unless it is
 computed from other decisions), its prescale counter (unless its prescale is 1), and through its seed the
-literals of others. One literal may imply another: a decision by the extents of both triggers
-(`triggers/extent.py`), a counter within a coherent set. A product is contained in a trigger if it contradicts
-each product of the events that the trigger does not accept.
+literals of others. One literal may imply another: decisions through the extents of the triggers
+(`triggers/extent.py`), counters within a coherent set. A product is contained in a trigger if it contradicts
+each product of the events that the trigger rejects.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from trigemu.menus import Menu, Trigger
 from trigemu.rates.results import TriggerRates
 from trigemu.triggers import Expression, Extent, Logic, parse_expression
 
-#: Containment is not claimed for longer sums.
+#: Containment is not stated for longer sums.
 _TERMS = 64
 
 
 class _Literal(NamedTuple):
-    """The statement that a trigger fires by itself, or that its prescale counter lets an event pass, or the
+    """The statement that a trigger fires by itself, or that its prescale counter accepts an event, or the
     negation of either."""
 
     of: str
@@ -39,7 +39,7 @@ _ALWAYS: _Sum = frozenset([frozenset()])
 
 
 class _Reading(Protocol):
-    """The condition, as a sum of products, for a trigger to accept or fire; or not to, if `true` is false."""
+    """The condition for a trigger to accept or fire as a sum of products; its negation if `true` is false."""
 
     def __call__(self, name: str, true: bool) -> _Sum: ...
 
@@ -51,9 +51,9 @@ class _TooLongError(Exception):
 def with_containment(
     menu: Menu, triggers: Sequence[TriggerRates], groups: Sequence[TriggerRates]
 ) -> tuple[tuple[TriggerRates, ...], tuple[TriggerRates, ...]]:
-    """Return the rates of triggers and groups with what containment within a level says of them: a unique
-    rate that is 0 by construction has no upper limit and names the triggers that contain the trigger, and
-    upper limits on its other rates are at most what those accept."""
+    """Apply containment within a level to the rates of triggers and groups: a unique rate that is 0 by
+    construction has no upper limit and names the containing triggers, whose rates bound the upper limits on
+    its other rates."""
     levels = {level: [t for t in menu.enabled if t.level == level] for level in menu.levels or (None,)}
     containments = {level: Containment(menu, among) for level, among in levels.items()}
 
@@ -73,8 +73,8 @@ def with_containment(
 
 
 def _limits(triggers: Sequence[TriggerRates], inside: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """Return the total rate of each trigger in Hz, or its upper limit, that of triggers which contain it
-    considered: they may be contained themselves."""
+    """Return the total rate of each trigger in Hz, or its upper limit, which the triggers that contain it
+    bound; these may be contained themselves."""
     totals = {rates.name: rates.total for rates in triggers}
     limits = {name: r.hz if r.upper_limit_hz is None else r.upper_limit_hz for name, r in totals.items()}
     unseen = [name for name in inside if totals[name].upper_limit_hz is not None]
@@ -85,7 +85,7 @@ def _limits(triggers: Sequence[TriggerRates], inside: Mapping[str, Sequence[str]
 
 
 def _contained(rates: TriggerRates, within: tuple[str, ...], limits: Mapping[str, float]) -> TriggerRates:
-    """Return the rates of a trigger or group of which others accept everything; none: it is unchanged."""
+    """Return the rates of a trigger or group that others contain; unchanged if there are none."""
     if not within:
         return rates
     bound = sum(limits[name] for name in within)
@@ -109,8 +109,8 @@ class Containment:
         self._sums: dict[tuple[str, str, bool], _Sum | None] = {}
 
     def of(self, names: Collection[str]) -> tuple[str, ...]:
-        """Return the names of other triggers that together accept everything that the given triggers accept,
-        a single one if possible; empty if the menu does not show that there are any."""
+        """Return the names of other triggers that together accept all events that the triggers `names`
+        accept, a single one if possible; empty if none can be proved from the menu."""
         try:
             terms = _joined([self._accepts(name, True) for name in names], False)
         except _TooLongError:
@@ -121,11 +121,11 @@ class Containment:
             if len(inside) == len(terms) > 0:
                 return (name,)
             first = dict.fromkeys(inside, name) | first
-        found = {*first.values()} if len(first) == len(terms) else ()
-        return tuple(name for name in self._among if name in found)
+        containing = {*first.values()} if len(first) == len(terms) else ()
+        return tuple(name for name in self._among if name in containing)
 
     def _inside(self, term: _Term, name: str) -> bool:
-        """Whether a trigger accepts every event for which a term holds."""
+        """Whether a trigger accepts every event for which a term is true."""
         try:
             if name not in self._refused:
                 self._refused[name] = self._accepts(name, False)
@@ -160,20 +160,20 @@ class Containment:
         return self._once(("fires", name, true), self._when_it_fires)
 
     def _once(self, key: tuple[str, str, bool], reading: _Reading) -> _Sum:
-        """Return a sum, found once: triggers that each read another one twice would double the work."""
+        """Return a sum, computed once: triggers that each read another one twice would double the work."""
         if key not in self._sums:
             try:
                 self._sums[key] = reading(*key[1:])
             except _TooLongError:
                 self._sums[key] = None
-        found = self._sums[key]
-        if found is None:
+        terms = self._sums[key]
+        if terms is None:
             raise _TooLongError
-        return found
+        return terms
 
     def _when_it_accepts(self, name: str, true: bool) -> _Sum:
-        """Return when a trigger accepts, given which of its seeds accept. A disabled trigger is read before
-        prescales; one that a column of prescales switches off never accepts."""
+        """Return the condition for a trigger to accept, given which of its seeds accept. A disabled trigger
+        counts before prescales; one that a column of prescales switches off never accepts."""
         trigger = self._menu.trigger(name)
         if trigger.prescale == math.inf:
             return _NEVER if true else _ALWAYS
@@ -187,26 +187,26 @@ class Containment:
         return _joined(parts, true)
 
     def _when_it_fires(self, name: str, true: bool) -> _Sum:
-        """Return when a trigger fires, before prescales."""
+        """Return the condition for a trigger to fire, before prescales."""
         trigger = self._menu.trigger(name)
         seeds = [_read(trigger.seed, true, self._fires)] if trigger.seed else []
         return _joined([self._decides(trigger, true), *seeds], true)
 
     def _decides(self, trigger: Trigger, true: bool) -> _Sum:
-        """Return when a trigger fires, ignoring its seed."""
+        """Return the condition for a trigger to fire, without its seed."""
         if isinstance(trigger.description, Logic):
             return _read(parse_expression(trigger.description.expression), true, self._fires)
         return frozenset([frozenset([_Literal(trigger.name, False, true)])])
 
 
 def _counts_with(one: Trigger, other: Trigger) -> bool:
-    """Whether the counter of `other` lets every event pass that the counter of `one` does."""
+    """Whether the counter of `other` accepts every event that the counter of `one` accepts."""
     shared = one.coherent is not None and one.coherent == other.coherent
     return shared and one.prescale >= other.prescale
 
 
 def _read(expression: Expression, true: bool, reading: _Reading) -> _Sum:
-    """Return when an expression is true, or when it is not."""
+    """Return the condition for an expression to be true, or to be false."""
     if not expression.operation:
         return reading(expression.name, true)
     inner = true != (expression.operation == "not")
@@ -217,7 +217,7 @@ def _read(expression: Expression, true: bool, reading: _Reading) -> _Sum:
 
 
 def _joined(parts: Iterable[_Sum], all_: bool) -> _Sum:
-    """Return when all of some sums hold, or any of them."""
+    """Return the condition for all of some sums to be true, or any of them."""
     joined = _ALWAYS if all_ else _NEVER
     for part in parts:
         joined = frozenset(one | other for one, other in product(joined, part)) if all_ else joined | part

@@ -1,4 +1,4 @@
-"""All rates of a menu and their uncertainties, from the pattern table alone."""
+"""All rates of a menu and their uncertainties, from the pattern table."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from trigemu.samples import Catalogue, SampleError, SamplesLike
 from trigemu.support import TrigemuError, names_of, wrong_type
 from trigemu.triggers import Random
 
-#: The largest share of the crossings that a menu may take if rates are summed over single interactions.
+#: The largest share of crossings that a menu may accept if rates are sums over single interactions.
 MAX_LUMINOSITY_SHARE = 0.01
-#: By how much the weights of a reweighted sample may miss the crossing rate without a warning.
+#: The largest relative difference of a reweighted sample from the crossing rate without a warning.
 NOTABLE_FACTOR = 0.01
 
 
@@ -30,9 +30,9 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
     Parameters
     ----------
     emulation : Emulation
-        The emulation that the menu is part of.
+        The emulation of the menu.
     menu : path or Menu, optional
-        One of its menus, as given or with its budgets solved; by default the first.
+        One of its menus, with or without solved budgets; by default the first.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
         sample has no weight in the half that rates are computed on.
     """
     if not isinstance(emulation, Emulation):
-        raise wrong_type("the emulation", emulation, "an Emulation (emulate)", "run takes a menu and samples")
+        raise wrong_type("the emulation", emulation, "an Emulation (emulate)", "run needs a menu and samples")
     number = emulation.number(menu)
     menu, bits = emulation.menus[number], emulation.plan.bits[number]
     catalogue = emulation.catalogue
@@ -93,7 +93,7 @@ def column_rates(
     emulation : path, Menu or Emulation
         The menu, or an emulation of it alone.
     columns : str or sequence of str
-        Names of prescale columns of that menu; "all": every column.
+        Names of its prescale columns; "all": all columns.
     catalogue, executor
         The samples and the executor for a menu, as in `emulate`.
 
@@ -105,15 +105,15 @@ def column_rates(
     Raises
     ------
     TrigemuError
-        If the menu has no such column, or the emulation is of several menus.
+        If the menu has no such column, or the emulation has several menus.
     """
-    given = emulation.menus if isinstance(emulation, Emulation) else (menu_of(emulation),)
-    if len(given) > 1:
-        raise TrigemuError(f"prescale columns are of one menu, and the emulation has {len(given)}")
-    names = chosen_columns(given[0], names_of("the columns", columns))
-    made = emulation_of(emulation, catalogue, executor)
-    (menu,) = made.menus
-    return ColumnRates({name: rates_of(replace(made, menus=(at_column(menu, name),))) for name in names})
+    menus = emulation.menus if isinstance(emulation, Emulation) else (menu_of(emulation),)
+    if len(menus) > 1:
+        raise TrigemuError(f"prescale columns belong to one menu, but the emulation has {len(menus)}")
+    names = chosen_columns(menus[0], names_of("the columns", columns))
+    emulated = emulation_of(emulation, catalogue, executor)
+    (menu,) = emulated.menus
+    return ColumnRates({name: rates_of(replace(emulated, menus=(at_column(menu, name),))) for name in names})
 
 
 def run(menu: MenuLike, catalogue: SamplesLike = None, *, executor: Any = None) -> MenuRates:
@@ -124,9 +124,9 @@ def run(menu: MenuLike, catalogue: SamplesLike = None, *, executor: Any = None) 
     menu : path or Menu
         The menu.
     catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
-        The samples: a catalogue, or a folder with a catalogue.toml; event files, which are taken as crossings
-        of equal weight that add up to 40 MHz; events in memory, with their weights in Hz (`Events`, or an
-        awkward array, see `events_from_awkward`). By default the embedded samples.
+        The samples: a catalogue, or a folder with a catalogue.toml; event files, as crossings of equal weight
+        that add up to 40 MHz; events in memory, with their weights in Hz (`Events`, or an awkward array, see
+        `events_from_awkward`). By default the embedded samples.
     executor : Executor, distributed.Client, Engine or None
         As in `emulate`.
 
@@ -139,7 +139,7 @@ def run(menu: MenuLike, catalogue: SamplesLike = None, *, executor: Any = None) 
     TrigemuError
         If a file is missing or has mistakes, or a budget cannot be met.
     WrongTypeError
-        If the menu or the samples are none.
+        If the menu or the samples have another type.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def _check_random(menu: Menu, catalogue: Catalogue) -> None:
     for trigger in menu.enabled:
         if isinstance(trigger.description, Random) and catalogue.table.convention == "luminosity":
             raise SampleError(
-                f"{trigger.place}: trigger {trigger.name!r}: a random trigger takes crossings, but the "
+                f"{trigger.place}: trigger {trigger.name!r}: a random trigger accepts crossings, but the "
                 f"events of {catalogue.path} are interactions (convention 'luminosity')"
             )
 

@@ -11,7 +11,7 @@ from trigemu.menus import Menu
 from trigemu.samples import Catalogue
 from trigemu.support import BoolArray, FloatArray, Named, Shown, TrigemuError, part_of, wrong_type
 
-#: Errors of rates with fewer effective events are too small.
+#: Errors of rates with fewer effective events are underestimated.
 FEW_EVENTS = 5.0
 
 
@@ -22,23 +22,22 @@ class Rate:
     Attributes
     ----------
     hz : float
-        The rate in Hz. It may be slightly below 0 for a unique rate that fitted triggers reduce to nearly 0,
-        as a difference of both halves.
+        The rate in Hz. A unique rate that fitted triggers reduce to nearly 0 may be slightly negative,
+        because it is a difference of both halves.
     error_hz : float
-        Its statistical uncertainty in Hz; 0 for a `random` trigger, whose rate is known.
+        Its statistical uncertainty in Hz; 0 for a `random` trigger, whose rate is exact.
     events : int
         The number of events that contribute.
     effective_events : float
-        The effective number of independent interactions, Σ w f over its statistical error, squared:
-        (Σwf)²/Σ(wf)² where no interaction is shared.
+        The effective number of independent interactions, the square of Σ w f over its statistical error:
+        (Σwf)²/Σ(wf)² if no events share an interaction.
     upper_limit_hz : float or None
         The upper limit at 68 % in Hz if no event contributes; else None.
     unseen : tuple of str
         Samples that contribute no event by chance, although a single one would change the rate by more than
         `error_hz` and by more than 10 % (`unseen.py`).
     contained_in : tuple of str
-        For a unique rate that is 0 by construction: triggers that together accept everything that this one
-        accepts.
+        For a unique rate that is 0 by construction: triggers that together accept all events of this one.
     unseen_hz : float
         The largest rate in Hz that a single event of the samples in `unseen` would add.
     budgeted : bool
@@ -57,8 +56,8 @@ class Rate:
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether so few events contribute that the error is too small: pulls of rates with fewer than five
-        effective events have a spread of 2 and a mean of −1."""
+        """Whether too few events contribute, so that the error is underestimated: pulls of rates with fewer
+        than five effective events have a spread of 2 and a mean of −1."""
         return 0 < self.effective_events < FEW_EVENTS and self.error_hz > 0
 
 
@@ -96,7 +95,7 @@ class TriggerRates(Shown):
     kind : str
         The kind of the trigger, or "group".
     group : str or None
-        The group that the trigger belongs to; the name itself for a group.
+        The group of the trigger; the name itself for a group.
     level : str or None
         The level of the menu, if the menu has levels.
     prescale : float or None
@@ -124,7 +123,7 @@ class TriggerRates(Shown):
     unique_fraction: tuple[float, float] | None = None
 
     def with_rate(self, quantity: str, rate: Rate) -> TriggerRates:
-        """Return the same rates with that of a `quantity` replaced by `rate`."""
+        """Return the same rates, with the rate of a `quantity` replaced by `rate`."""
         return replace(self, rates={**self.rates, quantity: rate})
 
     @property
@@ -144,22 +143,22 @@ class TriggerRates(Shown):
 
     @property
     def lost(self) -> Rate | None:
-        """For a trigger of an earlier level: what the last level would lose without it, below 0 if it would
-        gain; None otherwise."""
+        """For a trigger of an earlier level: the rate that the last level would lose without it, negative if
+        it would gain; otherwise None."""
         return self.rates.get("lost")
 
 
 @dataclass(frozen=True)
 class Half:
-    """The half of the samples that fitted triggers are judged on: what they accept, and what they change in
-    other rates, is from it.
+    """The half of the samples that fitted triggers are judged on: their rates, and their effect on other
+    rates, come from it.
 
     Attributes
     ----------
     number : int
         The number of the half.
     scales : tuple of float
-        For each sample, in the order of the catalogue, the factor that scales its half to the whole sample.
+        For each sample, in the order of the catalogue, the factor that scales its half to the full sample.
     triggers : tuple of str
         The enabled triggers that were fitted to the other half, or read the decisions of such a trigger.
     """
@@ -171,8 +170,7 @@ class Half:
 
 @dataclass(frozen=True, repr=False)
 class MenuRates(Shown, Named[TriggerRates]):
-    """All rates of a menu; result["J100"] are those of a trigger or, where no trigger has the name, of a
-    group.
+    """All rates of a menu; result["J100"] are those of a trigger or, if no trigger has the name, of a group.
 
     Attributes
     ----------
@@ -181,7 +179,7 @@ class MenuRates(Shown, Named[TriggerRates]):
     catalogue : Catalogue
         The samples.
     rate : Rate
-        The rate of the menu, which is that of its last level.
+        The rate of the menu, that of its last level.
     levels : tuple of LevelRates
         The rates of its levels; empty if it has none.
     triggers : tuple of TriggerRates
@@ -198,7 +196,7 @@ class MenuRates(Shown, Named[TriggerRates]):
     models : mapping of str to str
         The files of its models and their SHA-256.
     warnings : tuple of str
-        What a user should know before using the numbers.
+        Warnings to read before using the numbers.
     """
 
     _view: ClassVar[str] = "trigemu.results.kinds.menu_rates"
@@ -216,14 +214,15 @@ class MenuRates(Shown, Named[TriggerRates]):
     warnings: tuple[str, ...]
 
     def _named(self) -> tuple[str, Mapping[str, TriggerRates]]:
-        every = (*self.triggers, *self.groups, *self.triggers)  # a trigger goes before a group of its name
-        return "trigger or group", {rates.name: rates for rates in every}
+        # A trigger takes precedence over a group with its name.
+        rates_in_order = (*self.triggers, *self.groups, *self.triggers)
+        return "trigger or group", {rates.name: rates for rates in rates_in_order}
 
     def fired(self, trigger: str, sample: str | None = None) -> BoolArray:
-        """Return in which events of a sample of the run a trigger fires, before prescales.
+        """Return whether a trigger fires in each event of a sample of the run, before prescales.
 
-        The events are read again, all of them: also those that a fitted trigger is not judged on (`half`).
-        What a decision is, `decisions` says; thresholds are those of the run.
+        All events are read again, including those that a fitted trigger is not judged on (`half`).
+        `decisions` defines a decision; thresholds are those of the run.
 
         Parameters
         ----------
@@ -240,7 +239,7 @@ class MenuRates(Shown, Named[TriggerRates]):
         Raises
         ------
         TrigemuError
-            If there is no such trigger or sample, or it is not said which of several samples is meant.
+            If there is no such trigger or sample, or if the run has several samples and none is named.
 
         Examples
         --------
@@ -251,15 +250,15 @@ class MenuRates(Shown, Named[TriggerRates]):
         """
         if not isinstance(trigger, str):
             raise wrong_type("the trigger", trigger, "its name")
-        members = [known.name for known in self.triggers if known.group == trigger]
-        if members and trigger not in [known.name for known in self.menu.triggers]:
+        members = [rates.name for rates in self.triggers if rates.group == trigger]
+        if members and trigger not in [rates.name for rates in self.menu.triggers]:
             raise TrigemuError(f"{trigger!r} is a group: name one of its triggers, {', '.join(members)}")
         return fired_in(self.menu, self.catalogue, trigger, sample)
 
 
 class ColumnRates(Shown, Mapping[str, MenuRates]):
     """The rates of a menu by the name of the column of prescales; result["tight"]["J100"] are those of a
-    trigger in one of them."""
+    trigger in one column."""
 
     _view: ClassVar[str] = "trigemu.results.kinds.column_rates"
 

@@ -1,5 +1,5 @@
-"""Thresholds at values to which the columns of a sample are rounded: the events of a whole rounding step then
-lie exactly on the threshold."""
+"""Thresholds at values to which the columns of a sample are rounded: the events of a full rounding step then
+have exactly this value."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from trigemu.menus import Menu, Trigger
 from trigemu.observables import Scalar, any_of
 from trigemu.samples import Catalogue, Rounding
 
-#: The ratio of step to threshold from which on a warning is given. Jets and photons of the embedded sample
-#: are below it; the rate on their thresholds is comparable with the statistical error of the rates.
+#: The smallest ratio of step to threshold with a warning. Jets and photons of the embedded sample are below
+#: it; the rate on their thresholds is comparable to the statistical error of the rates.
 COARSE = 0.005
 #: The fraction of a rate that lies on a threshold, divided by that ratio: 3 to 6 for jets, 15 in the falling
 #: spectrum of missing momentum.
@@ -21,26 +21,26 @@ _NAMED = 4
 
 
 def on_stored_values(menu: Menu, catalogue: Catalogue) -> Iterator[str]:
-    """Yield a warning if there are such thresholds on a pT or on another number of the sample."""
-    known = catalogue.table.rounding
-    found: dict[str, float] = {}
-    for trigger in menu.enabled if known else ():
+    """Yield a warning if there are such thresholds on a pT or on a scalar of the sample."""
+    roundings = catalogue.table.rounding
+    coarse: dict[str, float] = {}
+    for trigger in menu.enabled if roundings else ():
         for name, low in _lowest(menu, trigger):
-            threshold = _stored(low, known[name]) if name in known else None
-            if threshold and (step := _step(threshold, known[name])) >= COARSE * threshold:
-                found[f"{trigger.name} ({name} {threshold:g}, step {step:g})"] = step / threshold
-    if found:
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        named = ", ".join([*found][:_NAMED]) + more
-        share = 100 * min(1.0, STEEPEST * max(found.values()))
+            threshold = _stored(low, roundings[name]) if name in roundings else None
+            if threshold and (step := _step(threshold, roundings[name])) >= COARSE * threshold:
+                coarse[f"{trigger.name} ({name} {threshold:g}, step {step:g})"] = step / threshold
+    if coarse:
+        more = f" and {len(coarse) - _NAMED} more" if len(coarse) > _NAMED else ""
+        named = ", ".join([*coarse][:_NAMED]) + more
+        share = 100 * min(1.0, STEEPEST * max(coarse.values()))
         yield (
             f"the sample is rounded, and events lie exactly on the thresholds of {named}: up to about "
-            f"{share:.0f} % of the rate, which 'above' rejects and 'min' keeps"
+            f"{share:.0f} % of the rate, which 'above' rejects and 'min' accepts"
         )
 
 
 def _lowest(menu: Menu, trigger: Trigger) -> Iterator[tuple[str, float]]:
-    """Yield the lowest pT of a collection, or value of a number of the sample, that a trigger accepts."""
+    """Yield the lowest pT of a collection, or value of a scalar of the sample, that a trigger accepts."""
     if extent := menu.extent(trigger):
         for span in extent.spans:
             if isinstance(span.of, Scalar):
@@ -52,7 +52,7 @@ def _lowest(menu: Menu, trigger: Trigger) -> Iterator[tuple[str, float]]:
 
 
 def _stored(low: float, rounding: Rounding) -> float | None:
-    """Return the smallest accepted value, or the largest rejected one, if rounding can give it; else None."""
+    """Return the smallest accepted or the largest rejected value if it is a rounded value; else None."""
     for value in (math.nextafter(low, -math.inf), low):
         step = _step(value, rounding)  # 0 next to 0
         if 0 < value < math.inf and step and value / step % 1 == (0.5 if rounding.centred else 0.0):

@@ -1,9 +1,9 @@
-"""The sums over the patterns of a menu from which all of its rates follow.
+"""The sums over the patterns of a menu from which all its rates follow.
 
-Each rate is Σ w f, with f one of `quantities.py`, and what fitted triggers change in it from the half that
-they have not seen (`counting/scales.py`). Its uncertainty is √Σ_parent (Σ w f)², the inner sum running over
-the events made from one interaction; where no interaction is shared, this is √(Σ w² f²). Weighted events are
-treated as Poisson, which is conservative where the fraction of events that pass is near 1.
+Each rate is Σ w f, with f one of `quantities.py`; the effect of fitted triggers comes from the half that they
+were not fitted to (`counting/scales.py`). Its uncertainty is √Σ_parent (Σ w f)², where the inner sum runs
+over the events made from one interaction; if no events share an interaction, this is √(Σ w² f²). Weighted
+events are treated as Poisson, which is conservative if the fraction of accepted events is near 1.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from trigemu.samples import Catalogue
 from trigemu.support import FloatArray, Words
 from trigemu.triggers import Random, ScoreKind
 
-#: Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68) = 1.14.
+#: Upper limit at 68 % on a Poisson mean without observed events: −ln(1 − 0.68) = 1.14.
 ZERO_EVENTS_LIMIT = 1.14
-#: Rates that differ by less are the same: the order of sums of floats.
+#: Rates that differ by less, relatively, are the same: the order of float sums differs.
 _SAME = 1e-9
 
 
@@ -49,11 +49,11 @@ class Sums:
         limits = np.array(bounds) * scales.everything
         self._unseen = Unseen(self._table, scales.everything, limits, n)
         self._largest_entered = np.zeros(n)
-        (places,) = counted.fitted_places
-        self._overlap = PairSums(self._table, scales, (places, places), upper=True)
+        (columns,) = counted.fitted_places
+        self._overlap = PairSums(self._table, scales, (columns, columns), upper=True)
         self._heaviest = self._table.largest * scales.everything
         possible = np.minimum(self._heaviest, limits[self._table.sample])
-        # the largest weight that an event could have had: of what is from all events, and of what is fitted
+        # the largest weight that an event could have had: in rates of all events, and of fitted triggers
         self._largest = float(possible.max(initial=0.0)), float((possible * scales.unseen).max(initial=0.0))
 
     def add(self, rows: slice, acceptance: Acceptance) -> None:
@@ -74,8 +74,8 @@ class Sums:
         return self._each(menu, acceptances(words, menu, bits))
 
     def _each(self, menu: Menu, acceptance: Acceptance) -> FloatArray:
-        found = fractions(menu, acceptance)
-        return np.column_stack([found[label] for label in self._column])
+        values = fractions(menu, acceptance)
+        return np.column_stack([values[label] for label in self._column])
 
     def triggers(self) -> tuple[TriggerRates, ...]:
         return tuple(
@@ -129,8 +129,8 @@ class Sums:
         return self._ratio(unique, total, covered)
 
     def _ratio(self, a: Label, b: Label, difference: Label) -> tuple[float, float] | None:
-        """Return A / B of two rates and its error, or None if B is not above 0. Both use the same events; the
-        variances of A, B and A − B, or B − A, give their covariance."""
+        """Return the ratio A / B of two rates and its error, or None if B is not above 0. Both use the same
+        events; the variances of A, B and A − B, or B − A, give their covariance."""
         hz, variance = self._result
         i, j, k = (self._column[label] for label in (a, b, difference))
         if not hz[j] > 0:
@@ -143,13 +143,13 @@ class Sums:
     def overlap(self) -> tuple[FloatArray, FloatArray]:
         """Return the overlap float64[t, t] in Hz and its uncertainty."""
         hz, square = (upper + np.triu(upper, 1).T for upper in self._overlap.result())
-        known = [isinstance(t.description, Random) and not t.seed for t in self._menu.enabled]
-        square[np.diag(known)] = 0.0
+        is_random = [isinstance(t.description, Random) and not t.seed for t in self._menu.enabled]
+        square[np.diag(is_random)] = 0.0
         return hz, np.sqrt(square)
 
     def rate(self, label: Label, largest: float | None = None) -> Rate:
         """Return the rate of a label. largest: the largest weight × acceptance in Hz that an event could have
-        had, for the upper limit; by default that of the whole menu."""
+        had, for the upper limit; by default that of the menu."""
         column = self._column[label]
         hz, variance = (float(values[column]) for values in self._result)
         error = float(np.sqrt(variance))
@@ -173,8 +173,8 @@ class Sums:
     def _rates_of(
         self, what: Literal["trigger", "group"], name: str, triggers: Sequence[Trigger]
     ) -> dict[str, Rate]:
-        """Return the rates by quantity. If a trigger accepts something, no event that is unique to it can
-        weigh more than the heaviest event that it accepts."""
+        """Return the rates by quantity. If a trigger accepts events, the largest weight among them bounds the
+        weights of its unique events."""
         could_enter = self._could_enter(triggers)
         own = float(self._largest_entered[self._column[Label(what, name, "total")]]) or could_enter
         return {
@@ -185,13 +185,13 @@ class Sums:
 
 
 def _known(trigger: Trigger, rates: dict[str, Rate]) -> dict[str, Rate]:
-    """Return the rates of a trigger with what is known of them without events: the rate of a random trigger,
-    and one that its threshold was found from."""
+    """Mark the rates of a trigger that are known without events: the rate of a random trigger, and a rate
+    that the threshold was found from."""
     if isinstance(trigger.description, Random) and not trigger.seed:
         rates["total"] = replace(rates["total"], error_hz=0.0)
     if trigger.budget and trigger.solution:
         rate = rates[trigger.budget.quantity]
-        # at other thresholds and prescales of the other triggers it is not what was solved for
+        # with other thresholds and prescales of the other triggers, the rate is not the budget
         met = math.isclose(rate.hz, trigger.solution.hz, rel_tol=_SAME)
         rates[trigger.budget.quantity] = replace(rate, budgeted=met)
     return rates

@@ -1,12 +1,12 @@
-"""Samples that contribute no event to a rate by chance alone, so that its error may be underestimated.
+"""Samples that contribute no event to a rate by chance, so that its error may be underestimated.
 
 A sample without an event in a rate is reported if a single event would change the rate by more than its error
 and by more than a tenth, and if fewer than `TELLING` events were expected from it, assuming that its events
 pass as often as those of the other samples. If more were expected, the sample differs from the others, and
 is unlikely to contribute at all. The weight of the single event is Σw²/Σw of the sample's events that the
-menu accepts, or of all if it accepts none: the mean over what they add to the rate. It is at most what the
-catalogue gives as the largest before crossings were thinned out. It enters with the largest fraction that any
-event has.
+menu accepts, or of all events if it accepts none: the mean weight per unit of rate. The largest weight before
+crossings were thinned out, if the catalogue gives it, is an upper bound. The event enters with the largest
+fraction of any event.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from trigemu.support import FloatArray
 
 #: With this number of expected events, the probability to find none is e⁻³, one in twenty.
 TELLING = 3.0
-#: An event that changes the rate by a smaller fraction is not worth a mark.
+#: An event that changes the rate by a smaller fraction is negligible.
 NOTABLE = 0.1
 
 
 class Unseen:
-    """Sums over a pattern table, for each sample and column of accepted fractions; the first column is that
-    of the menu."""
+    """Sums over a pattern table, for each sample and column of accepted fractions; the first column is the
+    menu."""
 
     def __init__(self, table: PatternTable, scale: float, limits: FloatArray, columns: int) -> None:
         """scale: the factor on all rates. limits: the largest weight in Hz that an event of each sample can
@@ -36,7 +36,7 @@ class Unseen:
         self._hz = np.zeros((samples, columns))
         self._seen = np.zeros((samples, columns), np.bool_)
         self._fraction = np.zeros(columns)
-        # Σw and Σw² of all events, then of those that the menu accepts: exact, so that no order matters
+        # Σw and Σw² of all events, then of those that the menu accepts: exact, so independent of the order
         self._limbs = np.zeros((2, 2, samples, exact.LIMBS), np.int64)
 
     def add(self, rows: slice, fractions: FloatArray) -> None:
@@ -59,19 +59,19 @@ class Unseen:
         """The rate in Hz of all events of each sample, and the weight in Hz of one, float64[samples] each."""
         limbs = self._limbs.reshape(-1, exact.LIMBS)
         exact.carry(limbs)
-        (whole, square), (accepted, accepted_square) = exact.to_float(limbs).reshape(2, 2, -1)
+        (total, square), (accepted, accepted_square) = exact.to_float(limbs).reshape(2, 2, -1)
         some = accepted_square > 0
         with np.errstate(divide="ignore", invalid="ignore"):
-            weight = np.where(some, accepted_square / accepted, square / whole)
-        return whole * self._scale, weight * self._scale
+            weight = np.where(some, accepted_square / accepted, square / total)
+        return total * self._scale, weight * self._scale
 
     def of(self, column: int, error_hz: float) -> tuple[list[int], float]:
         """Return the numbers of the samples to report for a rate with this error, and the largest rate in Hz
-        that a single event of theirs would add."""
-        whole, weighted = self._sums
+        that a single event of these would add."""
+        total, weighted = self._sums
         with np.errstate(divide="ignore", invalid="ignore"):
             weight = np.minimum(weighted, self._limits) * self._fraction[column]
-            expected = self._hz[:, column].sum() * whole / (whole.sum() - whole)
+            expected = self._hz[:, column].sum() * total / (total.sum() - total)
         large = (weight > error_hz) & (weight > NOTABLE * abs(self._hz[:, column].sum()))
-        told = ~self._seen[:, column] & large & (expected < TELLING * weight)
-        return np.flatnonzero(told).tolist(), float(weight[told].max(initial=0.0))
+        reported = ~self._seen[:, column] & large & (expected < TELLING * weight)
+        return np.flatnonzero(reported).tolist(), float(weight[reported].max(initial=0.0))

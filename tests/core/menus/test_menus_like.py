@@ -47,7 +47,7 @@ def test_a_folder_names_its_menus(tmp_path: Path) -> None:
 
 
 def test_text_is_no_path() -> None:
-    with pytest.raises(TrigemuError, match=r"'\[menu\]' … is no path: write the menu to a file"):
+    with pytest.raises(TrigemuError, match=r"'\[menu\]' … is not a path: write the menu to a file"):
         menu_of("[menu]\nname = 'x'\n")
 
 

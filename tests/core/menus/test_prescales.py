@@ -162,7 +162,7 @@ def test_a_file_replaces_the_columns_of_the_menu(tmp_path: Path) -> None:
         ("name,all\nA,1\nB,1\nR,1\n", "p.csv:1: a column cannot be called 'all'"),
         ("name,x\nA,1\nB,1\n", r"p.csv:3: no row for trigger 'R' \(.*menu.toml:20\)"),
         ("name,x\nA,1\nC,1\nB,1\nR,1\n", "p.csv:3: the menu .*menu.toml has no trigger 'C'"),
-        ("name,x\nA,1\nB,1\nR,1\nB,2\n", r"p.csv:5: trigger 'B' has a row already \(line 3\)"),
+        ("name,x\nA,1\nB,1\nR,1\nB,2\n", r"p.csv:5: trigger 'B' already has a row \(line 3\)"),
         ("name,x\nA,1\nB,1,2\nR,1\n", "p.csv:3: trigger 'B' has 2 prescales for 1 columns"),
         (
             "name,x\nA,1\nB,0.5\nR,1\n",
@@ -214,7 +214,7 @@ def test_columns_that_are_not_there_or_have_nothing_on(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, TEXT)
     with pytest.raises(TrigemuError, match="unknown column '2e33'; did you mean '2e34'"):
         chosen_columns(menu, ["2e33"])
-    with pytest.raises(TrigemuError, match="has no columns of prescales: give it prescale_columns"):
+    with pytest.raises(TrigemuError, match="has no columns of prescales: give prescale_columns"):
         chosen_columns(replace(menu, columns=type(menu.columns)()), ["2e34"])
     with pytest.raises(TrigemuError, match=r"column 'x' switches every trigger of .* off"):
         chosen_columns(read(tmp_path, "name,x\nA,0\nB,-1\nR,0\n"), ["x"])

@@ -272,7 +272,7 @@ def test_random_takes_its_rate_and_needs_crossings(tmp_path: Path) -> None:
     assert result.triggers[0].total.hz == pytest.approx(500.0)
     assert not result.warnings
     interactions = memory_catalogue({"a": events}, convention="luminosity")
-    with pytest.raises(TrigemuError, match=r"'R'.*takes crossings"):
+    with pytest.raises(TrigemuError, match=r"'R'.*accepts crossings"):
         rates_of(emulate([menu], interactions))
 
 
