@@ -268,6 +268,6 @@ class BitKind(TomlTable, frozen=True):
         raise NotImplementedError
 
     def own_prescale(self, crossing_rate_hz: float) -> float:
-        """Return the factor by which the kind itself reduces its rate, at a `crossing_rate_hz` in Hz. Override
-        it for a kind that accepts at random."""
+        """Return the factor by which the kind itself reduces its rate, at a `crossing_rate_hz` in Hz.
+        Override it for a kind that accepts at random."""
         return 1.0
