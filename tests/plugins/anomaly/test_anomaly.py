@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import pickle
 import shutil
@@ -171,13 +170,13 @@ def test_chunks_and_workers_change_no_bit(two_menus: tuple[Menu, Menu]) -> None:
     """Budget, halves and models together; the events are then in other company."""
     catalogue = memory_catalogue({"a": even_events(1, 120), "b": EVENTS[:30]})
 
-    def documents(executor: Any = None) -> list[str]:
+    def documents(executor: Any = None) -> list[dict[str, Any]]:
         emulation = emulate(two_menus, catalogue, executor=executor)
         return [rates_of(emulation, menu).to_dict() for menu in two_menus]
 
     reference = documents()
-    assert json.loads(reference[1])["half"]["name"] == "evaluation"
-    assert json.loads(reference[1])["triggers"][0]["threshold_error"] > 0
+    assert reference[1]["half"]["name"] == "evaluation"
+    assert reference[1]["triggers"][0]["threshold_error"] > 0
     for size, workers in ((1, 1), (17, 1), (40, 2)):
         used = engine(size, workers)
         assert documents(used) == reference, size

@@ -112,7 +112,7 @@ def test_the_table_shows_latencies_and_parts(result: Bench) -> None:
     assert [line.split()[0] for line in latencies[2:]].count("preselected:") == 2
     (ad,) = (cost for cost in result.triggers if cost.trigger.name == "AD")
     assert digits(ad.batch[1].p50_ns / 1000) in next(x for x in latencies if x.startswith("AD"))
-    start = lines.index(next(line for line in lines if line.startswith("AD on events that it asks for")))
+    start = lines.index(next(line for line in lines if line.startswith("AD on preselected events")))
     parts = {line.split("  ")[0]: line.split()[-3:] for line in lines[start + 2 : lines.index("", start)]}
     assert ad.preselected
     assert parts["the whole trigger"] == [digits(ad.preselected.batch[size].p50_ns) for size in BATCHES]
