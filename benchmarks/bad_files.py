@@ -184,9 +184,9 @@ def main() -> int:
                 ("a basket of one", basket, without_one, (FLIPPED,)),
             ):
                 pair = with_all / "catalogue.toml", without / "catalogue.toml"
-                for what, holds in judge(*pair, bad, *engine):
+                for case, holds in judge(*pair, bad, *engine):
                     name = " ".join(engine) or "one process"
-                    _say(f"{'yes' if holds else 'NO':5}{title:30}{name:28}{what}")
+                    _say(f"{'yes' if holds else 'NO':5}{title:30}{name:28}{case}")
                     wrong += not holds
     return int(wrong > 0)
 

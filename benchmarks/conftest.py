@@ -82,11 +82,11 @@ def million(tmp_path_factory: pytest.TempPathFactory) -> trigemu.Catalogue:
 @pytest.fixture(scope="session")
 def arrays(events: trigemu.Events) -> dict[str, ak.Array]:
     """The same events as awkward arrays."""
-    made = {}
+    result = {}
     for name, collection in events.collections.items():
         counts = np.diff(collection.offsets)
-        made[name] = ak.zip({c: ak.unflatten(column, counts) for c, column in collection.columns.items()})
-    return made
+        result[name] = ak.zip({c: ak.unflatten(column, counts) for c, column in collection.columns.items()})
+    return result
 
 
 @pytest.fixture(scope="session")

@@ -63,9 +63,9 @@ def parquet(path: Path, compression: str) -> None:
 def challenge(path: Path) -> None:
     rng = np.random.default_rng(1)
     with h5py.File(path, "w") as file:
-        made = rng.exponential(20, (EVENTS // 4, 19, 4)).astype(np.float32)
-        made[:, :, 1:3] = rng.uniform(-3, 3, (EVENTS // 4, 19, 2))
-        file.create_dataset("Particles", data=made, chunks=(1000, 19, 4), compression="gzip", shuffle=True)
+        result = rng.exponential(20, (EVENTS // 4, 19, 4)).astype(np.float32)
+        result[:, :, 1:3] = rng.uniform(-3, 3, (EVENTS // 4, 19, 2))
+        file.create_dataset("Particles", data=result, chunks=(1000, 19, 4), compression="gzip", shuffle=True)
 
 
 SAMPLES: dict[str, tuple[str, str, Callable[[Path], None]]] = {

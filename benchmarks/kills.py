@@ -114,7 +114,7 @@ def commands(inputs: Path) -> list[Command]:
         return lambda folder: [part.replace("@", str(folder)) for part in given]
 
     train = of("decade", "train", str(inputs / "train.toml"), *on, "-o", "@/made")
-    made = [
+    result = [
         Command("import", of("import", "cms-l1", str(inputs / "l1.xml"), "-o", "@/x.toml"), ("x.toml",)),
         Command("decade train", train, ("made/decade.toml",)),
     ]
@@ -124,7 +124,7 @@ def commands(inputs: Path) -> list[Command]:
         export = of("firmware", "export", decade, "--trigger", "AD", "-o", "@/made", *more)
         compared = of("compare", menu, decade, "--json", "@/x.json", *more)
         generated = of("generate", tiny, "-o", "@/made", "--workers", workers)
-        made += [
+        result += [
             Command(f"run {workers}", of("run", decade, "--json", "@/x.json", *more), ("x.json",)),
             Command(f"compare {workers}", compared, ("x.json",)),
             Command(f"report {workers}", of("report", menu, "-o", "@/x.html", *more), ("x.html",)),
@@ -132,7 +132,7 @@ def commands(inputs: Path) -> list[Command]:
             Command(f"generate {workers}", generated, ("made/catalogue.toml", "made/hard.root")),
             Command(f"firmware export {workers}", export, ("made",), fresh=True),
         ]
-    return made
+    return result
 
 
 def prepare(folder: Path) -> None:
@@ -150,15 +150,17 @@ def prepare(folder: Path) -> None:
     decade = f'[menu]\nplugins = ["decade"]\n{TRIGGER}above = 60.0\n'
     decade += '[[trigger]]\nname = "AD"\nkind = "decade"\ncard = "decade.toml"\nabove = 0.0\n'
     (folder / "menu.toml").write_text(decade)
-    given = "decade", "train", str(folder / "train.toml"), "--samples", str(folder / "catalogue.toml")
-    subprocess.run([sys.executable, "-m", "trigemu", *given], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    training = "decade", "train", str(folder / "train.toml"), "--samples", str(folder / "catalogue.toml")
+    subprocess.run(
+        [sys.executable, "-m", "trigemu", *training], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
+    )
     packed = Path(os.environ["TRIGEMU_TEST_DATA"]) / "cms_l1" / "L1Menu_Collisions2016_v8_m2.xml.xz"
     (folder / "l1.xml").write_bytes(lzma.decompress(packed.read_bytes()))
 
 
 def state(folder: Path, command: Command) -> dict[str, str]:
     """Return the digest of each file of the output."""
-    found = {}
+    result = {}
     for name in command.outputs:
         path = folder / name
         inside = sorted(path.rglob("*")) if path.is_dir() else [path]
@@ -169,8 +171,8 @@ def state(folder: Path, command: Command) -> dict[str, str]:
             ]
         for file in inside:
             if file.is_file():
-                found[str(file.relative_to(folder))] = hashlib.sha256(file.read_bytes()).hexdigest()
-    return found
+                result[str(file.relative_to(folder))] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return result
 
 
 def temporary(folder: Path) -> list[str]:
@@ -240,12 +242,12 @@ def judge(case: Case, way: str, status: int, old: dict[str, str], new: dict[str,
                 os.kill(pid, signal.SIGKILL)
     if status not in STATUS[kind]:
         yield f"status {status}"
-    told = (case.folder.parent / "stderr").read_text()
-    if "Traceback" in told or "Exception" in told:
+    messages = (case.folder.parent / "stderr").read_text()
+    if "Traceback" in messages or "Exception" in messages:
         yield "traceback"
-    found = state(case.folder, case.command)
+    result = state(case.folder, case.command)
     parts = case.command.name.startswith("generate")  # several files, each of which is old or new
-    if not (found in (old, new) or (parts and all(found[n] in (old.get(n), new.get(n)) for n in found))):
+    if not (result in (old, new) or (parts and all(result[n] in (old.get(n), new.get(n)) for n in result))):
         yield "neither old nor new"
     if kind != "SIGKILL" and (names := temporary(case.folder)):
         yield f"temporary: {names[0]}"
@@ -264,10 +266,10 @@ def main() -> None:
         inputs.mkdir()
         cache.mkdir()
         prepare(inputs)
-        known = [c for c in commands(inputs) if c.name.startswith(options.only)]
+        selected = [c for c in commands(inputs) if c.name.startswith(options.only)]
         reference: dict[str, tuple[dict[str, str], float]] = {}
         for number in range(options.cases):
-            command, way = chance.choice(known), chance.choice(WAYS)
+            command, way = chance.choice(selected), chance.choice(WAYS)
             moment, bytes_written, victim = chance.random(), chance.randrange(0, 20_000), chance.random()
             folder = Path(root) / "work"
             if command.name not in reference:

@@ -77,8 +77,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="trigemu-memory-") as root:
         folder = Path(root)
         write_repeated(folder / "made", FILE)
-        made = [folder / "made" / "repeated.root"]
-        names = linked(folder / "files", made, max(1, round(options.events / FILE)))
+        sources = [folder / "made" / "repeated.root"]
+        names = linked(folder / "files", sources, max(1, round(options.events / FILE)))
         catalogue = folder / "files" / "catalogue.toml"
         catalogue.write_text(catalogue_text(names))
         _say(f"{menu.name}, {len(names) * FILE:,} events: resident MB of client / larger worker")

@@ -35,8 +35,8 @@ def write_events(folder: Path) -> Path:
     rng = np.random.default_rng(1)
 
     def write(name: str, columns: dict[str, ak.Array]) -> None:
-        made = ak.zip({f"{name}_{key}": column for key, column in columns.items()})
-        ak.to_parquet(made, folder / f"V_MinBias_{name}.parquet", row_group_size=CHUNK_EVENTS)
+        result = ak.zip({f"{name}_{key}": column for key, column in columns.items()})
+        ak.to_parquet(result, folder / f"V_MinBias_{name}.parquet", row_group_size=CHUNK_EVENTS)
 
     for name, (mean, scale, further) in COLLECTIONS.items():
         counts = rng.poisson(mean, EVENTS)

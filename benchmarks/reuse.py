@@ -92,9 +92,10 @@ class Decided:
 
     @classmethod
     def joined(cls, parts: Iterable[Decided]) -> Decided:
-        every = list(parts)
+        decided = list(parts)
         return cls(
-            np.concatenate([p.contributions for p in every]), np.concatenate([p.parent for p in every])
+            np.concatenate([p.contributions for p in decided]),
+            np.concatenate([p.parent for p in decided]),
         )
 
     def rates(self) -> Array:
@@ -106,8 +107,8 @@ class Decided:
 
     def of_parents(self) -> Array:
         """float64[parents, q]: Σ w f over the events of each."""
-        known, which = np.unique(self.parent, return_inverse=True)
-        return np.column_stack([np.bincount(which, column, len(known)) for column in self.contributions.T])
+        parents, which = np.unique(self.parent, return_inverse=True)
+        return np.column_stack([np.bincount(which, column, len(parents)) for column in self.contributions.T])
 
     def by_parent(self) -> Array:
         """Σ_parent(Σ w f)²."""
@@ -149,9 +150,9 @@ class Pools:
 
     def __init__(self, config: Config, folder: Path, sample: Config) -> None:
         """sample: the configuration whose errors are tested, with its uses and weights."""
-        whole = {part.name: part.blocks * part.block_size for part in sample.slices}
+        full = {part.name: part.blocks * part.block_size for part in sample.slices}
         own = [config.source(part) for part in config.slices]
-        shares = [part.blocks * part.block_size / whole[part.name] for part in own]
+        shares = [part.blocks * part.block_size / full[part.name] for part in own]
         self.share, self.config = min(shares), config
         self.classes = [
             _first(pools.load(config, number, folder / INTERACTIONS), self.share / share)
@@ -226,8 +227,8 @@ def of_parts(source: Pools, quantities: Quantities, groups: int, parts: int, see
     share = source.share / (groups * parts)
     rows = []
     for number, part in enumerate(source.cut(groups, parts, seed)):
-        made = source.crossings(part, share, seed * groups * parts + number)
-        decided = Decided.joined(Decided.of(events_of(c, 1.0 / share), quantities) for c in made)
+        result = source.crossings(part, share, seed * groups * parts + number)
+        decided = Decided.joined(Decided.of(events_of(c, 1.0 / share), quantities) for c in result)
         rows.append([decided.rates(), decided.by_event(), decided.by_parent()])
     return np.array(rows).reshape(groups, parts, 3, -1)
 
@@ -243,9 +244,9 @@ def factors(measured: Array) -> tuple[Array, Array]:
         with np.errstate(invalid="ignore"):  # no event in any part
             return np.asarray(np.sqrt(spread[chosen].mean(axis=0) / quoted[chosen].mean(axis=0)))
 
-    every = np.arange(groups)
-    left_out = np.array([ratio(np.delete(every, group)) for group in every])
-    return ratio(every), np.sqrt((groups - 1) * left_out.var(axis=0))
+    numbers = np.arange(groups)
+    left_out = np.array([ratio(np.delete(numbers, group)) for group in numbers])
+    return ratio(numbers), np.sqrt((groups - 1) * left_out.var(axis=0))
 
 
 def report_bootstrap(quantities: Quantities, catalogue: Path | None, replicas: int, seed: int) -> None:

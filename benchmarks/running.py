@@ -90,8 +90,8 @@ def cpu_seconds(pid: int) -> float:
 def resident_mb(pid: int) -> float:
     """Return the resident memory of a process; 0 if it has ended."""
     with suppress(OSError):
-        found = re.findall(r"VmRSS:\s*(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-        return int(found[0]) / 1024 if found else 0.0
+        result = re.findall(r"VmRSS:\s*(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+        return int(result[0]) / 1024 if result else 0.0
     return 0.0
 
 

@@ -84,8 +84,8 @@ def main() -> int:
         folder = Path(root)
         for number in range(DISTINCT):
             write_repeated(folder / f"made{number}", options.events + number)
-        made = [folder / f"made{number}" / "repeated.root" for number in range(DISTINCT)]
-        names = linked(folder / "files", made, options.files)
+        sources = [folder / f"made{number}" / "repeated.root" for number in range(DISTINCT)]
+        names = linked(folder / "files", sources, options.files)
         catalogue, warm = folder / "files" / "all.toml", folder / "files" / "warm.toml"
         catalogue.write_text(catalogue_text(["*.root"]))
         warm.write_text(catalogue_text(names[:DISTINCT]))

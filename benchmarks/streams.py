@@ -41,9 +41,9 @@ def compared(menu: Path) -> Iterator[tuple[int, int, int, float]]:
             stream, words = Counting(plan, events), trigemu.decide(events, plan)
             begin = time.perf_counter()
             ranges = [(at, min(at + FEW, len(events))) for at in range(0, len(events), FEW)]
-            found = np.concatenate([stream.decide_many(*rows) for rows in ranges])
+            decisions = np.concatenate([stream.decide_many(*rows) for rows in ranges])
             took = time.perf_counter() - begin
-            yield len(events), int((found != words).any(axis=1).sum()), stream.back, took
+            yield len(events), int((decisions != words).any(axis=1).sum()), stream.back, took
 
 
 def main() -> int:

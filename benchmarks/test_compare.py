@@ -29,7 +29,7 @@ _one: dict[tuple[str, str], float] = {}
 def variants(folder: Path, name: str, cuts: str) -> list[trigemu.Menu]:
     text = (MENUS / f"{name}.toml").read_text().replace('"../', f'"{MENUS.parent}/')
     head, *triggers = re.split(r"(?m)^(?=\[\[trigger\]\])", text)
-    made = []
+    menus = []
     for number in range(VARIANTS):
         factor = 1 + number * STEP
         varied = [
@@ -38,8 +38,8 @@ def variants(folder: Path, name: str, cuts: str) -> list[trigemu.Menu]:
         ]
         file = folder / f"{name}{number}.toml"
         file.write_text(head.replace(f'name = "{name}"', f'name = "{name}{number}"') + "".join(varied))
-        made.append(trigemu.read_menu(file, [MENUS.parent / "plugins"]))
-    return made
+        menus.append(trigemu.read_menu(file, [MENUS.parent / "plugins"]))
+    return menus
 
 
 @pytest.mark.benchmark(group="five variants", min_rounds=3)

@@ -175,10 +175,10 @@ class Flat:
     """Return the objects of a collection above a pT, and the event of each."""
 
     def __init__(self, collection: trigemu.Collection, least: float = 0.0) -> None:
-        kept = collection.columns["pt"] >= least
+        remaining = collection.columns["pt"] >= least
         self.n = len(collection)
-        self.event = np.repeat(np.arange(self.n), np.diff(collection.offsets))[kept]
-        self.pt, self.eta, self.phi = (collection.columns[c][kept] for c in ("pt", "eta", "phi"))
+        self.event = np.repeat(np.arange(self.n), np.diff(collection.offsets))[remaining]
+        self.pt, self.eta, self.phi = (collection.columns[c][remaining] for c in ("pt", "eta", "phi"))
         self.counts = np.bincount(self.event, minlength=self.n)
         self.starts = np.cumsum(self.counts) - self.counts
 
@@ -261,8 +261,8 @@ def test_logic_trigemu(
     """Evaluate the patterns, which are few for any number of events."""
     plan = trigemu.make_plan([full])
     table = count_patterns(0, trigemu.decide(events, plan), events.weight)
-    found = benchmark(acceptances, table.words, full, plan.bits[0])
-    assert found.total.shape == (len(table), len(full.enabled))
+    result = benchmark(acceptances, table.words, full, plan.bits[0])
+    assert result.total.shape == (len(table), len(full.enabled))
     record(benchmark, len(events))
 
 

@@ -32,14 +32,14 @@ def rows(menu: trigemu.Menu) -> Features:
 def predict(menu: trigemu.Menu, rows: Features) -> dict[str, Callable[[Features], object]]:
     plan = trigemu.make_plan([menu])
     model = tree_model(menu, "AD")
-    made = {"floating": plan.slots[plan.bits[0]["AD"]].compiled.quantile.trees.predict}  # type: ignore[attr-defined]
+    result = {"floating": plan.slots[plan.bits[0]["AD"]].compiled.quantile.trees.predict}  # type: ignore[attr-defined]
     for name, types in (
         ("fixed", PAPER_PRECISION),
         ("fixed, rounding, saturating", with_modes(PAPER_PRECISION, "AP_RND", "AP_SAT")),
     ):
         fixed = choose(model.ensemble, rows, model.inputs.texts, types)
-        made[name] = lambda x, fixed=fixed: fixed.to_float(fixed.predict(x))
-    return made
+        result[name] = lambda x, fixed=fixed: fixed.to_float(fixed.predict(x))
+    return result
 
 
 @pytest.mark.parametrize("batch", [256, 4096, 131_072])

@@ -56,6 +56,6 @@ def test_rates(
     benchmark: BenchmarkFixture, million: trigemu.Catalogue, combinations: trigemu.Menu, distinct: int
 ) -> None:
     emulation = replace(trigemu.emulate([combinations], million), table=table_of(distinct, 1))
-    found = benchmark(trigemu.rates_of, emulation)
-    assert found.rate.events == EVENTS
+    result = benchmark(trigemu.rates_of, emulation)
+    assert result.rate.events == EVENTS
     benchmark.extra_info["ns_per_pattern"] = benchmark.stats["min"] / distinct * 1e9

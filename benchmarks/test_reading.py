@@ -69,8 +69,8 @@ def _rntuple(folder: Path, step: int) -> trigemu.Catalogue:
 def _parquet(folder: Path, step: int) -> trigemu.Catalogue:
     folder.mkdir()
     events = repeated(trigemu.open_catalogue(), NEEDS, LARGE).to_awkward()
-    kept = events[[name for name in ak.fields(events) if name != "weight"]]
-    ak.to_parquet(kept, folder / "a.parquet", row_group_size=step, compression="zstd")
+    remaining = events[[name for name in ak.fields(events) if name != "weight"]]
+    ak.to_parquet(remaining, folder / "a.parquet", row_group_size=step, compression="zstd")
     (folder / "catalogue.toml").write_text(
         '[catalogue]\nname = "large"\nconvention = "crossing"\n'
         '[[sample]]\nname = "large"\nrole = "background"\nfiles = ["a.parquet"]\nformat = "parquet"\n'
@@ -85,16 +85,16 @@ def test_read_what_is_compressed_as_a_whole(
     benchmark: BenchmarkFixture, primary: trigemu.Menu, tmp_path: Path, record: Record, write: Write
 ) -> None:
     """Compare with the same events in parts of 100 000, in turn."""
-    whole, parts = write(tmp_path / "whole", LARGE), write(tmp_path / "parts", 100_000)
-    assert trigemu.run(primary, whole).triggers == trigemu.run(primary, parts).triggers
+    full, parts = write(tmp_path / "whole", LARGE), write(tmp_path / "parts", 100_000)
+    assert trigemu.run(primary, full).triggers == trigemu.run(primary, parts).triggers
     ratios = []
     for _ in range(0 if benchmark.disabled else 7):
         start = time.perf_counter()
-        trigemu.run(primary, whole)
+        trigemu.run(primary, full)
         middle = time.perf_counter()
         trigemu.run(primary, parts)
         ratios.append((time.perf_counter() - middle) / (middle - start))
-    benchmark(lambda: trigemu.run(primary, whole))
+    benchmark(lambda: trigemu.run(primary, full))
     record(benchmark, LARGE)
     if ratios:
         benchmark.extra_info["times_parts"] = median(ratios)

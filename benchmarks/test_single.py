@@ -49,8 +49,8 @@ def case(name: str) -> Case:
     menu = trigemu.read_menu(ROOT / "menus" / f"{name}.toml")
     catalogue = trigemu.open_catalogue()
     plan = trigemu.make_plan(trigemu.solve_budgets([menu], catalogue))
-    asked = [slot.compiled.requires for slot in plan.slots if hasattr(slot.compiled, "scorer")]
-    (drawn,) = draw_events(plan, catalogue, EVENTS, asked or [None], 1)
+    requested = [slot.compiled.requires for slot in plan.slots if hasattr(slot.compiled, "scorer")]
+    (drawn,) = draw_events(plan, catalogue, EVENTS, requested or [None], 1)
     assert drawn
     return Case(plan, drawn.events)
 
