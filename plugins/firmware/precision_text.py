@@ -125,8 +125,8 @@ def _scan_notes(scan: BitScan) -> Iterator[str]:
     own = scan.own
     total, unique = (numbers.format_rate(rate) for rate in (own.total, own.unique))
     yield (
-        f"{scan.trigger} in floating point: total {total}, unique {unique}, cut {own.threshold:.6g}, the "
-        f"same for all."
+        f"{scan.trigger} in floating point: total {total}, unique {unique}, "
+        f"threshold {own.threshold:.6g}, the same for all."
     )
     yield "Types are width,integer bits. Rates are differences from floating point, on the same events."
     inputs = ", ".join(of.name for of in scan.points[0].ranges.inputs)

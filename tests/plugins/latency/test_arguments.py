@@ -1,4 +1,4 @@
-"""Calls take what people have: paths, arrays, emulations; and say of anything else what they take."""
+"""Calls accept paths, arrays and emulations, and list what they accept in the error for anything else."""
 
 from __future__ import annotations
 
