@@ -169,7 +169,8 @@ class Covariance:
     def fractions(self) -> Sparse:
         """What was added, by the rows of the table. It is released part by part: it may fill most of the
         memory."""
-        row, column, value = (list(part) for part in zip(*self._parts, strict=True))
+        none = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
+        row, column, value = (list(part) for part in zip(none, *self._parts, strict=True))
         self._parts = []
         rows = np.concatenate(row)
         row.clear()
