@@ -30,7 +30,7 @@ from trigemu.api import (
     Workspace,
     acceptances,
     check_events,
-    check_kept,
+    check_result,
     checked,
     decide,
     entries_of,
@@ -170,7 +170,7 @@ class _Gather:
         )
 
 
-@check_kept.register
+@check_result.register
 def _(task: _Gather, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not isinstance(part, _Rows) or not isinstance(part.values, dict):
         raise TrigemuError("it has no selected events")

@@ -24,7 +24,7 @@ from trigemu.api import (
     TrigemuError,
     Trigger,
     Workspace,
-    check_kept,
+    check_result,
     checked,
     entries_of,
     make_plan,
@@ -132,7 +132,7 @@ class _Read:
         return TreeInputs(*(np.concatenate([getattr(part, key) for part in parts]) for key in columns))
 
 
-@check_kept.register
+@check_result.register
 def _(task: _Read, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not isinstance(part, TreeInputs):
         raise TrigemuError("it has no inputs of trees")

@@ -237,7 +237,7 @@ def _point(
     events, hz = _differ(emulation, name, number)
     pair = replace(
         emulation,
-        given=(emulation.given[0], emulation.given[number]),
+        input_menus=(emulation.input_menus[0], emulation.input_menus[number]),
         menus=(emulation.menus[0], emulation.menus[number]),
         plan=_pair(emulation.plan, number),
         fitted=(emulation.fitted[0], emulation.fitted[number]),

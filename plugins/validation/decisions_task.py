@@ -17,7 +17,7 @@ from trigemu.api import (
     Plan,
     TrigemuError,
     Trigger,
-    check_kept,
+    check_result,
     checked,
     decide,
     entries_with_neighbours,
@@ -171,7 +171,7 @@ class Count:
         )
 
 
-@check_kept.register
+@check_result.register
 def _(task: Count, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     events = sum(chunk.size for chunk in chunks)
     integers = np.dtype("i8")

@@ -296,7 +296,7 @@ def _raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[st
 def _joint(pairs: Pairs, a: IntArray, b: IntArray) -> FloatArray:
     """Return the probabilities that triggers a and b of a menu accept patterns together, float64[m, n]."""
     first, second = pairs.first[:, a], pairs.second[:, b]
-    joint: FloatArray = np.where(pairs.alike[a, b], np.minimum(first, second), first * second)
+    joint: FloatArray = np.where(pairs.same_counter[a, b], np.minimum(first, second), first * second)
     nodes_a, nodes_b = pairs.of_first[a], pairs.of_second[b]
     bound = (nodes_a >= 0) & (nodes_b >= 0)
     if bound.any():

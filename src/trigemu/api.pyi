@@ -209,7 +209,7 @@ from .emulation.engine import (
     Progress as Progress,
 )
 from .emulation.emulation_like import emulation_of as emulation_of
-from .emulation.kept_results import check_events as check_events, check_kept as check_kept
+from .emulation.stored_results import check_events as check_events, check_result as check_result
 from .emulation.loop import emulate as emulate, Emulation as Emulation
 from .emulation.plan import (
     decide as decide,

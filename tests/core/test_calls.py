@@ -238,7 +238,7 @@ def wrong_calls(have: Given) -> dict[str, tuple[Callable[[], Any], str]]:
         ),  # type: ignore[arg-type]
         "compare(emulation, samples)": (
             lambda: loose.compare(have.emulation, samples),
-            "the emulation has its samples already",
+            "the emulation already has samples",
         ),
         "scan(menu, name)": (
             lambda: loose.scan(path, "M"),
@@ -295,7 +295,7 @@ def wrong_calls(have: Given) -> dict[str, tuple[Callable[[], Any], str]]:
         "fired(5)": (lambda: result.fired(5), "the trigger: got 5; expected its name"),  # type: ignore[arg-type]
         "decisions(budget, events)": (
             lambda: loose.decisions(path, array),
-            "budget.toml:5: trigger 'J': its threshold follows from total_rate_hz = 300, which takes a whole",
+            "budget.toml:5: trigger 'J': its threshold follows from total_rate_hz = 300, which needs",
         ),
         "decisions(menu, [{…}])": (
             lambda: loose.decisions(PRIMARY, [{}]),
@@ -303,11 +303,11 @@ def wrong_calls(have: Given) -> dict[str, tuple[Callable[[], Any], str]]:
         ),
         "decide(events, menu)": (
             lambda: loose.decide(trigemu.events_from_awkward(array), menu),  # type: ignore[arg-type]
-            "the plan: got a Menu; expected a Plan (make_plan); decisions takes a menu",
+            "the plan: got a Menu; expected a Plan (make_plan); decisions needs a menu",
         ),
         "decide(array, plan)": (
             lambda: loose.decide(array, have.emulation.plan),
-            "the events: got an awkward.Array; expected Events; events_from_awkward makes them",
+            "the events: got an awkward.Array; expected Events; events_from_awkward converts",
         ),
         "make_plan(5)": (lambda: loose.make_plan(5), f"the menus: got 5; {menu_path}, or a list of these"),  # type: ignore[arg-type]
         "read_menu(menu)": (

@@ -121,15 +121,15 @@ def joint(first: np.ndarray, second: np.ndarray, alike: np.ndarray) -> np.ndarra
 
 def free_fractions(pairs: FreePairs) -> np.ndarray:
     """float64[m, s, t]"""
-    first, second = (dense(of, n) for of, n in zip(pairs[:2], pairs.alike.shape, strict=True))
+    first, second = (dense(of, n) for of, n in zip(pairs[:2], pairs.same_counter.shape, strict=True))
     fitted = np.logical_or.outer(pairs.fitted1, pairs.fitted2)
     factor = np.where(fitted, pairs.factor[:, 1, None, None], pairs.factor[:, 0, None, None])
-    return of_upper(joint(first, second, pairs.alike) * factor, pairs.upper)
+    return of_upper(joint(first, second, pairs.same_counter) * factor, pairs.upper)
 
 
 def seeded_fractions(pairs: Pairs, scale: np.ndarray, upper: bool) -> np.ndarray:
     """float64[m, s, t]"""
-    found = joint(pairs.first, pairs.second, pairs.alike)
+    found = joint(pairs.first, pairs.second, pairs.same_counter)
     for i, j in np.argwhere(np.logical_and.outer(pairs.of_first >= 0, pairs.of_second >= 0)):
         both = pairs.bound[pairs.combination, pairs.of_first[i], pairs.of_second[j]]
         found[:, i, j] = np.where((pairs.first[:, i] > 0) & (pairs.second[:, j] > 0), both, 0.0)

@@ -78,7 +78,7 @@ class Stream:
     def _open(self, plan: Plan, events: Events, native: bool) -> None:
         """Assemble the program. native: whether models that are machine code run inside the program."""
         if not isinstance(plan, Plan):
-            raise wrong_type("the plan", plan, "a Plan (make_plan)", "decisions takes a menu")
+            raise wrong_type("the plan", plan, "a Plan (make_plan)", "decisions needs a menu")
         if not isinstance(events, Events):
             raise wrong_type("the events", events, "Events", "events_from_awkward makes them of an array")
         # Compilation takes seconds the first time; other programs compile the models meanwhile.

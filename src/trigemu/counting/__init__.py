@@ -1,4 +1,4 @@
-"""Exact sums of weights for each pattern of decisions, and the probabilities with which triggers accept it.
+"""Exact sums of weights for each pattern of decisions, and the probabilities that triggers accept it.
 
 in: decision bits, weights
 out: `PatternTable`, `Acceptance`, the fraction of each rate (`quantities`)
@@ -6,5 +6,5 @@ out: `PatternTable`, `Acceptance`, the fraction of each rate (`quantities`)
 
 import lazy_loader
 
-# What is exported stands in the stub; it is imported when it is used.
+# The stub lists the exported names; each is imported when it is used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""The probabilities with which triggers accept a pattern of decisions: prescales, coherent sets, seeds.
+"""The probabilities that triggers accept a pattern of decisions: prescales, coherent sets, seeds.
 
 Trigger t with decision d_t and prescale p_t accepts an event with probability a_t = d_t / p_t; with a seed,
 with the probability given in `seeds.py`. Everything follows from one quantity, for any set S of triggers and
@@ -6,8 +6,8 @@ one event:
 
     or(S) = 1 − Π over coherent sets C of (1 − max of a_t, t in S ∩ C)
 
-This holds for triggers that neither read others as their seed nor are read. Triggers that seeds connect count
-as one such set, with the probability that any of its triggers in S accepts.
+This applies to triggers that neither have seeds nor are seeds. Triggers that are connected by seeds count as
+one such set, with the probability that any of its triggers in S accepts.
 """
 
 from __future__ import annotations
@@ -36,25 +36,26 @@ from trigemu.triggers import BitKind
 
 
 class Pairs(NamedTuple):
-    """The probabilities that a trigger of one list and one of another accept an event together.
+    """The probabilities that a trigger of one list and one of another list both accept an event.
 
     Attributes
     ----------
     first, second : float64[m, s], float64[m, t]
-        The acceptances of each.
-    alike : bool[s, t]
-        Which triggers share a counter: their joint acceptance is the smaller one, that of others the product.
+        The acceptances of each list.
+    same_counter : bool[s, t]
+        Whether two triggers share a counter: their joint acceptance is then the smaller one, otherwise the
+        product.
     bound : float64[c, nodes, nodes]
         For two triggers connected by seeds, the joint acceptance is bound[combination, of_first, of_second].
     combination : int64[m]
         The first index of `bound`, for each pattern.
     of_first, of_second : int64[s], int64[t]
-        The further indices, for each trigger; −1 if no seed connects it.
+        The other indices, for each trigger; −1 if no seed connects it.
     """
 
     first: FloatArray
     second: FloatArray
-    alike: BoolArray
+    same_counter: BoolArray
     bound: FloatArray
     combination: IntArray
     of_first: IntArray
@@ -67,9 +68,9 @@ class Pairs(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Triggers that accept an event independently of all others. sets: those that share a counter. outcomes:
-    the possible outcomes of the counters of their seeds, each with its probability and the acceptances,
-    float64[t]."""
+    """Triggers that accept an event independently of all others. sets: triggers that share a counter.
+    outcomes: the possible outcomes of the counters of their seeds, each with its probability and the
+    acceptances, float64[t]."""
 
     sets: Sets
     outcomes: list[tuple[float, FloatArray]]
@@ -77,16 +78,16 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Acceptance:
-    """The probabilities with which t enabled triggers accept m patterns.
+    """The probabilities that t enabled triggers accept m patterns.
 
     Attributes
     ----------
     total : float64[m, t]
-        Those of each trigger by itself.
+        The probability for each trigger by itself.
     sets : list of lists of int
         The triggers that share a prescale counter, except those in `seeded`.
     seeded : Seeded or None
-        The triggers that seeds connect.
+        The triggers that are connected by seeds.
     """
 
     total: FloatArray
@@ -102,8 +103,8 @@ class Acceptance:
         return either
 
     def unique(self, members: BoolArray) -> FloatArray:
-        """Return or(S) − or(S without t), float64[m, t], for S in `members`, bool[t]; 0 for triggers that are
-        not in S. It is computed as a product to avoid cancellation."""
+        """Return or(S) − or(S without t), float64[m, t], for S in `members`, bool[t]; 0 for triggers outside
+        of S. It is computed as a product to avoid cancellation."""
         sets = _within(self.sets, members)
         unique = unique_of(self.total, sets)
         if self.seeded:
@@ -115,9 +116,8 @@ class Acceptance:
         return unique
 
     def lost(self, members: BoolArray, trigger: int) -> FloatArray:
-        """Return by how much or(S) decreases if a `trigger` outside of S, `members`, never accepts,
-        float64[m]: the loss of the triggers in S that it seeds. Negative where a seed requires that it does
-        not accept."""
+        """Return the decrease of or(S) if a `trigger` outside of S, `members`, never accepts, float64[m]: the
+        loss of the triggers in S that it seeds. It is negative if a seed requires that it does not accept."""
         node = -1 if self.seeded is None else int(_node_of(self.seeded, self.total.shape[1])[trigger])
         if self.seeded is None or node < 0:
             return np.zeros(len(self.total))
@@ -127,15 +127,16 @@ class Acceptance:
     def pairs(self) -> Pairs:
         """Return the joint acceptances of every trigger with every other."""
         t = self.total.shape[1]
-        alike = _alike(self.sets, t)
+        same_counter = _same_counter(self.sets, t)
         if self.seeded is None:
-            return Pairs(self.total, self.total, alike, *_UNBOUND, np.full(t, -1), np.full(t, -1))
+            return Pairs(self.total, self.total, same_counter, *_UNBOUND, np.full(t, -1), np.full(t, -1))
         node = _node_of(self.seeded, t)
-        return Pairs(self.total, self.total, alike, self.seeded.both(), self.seeded.combination, node, node)
+        return Pairs(
+            self.total, self.total, same_counter, self.seeded.both(), self.seeded.combination, node, node
+        )
 
     def outcomes(self, pattern: int, members: BoolArray) -> Iterator[Part]:
-        """Yield the independent parts in which the triggers in `members`, bool[t], accept a `pattern`, given
-        by its row."""
+        """Yield the independent parts of the triggers in `members`, bool[t], for a `pattern`, its row."""
         for together in _within(self.sets, members):
             yield Part([together], [(1.0, self.total[pattern])])
         if self.seeded:
@@ -153,7 +154,7 @@ _UNBOUND = (np.zeros((1, 1, 1)), np.zeros(0, np.int64))
 
 
 def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance:
-    """Return the probabilities with which the enabled triggers of a menu accept patterns.
+    """Return the probabilities that the enabled triggers of a menu accept patterns.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance
     Returns
     -------
     Acceptance
-        Those of m patterns and t triggers.
+        The probabilities for m patterns and t triggers.
 
     Raises
     ------
@@ -193,15 +194,15 @@ def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance
 def pairs_between(
     words: Words, first: tuple[Menu, Mapping[str, int]], second: tuple[Menu, Mapping[str, int]]
 ) -> Pairs:
-    """Return the joint acceptances of the triggers of two menus. Triggers of the same coherent set share
-    their counter, as do triggers of the same name outside of coherent sets."""
+    """Return the joint acceptances of the triggers of two menus. Triggers of the same coherent set share a
+    counter, as do triggers with the same name outside of coherent sets."""
     a, b = (acceptances(words, *which) for which in (first, second))
     s, t = (menu.enabled for menu, _ in (first, second))
     number = {counter: i for i, counter in enumerate(dict.fromkeys(map(counter_of, (*s, *t))))}
     of_s, of_t = (np.array([number[counter_of(trigger)] for trigger in of], np.int64) for of in (s, t))
-    alike = np.equal(of_s[:, None], of_t)
+    same_counter = np.equal(of_s[:, None], of_t)
     if not (a.seeded or b.seeded):
-        return Pairs(a.total, b.total, alike, *_UNBOUND, np.full(len(s), -1), np.full(len(t), -1))
+        return Pairs(a.total, b.total, same_counter, *_UNBOUND, np.full(len(s), -1), np.full(len(t), -1))
     both: list[Node] = []
     counters = frozenset(_bound_counters(first[0]) | _bound_counters(second[0]))
     for which, ((menu, bits), shift) in enumerate(((first, 0), (second, len(s)))):
@@ -212,7 +213,7 @@ def pairs_between(
     bound = Seeded(both)
     node_of = _node_of(bound, len(s) + len(t))
     return Pairs(
-        a.total, b.total, alike, bound.both(), bound.combination, node_of[: len(s)], node_of[len(s) :]
+        a.total, b.total, same_counter, bound.both(), bound.combination, node_of[: len(s)], node_of[len(s) :]
     )
 
 
@@ -225,7 +226,7 @@ def _node_of(seeded: Seeded, triggers: int) -> IntArray:
 
 
 def _bound_counters(menu: Menu) -> set[Hashable]:
-    """Return the counters of triggers that read others as their seed, or are read."""
+    """Return the counters of triggers that have seeds or are seeds."""
     seeded = [trigger for trigger in menu.enabled if trigger.seed]
     read = [menu.trigger(name) for trigger in seeded if trigger.seed for name in trigger.seed.names()]
     return {counter_of(trigger) for trigger in (*seeded, *read)}
@@ -237,8 +238,8 @@ def _nodes(
     raw: Mapping[str, BoolArray],
     counters: Container[Hashable],
 ) -> Iterator[Node]:
-    """Yield the nodes of the triggers with the given counters, which include all triggers connected by seeds.
-    A disabled trigger enters with its raw decision; one that a column of prescales switches off never
+    """Yield the nodes of the triggers with some `counters`, which include all triggers connected by seeds. A
+    disabled trigger counts with its raw decision; one that a column of prescales switches off never
     accepts."""
     enabled = {trigger.name: column for column, trigger in enumerate(menu.enabled)}
     read = {name for t in menu.enabled if t.seed for name in t.seed.names()}
@@ -255,8 +256,8 @@ def _nodes(
 
 
 def own_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
-    """Return the decisions of each trigger that is used before prescales and without its seed, bool[m] over
-    the patterns: where it is false, the trigger accepts nothing."""
+    """Return the decisions of each used trigger before prescales and without its seed, bool[m] over the
+    patterns: if it is false, the trigger does not accept."""
     return _decisions(words, menu, bits)[0]
 
 
@@ -275,7 +276,7 @@ def raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str
     Returns
     -------
     dict of str to bool[m]
-        Of each trigger that is used, in the menu's `order`.
+        The decisions of each used trigger, in the `order` of the menu.
     """
     return _decisions(words, menu, bits)[1]
 
@@ -304,29 +305,29 @@ def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArra
     assert isinstance(trigger.description, BitKind)
     where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
     try:
-        fired: object = trigger.description.decide(raw, n)  # a plugin may return anything
+        fired: object = trigger.description.decide(raw, n)  # a plugin may return any type
     except Exception as error:
         if own := own_cause(error):
             raise own from error
         raise PluginError(f"{where} failed: {reason_of(error)}") from error
     if not isinstance(fired, np.ndarray) or fired.dtype != np.bool_ or fired.shape != (n,):
-        place = place_of_method(trigger.description, "decide")
-        raise PluginError(f"{where} gave {type(fired).__name__}, expected an array bool[{n}]{place}")
+        location = place_of_method(trigger.description, "decide")
+        raise PluginError(f"{where} gave {type(fired).__name__}, expected an array bool[{n}]{location}")
     return fired
 
 
 def _within(sets: Sets, members: BoolArray) -> Sets:
-    """Return the members of each set, without empty sets, which would change no bit of the result."""
+    """Return the members of each set, without empty sets, which do not affect the result."""
     if members.all():
         return sets
     inside = ([i for i in together if members[i]] for together in sets)
     return [together for together in inside if together]
 
 
-def _alike(sets: Sets, triggers: int) -> BoolArray:
-    """Return which triggers are in the same set, bool[t, t]."""
+def _same_counter(sets: Sets, triggers: int) -> BoolArray:
+    """Return whether two triggers are in the same set, bool[t, t]."""
     number = np.arange(triggers) + len(sets)
     for i, together in enumerate(sets):
         number[list(together)] = i
-    alike: BoolArray = number[:, None] == number
-    return alike
+    same: BoolArray = number[:, None] == number
+    return same

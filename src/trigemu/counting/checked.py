@@ -1,7 +1,7 @@
-"""Tables that were read from a file: whether events can have made them.
+"""Check that tables from files are possible.
 
-Compiled loops check no index, and sums that no events have become rates that nobody expects. So a table that
-comes from anywhere but this process is looked at first.
+Compiled loops do not check indices, and impossible sums lead to wrong rates. Therefore every table from
+outside this process is checked first.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from trigemu.counting.shared import SharedEvents
 from trigemu.support import FloatArray, IntArray, TrigemuError
 
 _INTEGERS, _NUMBERS, _FLOATS = np.dtype("i8"), np.dtype("u8"), np.dtype("f8")
-#: Sums are exact, but for what is cut off each value; products of them are not.
+#: Sums are exact up to the truncation of each value; their products are not.
 _ROUNDING = 1e-9
-#: What the keys of any table are below: one number can hold all of them and the sample.
+#: Upper bounds of the keys of any table: one integer can hold all of them and the sample.
 _ANY = {"half": 2, "bin": 2**31, "stratum": 2**15}
 
 
@@ -30,9 +30,9 @@ def check_array(name: str, array: Any, dtype: np.dtype[Any], *shape: int | None)
     Parameters
     ----------
     name : str
-        How the message names it.
+        Its name in the message.
     array : object
-        What should be the array.
+        The value, which should be an array.
     dtype : numpy.dtype
         The type.
     *shape : int or None
@@ -41,11 +41,11 @@ def check_array(name: str, array: Any, dtype: np.dtype[Any], *shape: int | None)
     Raises
     ------
     TrigemuError
-        If it is anything else.
+        If it is not such an array.
     """
     if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != len(shape):
         raise TrigemuError(f"{name} is not an array of {dtype} with {len(shape)} dimensions")
-    if any(wanted not in (None, found) for wanted, found in zip(shape, array.shape, strict=True)):
+    if any(expected not in (None, length) for expected, length in zip(shape, array.shape, strict=True)):
         wanted_shape = tuple("any" if length is None else length for length in shape)
         raise TrigemuError(f"{name} has the shape {array.shape}, expected {wanted_shape}")
 
@@ -56,7 +56,7 @@ def check_within(name: str, array: IntArray, end: int) -> None:
     Parameters
     ----------
     name : str
-        How the message names them.
+        Their name in the message.
     array : int64[n]
         The numbers.
     end : int
@@ -72,19 +72,19 @@ def check_within(name: str, array: IntArray, end: int) -> None:
 
 
 def check_samples(array: IntArray, samples: Mapping[int, int]) -> None:
-    """Check that numbers are those of samples.
+    """Check that numbers belong to samples.
 
     Parameters
     ----------
     array : int64[n]
         The numbers.
     samples : mapping with int keys
-        The numbers that samples have.
+        The numbers of samples.
 
     Raises
     ------
     TrigemuError
-        If one is of no sample.
+        If one belongs to no sample.
     """
     if unknown := {*np.unique(array).tolist()} - samples.keys():
         raise TrigemuError(f"it has events of a sample {min(unknown)}, expected {sorted(samples)}")
@@ -96,7 +96,7 @@ def check_weights(name: str, weight: FloatArray, limit: float = exact.WEIGHT_LIM
     Parameters
     ----------
     name : str
-        How the message names them.
+        Their name in the message.
     weight : float64[n]
         The weights in Hz.
     limit : float
@@ -115,26 +115,26 @@ def check_weights(name: str, weight: FloatArray, limit: float = exact.WEIGHT_LIM
 def check_table(
     table: Any, *, words: int, samples: Mapping[int, int], ends: Mapping[str, int] = _ANY
 ) -> None:
-    """Check that events can have made a pattern table.
+    """Check that a pattern table is possible.
 
     Parameters
     ----------
     table : object
-        What should be a `PatternTable`.
+        The value, which should be a `PatternTable`.
     words : int
         The number of words of a pattern.
     samples : mapping of int to int
-        For each number of a sample, the most events that the table may have of it.
+        The largest number of events of each sample, by its number.
     ends : mapping of str to int
-        For each name in `Keys`, the number that its values are below; 1 for those that are not given.
+        For each name in `Keys`, the upper bound of its values, exclusive; 1 for missing names.
 
     Raises
     ------
     TrigemuError
-        If it is no pattern table, or no events can have made it.
+        If it is not a pattern table, or no events can produce it.
     """
     if not isinstance(table, PatternTable):
-        raise TrigemuError("it is no pattern table")
+        raise TrigemuError("it is not a pattern table")
     check_array("n", table.n, _INTEGERS, None)
     m = len(table.n)
     for name in KEYS:
@@ -159,7 +159,7 @@ def _check_sums(table: PatternTable, samples: Mapping[int, int]) -> None:
     for sample, most in samples.items():
         own = n[table.sample == sample]
         if len(own) and (own.max() > most or own.sum() > most):
-            raise TrigemuError(f"it has more events of sample {sample} than the {most} that there are")
+            raise TrigemuError(f"it has more events of sample {sample} than the {most} that exist")
     for limbs in (table.weight, table.square):
         if ((limbs[:, :-1] >> 32) != 0).any():
             raise TrigemuError("a sum is not in its unique form")
@@ -179,7 +179,7 @@ def _check_sums(table: PatternTable, samples: Mapping[int, int]) -> None:
 
 def _check_shared(shared: Any, table: PatternTable) -> None:
     if not isinstance(shared, SharedEvents):
-        raise TrigemuError("its events with parents are none")
+        raise TrigemuError("its events with parents have another type")
     check_array("entry", shared.entry, _INTEGERS, None)
     k = len(shared.entry)
     for name, dtype in (("parent", _NUMBERS), ("id", _NUMBERS), ("weight", _FLOATS)):
@@ -194,13 +194,13 @@ def _check_shared(shared: Any, table: PatternTable) -> None:
 def check_scores(
     table: Any, *, samples: Mapping[int, int], strata: int, above: tuple[float, ...], bits: int
 ) -> None:
-    """Raise TrigemuError if a value is no score table, or no events can have made it.
+    """Raise TrigemuError if a value is not a score table, or no events can produce it.
 
     samples: as in `check_table`. strata: their number. above: the value above which the scores of each column
     are known. bits: the number of decisions.
     """
     if not isinstance(table, ScoreTable):
-        raise TrigemuError("it is no score table")
+        raise TrigemuError("it is not a score table")
     check_array("id", table.id, _NUMBERS, None)
     n = len(table.id)
     for name, dtype in (
@@ -231,7 +231,4 @@ def check_known(name: str, score: FloatArray, above: float) -> None:
     """Raise TrigemuError if a score is NaN, +∞, or neither above a value nor −∞."""
     bad = ~((score > above) & (score < np.inf)) & (score != -np.inf)
     if bad.any():
-        raise TrigemuError(
-            f"{name} is {score[bad][0]:g}, expected a finite number above {above:g}, or −inf where it is not "
-            f"above it"
-        )
+        raise TrigemuError(f"{name} is {score[bad][0]:g}, expected a finite number above {above:g}, or −inf")

@@ -9,7 +9,7 @@ import numpy as np
 from trigemu.menus import Trigger
 from trigemu.support import FloatArray, IntArray, inlined, kernel
 
-#: The positions of triggers that share a counter, set by set.
+#: The positions of triggers that share a counter, for each set.
 Sets = Sequence[Sequence[int]]
 
 
@@ -19,7 +19,7 @@ def counter_of(trigger: Trigger) -> Hashable:
 
 
 def coherent_sets(triggers: Sequence[Trigger]) -> list[list[int]]:
-    """Return the positions of the triggers of each set; a trigger with a counter of its own is a set."""
+    """Return the positions of the triggers of each set; a trigger that shares no counter is a set."""
     sets: dict[Hashable, list[int]] = {}
     for position, trigger in enumerate(triggers):
         sets.setdefault(counter_of(trigger), []).append(position)
@@ -29,8 +29,8 @@ def coherent_sets(triggers: Sequence[Trigger]) -> list[list[int]]:
 def or_of(accepted: FloatArray, sets: Sets) -> FloatArray:
     """Return float64[m], the probability that at least one trigger accepts, from float64[m, t].
 
-    The order of operations guarantees, to the last bit, that one set gives its own value, an empty one
-    changes nothing and a 1 stays 1: a zero must not become an event of weight 1e-17.
+    The order of operations guarantees, to the last bit, that a single set gives its own value, that an empty
+    one has no effect and that a 1 stays 1: a zero must not become an event of weight 1e-17.
     """
     either = np.zeros(len(accepted))
     _or(accepted, *_flat(sets), either)
@@ -102,7 +102,7 @@ def _unique(
             after[number] = after[number + 1] * (1.0 - best[number])
         before = 1.0
         for number in range(sets):
-            others = before * after[number + 1]  # the probability that all other sets miss
+            others = before * after[number + 1]  # the probability that no other set accepts
             before *= 1.0 - best[number]
             if others == 0.0 or best[number] == 0.0:
                 continue

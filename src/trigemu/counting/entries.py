@@ -1,4 +1,4 @@
-"""Kernels: which rows have the same words and numbers, and so are one entry of a table."""
+"""Kernels: merge rows with the same words and numbers into one entry of a table."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from trigemu.support import IntArray, Words, inlined, kernel
 
-#: Patterns below this number, which twelve triggers can form, may serve directly as the index in a table.
+#: Patterns below this number, those of twelve triggers, may serve directly as the index in a table.
 _NUMBERS = 2**12
 
 
 def one_number(keys: Sequence[IntArray]) -> IntArray:
-    """Return int64[n], which has the order of the keys ≥ 0, int64[n] each, and is the same where all are."""
+    """Combine keys ≥ 0, int64[n] each, into one number int64[n] with the same order and equality."""
     number = np.asarray(keys[0], np.int64)
     for key in keys[1:] if len(number) else ():
         number = number * (key.max() + 1) + key
@@ -28,7 +28,7 @@ def distinct_entries(words: Words, *keys: IntArray) -> tuple[IntArray, IntArray]
     words : uint64[n, w]
         The patterns.
     *keys : int64[n]
-        What else rows must have in common.
+        Further numbers that rows must have in common.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def distinct_entries(words: Words, *keys: IntArray) -> tuple[IntArray, IntArray]
 
 
 def _few_bits(words: Words, number: IntArray) -> bool:
-    """Whether all keys are 0 and the patterns small enough to serve directly as the index in a table."""
+    """Whether all keys are 0 and the patterns are small enough to serve directly as the index in a table."""
     return bool(words.shape[1] == 1 and words.max(initial=0) < _NUMBERS and not number.any())
 
 
@@ -63,13 +63,13 @@ def _enter_by_number(words: Words, entry: IntArray, first: IntArray, table: IntA
     """Find or make the entries of all rows, uint64[n]; return the number of entries."""
     m = 0
     for row in range(len(words)):
-        found = table[words[row]]
-        if found < 0:
-            found = m
+        number_of = table[words[row]]
+        if number_of < 0:
+            number_of = m
             table[words[row]] = m
             first[m] = row
             m += 1
-        entry[row] = found
+        entry[row] = number_of
     return m
 
 
@@ -100,28 +100,28 @@ def _enter(
     m: int,
     table: IntArray,
 ) -> tuple[int | np.int64, int]:
-    """Find or make the entries from a row on, until there is no room for another; return the row and the
-    number of entries reached. The table is empty: the m known entries come first. (Indices are unsigned so
-    that numba does not check for negative ones.)"""
+    """Find or make the entries from a row on, until `first` is full; return the row and the number of entries
+    reached. The table is empty: the m known entries are entered first. (Indices are unsigned so that numba
+    does not check for negative ones.)"""
     row, rows, mask = np.uint64(start), np.uint64(len(words)), np.uint64(len(table) - 1)
-    known, again, m = np.uint64(m), np.uint64(0), 0
+    n_known, again, m = np.uint64(m), np.uint64(0), 0
     while row < rows:
-        at = np.uint64(first[again]) if again < known else row
+        at = np.uint64(first[again]) if again < n_known else row
         slot = _hash(words, at, number[at]) & mask
-        found = table[slot]
-        while found >= 0 and not _same(words, number, at, np.uint64(first[np.uint64(found)])):
+        entry_at = table[slot]
+        while entry_at >= 0 and not _same(words, number, at, np.uint64(first[np.uint64(entry_at)])):
             slot = (slot + np.uint64(1)) & mask
-            found = table[slot]
-        if found < 0:
+            entry_at = table[slot]
+        if entry_at < 0:
             if m == len(first):
                 break
-            found = m
+            entry_at = m
             table[slot] = m
             first[m] = at
             m += 1
-        if again < known:
+        if again < n_known:
             again += np.uint64(1)
         else:
-            entry[row] = found
+            entry[row] = entry_at
             row += np.uint64(1)
     return np.int64(row), m

@@ -1,9 +1,9 @@
-"""Exact sums of floats, so that no result depends on order, chunks or workers.
+"""Exact sums of floats, which do not depend on order, chunks or workers.
 
 A sum is a fixed-point number of 256 bits, the least significant being 2⁻¹⁶⁰, in eight int64 limbs. Each limb
-holds 32 bits; its other bits leave room for 2³⁰ additions between two calls of `carry`. Each value, not the
-sum, is truncated below 2⁻¹⁶⁰, which is independent of the order too. The largest value is 2⁸¹ (a squared
-weight). Larger weights are refused (`exponents`), and select no limb: compiled loops check no index.
+holds 32 bits; its other bits allow 2³⁰ additions between two calls of `carry`. Each value, not the sum, is
+truncated below 2⁻¹⁶⁰, so truncation does not depend on the order either. The largest value is 2⁸¹ (a squared
+weight). Larger weights are refused (`exponents`) and never added: compiled loops do not check indices.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from trigemu.support import FloatArray, IntArray, TrigemuError, inlined, kernel
 
 LIMBS = 8
 LOWEST_BIT = -160
-#: A sum times a fraction needs more: 14 limbs from 2⁻²⁸⁸.
+#: A sum times a fraction needs 14 limbs, from 2⁻²⁸⁸.
 FRACTION_BIT = -128
 WIDE = 14
 #: Adding more values than this between two carries could overflow a limb.
 ADDITIONS = 2**30
 
-#: Values with this exponent or a higher one are not truncated, nor are their squares.
+#: Values with at least this exponent are not truncated, nor are their squares.
 WHOLE_EXPONENT = (1023 + 1075 + LOWEST_BIT + 1) // 2
-#: Weights have to be below this, so that the limbs hold their squares.
+#: Weights must be below this, so that the limbs can hold their squares.
 WEIGHT_LIMIT = 2.0**42
 
 _WEIGHT_EXPONENT = 1023 + 42
-#: The highest positions of the lowest bit of a mantissa that reaches no further than the last limb.
+#: The highest positions of the lowest bit of a mantissa that fits into the limbs.
 _LAST_POSITION = 32 * (LIMBS - 2) - 1
 _LAST_WIDE_POSITION = 32 * (WIDE - LIMBS - 2) - 1
 
@@ -41,7 +41,7 @@ _52 = np.uint64(52)
 
 @kernel
 def add(limbs: IntArray, value: float) -> None:
-    """Add one float to int64[LIMBS]; nothing if it is 2⁸⁴ or more."""
+    """Add one float to int64[LIMBS]; ignore it if it is 2⁸⁴ or more."""
     bits = np.float64(value).view(np.uint64)
     exponent = np.int64((bits >> _52) & np.uint64(0x7FF))
     if exponent == 0:  # zero, or below the least significant bit
@@ -53,7 +53,7 @@ def add(limbs: IntArray, value: float) -> None:
             return
         mantissa >>= np.uint64(-position)
         position = np.int64(0)
-    if position > _LAST_POSITION:  # `exponents` refused it: raising here would make every addition slower
+    if position > _LAST_POSITION:  # `exponents` refuses it: raising here would slow down every addition
         return
     limb = position >> 5
     shift = np.uint64(position & 31)
@@ -66,9 +66,9 @@ def add(limbs: IntArray, value: float) -> None:
 
 
 def exponents(values: FloatArray) -> tuple[int, int]:
-    """Return the lowest and the highest exponent of weights, as encoded in float64; that of zero is 0.
+    """Return the lowest and the highest exponent of weights, as encoded in float64; zero has the exponent 0.
 
-    Raises TrigemuError for a weight that cannot be summed, or that is NaN.
+    Raises TrigemuError for a weight that is too large or NaN.
     """
     if not len(values):
         return 0x7FF, 0
@@ -86,9 +86,9 @@ def exponents(values: FloatArray) -> tuple[int, int]:
 def add_to_cells(cells: IntArray, lowest: int, entry: IntArray, values: FloatArray) -> None:
     """Add values and their squares to the cells of their entries, int64[m, exponents, 8].
 
-    The sums of one exponent are integers that need no shift. A cell holds the two halves of the mantissas,
-    the same of the squares for either exponent that a square may have, the number of values and the largest
-    |value|.
+    The sums of one exponent are integers without shifts. A cell holds the sums of both halves of the
+    mantissas, the same for the squares with each of their two possible exponents, the number of values and
+    the largest |value|.
     """
     flat = cells.ravel()
     exponents = np.uint64(cells.shape[1])
@@ -127,7 +127,7 @@ def from_cells(
             largest[entry] = max(largest[entry], np.int64(cell[7]).view(np.float64))
             position = lowest + i - 1075 - LOWEST_BIT
             of_square = 2 * (lowest + i) - 1023 - 1075 - LOWEST_BIT
-            for part in range(6):  # one call: each is compiled
+            for part in range(6):  # one inlined call, to compile it once
                 at = position if part < 2 else of_square + (part >> 2)
                 _add_shifted(sums[entry] if part < 2 else squares[entry], cell[part], at + 32 * (part & 1))
 
@@ -147,7 +147,7 @@ def _add_shifted(limbs: IntArray, value: np.int64, position: int) -> None:
 
 @kernel
 def carry(limbs: IntArray) -> None:
-    """Bring int64[m, …] into the unique form of each value: all limbs but the last in 0 … 2³² − 1."""
+    """Convert int64[m, …] to the unique form of each value: all limbs but the last in 0 … 2³² − 1."""
     for row in range(limbs.shape[0]):
         for i in range(limbs.shape[1] - 1):
             limbs[row, i + 1] += limbs[row, i] >> 32
@@ -158,8 +158,8 @@ def carry(limbs: IntArray) -> None:
 def add_scaled(wide: IntArray, limbs: IntArray, fraction: float) -> None:
     """Add fraction × the sum in int64[LIMBS], carried, to int64[WIDE]; −1 ≤ fraction ≤ 1.
 
-    A fraction is truncated below 2⁻¹²⁸. Apart from that the product is exact, so that Σ w f does not depend
-    on how events with the same f are split into sums.
+    A fraction is truncated below 2⁻¹²⁸. Otherwise the product is exact, so Σ w f does not depend on how
+    events with the same f are divided into sums.
     """
     bits = np.float64(fraction).view(np.uint64)
     position = np.int64((bits >> _52) & np.uint64(0x7FF)) - 1075 - FRACTION_BIT

@@ -1,6 +1,6 @@
-"""Kernels: the values that the prescale counters of triggers connected by seeds may take.
+"""Kernels: the outcomes of the prescale counters of triggers connected by seeds.
 
-A node is a trigger, and each node comes after those that it reads.
+A node is a trigger, and each node follows those that it reads.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ AND, OR, NOT = -1, -2, -3
 
 
 class Graph(NamedTuple):
-    """The nodes, and how they are connected.
+    """The nodes and their connections.
 
     counter: int64[nodes], the prescale counter of each. prescale: float64[nodes] ≥ 1. code, starts: the seed
     of a node is the postfix program code[starts[node] : starts[node + 1]], of numbers of nodes, AND, OR, NOT;
-    empty without a seed. read: bool[counters], those of nodes that others read.
+    empty without a seed. read: bool[counters], whether other nodes read a node with this counter.
     """
 
     counter: IntArray
@@ -30,10 +30,10 @@ class Graph(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """What the counters of a component that are read may be.
+    """The outcomes of the read counters of a component.
 
-    probability: float64[o], of each outcome. accept: float64[o, nodes], the probability with which each node
-    of the component then accepts; 0 for other nodes.
+    probability: float64[o], of each outcome. accept: float64[o, nodes], the probability that each node of the
+    component then accepts; 0 for other nodes.
     """
 
     probability: FloatArray
@@ -42,24 +42,24 @@ class Outcomes(NamedTuple):
 
 @kernel
 def all_components(fired: BoolArray, graph: Graph, limit: int) -> tuple[IntArray, int]:
-    """Return the component of each node that fired, and −1 for the others, int64[c, nodes]; and the first
-    combination with a component of more than `limit` outcomes, or −1."""
-    found = np.empty(fired.shape, np.int64)
+    """Return the component of each node that fired, −1 for others, int64[c, nodes]; and the first combination
+    with a component of more than `limit` outcomes, or −1."""
+    components = np.empty(fired.shape, np.int64)
     for row in range(len(fired)):
-        found[row] = _components(fired[row], graph)
-        for number in range(found[row].max() + 1):
-            _, n = _thresholds(found[row], number, graph)
+        components[row] = _components(fired[row], graph)
+        for number in range(components[row].max() + 1):
+            _, n = _thresholds(components[row], number, graph)
             outcomes = 1
             for c in range(len(n)):
                 outcomes *= n[c] + 1
                 if outcomes > limit:
-                    return found, row
-    return found, -1
+                    return components, row
+    return components, -1
 
 
 @kernel
 def _components(fired: BoolArray, graph: Graph) -> IntArray:
-    """Return the component of each node that fired, and −1 for the others, int64[nodes]."""
+    """Return the component of each node that fired, −1 for others, int64[nodes]."""
     counter, code, starts = graph.counter, graph.code, graph.starts
     nodes = len(fired)
     lowest = np.where(fired, np.arange(nodes), -1)
@@ -92,8 +92,8 @@ def _components(fired: BoolArray, graph: Graph) -> IntArray:
 
 @kernel
 def _thresholds(component: IntArray, number: int, graph: Graph) -> tuple[FloatArray, IntArray]:
-    """Return the distinct 1 / p below 1 of each counter that is read, descending, float64[counters, nodes],
-    and how many there are, int64[counters]."""
+    """Return the distinct 1 / p below 1 of each read counter, descending, float64[counters, nodes], and their
+    number, int64[counters]."""
     counter, prescale, read, nodes = graph.counter, graph.prescale, graph.read, len(component)
     value, n = np.zeros((len(read), nodes)), np.zeros(len(read), np.int64)
     for node in range(nodes):
@@ -143,7 +143,7 @@ def outcomes_of(component: IntArray, number: int, graph: Graph, removed: int) ->
     for outcome in range(outcomes):
         rest = outcome
         for c in range(len(read)):
-            k = rest % (n[c] + 1)  # the counter lies below the first k thresholds, not below the next
+            k = rest % (n[c] + 1)  # the counter is below the first k thresholds, not below the next
             rest //= n[c] + 1
             lowest[c] = value[c, k - 1] if k > 0 else 1.0
             probability[outcome] *= lowest[c] - (value[c, k] if k < n[c] else 0.0)

@@ -1,7 +1,7 @@
-"""Σ w f and its variance for each pair of triggers, f being the probability that both accept an event.
+"""Σ w f and its variance for each pair of triggers, where f is the probability that both accept an event.
 
-The pairs of thousands of triggers do not fit into memory at once: without seeds, what each trigger accepts is
-kept, and the pairs are summed for a few of the first triggers at a time.
+The pairs of thousands of triggers do not fit into memory at once: without seeds, the acceptances of each
+trigger are stored, and pairs are summed for a few of the first triggers at a time.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from trigemu.counting.seeded_pair_sums import (
     UsualSums,
     add_pair,
     add_usual,
-    alike_entries,
     doubled,
+    equal_factor_runs,
     no_sums,
 )
 from trigemu.counting.shared import ByParent, Covariance, ParentSums, Sparse, enter, leave, no_parents
@@ -31,19 +31,19 @@ from trigemu.support import BoolArray, FloatArray, IntArray, inlined, kernel
 
 #: The largest number of pairs that are summed at a time, 400 bytes each.
 _CELLS = 2**18
-#: The same where strata correct the variance, 16 bytes for each of their bins.
+#: The same if strata correct the variance, 16 bytes for each stratum.
 _CELLS_OF_STRATA = 2**16
-#: The largest number of joint acceptances listed at a time there, 24 bytes each.
+#: The largest number of joint acceptances that are then listed at a time, 24 bytes each.
 _LISTED = 2**24
 
 
 class PairSums:
-    """The sums for events that each of s triggers accepts together with each of t: or({s}) + or({t}) − or({s,
-    t}).
+    """The sums over events that two triggers both accept, one of s and one of t: or({s}) + or({t}) −
+    or({s, t}).
 
-    fitted: bool[s] and bool[t], which of them are judged on the unseen half. With `upper`, both lists are the
-    same triggers, and only pairs with s ≤ t are summed. Blocks are added in the order of the table, and cover
-    it.
+    fitted: bool[s] and bool[t], whether a trigger is judged on the unseen half. With `upper`, both lists are
+    the same triggers, and only pairs with s ≤ t are summed. Blocks are added in the order of the table, and
+    cover it.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class PairSums:
         self._with_seeds: SeededPairSums | None = None
         self._first: list[Sparse] = []
         self._second: list[Sparse] = []
-        self._alike = np.zeros([len(of) for of in fitted], np.bool_)
+        self._same_counter = np.zeros([len(of) for of in fitted], np.bool_)
 
     def add(self, rows: slice, pairs: Pairs) -> None:
         """Add the pairs of the entries in `rows`."""
@@ -61,7 +61,7 @@ class PairSums:
             self._with_seeds = self._with_seeds or SeededPairSums(*self._of)
             self._with_seeds.add(rows, pairs)
             return
-        self._alike = pairs.alike
+        self._same_counter = pairs.same_counter
         self._first.append(_accepted(pairs.first))
         self._second.append(self._first[-1] if pairs.second is pairs.first else _accepted(pairs.second))
 
@@ -72,25 +72,25 @@ class PairSums:
         table, scales, fitted, upper = self._of
         first = _joined(self._first)
         second = first if upper else _joined(self._second)
-        pairs = FreePairs(first, second, self._alike, *fitted, scales.of_pairs(slice(None)), upper)
+        pairs = FreePairs(first, second, self._same_counter, *fitted, scales.of_pairs(slice(None)), upper)
         free = _Free(table, scales.stratum, pairs)
-        hz, variance = np.zeros((2, *self._alike.shape))
-        for low, high in free.blocks(*self._alike.shape):
+        hz, variance = np.zeros((2, *self._same_counter.shape))
+        for low, high in free.blocks(*self._same_counter.shape):
             hz[low:high], variance[low:high] = free.result(low, high)
         return hz * scales.hz, np.maximum(variance, 0.0) * scales.hz**2
 
 
 class FreePairs(NamedTuple):
-    """Pairs of s triggers with t others that no seeds connect, in m entries.
+    """Pairs of s triggers with t others without connections by seeds, in m entries.
 
-    first, second: the acceptances above 0, the columns of each row ascending. alike: bool[s, t], which share
-    a counter. fitted1, fitted2: bool[s], bool[t]. factor: float64[m, 2] (`Scales.of_pairs`). upper: whether
-    the lists are the same, and only pairs with s ≤ t count.
+    first, second: the acceptances above 0, the columns of each row ascending. same_counter: bool[s, t],
+    whether they share a counter. fitted1, fitted2: bool[s], bool[t]. factor: float64[m, 2]
+    (`Scales.of_pairs`). upper: whether the lists are the same, and only pairs with s ≤ t count.
     """
 
     first: Sparse
     second: Sparse
-    alike: BoolArray
+    same_counter: BoolArray
     fitted1: BoolArray
     fitted2: BoolArray
     factor: FloatArray
@@ -104,7 +104,7 @@ def _accepted(accepted: FloatArray) -> Sparse:
 
 
 def _joined(parts: list[Sparse]) -> Sparse:
-    """Put the rows of parts one after the other."""
+    """Concatenate the rows of parts."""
     if not parts:
         return Sparse(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0))
     begin = np.cumsum([0, *(len(part.column) for part in parts)])
@@ -114,7 +114,7 @@ def _joined(parts: list[Sparse]) -> Sparse:
 
 
 class _Free:
-    """The sums of `PairSums` where no seeds connect triggers, for a range of the first triggers at a time."""
+    """The sums of `PairSums` without connections by seeds, for a range of the first triggers at a time."""
 
     def __init__(self, table: PatternTable, stratum: IntArray | None, pairs: FreePairs) -> None:
         self._table, self._stratum, self._pairs = table, stratum, pairs
@@ -138,9 +138,9 @@ class _Free:
     def result(self, low: int, high: int) -> tuple[FloatArray, FloatArray]:
         """Return Σ w f and its variance of the first triggers from `low` to `high`, float64[high − low, t]
         each, apart from the factor of all samples."""
-        pairs, shape = self._pairs, (high - low, self._pairs.alike.shape[1])
+        pairs, shape = self._pairs, (high - low, self._pairs.same_counter.shape[1])
         sums = np.zeros((2, *shape, exact.WIDE), np.int64)
-        for start, stop in alike_entries(pairs.factor):
+        for start, stop in equal_factor_runs(pairs.factor):
             into = no_sums(sums)
             _add_pairs(into, self._both, pairs, start, stop, low, high)
             add_usual(into)
@@ -156,32 +156,32 @@ class _Free:
         return hz, variance
 
     def _with_strata(self, variance: FloatArray, low: int, high: int, stratum: IntArray) -> FloatArray:
-        """Add to the variance what it has from events that share an interaction, and from strata."""
+        """Add the contributions of shared interactions and of strata to the variance."""
         table = self._table
         shared = Covariance(table.shared, len(table), variance.size)
         strata = Strata(table, stratum, variance.size)
         for start in range(0, len(table), BLOCK):
             stop = min(start + BLOCK, len(table))
-            row, place, fraction = _listed(self._pairs, start, stop, low, high)
-            strata.add(row, place, fraction)
+            row, column, fraction = _listed(self._pairs, start, stop, low, high)
+            strata.add(row, column, fraction)
             if shared:
                 used = shared.used(row)
-                shared.add_sparse(row[used], place[used], fraction[used])
+                shared.add_sparse(row[used], column[used], fraction[used])
         variance = variance + shared.result().reshape(variance.shape)
         return variance + strata.correction(shared).reshape(variance.shape)
 
 
 # ------------------------------------------------------------------------------------------ kernels
-# Of pairs whose first trigger is from `low` to `high`: pair (i, j) has the place (i − low) · t + j.
+# For pairs whose first trigger is from `low` to `high`: pair (i, j) has the column (i − low) · t + j.
 
 
 @inlined
 def _fraction(pairs: FreePairs, a: int, b: int, plain: float, fitted: float) -> float:
     """Return the joint acceptance of two triggers times its factor: the product, or the smaller one if they
-    share a counter. a, b: their places among the acceptances. plain, fitted: `factor` of the entry."""
+    share a counter. a, b: their positions among the acceptances. plain, fitted: `factor` of the entry."""
     i, j = pairs.first.column[a], pairs.second.column[b]
     one, other = pairs.first.value[a], pairs.second.value[b]
-    joint = min(one, other) if pairs.alike[i, j] else one * other
+    joint = min(one, other) if pairs.same_counter[i, j] else one * other
     return joint * (fitted if pairs.fitted1[i] or pairs.fitted2[j] else plain)  # type: ignore[no-any-return]
 
 
@@ -207,7 +207,7 @@ def _add_pairs(
 @kernel
 def _shared_pairs(events: ByParent, pairs: FreePairs, low: int, high: int, sums: ParentSums) -> None:
     """Add Σ over parents of (Σ x)² − Σ x² of each pair to the total, x = w f of an event (`shared.py`)."""
-    first, second, m = pairs.first, pairs.second, pairs.alike.shape[1]
+    first, second, m = pairs.first, pairs.second, pairs.same_counter.shape[1]
     for parent in range(len(events.starts) - 1):
         n = 0
         for event in range(events.starts[parent], events.starts[parent + 1]):
@@ -227,9 +227,9 @@ def _shared_pairs(events: ByParent, pairs: FreePairs, low: int, high: int, sums:
 def _listed(
     pairs: FreePairs, start: int, stop: int, low: int, high: int
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return row, place and fraction of the pairs in some entries with a joint acceptance above 0."""
-    first, second, m = pairs.first, pairs.second, pairs.alike.shape[1]
-    rows, places, fractions = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
+    """Return row, column and fraction of the pairs in some entries with a joint acceptance above 0."""
+    first, second, m = pairs.first, pairs.second, pairs.same_counter.shape[1]
+    rows, columns, fractions = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
     n = 0
     for row in range(start, stop):
         plain, fitted = pairs.factor[row, 0], pairs.factor[row, 1]
@@ -242,7 +242,7 @@ def _listed(
                 if f == 0.0:
                     continue
                 if n == len(rows):
-                    rows, places, fractions = doubled(rows), doubled(places), doubled(fractions)
-                rows[n], places[n], fractions[n] = row, (i - low) * m + np.int64(second.column[b]), f
+                    rows, columns, fractions = doubled(rows), doubled(columns), doubled(fractions)
+                rows[n], columns[n], fractions[n] = row, (i - low) * m + np.int64(second.column[b]), f
                 n += 1
-    return rows[:n], places[:n], fractions[:n]
+    return rows[:n], columns[:n], fractions[:n]

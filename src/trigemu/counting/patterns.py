@@ -1,10 +1,10 @@
 """The pattern table: the number and the weights of the events with each combination of decisions.
 
-It is the central data structure: small, mergeable (`a + b`), and sufficient for every rate of every sub-menu
+It is the central data structure: small, mergeable (`a + b`), and sufficient for all rates of all sub-menus
 without reading the events again. The key of an entry is (sample, half, bin, stratum, pattern words); its
 value is the number of events, the largest |w|, Σw and Σw². The sums are exact, so a table does not depend on
-the chunks, the order of the events or the number of workers. In addition, the table lists the events that may
-share an interaction with others (`shared.py`), for the errors.
+the chunks, the order of the events or the number of workers. For the errors, the table also lists the events
+that may share an interaction with others (`shared.py`).
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from trigemu.counting.entries import distinct_entries, one_number
 from trigemu.counting.shared import Parents, SharedEvents
 from trigemu.support import BoolArray, FloatArray, IntArray, Words, kernel
 
-#: The numbers in the key of an entry. Entries are in their order.
+#: The numbers in the key of an entry, by which entries are ordered.
 KEYS = ("sample", "half", "bin", "stratum")
-#: The arrays of a table that have a row for each entry.
+#: The arrays of a table with a row for each entry.
 COLUMNS = (*KEYS, "words", "n", "largest", "weight", "square")
-#: More cells than this do not fit into the caches.
+#: The largest number of cells that fit into the caches of the processor.
 _CELLS = 2**13
 
 
 class Keys(NamedTuple):
-    """What else the events of a sample are counted by, int64[n] ≥ 0 each; None: the number is 0 for all.
+    """Further keys by which events are counted, int64[n] ≥ 0 each; None: 0 for all events.
 
-    half: the half of the sample. bin: of an observable, or whatever a study counts by. stratum: of
-    reweighting, of which the total weight is fixed.
+    half: the half of the sample. bin: of an observable, or another classification of a study. stratum: of
+    reweighting, with a fixed total weight.
     """
 
     half: IntArray | None = None
@@ -58,7 +58,7 @@ class PatternTable:
     sample : ndarray
         int64[m], the number of the sample.
     half, bin, stratum : ndarray
-        int64[m], what else events are counted by (`Keys`).
+        int64[m], the further keys (`Keys`).
     words : ndarray
         uint64[m, w], the pattern: decision b is bit b % 64 of word b // 64.
     n : ndarray
@@ -88,15 +88,15 @@ class PatternTable:
         return len(self.n)
 
     def take(self, rows: IntArray) -> PatternTable:
-        """Return the entries in these `rows`, int64[k], in that order."""
+        """Return the entries in these `rows`, int64[k], in this order."""
         to = np.full(len(self), -1, np.int64)
         to[rows] = np.arange(len(rows))
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
         return PatternTable(**columns, shared=self.shared.moved(to))
 
     def onto(self, bits: Iterable[int], keys: Container[str]) -> PatternTable:
-        """Return the table with only these `bits` of the patterns, and only the `keys` of half, bin and
-        stratum that are named, the others being 0."""
+        """Return the table with only these `bits` of the patterns, and only these `keys` of half, bin and
+        stratum; the others are 0."""
         mask = np.zeros(self.words.shape[1], np.uint64)
         for bit in bits:
             mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
@@ -107,10 +107,10 @@ class PatternTable:
         return merge_tables([replace(self, words=self.words & mask, **none)])  # type: ignore[arg-type]
 
     def share_scales(self, half: int, samples: int) -> FloatArray:
-        """Return the factors that scale the sums of one `half` to the whole samples, float64[samples], for
+        """Return the factors that scale the sums of one `half` to the full samples, float64[samples], for
         samples numbered below `samples`.
 
-        These are Σw of both halves divided by Σw of this one; 1 for a sample without entries, infinite or NaN
+        They are Σw of both halves divided by Σw of this one; 1 for a sample without entries, infinite or NaN
         if the half has no weight.
         """
         everything, one = exact.ColumnSums(samples), exact.ColumnSums(samples)
@@ -127,7 +127,7 @@ class PatternTable:
 
 
 def empty_table(words: int) -> PatternTable:
-    """Return a table without entries, for patterns of the given number of words."""
+    """Return a table without entries, for patterns of `words` words."""
     none = np.zeros(0, np.int64)
     limbs = np.zeros((0, exact.LIMBS), np.int64)
     patterns = np.zeros((0, words), np.uint64)
@@ -145,9 +145,9 @@ def count_patterns(
 ) -> PatternTable:
     """Count the patterns of some events of one sample: words uint64[n, w], weight float64[n] in Hz.
 
-    made_from: parents and ids, uint64[n] each, of events that may share interactions; tables with these must
-    go through `complete_table` before errors are computed. count_rejected: whether an event in which no
-    trigger fires can contribute to a rate; if not, its parent is not kept.
+    made_from: parents and ids, uint64[n] each, of events that may share interactions; call `complete_table`
+    with such tables before errors are computed. count_rejected: whether an event in which no trigger fires
+    can contribute to a rate; if not, its parent is not stored.
     """
     entry, first = distinct_entries(words, *(key for key in keys if key is not None))
     m = len(first)
@@ -212,7 +212,7 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
 
 
 def complete_table(tables: Iterable[PatternTable]) -> PatternTable:
-    """Return the sum of the tables of all events; only events that share an interaction remain listed."""
+    """Return the sum of the tables of all events, which lists only events that share an interaction."""
     table = merge_tables(tables)
     return replace(table, shared=table.shared.related())
 
@@ -237,7 +237,7 @@ def _accumulate(
     sums: IntArray,
     squares: IntArray,
 ) -> None:
-    """Add weights to their entries, by way of cells if these are few and no weight is truncated."""
+    """Add weights to their entries, through cells if these are few and no weight is truncated."""
     lowest, highest = exact.exponents(weight)
     shape = (len(n), highest - lowest + 1, 8)
     if lowest >= exact.WHOLE_EXPONENT and shape[0] * shape[1] <= min(_CELLS, len(entry)):

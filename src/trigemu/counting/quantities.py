@@ -1,4 +1,4 @@
-"""Which rates a menu has: of each event, the fraction that each of them counts.
+"""The rates of a menu: the fraction of each event that each rate counts.
 
 With or(S) and a_t of `acceptance.py`, M all enabled triggers of one level, G a group, t a trigger of the
 level:
@@ -10,8 +10,8 @@ level:
     rate        or(M) of a level; that of the menu is the last level's
     rejected    or(M of the level before) − or(M), which the error of the rejection needs
 
-A menu without levels has one. Shares are in proportion to a, which is 1/k for each of k triggers only where
-none is prescaled (docs/explanation/rates.md).
+A menu without levels has a single one. Shares are in proportion to a, which is 1/k for each of k triggers
+only if none is prescaled (docs/explanation/rates.md).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MENU = Label("menu", "", "rate")
 
 
 class Accepted:
-    """What the enabled triggers of a menu accept of m patterns, as all quantities need it.
+    """The accepted fractions of m patterns by the enabled triggers of a menu, for all quantities.
 
     levels: bool[t] over the enabled triggers, of each level. either: float64[m], or(M) of each level. total,
     unique, share: float64[m, t], each within its level.
@@ -83,27 +83,27 @@ class Accepted:
         return self.either[level] - self._either(self.levels[level] & ~inside)
 
     def _either(self, members: BoolArray) -> FloatArray:
-        """or(S), once for each S: with seeds it is a sum over their counters."""
+        """or(S), computed once for each S: with seeds it is a sum over their counters."""
         key = members.tobytes()
         if key not in self._known:
             self._known[key] = self.acceptance.either(members)
         return self._known[key]
 
     def lost(self, trigger: int) -> FloatArray | None:
-        """float64[m]: what the last level loses without a trigger; None for those of the last level."""
+        """float64[m]: the loss of the last level without a trigger; None for triggers of the last level."""
         members = self.levels[self.last]
         return None if members[trigger] else self.acceptance.lost(members, trigger)
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A rate that triggers have, and groups.
+    """A rate of triggers and groups.
 
-    meaning: a sentence for the reference. of_trigger: float64[m], the fraction that a trigger counts, by its
-    place among those that are enabled; None where it has no such rate. of_group: the same of a group,
-    bool[t]. listed: whether tables and documents have it beside each trigger; compared: whether variants of a
-    menu are compared by it. part_of_total: an event adds no more to it than to the total, which bounds the
-    upper limit where none is seen.
+    meaning: a sentence for the reference. of_trigger: float64[m], the fraction that counts for a trigger, by
+    its position among the enabled ones; None if it has no such rate. of_group: the same for a group, bool[t].
+    listed: whether tables and documents show it for each trigger; compared: whether variants of a menu are
+    compared by it. part_of_total: whether an event contributes at most as much as to the total, which bounds
+    the upper limit without events.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Quantity:
     part_of_total: bool = False
 
 
-#: Every rate of triggers and groups, in the order of the columns. A new one is a line here.
+#: All rates of triggers and groups, in the order of the columns. Add a new one here.
 QUANTITIES = (
     Quantity(
         "total",
@@ -153,42 +153,44 @@ QUANTITIES = (
         part_of_total=True,
     ),
 )
-#: What each of them means.
+#: The meaning of each.
 MEANINGS = {quantity.name: quantity.meaning for quantity in QUANTITIES}
-#: Their names.
+#: The names of all.
 ALL = tuple(quantity.name for quantity in QUANTITIES)
-#: Those that tables of rates list.
+#: The names in tables of rates.
 LISTED = tuple(quantity.name for quantity in QUANTITIES if quantity.listed)
-#: Those whose differences between menus are computed.
+#: The names of rates that are compared between menus.
 COMPARED = tuple(quantity.name for quantity in QUANTITIES if quantity.compared)
 
 
-def fractions(menu: Menu, acceptance: Acceptance, wanted: Container[str] = ALL) -> dict[Label, FloatArray]:
+def fractions(
+    menu: Menu, acceptance: Acceptance, quantities: Container[str] = ALL
+) -> dict[Label, FloatArray]:
     """float64[m] of each rate, for m patterns."""
     accepted = Accepted(menu, acceptance)
-    found = {MENU: accepted.either[accepted.last]}
+    values_of = {MENU: accepted.either[accepted.last]}
     for before, level in pairwise([None, *menu.levels]):
         assert level is not None
-        found[Label("level", level, "rate")] = accepted.either[level]
+        values_of[Label("level", level, "rate")] = accepted.either[level]
         if before is not None:
             rejected = accepted.either[before] - accepted.either[level]
-            found[Label("level", level, "rejected")] = rejected
+            values_of[Label("level", level, "rejected")] = rejected
     groups = members_by_group(menu)
     for quantity in QUANTITIES:
-        if quantity.name not in wanted:
+        if quantity.name not in quantities:
             continue
-        for place, trigger in enumerate(menu.enabled):
-            values = quantity.of_trigger(accepted, place)
+        for position, trigger in enumerate(menu.enabled):
+            values = quantity.of_trigger(accepted, position)
             if values is not None:
-                found[Label("trigger", trigger.name, quantity.name)] = values
+                values_of[Label("trigger", trigger.name, quantity.name)] = values
         for name, inside in groups.items() if quantity.of_group else ():
             assert quantity.of_group
-            found[Label("group", name, quantity.name)] = quantity.of_group(accepted, inside)
-    return found
+            values_of[Label("group", name, quantity.name)] = quantity.of_group(accepted, inside)
+    return values_of
 
 
 def members_by_level(menu: Menu) -> dict[str, BoolArray]:
-    """Return which of the enabled triggers are of each level.
+    """Return the enabled triggers of each level.
 
     Parameters
     ----------
@@ -198,7 +200,7 @@ def members_by_level(menu: Menu) -> dict[str, BoolArray]:
     Returns
     -------
     dict of str to bool[t]
-        By level, in order; a menu without levels has one, without a name.
+        By level, in order; a menu without levels has a single one with an empty name.
     """
     of = np.array([trigger.level or "" for trigger in menu.enabled])
     return {level: of == level for level in menu.levels or ("",)}

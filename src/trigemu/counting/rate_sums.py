@@ -1,7 +1,7 @@
 """Σ w f and its variance over a pattern table, for many columns of f.
 
-Σ w f and Σ w² f² are exact until they become floats; the contribution of events that share an interaction is
-in `shared.py`.
+Σ w f and Σ w² f² are exact until they are converted to floats; `shared.py` adds the contribution of events
+that share an interaction.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from trigemu.counting.strata import Strata
 from trigemu.menus import Menu
 from trigemu.support import FloatArray, IntArray
 
-#: Patterns per block: enough to hide the overhead of a step, few enough for memory.
+#: Patterns per block: enough for a negligible overhead, few enough for memory.
 BLOCK = 4096
-#: The largest number of triggers times patterns in a block: their fractions take 50 bytes each or more.
+#: The largest number of triggers times patterns in a block: their fractions need 50 bytes each or more.
 _ACCEPTED = 2**21
 #: The largest number of pairs of triggers times patterns in a block, if seeds connect triggers.
 _PAIRS = 2**23
@@ -38,7 +38,7 @@ def pattern_blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
 class RateSums:
     """Sums of weights and their variances, for columns of fractions of a pattern table.
 
-    Where the scales fix the total weight of strata, errors are those of the accepted share of each
+    If the scales fix the total weight of strata, errors are those of the accepted share of each
     (`strata.py`).
 
     Parameters
@@ -46,7 +46,7 @@ class RateSums:
     table : PatternTable
         The table.
     scales : Scales
-        What turns its sums into Hz (`Scales.judged`).
+        The factors that convert its sums to Hz (`Scales.judged`).
     columns : int
         The number of columns.
     """

@@ -1,11 +1,11 @@
-"""Which factor each event of a table enters a rate with, if triggers were fitted on one half of the samples.
+"""The factor of each event of a table in a rate, if triggers were fitted on one half of the samples.
 
 With f the fraction of an event that a quantity counts, f₀ the same in the menu without its fitted triggers,
-and s the factor from the unseen half of a sample to all of it, every quantity is
+and s the factor from the unseen half of a sample to the full sample, every quantity is
 
     Σ over all events of w f₀  +  Σ over the unseen half of s w (f − f₀)
 
-so that an event enters with w g: g = f₀ + s (f − f₀) in the unseen half, g = f₀ in the other one.
+so an event contributes w g: g = f₀ + s (f − f₀) in the unseen half, g = f₀ in the other one.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Scales:
 
     @cached_property
     def unit(self) -> float:
-        """A power of two that no |g| exceeds, since exact sums take fractions of at most 1. It changes no
-        bit. The largest is 2 s − 1, of differences f of menus."""
+        """A power of two that no |g| exceeds, because exact sums accept fractions up to 1; it does not affect
+        rounding. The largest |g| is 2 s − 1, for differences f between menus."""
         return float(2.0 ** np.ceil(np.log2(max(1.0, 2.0 * self.unseen.max(initial=1.0) - 1.0))))
 
     @property
@@ -49,14 +49,14 @@ class Scales:
 
     def of_pairs(self, rows: slice | IntArray) -> FloatArray:
         """Return the factors on the joint acceptance of two triggers in some entries, over `unit`: float64[m,
-        2], if neither is fitted, and if one is. A fitted one accepts nothing in f₀, and the others the same
-        as in f."""
+        2], if neither is fitted, and if one is. In f₀ a fitted trigger accepts nothing, and others accept the
+        same as in f."""
         fitted = self.unseen[rows]
         return np.column_stack([np.ones_like(fitted), fitted]) / self.unit
 
     def judged(self, rows: slice | IntArray, fractions: FloatArray, without: FloatArray) -> FloatArray:
-        """Return g of some entries, from f and f₀: float64[m, …] each. It is f₀, to the last bit, where both
-        are equal."""
+        """Return g of some entries, from f and f₀: float64[m, …] each. If both are equal, it is f₀ to the
+        last bit."""
         factor = self.unseen[rows].reshape(-1, *[1] * (fractions.ndim - 1))
         judged: FloatArray = without + factor * (fractions - without)
         return judged

@@ -1,8 +1,8 @@
-"""The score table: the scores and weights of the events that a menu may accept at its loosest thresholds.
+"""The score table: the scores and weights of the events that a menu may accept at its lowest thresholds.
 
-A pattern table holds for one set of thresholds; a score table for all that are not below the loosest ones. It
-has a row for each event that fires at those; all others are summed in `rest`. Like a pattern table it is
-mergeable, and what is counted from it does not depend on chunks or workers.
+A pattern table is valid for one set of thresholds; a score table for all thresholds from the lowest ones. It
+has a row for each event in which a trigger fires at the lowest thresholds; all others are summed in `rest`.
+Like a pattern table it is mergeable, and counts from it do not depend on chunks or workers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COLUMNS = ("sample", "half", "stratum", "id", "parent", "weight", "scores", "wor
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """The events that fire at the loosest thresholds. Tables are added with `+`.
+    """The events in which a trigger fires at the lowest thresholds. Tables are added with `+`.
 
     Attributes
     ----------
@@ -31,15 +31,15 @@ class ScoreTable:
     half, stratum : ndarray
         int64[n], the half of the sample, and the stratum of reweighting.
     id, parent : ndarray
-        uint64[n], the number of the event, and of the interaction that it was made from.
+        uint64[n], the number of the event, and of its interaction.
     weight : ndarray
         float64[n], in Hz.
     scores : ndarray
-        float64[n, s], the scores; −∞ where a score is not above its loosest threshold.
+        float64[n, s], the scores; −∞ if a score is not above its lowest threshold.
     words : ndarray
-        uint64[n, w], the decisions of what has no score.
+        uint64[n, w], the decisions of triggers without a score.
     rest : PatternTable
-        The other events, in which nothing fires: their patterns are 0.
+        The other events, in which no trigger fires: their patterns are 0.
     """
 
     sample: IntArray
@@ -64,7 +64,7 @@ class ScoreTable:
         return ScoreTable(**{name: getattr(self, name)[rows] for name in COLUMNS}, rest=self.rest)
 
     def by_half(self) -> PatternTable:
-        """Return the pattern table of all events by sample and half alone."""
+        """Return the pattern table of all events by sample and half only."""
         nothing = np.zeros((len(self), 1), np.uint64)
         return self.count(nothing, Keys(self.half), self.rest.onto((), ("half",)), (), count_rejected=True)
 
@@ -78,13 +78,13 @@ class ScoreTable:
         words : uint64[n, v]
             The patterns of the events.
         keys : Keys
-            What else they are counted by, int64[n] each.
+            The further keys, int64[n] each.
         rest : PatternTable
             The other events, with patterns of v words and the same keys.
         shared : container of int
-            The samples of which events may share interactions.
+            The samples whose events may share interactions.
         count_rejected : bool
-            Whether an event in which nothing fires can contribute to a rate.
+            Whether an event in which no trigger fires can contribute to a rate.
         """
         tables = [rest]
         for sample in np.unique(self.sample).tolist():
@@ -98,6 +98,6 @@ class ScoreTable:
 
 
 def merge_score_tables(tables: Sequence[ScoreTable]) -> ScoreTable:
-    """Return the sum of at least one table: its events one after the other."""
+    """Return the sum of one or more tables, with their events concatenated."""
     columns = {name: np.concatenate([getattr(table, name) for table in tables]) for name in COLUMNS}
     return ScoreTable(**columns, rest=merge_tables([table.rest for table in tables]))

@@ -22,8 +22,8 @@ _Number = TypeVar("_Number", bound=np.generic)
 
 
 class SeededPairSums:
-    """The sums of `PairSums` if seeds connect triggers: the joint acceptance of two of them is known only for
-    the patterns of a block, so that all pairs are summed at once."""
+    """The sums of `PairSums` if seeds connect triggers. Their joint acceptance is known only for the patterns
+    of a block, so all pairs are summed at once."""
 
     def __init__(
         self, table: PatternTable, scales: Scales, fitted: tuple[BoolArray, BoolArray], upper: bool
@@ -43,7 +43,7 @@ class SeededPairSums:
         if not len(pairs.combination):
             pairs = pairs._replace(combination=np.zeros(len(both), np.int64))
         fitted = np.logical_or.outer(*self._fitted)
-        for start, stop in alike_entries(factor):
+        for start, stop in equal_factor_runs(factor):
             some = pairs.take(slice(start, stop))
             scale = (
                 np.where(fitted, factor[start, 1], factor[start, 0]) if stop else fitted.astype(np.float64)
@@ -53,12 +53,12 @@ class SeededPairSums:
             add_usual(into)
             first = rows.start + start
             if self._strata:
-                row, place, fraction = _listed(scale, some, self._upper)
-                self._strata.add(first + row, place, fraction)
+                row, column, fraction = _listed(scale, some, self._upper)
+                self._strata.add(first + row, column, fraction)
             if self._shared:
                 used = np.flatnonzero(self._shared.used(slice(first, rows.start + stop)))
-                row, place, fraction = _listed(scale, some.take(used), self._upper)
-                self._shared.add_sparse(first + used[row], place, fraction)
+                row, column, fraction = _listed(scale, some.take(used), self._upper)
+                self._shared.add_sparse(first + used[row], column, fraction)
         exact.carry(self._sums.reshape(-1, exact.WIDE))
 
     def result(self) -> tuple[FloatArray, FloatArray]:
@@ -71,13 +71,13 @@ class SeededPairSums:
 
 
 class UsualSums(NamedTuple):
-    """The sums of pairs, and those that are still to be multiplied with a fraction.
+    """The sums of pairs, and the sums that are not yet multiplied by a fraction.
 
-    A pair has the same fraction in nearly all entries. The Σw and Σw² of those are added up, and multiplied
-    once (`add_usual`), with the same exact result.
+    A pair has the same fraction in nearly all entries. The Σw and Σw² of these entries are added up, and
+    multiplied once (`add_usual`), with the same exact result.
 
     sums: int64[2, s, t, WIDE], Σ w f and Σ w² f². usual: float64[s, t], the first fraction of each pair.
-    summed: int64[s, t, 2 · LIMBS], Σw and Σw² side by side of the entries with that fraction.
+    summed: int64[s, t, 2 · LIMBS], Σw and Σw² side by side of the entries with this fraction.
     """
 
     sums: IntArray
@@ -86,7 +86,7 @@ class UsualSums(NamedTuple):
 
 
 def no_sums(sums: IntArray) -> UsualSums:
-    """Return `UsualSums` into given sums, without a fraction yet."""
+    """Return empty `UsualSums` that add to existing sums."""
     shape = sums.shape[1:3]
     return UsualSums(sums, np.zeros(shape), np.zeros((*shape, 2 * exact.LIMBS), np.int64))
 
@@ -108,20 +108,20 @@ def add_pair(
 @inlined
 def _joint(pairs: Pairs, row: int, i: int, j: int) -> float:
     """Return the joint acceptance of two triggers: the product, the smaller one if they share a counter, or
-    that given by seeds."""
+    the one from seeds."""
     if pairs.of_first[i] >= 0 and pairs.of_second[j] >= 0:
         return pairs.bound[pairs.combination[row], pairs.of_first[i], pairs.of_second[j]]  # type: ignore[no-any-return]
-    if pairs.alike[i, j]:
+    if pairs.same_counter[i, j]:
         return min(pairs.first[row, i], pairs.second[row, j])  # type: ignore[no-any-return]
     return pairs.first[row, i] * pairs.second[row, j]  # type: ignore[no-any-return]
 
 
 @kernel
 def _listed(scale: FloatArray, pairs: Pairs, upper: bool) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return row, place i · t + j and fraction of all pairs with a joint acceptance above 0. scale: as in
+    """Return row, column i · t + j and fraction of all pairs with a joint acceptance above 0. scale: as in
     `_add_pairs`."""
     first, second = pairs.first, pairs.second
-    rows, places, fractions = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
+    rows, columns, fractions = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
     n, t = 0, second.shape[1]
     for row in range(first.shape[0]):
         for i in range(first.shape[1]):
@@ -134,10 +134,10 @@ def _listed(scale: FloatArray, pairs: Pairs, upper: bool) -> tuple[IntArray, Int
                 if f == 0.0:
                     continue
                 if n == len(rows):
-                    rows, places, fractions = doubled(rows), doubled(places), doubled(fractions)
-                rows[n], places[n], fractions[n] = row, i * t + j, f
+                    rows, columns, fractions = doubled(rows), doubled(columns), doubled(fractions)
+                rows[n], columns[n], fractions[n] = row, i * t + j, f
                 n += 1
-    return rows[:n], places[:n], fractions[:n]
+    return rows[:n], columns[:n], fractions[:n]
 
 
 @kernel
@@ -173,18 +173,18 @@ def _add_both(sums: IntArray, i: int | np.int64, j: int | np.int64, both: IntArr
 
 @inlined
 def doubled(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
-    """Return an array with room for as many numbers again."""
+    """Return an array with twice the capacity."""
     return np.concatenate((array, np.empty_like(array)))
 
 
-def alike_entries(factor: FloatArray) -> Iterator[tuple[int, int]]:
+def equal_factor_runs(factor: FloatArray) -> Iterator[tuple[int, int]]:
     """Yield the first and last entry, exclusive, of each run of equal factors float64[m, 2]."""
     ends = np.flatnonzero((factor[1:] != factor[:-1]).any(axis=1)) + 1
     yield from pairwise([0, *ends.tolist(), len(factor)])
 
 
 def add_usual(of: UsualSums) -> None:
-    """Add the entries of each pair that have its first fraction."""
+    """Add the entries of each pair with its first fraction."""
     exact.carry(of.summed.reshape(-1, exact.LIMBS))
     _add_usual(of)
 

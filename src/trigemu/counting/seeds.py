@@ -1,4 +1,4 @@
-"""Triggers that seeds connect, and the exact probabilities with which they accept.
+"""Triggers that are connected by seeds, and the exact probabilities that they accept.
 
 In one event each trigger without a seed accepts according to its prescale counter (a coherent set shares
 one). Given which of them accepted, a trigger with a seed accepts with probability d / p if its expression is
@@ -28,12 +28,11 @@ MAX_OUTCOMES = 2**16
 
 @dataclass(frozen=True)
 class Node:
-    """A trigger that reads others as its seed, or is read.
+    """A trigger that has a seed or is one.
 
-    key: how other nodes refer to it. column: its position among the enabled triggers, −1 for one that only
-    serves as a seed. counter: the key of its prescale counter, common to its coherent set. prescale: ≥ 1.
-    reads: the keys of the nodes that the names in `seed` refer to. fired: bool[m], its decision without the
-    seed.
+    key: identifies it for other nodes. column: its position among the enabled triggers, −1 if it is only a
+    seed. counter: the key of its prescale counter, common to its coherent set. prescale: ≥ 1. reads: the keys
+    of the nodes for the names in `seed`. fired: bool[m], its decision without the seed.
     """
 
     key: Hashable
@@ -47,17 +46,17 @@ class Node:
 
 
 class Seeded:
-    """The nodes of a menu, in m patterns. Arrays have one column per node; each node comes after those it
+    """The nodes of a menu, in m patterns. Arrays have one column per node; each node follows those that it
     reads."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._nodes = nodes = _in_order(nodes)
         self.column = np.array([node.column for node in nodes], np.int64)
-        place = {node.key: number for number, node in enumerate(nodes)}
-        # Sorted, so that probabilities are multiplied in the same order whichever menu comes first.
+        position = {node.key: number for number, node in enumerate(nodes)}
+        # Sorted, so that the order of multiplications does not depend on the order of menus.
         number_of = {key: i for i, key in enumerate(sorted({node.counter for node in nodes}, key=repr))}
         counter = np.array([number_of[node.counter] for node in nodes], np.int64)
-        programs = [_program(node, place) for node in nodes]
+        programs = [_program(node, position) for node in nodes]
         code = np.array([step for program in programs for step in program], np.int64)
         read = np.zeros(len(number_of), np.bool_)
         read[counter[code[code >= 0]]] = True
@@ -80,22 +79,22 @@ class Seeded:
         return self._total()[self.combination]
 
     def _total(self) -> FloatArray:
-        found = counters.total(self._component, self._graph)
-        first = np.diff(self._graph.starts) == 0  # without a seed: exact to the last bit, not from a sum
-        found[:, first] = self._fired[:, first] / self._graph.prescale[first]
-        return found
+        total = counters.total(self._component, self._graph)
+        first = np.diff(self._graph.starts) == 0  # without a seed: exact to the last bit, unlike a sum
+        total[:, first] = self._fired[:, first] / self._graph.prescale[first]
+        return total
 
     def either_and_none(self, members: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the probabilities that any of the members accepts, and that none does, float64[m] each."""
-        found = counters.either_and_none(self._component, self._graph, members)[self.combination]
-        return found[:, 0], found[:, 1]
+        probabilities = counters.either_and_none(self._component, self._graph, members)[self.combination]
+        return probabilities[:, 0], probabilities[:, 1]
 
     def unique(self, members: BoolArray) -> FloatArray:
         """Return the probability that each member accepts and no other member does, float64[m, nodes]."""
         return counters.unique(self._component, self._graph, members)[self.combination]
 
     def lost(self, members: BoolArray, node: int) -> FloatArray:
-        """Return by how much the probability that any member accepts decreases if a node never does,
+        """Return the decrease of the probability that any member accepts if a node never accepts,
         float64[m]."""
         return counters.lost(self._component, self._graph, members, node)[self.combination]
 
@@ -106,13 +105,13 @@ class Seeded:
     def both(self) -> FloatArray:
         """Return the probability that two nodes accept together, float64[c, nodes, nodes], for each of the c
         combinations."""
-        found, every = counters.both(self._component, self._graph), np.arange(len(self._nodes))
-        found[:, every, every] = self._total()
-        return found
+        joint, nodes = counters.both(self._component, self._graph), np.arange(len(self._nodes))
+        joint[:, nodes, nodes] = self._total()
+        return joint
 
     def outcomes(self, pattern: int) -> list[Outcomes]:
-        """Return the outcomes of each component of one pattern, independent except for nodes that share a
-        counter."""
+        """Return the outcomes of each component of one pattern. Given these, nodes are independent unless
+        they share a counter."""
         component = self._component[self.combination[pattern]]
         numbers = range(component.max(initial=-1) + 1)
         return [outcomes_of(component, number, self._graph, -1) for number in numbers]
@@ -131,13 +130,13 @@ class Seeded:
         return TrigemuError(
             f"the seeds {', '.join(dict.fromkeys(names))} are prescaled, fire together and are connected "
             f"by the triggers that they seed: their counters have more than {MAX_OUTCOMES} outcomes, too "
-            f"many for exact rates; put some into one `coherent` set, or let fewer seeds share a trigger"
+            f"many for exact rates; put some into one `coherent` set, or use fewer seeds in a trigger"
         )
 
 
 def _in_order(nodes: Sequence[Node]) -> list[Node]:
-    """Return the nodes sorted by the depth of their seeds and by name, so that the order of triggers in the
-    menu does not matter."""
+    """Return the nodes sorted by the depth of their seeds and by name, independent of the order of triggers
+    in the menu."""
     by_key = {node.key: node for node in nodes}
     depth: dict[Hashable, int] = {}
 
@@ -149,15 +148,15 @@ def _in_order(nodes: Sequence[Node]) -> list[Node]:
     return sorted(nodes, key=lambda node: (of(node), node.name, str(node.key)))
 
 
-def _program(node: Node, place: Mapping[Hashable, int]) -> list[int]:
+def _program(node: Node, position: Mapping[Hashable, int]) -> list[int]:
     """Return the seed of a node for `Graph.code`."""
-    return _postfix(node.seed, {name: place[key] for name, key in node.reads.items()}) if node.seed else []
+    return _postfix(node.seed, {name: position[key] for name, key in node.reads.items()}) if node.seed else []
 
 
-def _postfix(expression: Expression, place: Mapping[str, int]) -> list[int]:
+def _postfix(expression: Expression, position: Mapping[str, int]) -> list[int]:
     if not expression.operation:
-        return [place[expression.name]]
-    steps = [_postfix(operand, place) for operand in expression.operands]
+        return [position[expression.name]]
+    steps = [_postfix(operand, position) for operand in expression.operands]
     if expression.operation == "not":
         return [*steps[0], NOT]
     operation = AND if expression.operation == "and" else OR

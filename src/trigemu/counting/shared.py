@@ -5,12 +5,12 @@ each event, the variance of a rate is
 
     Σ_parent (Σ x)² = Σ x² + Σ_parent [(Σ x)² − Σ x²],
 
-the inner sums running over the events of one parent. The first term is that of independent events and follows
-from Σ w². This module computes the second, to which only events contribute whose parent has further events. A
-table therefore lists these events (32 bytes each) in addition to its patterns, for samples with parents, as
-far as the events can be accepted.
+where the inner sums run over the events of one parent. The first term is that of independent events and
+follows from Σ w². This module computes the second, to which only events contribute whose parent has further
+events. A table therefore also lists these events (32 bytes each), for samples with parents, if they can be
+accepted.
 
-Events and parents are summed in the order of their numbers, so that no result depends on chunks or workers.
+Events and parents are summed in the order of their numbers, so results do not depend on chunks or workers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy.typing as npt
 from trigemu.support import BoolArray, FloatArray, IntArray, inlined, kernel
 
 Parents = npt.NDArray[np.uint64]
-#: Numbers of columns, of which a table may have billions.
+#: Indices of columns, of which a table may contain billions.
 Columns = npt.NDArray[np.int32]
 
 
@@ -39,7 +39,7 @@ class SharedEvents:
     entry : int64[k]
         Their rows in the table.
     parent, id : uint64[k]
-        The numbers of the interactions that they were made from, and of the events.
+        The numbers of their interactions, and of the events.
     weight : float64[k]
         In Hz.
     """
@@ -57,17 +57,17 @@ class SharedEvents:
         return SharedEvents(self.entry[rows], self.parent[rows], self.id[rows], self.weight[rows])
 
     def moved(self, to: IntArray) -> SharedEvents:
-        """Return the events after the rows of the table were renumbered by `to`, int64[rows]; those of rows
+        """Return the events after the rows of the table were renumbered by `to`, int64[rows]; events of rows
         that became −1 are dropped."""
         if not len(self):
             return self
         entry = to[self.entry]
-        kept = entry >= 0
+        remains = entry >= 0
         moved = SharedEvents(entry, self.parent, self.id, self.weight)
-        return moved if kept.all() else moved.take(kept)
+        return moved if remains.all() else moved.take(remains)
 
     def related(self) -> SharedEvents:
-        """Return the events that have their parent in common with another, ordered by parent and id."""
+        """Return the events that share their parent with another event, ordered by parent and id."""
         order = np.lexsort((self.entry, self.weight, self.id, self.parent))
         parent = self.parent[order]
         same = parent[1:] == parent[:-1]
@@ -76,7 +76,7 @@ class SharedEvents:
 
 
 def joined(parts: Sequence[SharedEvents], offsets: Sequence[int]) -> SharedEvents:
-    """Return the events of several tables that are concatenated, with rows beginning at the given offsets."""
+    """Return the events of several concatenated tables, whose rows begin at `offsets`."""
     return SharedEvents(
         np.concatenate([part.entry + offset for part, offset in zip(parts, offsets, strict=True)]),
         *(np.concatenate([getattr(part, name) for part in parts]) for name in ("parent", "id", "weight")),
@@ -89,8 +89,8 @@ def none() -> SharedEvents:
 
 
 class Sparse(NamedTuple):
-    """A matrix of which most numbers are 0: row r has the numbers `value` in the columns `column`, from
-    starts[r] to starts[r + 1]."""
+    """A sparse matrix: row r has the numbers `value` in the columns `column`, from starts[r] to
+    starts[r + 1]."""
 
     starts: IntArray
     column: Columns
@@ -106,8 +106,8 @@ class ByParent(NamedTuple):
 
 
 class ParentSums(NamedTuple):
-    """float64[columns], what all parents add to the variance, Σ (Σ x)² − Σ x²; the two sums over the events
-    of one parent, and memory for int64[columns]."""
+    """The contribution of all parents to the variance, Σ (Σ x)² − Σ x², float64[columns]; the two sums over
+    the events of one parent; and memory, int64[columns]."""
 
     total: FloatArray
     sums: FloatArray
@@ -123,7 +123,7 @@ def no_parents(columns: int) -> ParentSums:
 class Covariance:
     """The contribution of shared interactions to the variance of Σ w f, for many columns of f of any sign.
 
-    related: the events of a table with the given number of rows, in the order of `SharedEvents.related`.
+    related: the events of a table with `rows` rows, in the order of `SharedEvents.related`.
     """
 
     def __init__(self, related: SharedEvents, rows: int, columns: int) -> None:
@@ -137,7 +137,7 @@ class Covariance:
         return bool(len(self._events))
 
     def used(self, rows: slice | IntArray) -> BoolArray:
-        """Return which of the given rows of the table have shared events, bool[m]."""
+        """Return whether each of some rows of the table has shared events, bool[m]."""
         used: BoolArray = self._used[rows]
         return used
 
@@ -147,13 +147,13 @@ class Covariance:
         self.add_sparse(rows[row], column, fractions[row, column])
 
     def add_sparse(self, rows: IntArray, columns: IntArray, values: FloatArray) -> None:
-        """Add fractions float64[k] of given rows and columns, int64[k] each."""
+        """Add fractions float64[k] at some rows and columns, int64[k] each."""
         if not columns.size:
             return
         self._parts.append((rows.astype(np.int32), columns.astype(np.int32), values))
 
     def result(self) -> FloatArray:
-        """Return the contributions in Hz², float64[columns]; 0 if nothing is shared."""
+        """Return the contributions in Hz², float64[columns]; 0 without shared events."""
         if not self._events or not (self._parts or "fractions" in vars(self)):
             return np.zeros(self._columns)
         sums = no_parents(self._columns)
@@ -167,8 +167,8 @@ class Covariance:
 
     @cached_property
     def fractions(self) -> Sparse:
-        """What was added, by the rows of the table. It is released part by part: it may fill most of the
-        memory."""
+        """The added fractions, by the rows of the table. Parts are released one by one: they may fill most of
+        the memory."""
         none = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
         row, column, value = (list(part) for part in zip(none, *self._parts, strict=True))
         self._parts = []
@@ -212,7 +212,7 @@ def enter(c: int, x: float, of: ParentSums, n: int) -> int:
 
 @inlined
 def leave(of: ParentSums, n: int) -> None:
-    """Add (Σ x)² − Σ x² of a parent to the total, and empty its sums for the next one."""
+    """Add (Σ x)² − Σ x² of a parent to the total, and reset its sums for the next one."""
     for k in range(n):
         c = of.touched[k]
         of.total[c] += of.sums[c] * of.sums[c] - of.squares[c]

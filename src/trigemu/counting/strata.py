@@ -1,7 +1,7 @@
 """The variance of rates if the total weight of each stratum is fixed.
 
-If weights are divided by their sum over a stratum, that sum is fixed, and only the accepted share ε of it
-fluctuates: an event enters the variance with w (f − ε) instead of w f, as in the error of a ratio. The
+If weights are divided by their sum over a stratum, the sum is fixed, and only its accepted share ε
+fluctuates: an event contributes w (f − ε) to the variance instead of w f, as in the error of a ratio. The
 correction follows from sums over the strata:
 
     Σ x² → Σ x² − 2 Σ_n ε_n Σ w x + Σ_n ε_n² Σ w²,        x = w f,
@@ -30,10 +30,10 @@ class Strata:
         self._squares = np.zeros((self._n, columns))
 
     def add(self, rows: IntArray, columns: IntArray, values: FloatArray) -> None:
-        """Add fractions float64[k] of given rows and columns, int64[k] each."""
-        place = self._stratum[rows], columns
-        np.add.at(self._accepted, place, self._weight[rows] * values)
-        np.add.at(self._squares, place, self._square[rows] * values)
+        """Add fractions float64[k] at some rows and columns, int64[k] each."""
+        cells = self._stratum[rows], columns
+        np.add.at(self._accepted, cells, self._weight[rows] * values)
+        np.add.at(self._squares, cells, self._square[rows] * values)
 
     def correction(self, shared: Covariance) -> FloatArray:
         """Return the correction to the variance of Σ w f in Hz², float64[columns]."""
@@ -55,8 +55,8 @@ class Strata:
 def _shared_products(
     events: ByParent, fractions: Sparse, stratum: IntArray, accepted: FloatArray, both: FloatArray
 ) -> None:
-    """Add up over the pairs of events of one parent: w f of one times w of the other, float64[strata of the
-    other, columns]; and w of both, float64[strata, strata]."""
+    """Sum over the pairs of events of one parent: w f of one times w of the other, float64[strata of the
+    other, columns]; and the product of both w, float64[strata, strata]."""
     for parent in range(len(events.starts) - 1):
         for event in range(events.starts[parent], events.starts[parent + 1]):
             row = events.entry[event]

@@ -1,5 +1,4 @@
-"""The event loop, on any engine; solving of rate budgets; reweighting to other pile-up or
-luminosity.
+"""The event loop, on any engine; rate budgets; reweighting to another pile-up or luminosity.
 
 in: `Menu`s, a `Catalogue`
 out: `Emulation`: the plan and its pattern table
@@ -7,5 +6,5 @@ out: `Emulation`: the plan and its pattern table
 
 import lazy_loader
 
-# What is exported stands in the stub; it is imported when it is used.
+# The stub lists the exported names; each is imported when it is used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,7 +13,6 @@ from .engine import (
 )
 from .event_files import check_event_file as check_event_file, write_events as write_events
 from .fired import decisions as decisions, fired_in as fired_in
-from .kept_results import check_events as check_events, check_kept as check_kept
 from .loop import Axis as Axis, Emulation as Emulation, emulate as emulate
 from .per_event import EventTable as EventTable, event_table as event_table, passes as passes
 from .plan import (
@@ -40,3 +39,4 @@ from .scores import (
     ThresholdRange as ThresholdRange,
     definition as definition,
 )
+from .stored_results import check_events as check_events, check_result as check_result

@@ -1,8 +1,8 @@
 """Thresholds from rate budgets: the threshold that gives a trigger the requested rate in its menu.
 
-Budgets are solved on the half of the samples that no model has seen, on which rates are then computed too.
-There the rate meets the budget by construction; as a prediction for other data, its error is about √2 times
-the quoted one, since threshold and rate fluctuate alike.
+Budgets are solved on the half of the samples that no model was trained on, from which rates are also
+computed. There the rate meets the budget by construction; as a prediction for other data, its error is about
+√2 times the quoted one, because the threshold fluctuates as much as the rate.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from trigemu.counting import (
 )
 from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.engine import Job, Progress, over_background
-from trigemu.emulation.kept_results import check_events, check_kept
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import (
     crossing_scale,
@@ -37,27 +36,27 @@ from trigemu.emulation.scaling import (
     unseen_half,
     weights_by_half,
 )
+from trigemu.emulation.stored_results import check_events, check_result
 from trigemu.menus import Menu, MenusLike, Solution, Trigger, menus_of
 from trigemu.observables import Workspace
 from trigemu.samples import EVALUATION, Catalogue, Events, SamplesLike, half_of, samples_of
 from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, Words
 
-#: Thresholds fall with every sweep and converge within a few; more means that budgets compete to the last
-#: event.
+#: Thresholds decrease with every sweep and converge within a few; if not, budgets compete for single events.
 _MAX_SWEEPS = 200
 #: The fraction of a budget above which a tie is reported.
 _COARSE = 0.01
-#: The relative tolerance that lets a user request a rate as a message prints it, even if it was rounded up.
+#: The relative tolerance, so that a user can request a rate from a message, even if it was rounded up.
 _DIGITS = 1e-5
 
 
 @dataclass(frozen=True)
 class BudgetEvents:
-    """Events of one half to which at least one trigger with a budget gives a score.
+    """Events of one half with a score of at least one trigger with a budget.
 
     sample: int64[n]. weight: float64[n] in Hz, unscaled. parent: uint64[n]. shared: bool[n], whether other
     events may have the same parent. words: uint64[n, w], the decisions of all slots. scores: float64[n, s],
-    one column per slot with a budget.
+    one column for each slot with a budget.
     """
 
     sample: IntArray
@@ -92,15 +91,15 @@ def solve_budgets(
     Raises
     ------
     TrigemuError
-        If a budget cannot be met, with the rate that can be; or if the thresholds do not converge.
+        If a budget cannot be met; the message gives the rate that can. Or if the thresholds do not converge.
     SampleError
         If there is no background, a sample lacks a column, an event has a negative weight, or a sample has
         no weight in the half that budgets are solved on.
 
     Notes
     -----
-    All triggers with a budget start switched off. They are solved in menu order, each against all triggers
-    that are on, and this is repeated until no threshold moves.
+    All triggers with a budget start switched off. They are solved in the order of the menu, each with all
+    triggers that are on, and this is repeated until no threshold changes.
 
     Examples
     --------
@@ -132,16 +131,16 @@ def solved_by(
     menus: Sequence[Menu],
     bits: Sequence[Mapping[str, int]],
     slots: Sequence[int],
-    asked: BudgetEvents,
+    events: BudgetEvents,
     scales: FloatArray,
     catalogue: Catalogue,
     known_above: Mapping[int, float] | None = None,
 ) -> tuple[Menu, ...]:
-    """Return menus with their budgets solved on given events. bits, slots: as in a plan, and those with a
-    budget. known_above: by slot, where only scores above a value are known."""
+    """Return menus with their budgets solved on some events. bits: as in a plan. slots: those with a budget.
+    known_above: by slot, the value above which scores are known, if not all are."""
     floors = known_above or {}
     return tuple(
-        menu.solved(_Solver(menu, of_menu, slots, asked, scales, catalogue, floors).solutions())
+        menu.solved(_Solver(menu, of_menu, slots, events, scales, catalogue, floors).solutions())
         for menu, of_menu in zip(menus, bits, strict=True)
     )
 
@@ -167,26 +166,32 @@ class _Collect:
         keep &= (half_of(events.parent) == self.half) & (scores > -np.inf).any(axis=1)
         n = np.count_nonzero(keep)
         made_from = events.parent[keep], np.full(n, chunk.sample in self.with_parents)
-        asked = np.full(n, chunk.sample, np.int64), events.weight[keep], *made_from, words[keep], scores[keep]
-        return weights_by_half(chunk.sample, events), BudgetEvents(*asked)
+        columns = (
+            np.full(n, chunk.sample, np.int64),
+            events.weight[keep],
+            *made_from,
+            words[keep],
+            scores[keep],
+        )
+        return weights_by_half(chunk.sample, events), BudgetEvents(*columns)
 
     def merge(self, parts: Sequence[tuple[PatternTable, BudgetEvents]]) -> tuple[PatternTable, BudgetEvents]:
-        tables, asked = zip(*parts, strict=True)
-        return merge_tables(tables), _joined(asked)
+        tables, events = zip(*parts, strict=True)
+        return merge_tables(tables), _joined(events)
 
 
-@check_kept.register
+@check_result.register
 def _(task: _Collect, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not (isinstance(part, tuple) and len(part) == 2):
         raise TrigemuError("it is not a pair")
-    table, asked = part
+    table, events = part
     check_table(table, words=1, samples=entries_of(chunks), ends={"half": 2})
-    if not isinstance(asked, BudgetEvents):
+    if not isinstance(events, BudgetEvents):
         raise TrigemuError("it has no events with a budget")
-    n = check_events(asked, chunks, plan.words)
-    check_array("shared", asked.shared, np.dtype("?"), n)
-    check_array("scores", asked.scores, np.dtype("f8"), n, len(task.slots))
-    if n and not (asked.weight.min() >= 0 and not np.isnan(asked.scores).any()):
+    n = check_events(events, chunks, plan.words)
+    check_array("shared", events.shared, np.dtype("?"), n)
+    check_array("scores", events.scores, np.dtype("f8"), n, len(task.slots))
+    if n and not (events.weight.min() >= 0 and not np.isnan(events.scores).any()):
         raise TrigemuError("a weight is below 0, or a score is NaN")
 
 
@@ -196,39 +201,39 @@ def _joined(parts: Sequence[BudgetEvents]) -> BudgetEvents:
 
 
 class _Solver:
-    """Solves the budgets of one menu. Each trigger with a budget gets a bit of its own, in addition to those
-    of the plan, where identical triggers share one."""
+    """Solves the budgets of one menu. Each trigger with a budget gets a separate bit in addition to those of
+    the plan, in which identical triggers share one."""
 
     def __init__(
         self,
         menu: Menu,
         bits: Mapping[str, int],
         slots: Sequence[int],
-        asked: BudgetEvents,
+        events: BudgetEvents,
         scales: FloatArray,
         catalogue: Catalogue,
         known_above: Mapping[int, float],
     ) -> None:
         self.menu = menu
         self.known_above = {t.name: known_above.get(bits[t.name], -math.inf) for t in menu.budgeted}
-        self.weight = asked.weight * scales[asked.sample] * crossing_scale(menu, catalogue)
-        self.scores = {t.name: asked.scores[:, slots.index(bits[t.name])] for t in menu.budgeted}
-        width = asked.words.shape[1]
-        more = np.zeros((len(asked.weight), -(-len(menu.budgeted) // 64)), np.uint64)
-        self.words = np.hstack([asked.words, more])
-        self.parent, self.shared = asked.parent, asked.shared
+        self.weight = events.weight * scales[events.sample] * crossing_scale(menu, catalogue)
+        self.scores = {t.name: events.scores[:, slots.index(bits[t.name])] for t in menu.budgeted}
+        width = events.words.shape[1]
+        more = np.zeros((len(events.weight), -(-len(menu.budgeted) // 64)), np.uint64)
+        self.words = np.hstack([events.words, more])
+        self.parent, self.shared = events.parent, events.shared
         self.bits = dict(bits) | {t.name: 64 * width + i for i, t in enumerate(menu.budgeted)}
 
     def solutions(self) -> dict[str, Solution]:
         """Return the solution of each trigger with a budget, by name."""
-        found: dict[str, Solution] = {}
+        solutions: dict[str, Solution] = {}
         for _ in range(_MAX_SWEEPS):
-            before = dict(found)
+            before = dict(solutions)
             for trigger in self.menu.budgeted:
-                found[trigger.name] = self._solution(trigger)
-                self._switch(trigger, self.scores[trigger.name] > found[trigger.name].threshold)
-            if found == before:
-                return found
+                solutions[trigger.name] = self._solution(trigger)
+                self._switch(trigger, self.scores[trigger.name] > solutions[trigger.name].threshold)
+            if solutions == before:
+                return solutions
         names = ", ".join(repr(trigger.name) for trigger in self.menu.budgeted)
         raise TrigemuError(
             f"{self.menu.path}: the thresholds of {names} do not converge: request lower rates"
@@ -242,21 +247,21 @@ class _Solver:
 
     def _solution(self, trigger: Trigger) -> Solution:
         assert trigger.budget
-        asked = self.scores[trigger.name] > -np.inf
-        self._switch(trigger, asked)
-        words = self.words[asked]
+        scored = self.scores[trigger.name] > -np.inf
+        self._switch(trigger, scored)
+        words = self.words[scored]
         entry, first = distinct_entries(words)
         accepted = acceptances(words[first], self.menu, self.bits)
         label = Label("trigger", trigger.name, trigger.budget.quantity)
         fraction = fractions(self.menu, accepted, (trigger.budget.quantity,))[label]
         try:
-            rate = self.weight[asked] * fraction[entry]
-            together = self.parent[asked], self.shared[asked]
-            score, known_above = self.scores[trigger.name][asked], self.known_above[trigger.name]
+            rate = self.weight[scored] * fraction[entry]
+            together = self.parent[scored], self.shared[scored]
+            score, known_above = self.scores[trigger.name][scored], self.known_above[trigger.name]
             return threshold_for(score, rate, trigger.budget.hz, together, known_above)
         except ValueError as error:
-            wanted = f"{trigger.budget.key} = {trigger.budget.hz:g}"
-            raise TrigemuError(f"{trigger.place}: trigger {trigger.name!r}: {wanted}: {error}") from None
+            budget = f"{trigger.budget.key} = {trigger.budget.hz:g}"
+            raise TrigemuError(f"{trigger.place}: trigger {trigger.name!r}: {budget}: {error}") from None
 
 
 def threshold_for(
@@ -266,20 +271,21 @@ def threshold_for(
     together: tuple[Parents, BoolArray] | None = None,
     known_above: float = -math.inf,
 ) -> Solution:
-    """Return the threshold between two distinct scores above which Σ rate comes nearest to a budget.
+    """Return the threshold between two distinct scores with the Σ rate above it nearest to a budget.
 
     Parameters
     ----------
     score : float64[n]
         The scores, > −∞.
     rate : float64[n]
-        The rate in Hz that each event adds if it passes, ≥ 0.
+        The rate in Hz that each event adds above the threshold, ≥ 0.
     budget_hz : float
         The budget in Hz.
     together : tuple of uint64[n] and bool[n], optional
-        The parents of the events, and whether other events may have the same parent; None: none is shared.
+        The parents of the events, and whether other events may have the same parent; None: no event shares
+        its parent.
     known_above : float
-        Only scores above this value are given; −∞: all.
+        The value above which scores are known; −∞: all are.
 
     Returns
     -------
@@ -289,15 +295,15 @@ def threshold_for(
     Raises
     ------
     ValueError
-        If the budget cannot be met, with the rate that can be, or not by the scores that are given.
+        If the budget cannot be met, or not with the known scores; the message gives the rate that can be met.
     """
     if not len(score):
         raise ValueError("cannot be met: no event has a score")
-    order = np.lexsort((rate, -score))  # one order, in whichever the events came: sums of floats depend on it
+    order = np.lexsort((rate, -score))  # sums of floats must not depend on the order of events
     scores, rates = score[order], rate[order]
     ends = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))
     above = np.concatenate([[0.0], np.cumsum(rates)[ends]])
-    unknown = f"scores above {known_above:g} alone are known, and give {above[-1]:.6g} Hz"
+    unknown = f"only scores above {known_above:g} are known, and give {above[-1]:.6g} Hz"
     if budget_hz > above[-1] * (1 + _DIGITS) and known_above > -math.inf:
         raise ValueError(unknown)
     if budget_hz > above[-1] * (1 + _DIGITS):
@@ -319,14 +325,15 @@ def threshold_for(
     sigma = math.sqrt(_variance(rate, passing, together))
     fewer = max(1, int(np.searchsorted(above, above[nearest] - sigma)))
     more = min(len(ends), int(np.searchsorted(above, above[nearest] + sigma)))
-    if len(ends) in (nearest, more) and known_above > -math.inf:  # the next lower score is not known
+    if len(ends) in (nearest, more) and known_above > -math.inf:  # the next lower score is unknown
         raise ValueError(f"{unknown}, which is too near")
     error = (threshold(fewer) - threshold(more)) / 2
     return Solution(threshold(nearest), error, float(tie), float(above[nearest]))
 
 
 def _variance(rate: FloatArray, passing: IntArray, together: tuple[Parents, BoolArray] | None) -> float:
-    """Return Σ over parents of (Σ rate)² of the passing events; an event that shares no parent is its own."""
+    """Return Σ over parents of (Σ rate)² of the passing events; an event that shares no parent counts
+    alone."""
     if together is None:
         return math.fsum(rate[passing] ** 2)
     parent, shared = (array[passing] for array in together)

@@ -1,4 +1,4 @@
-"""Chunks: the parts of the files of samples that are processed at a time."""
+"""Chunks: the parts of sample files that are processed at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Chunk:
     sample : int
         The number of the sample.
     source : int
-        The number of the file in it.
+        The number of the file in the sample.
     start, stop : int
         The entries.
     file : Source
@@ -31,8 +31,8 @@ class Chunk:
     of : str
         Fingerprint of the sample.
     continues : bool
-        Whether it begins within a basket, cluster or row group, which a process decodes once for all chunks
-        of it.
+        Whether it begins within a basket, cluster or row group, which a process decodes once for all its
+        chunks.
     """
 
     sample: int
@@ -60,8 +60,8 @@ class Chunk:
 
 
 def chunks_of(sample: Sample, events: int) -> Iterator[Chunk]:
-    """Cut the files of a sample into chunks of at most the given number of events, if possible at boundaries
-    where reading can begin at no extra cost."""
+    """Divide the files of a sample into chunks of at most `events` events, if possible at boundaries where
+    reading can begin at no extra cost."""
     of = sample.identity
     for number, source in enumerate(sample.sources):
         start, continues = 0, False
@@ -87,7 +87,7 @@ def entries_of(chunks: Sequence[Chunk]) -> dict[int, int]:
     dict of int to int
         The number of events in them, by the number of the sample.
     """
-    found: Counter[int] = Counter()
+    entries: Counter[int] = Counter()
     for chunk in chunks:
-        found[chunk.sample] += chunk.size
-    return dict(found)
+        entries[chunk.sample] += chunk.size
+    return dict(entries)

@@ -1,7 +1,7 @@
-"""The patterns that the rates of some menus are computed from, and with which factors they enter.
+"""The patterns that the rates of some menus are computed from, and their factors in the rates.
 
-A rate of what nothing was fitted for is from all events; what a fitted trigger accepts, and what it changes
-in other rates, is from the half that it has not seen (`counting/scales.py`).
+Rates without fitted triggers come from all events; the rate of a fitted trigger, and its effect on other
+rates, come from the half that it was not fitted to (`counting/scales.py`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Counted:
     Attributes
     ----------
     table : PatternTable
-        The patterns of their triggers, in the bin that counts.
+        The patterns of their triggers, in the selected bin.
     scales : Scales
-        The factors with which they enter rates.
+        Their factors in the rates.
     menus : tuple of Menu
         The menus.
     bits : tuple of mapping of str to int
@@ -52,33 +52,33 @@ class Counted:
         return tuple(map(switched_off, self.menus, self.fitted))
 
     @cached_property
-    def fitted_places(self) -> tuple[BoolArray, ...]:
-        """For each menu, which of its t enabled triggers are fitted, bool[t]."""
+    def is_fitted(self) -> tuple[BoolArray, ...]:
+        """For each menu, whether each of its t enabled triggers is fitted, bool[t]."""
         return tuple(
             np.array([trigger.name in names for trigger in menu.enabled], np.bool_)
             for menu, names in zip(self.menus, self.fitted, strict=True)
         )
 
     def fractions(self, rows: slice, of: Callable[[Words, tuple[Menu, ...]], FloatArray]) -> FloatArray:
-        """Return with which fractions the entries of a block enter some quantities: `of` gives those of the
-        patterns uint64[m, w] in some menus, float64[m, columns]."""
+        """Return the fractions of the entries of a block in some quantities. `of` computes these from
+        patterns uint64[m, w] and menus, float64[m, columns]."""
         return self.judged(rows, of(self.table.words[rows], self.menus), of)
 
     def judged(
         self, rows: slice, fractions: FloatArray, of: Callable[[Words, tuple[Menu, ...]], FloatArray]
     ) -> FloatArray:
-        """Return the same where the fractions in the menus are known already."""
+        """Return the same from known fractions in the menus."""
         touched = np.flatnonzero(self._touched[rows])
         if len(touched):
-            places = touched + rows.start
-            without = of(self.table.words[places], self.without_fitted)
+            entries = touched + rows.start
+            without = of(self.table.words[entries], self.without_fitted)
             fractions = fractions.copy()
-            fractions[touched] = self.scales.judged(places, fractions[touched], without)
+            fractions[touched] = self.scales.judged(entries, fractions[touched], without)
         return fractions
 
     @cached_property
     def _touched(self) -> BoolArray:
-        """bool[m]: in which entries a fitted trigger may accept; in the others, it changes nothing."""
+        """bool[m]: whether a fitted trigger may accept an entry; otherwise it has no effect."""
         touched = np.zeros(len(self.table), np.bool_)
         for menu, bits, names in zip(self.menus, self.bits, self.fitted, strict=True):
             if names:  # in a column of prescales, some may not be used
@@ -89,7 +89,7 @@ class Counted:
 
 
 def switched_off(menu: Menu, names: frozenset[str]) -> Menu:
-    """Return a menu with some of its triggers, and all that read them, as in a column of prescales that
-    switches them off."""
+    """Return a menu with some of its triggers switched off as by a column of prescales, which also affects
+    triggers that read them."""
     triggers = (replace(t, prescale=inf) if t.name in names else t for t in menu.triggers)
     return replace(menu, triggers=tuple(triggers))

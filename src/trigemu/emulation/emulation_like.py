@@ -1,4 +1,4 @@
-"""Emulations as calls are given them: an `Emulation`, or menus that are emulated for it."""
+"""Emulations as arguments of calls: an `Emulation`, or menus to emulate."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from trigemu.support import TrigemuError, engine_of
 
 
 def emulation_of(
-    given: Emulation | MenusLike,
+    emulation: Emulation | MenusLike,
     catalogue: SamplesLike = None,
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Emulation:
-    """Return an emulation as it is, or that of menus on samples, as `emulate` takes them.
+    """Return an emulation unchanged; emulate menus on samples, as in `emulate`.
 
     Parameters
     ----------
-    given : Emulation, Menu, path, or list of menus
+    emulation : Emulation, Menu, path, or list of menus
         The emulation, or the menus.
     catalogue : Catalogue, path, Events, ak.Array or None
         The samples of the menus; None: the embedded ones.
@@ -38,14 +38,12 @@ def emulation_of(
     Raises
     ------
     TrigemuError
-        If samples are given beside an emulation, which has its own.
+        If there are samples in addition to an emulation, which already has samples.
     """
-    if isinstance(given, Emulation):
+    if isinstance(emulation, Emulation):
         if catalogue is not None:
-            raise TrigemuError(
-                "the emulation has its samples already: give them with menus, or leave them out"
-            )
-        return given
-    menus, engine = menus_of(given), engine_of(executor)
+            raise TrigemuError("the emulation already has samples: give samples with menus only")
+        return emulation
+    menus, engine = menus_of(emulation), engine_of(executor)
     samples = samples_of(catalogue, executor=engine)
     return without_bad_files(samples, lambda good: emulate(menus, good, executor=engine, progress=progress))

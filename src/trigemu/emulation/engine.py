@@ -1,5 +1,5 @@
-"""Passes over samples: chunk by chunk, with the results of a task in the order of the chunks, done by any
-engine (`Engine`)."""
+"""Passes over samples, chunk by chunk, on any `Engine`, with the results of a task in the order of the
+chunks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from trigemu.counting import PatternTable, SharedEvents, merge_tables
 from trigemu.emulation.chunks import Chunk, chunks_of
-from trigemu.emulation.kept_results import check_kept
 from trigemu.emulation.plan import Plan, make_plan
+from trigemu.emulation.stored_results import check_result
 from trigemu.menus import Menu
 from trigemu.samples import BadFilesError, Catalogue, Entries, Events, Need, Sample, UnreadableError
 from trigemu.support import (
@@ -32,11 +32,13 @@ from trigemu.support import (
 )
 from trigemu.triggers import Kind
 
-#: How many chunks are read ahead of the current one, one thread each. Reading takes several times as long as
-#: most menus do; two threads halve that time, a third one gained nothing.
+#: The number of chunks that are read ahead of the current one, one thread each. Reading takes several times
+#: as
+#: long as most menus; two threads halve this time, a third one gains nothing.
 READ_AHEAD = 2
-#: Events of a chunk, on average, from which on it is read ahead: of smaller ones most of the time is that of
-#: Python, and threads that take turns at it take longer than one.
+#: The smallest mean number of events of chunks that are read ahead: for smaller ones, Python dominates the
+#: time,
+#: and several threads are slower than one.
 AHEAD_EVENTS = 10_000
 R = TypeVar("R")
 #: A function of the number of events done since it was called last.
@@ -44,9 +46,9 @@ Progress = Callable[[int], None]
 
 
 class Task(Protocol[R]):
-    """What is done with a chunk. Frozen and picklable, with fields that have a fingerprint.
+    """The processing of a chunk. Frozen and picklable, with fields that have a fingerprint.
 
-    classes: the dataclasses of which results consist, besides arrays, numbers and tuples.
+    classes: the dataclasses that results consist of, besides arrays, numbers and tuples.
     """
 
     @property
@@ -70,7 +72,7 @@ class TableTask:
 
 @dataclass(frozen=True)
 class Job:
-    """The menus and samples that a task is done with.
+    """The menus and samples of a task.
 
     Attributes
     ----------
@@ -93,14 +95,14 @@ class Job:
 def over_background(
     job: Job, task: Task[R], executor: Any = None, progress: Progress | None = None
 ) -> Iterator[R]:
-    """Do a task with the background, in chunks; see `over_samples`.
+    """Run a task over the background, in chunks; see `over_samples`.
 
     Parameters
     ----------
     job : Job
         The menus and the catalogue.
     task : Task
-        What is done with a chunk, and how results are merged.
+        Processes a chunk, and merges results.
     executor
         As in `emulate`.
     progress : callable, optional
@@ -117,7 +119,7 @@ def over_background(
 def over_samples(
     samples: Iterable[Sample], job: Job, task: Task[R], executor: Any = None, progress: Progress | None = None
 ) -> Iterator[R]:
-    """Do a task with some samples of the catalogue, in chunks.
+    """Run a task over some samples of the catalogue, in chunks.
 
     Parameters
     ----------
@@ -126,7 +128,7 @@ def over_samples(
     job : Job
         The menus and the catalogue.
     task : Task
-        What is done with a chunk, and how results are merged.
+        Processes a chunk, and merges results.
     executor
         As in `emulate`.
     progress : callable, optional
@@ -135,7 +137,7 @@ def over_samples(
     Yields
     ------
     object
-        The results, in the order of the chunks: each of one chunk, or the merged one of several.
+        The results, in the order of the chunks, each of one or several chunks.
 
     Raises
     ------
@@ -155,7 +157,7 @@ def over_samples(
 
 
 class _Pass(Generic[R]):
-    """The work of doing a task with chunks."""
+    """The work of running a task over chunks."""
 
     def __init__(self, job: Job, task: Task[R], ahead: bool = True) -> None:
         self._job, self._task, self._ahead = job, task, ahead and cores() > 1
@@ -172,7 +174,7 @@ class _Pass(Generic[R]):
 
     @cached_property
     def key(self) -> str:
-        """Fingerprint of the code, of what decides triggers, and of what is done with decisions."""
+        """Fingerprint of the code, the trigger definitions, and the task."""
         job = self._job
         triggers = [
             (m.scope, [t.description for t in m.triggers if isinstance(t.description, Kind)])
@@ -193,7 +195,7 @@ class _Pass(Generic[R]):
         return self._task.merge(parts)
 
     def check(self, units: Sequence[Chunk], part: R) -> None:
-        check_kept(self._task, self._job.plan, units, part)
+        check_result(self._task, self._job.plan, units, part)
 
     def content(self) -> bytes:
         """Return what makes this pass in another process, with the content of every file but the samples'."""

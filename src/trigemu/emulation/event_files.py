@@ -1,4 +1,4 @@
-"""Event tables as files: Parquet, or a TTree. Columns have units and descriptions."""
+"""Event tables as Parquet files or TTrees. Columns have units and descriptions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from trigemu.emulation.engine import Progress
 from trigemu.emulation.per_event import EventTable
 from trigemu.support import Array, MissingExtraError, TrigemuError, new_file, without_clock
 
-#: The tree in a ROOT file, and the name of the text about it.
+#: The names of the tree in a ROOT file, and of its description.
 TREE, ABOUT = "events", "about"
 Extend = Callable[[Mapping[str, Array]], object]
 
 
 def check_event_file(path: Path) -> None:
-    """Raise TrigemuError if no format belongs to the ending of a file name, or cannot be written."""
+    """Raise TrigemuError if the suffix of a file name belongs to no format, or to one that cannot be
+    written."""
     if path.suffix not in _WRITERS:
         raise TrigemuError(f"{path} should end in {' or '.join(_WRITERS)}")
     if path.suffix == ".parquet":
@@ -29,12 +30,12 @@ def check_event_file(path: Path) -> None:
 
 
 def write_events(path: Path, table: EventTable, version: str, progress: Progress) -> int:
-    """Write a table into a file, whose ending gives the format; return the number of its events.
+    """Write a table into a file, whose suffix determines the format; return the number of its events.
 
     Raises
     ------
     TrigemuError
-        If the file cannot be written, or events cannot be read or decided: then there is no file.
+        If the file cannot be written, or events cannot be read or decided; no incomplete file remains.
     """
     check_event_file(path)
     about = {
@@ -45,7 +46,7 @@ def write_events(path: Path, table: EventTable, version: str, progress: Progress
         "columns": {c.name: {"unit": c.unit, "description": c.description} for c in table.columns},
     }
     written = 0
-    with new_file(path) as made, _WRITERS[path.suffix](made, table, about) as extend:
+    with new_file(path) as temporary, _WRITERS[path.suffix](temporary, table, about) as extend:
         for part in table.parts(progress):
             if n := len(part["id"]):
                 extend(part)
@@ -63,7 +64,7 @@ def _pyarrow() -> Any:
 
 @contextmanager
 def _parquet(path: Path, table: EventTable, about: Mapping[str, Any]) -> Iterator[Extend]:
-    """The sample is its name."""
+    """Write Parquet; samples are written by name."""
     pyarrow = _pyarrow()
     names = [sample.name for sample in table.catalogue.samples]
     kinds = {"bool": "bool_"}
@@ -87,7 +88,7 @@ def _parquet(path: Path, table: EventTable, about: Mapping[str, Any]) -> Iterato
 
 @contextmanager
 def _root(path: Path, table: EventTable, about: Mapping[str, Any]) -> Iterator[Extend]:
-    """The tree `events`, and beside it, as JSON, the names of samples and the meaning of columns."""
+    """Write the tree `events`, and the names of samples and the meaning of columns as JSON."""
     import uproot
 
     identity = uuid.uuid5(uuid.NAMESPACE_URL, f"trigemu/{table.menu.name}")

@@ -11,8 +11,8 @@ import numpy as np
 from trigemu.counting import check_array, raw_decisions
 from trigemu.emulation.chunks import Chunk
 from trigemu.emulation.engine import Job, over_samples
-from trigemu.emulation.kept_results import check_kept
 from trigemu.emulation.plan import Plan, decide, make_plan
+from trigemu.emulation.stored_results import check_result
 from trigemu.menus import Menu, MenuLike, menu_of
 from trigemu.samples import (
     Catalogue,
@@ -29,19 +29,18 @@ from trigemu.support import CHUNK_EVENTS, BoolArray, TrigemuError, Words
 
 
 def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) -> dict[str, BoolArray]:
-    """Decide the triggers of a menu event by event.
+    """Return the decisions of the triggers of a menu, event by event.
 
-    A decision is that before prescales, as `check_decisions` compares it: whether the trigger would accept
-    the event if no trigger of the menu had a prescale. Its seed counts, and with it the levels before. A
-    `random` trigger fires in every event, since its rate is a prescale.
+    Decisions are before prescales: whether the trigger would accept the event if no trigger of the menu had a
+    prescale. They include the seed, and through it earlier levels. A `random` trigger fires in every event,
+    because its rate is a prescale.
 
     Parameters
     ----------
     menu : path or Menu
-        The menu. Thresholds that follow from a rate have to be known: those of `run(menu).menu` and
-        `solve_budgets` are.
+        The menu. Thresholds from rate budgets must be known, as in `run(menu).menu` and `solve_budgets`.
     events : Events, ak.Array, path, list of paths, or Catalogue
-        The events, as `emulate` takes samples; their weights do not matter.
+        The events, as samples in `emulate`; their weights do not matter.
     sample : str, optional
         The name of a sample, if there are several.
 
@@ -53,7 +52,7 @@ def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) ->
     Raises
     ------
     TrigemuError
-        If a threshold is not known, or it is not said which of several samples is meant.
+        If a threshold is unknown, or if there are several samples and none is named.
     SampleError
         If the events lack a column that a trigger needs.
 
@@ -83,10 +82,8 @@ def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) ->
 def fired_in(menu: Menu, catalogue: Catalogue, trigger: str, sample: str | None) -> BoolArray:
     """Return the decisions of one trigger of a solved menu on a sample of a catalogue; see `decisions`."""
     part = menu.part([trigger])
-    on = (replace(known, enabled=known.enabled or known.name == trigger) for known in part.triggers)
-    part = replace(
-        part, triggers=tuple(on)
-    )  # also of one that is disabled, and not compiled unless it is used
+    on = (replace(other, enabled=other.enabled or other.name == trigger) for other in part.triggers)
+    part = replace(part, triggers=tuple(on))  # a disabled trigger would not be compiled
     return _of_sample(part, catalogue, _chosen(catalogue, sample), [trigger])[trigger]
 
 
@@ -95,7 +92,7 @@ def _check_solved(menu: Menu) -> None:
         if trigger.budget and not trigger.solution:
             raise TrigemuError(
                 f"{trigger.place}: trigger {trigger.name!r}: its threshold follows from "
-                f"{trigger.budget.key} = {trigger.budget.hz:g}, which takes a whole background: give the "
+                f"{trigger.budget.key} = {trigger.budget.hz:g}, which needs the full background: give the "
                 f"menu of a run, run(menu, samples).menu, or that of solve_budgets(menu, samples)"
             )
 
@@ -110,7 +107,7 @@ def _chosen(catalogue: Catalogue, name: str | None) -> Sample:
 
 
 def _of_events(plan: Plan, events: Events) -> Words:
-    if events.core != slice(None):  # they come with their neighbouring crossings
+    if events.core != slice(None):  # they include their neighbouring crossings
         words: Words = decide(events, plan)[events.core]
         return words
     if len(events):
@@ -137,7 +134,7 @@ def _named(menu: Menu, plan: Plan, words: Words, names: Sequence[str]) -> dict[s
 
 @dataclass(frozen=True)
 class _Decide:
-    """The task that keeps the decisions of a chunk."""
+    """The task that returns the decisions of a chunk."""
 
     classes: ClassVar[tuple[type, ...]] = ()
 
@@ -149,6 +146,6 @@ class _Decide:
         return np.concatenate(parts)
 
 
-@check_kept.register
+@check_result.register
 def _(task: _Decide, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     check_array("words", part, np.dtype("u8"), sum(chunk.size for chunk in chunks), plan.words)

@@ -34,9 +34,9 @@ from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.counted import Counted
 from trigemu.emulation.engine import Job, Progress, TableTask, over_background
-from trigemu.emulation.kept_results import check_kept
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half
+from trigemu.emulation.stored_results import check_result
 from trigemu.menus import Menu, MenuLike, MenusLike, menu_of, menus_of
 from trigemu.observables import Workspace
 from trigemu.samples import INTERACTIONS, Catalogue, Events, Need, SamplesLike, half_of, samples_of
@@ -54,11 +54,11 @@ class Axis(Protocol):
         """The number of bins."""
 
     def needs(self, plan: Plan) -> Iterable[Need]:
-        """Return the columns that it reads besides those of the `plan`."""
+        """Return the columns that it reads in addition to those of the `plan`."""
 
     @property
     def count_rejected(self) -> bool:
-        """Whether events in which no trigger fires also count."""
+        """Whether events that no trigger accepts also count."""
 
     def __call__(self, plan: Plan, work: Workspace) -> IntArray:
         """Return the bin of each event.
@@ -76,8 +76,8 @@ class Emulation:
 
     Attributes
     ----------
-    given : tuple of Menu
-        The menus as they were given.
+    input_menus : tuple of Menu
+        The menus before their budgets were solved.
     menus : tuple of Menu
         The same menus with their budgets solved.
     catalogue : Catalogue
@@ -91,10 +91,10 @@ class Emulation:
     fitted : tuple of frozenset of str
         For each menu, the triggers that were fitted, or read such a trigger.
     only : int or None
-        The only bin of the axis that rates count; None: all bins.
+        The only bin of the axis in the rates; None: all bins.
     """
 
-    given: tuple[Menu, ...]
+    input_menus: tuple[Menu, ...]
     menus: tuple[Menu, ...]
     catalogue: Catalogue
     plan: Plan
@@ -113,21 +113,23 @@ class Emulation:
         Parameters
         ----------
         menu : path, Menu, or None
-            The menu, as it was given or with its budgets solved; by default the first.
+            The menu, with or without its budgets solved; by default the first.
 
         Raises
         ------
         TrigemuError
-            If it is none of the menus.
+            If the emulation does not have it.
         """
         if menu is None:
             return 0
-        wanted = menu_of(menu)
-        for known in (self.given, self.menus):
-            if wanted in known:
-                return known.index(wanted)
-        names = ", ".join(repr(known.name) for known in self.menus)
-        raise TrigemuError(f"the menu {wanted.name!r} ({wanted.path}) is not in the emulation of {names}")
+        requested = menu_of(menu)
+        for menus in (self.input_menus, self.menus):
+            if requested in menus:
+                return menus.index(requested)
+        names = ", ".join(repr(menu.name) for menu in self.menus)
+        raise TrigemuError(
+            f"the menu {requested.name!r} ({requested.path}) is not in the emulation of {names}"
+        )
 
     def counted(self, *numbers: int) -> Counted:
         """Select the patterns that the rates of some menus are computed from.
@@ -164,7 +166,8 @@ class Emulation:
 
     @cached_property
     def scales(self) -> FloatArray:
-        """The factor from the unseen half of each sample to all of it, float64[samples]; 1 without one."""
+        """The factor from the unseen half of each sample to the full sample, float64[samples]; 1 without a
+        half."""
         if self.half is None:
             return np.ones(len(self.catalogue.samples))
         return half_scales(self.table, self.half, self.catalogue)
@@ -180,23 +183,23 @@ def emulate(
 ) -> Emulation:
     """Run menus over the background of a catalogue in one pass.
 
-    If a menu has a rate budget, one more pass comes first that finds the thresholds. The result is the same
-    to the last bit for any executor and size of chunks. If errors account for shared interactions
-    (`Catalogue.errors`), this takes 32 bytes for each event that a menu may accept, in samples with parents.
+    If a menu has a rate budget, a pass to find the thresholds precedes it. The result is the same to the last
+    bit for any executor and chunk size. If errors account for shared interactions (`Catalogue.errors`), each
+    event that a menu may accept needs 32 bytes, in samples with parents.
 
     Parameters
     ----------
     menus : path, Menu, or list of these
         The menus.
     catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
-        The samples: a catalogue, or a folder with a catalogue.toml; event files, which are taken as crossings
-        of equal weight that add up to 40 MHz; events in memory, with their weights in Hz (`Events`, or an
-        awkward array, see `events_from_awkward`). By default the embedded samples.
+        The samples: a catalogue, or a folder with a catalogue.toml; event files, as crossings of equal weight
+        that add up to 40 MHz; events in memory, with their weights in Hz (`Events`, or an awkward array, see
+        `events_from_awkward`). By default the embedded samples.
     axis : Axis, optional
         Bins in which patterns are counted separately.
     executor : Executor, distributed.Client, Engine or None
-        What passes over the events: anything with `submit`, as in `concurrent.futures`, or an `Engine` with
-        settings of its own; None: this process.
+        Processes the events: anything with `submit`, as in `concurrent.futures`, or an `Engine` with its own
+        settings; None: this process.
     progress : callable, optional
         Called with the number of events done since the last call.
 
@@ -209,11 +212,11 @@ def emulate(
     SampleError
         If there is no background, or a sample lacks a column that a trigger needs.
     BadFilesError
-        If files cannot be read that the catalogue lets be left out (`without_bad_files`).
+        If files cannot be read and the catalogue allows to leave them out (`without_bad_files`).
     TrigemuError
         If a budget cannot be met, or there is no menu.
     WrongTypeError
-        If the menus or samples are none.
+        If the menus or samples have another type.
 
     Examples
     --------
@@ -223,10 +226,10 @@ def emulate(
     [2, 30]
     """
     engine = engine_of(executor)
-    if not (given := menus_of(menus)):
+    if not (input_menus := menus_of(menus)):
         raise TrigemuError("there is no menu to emulate: give at least one")
     catalogue = samples_of(catalogue, executor=engine)
-    solved = solve_budgets(given, catalogue, executor=engine, progress=progress)
+    solved = solve_budgets(input_menus, catalogue, executor=engine, progress=progress)
     plan = make_plan(solved)
     plan.check_background(catalogue)
     half = unseen_half(solved, plan, catalogue)
@@ -239,10 +242,10 @@ def emulate(
     job = Job(solved, plan, catalogue, frozenset(axis.needs(plan)) if axis else frozenset())
     for part in over_background(job, task, engine, progress):
         parts.append(part)
-        if sum(map(len, parts)) > len(table) + 4096:  # sums of tables cost most while they grow
+        if sum(map(len, parts)) > len(table) + 4096:  # merging is expensive while tables grow
             table, parts = merge_tables([table, *parts]), []
     table = complete_table([table, *parts])
-    return Emulation(given, solved, catalogue, plan, table, half, fitted_in(solved, plan, catalogue))
+    return Emulation(input_menus, solved, catalogue, plan, table, half, fitted_in(solved, plan, catalogue))
 
 
 @dataclass(frozen=True)
@@ -279,7 +282,7 @@ class _CountPatterns(TableTask):
         )
 
 
-@check_kept.register
+@check_result.register
 def _(task: _CountPatterns, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     bins = task.axis.bins if task.axis else 1
     ends = {"half": 1 + task.by_half, "bin": bins, "stratum": task.strata}
@@ -287,8 +290,8 @@ def _(task: _CountPatterns, plan: Plan, chunks: Sequence[Chunk], part: Any) -> N
 
 
 def counts_rejected(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:
-    """Whether events in which no trigger fires can contribute to a rate, as `random` and `not` accept them,
-    or to its error, as the total weight of all is fixed by reweighting."""
+    """Whether events in which no trigger fires can contribute to a rate, because `random` or `not` accept
+    them, or to its error, because reweighting fixes the total weight."""
     if catalogue.pileup:
         return True
     nothing = np.zeros((1, plan.words), np.uint64)

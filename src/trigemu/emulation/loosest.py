@@ -1,5 +1,4 @@
-"""Which thresholds may be offered: from where a trigger's own rate is some times the present one, to where it
-is as many times less.
+"""The default ranges of thresholds of a score table: from ten times the present rate of a trigger to a tenth.
 
 One pass sums the weights of events in bins of their scores, which are narrow at any scale: the leading bits
 of the score as a float.
@@ -18,27 +17,27 @@ import numpy as np
 from trigemu.counting import check_array, check_within, raw_decisions
 from trigemu.emulation.chunks import Chunk
 from trigemu.emulation.engine import Job, Progress, over_background
-from trigemu.emulation.kept_results import check_kept
 from trigemu.emulation.plan import Plan, decide
+from trigemu.emulation.stored_results import check_result
 from trigemu.menus import Menu
 from trigemu.observables import Workspace
 from trigemu.samples import Events
 from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, Words
 
-#: By how much a trigger's own rate may grow, and fall.
+#: The factor by which a trigger's own rate may increase and decrease.
 FACTOR = 10
 #: The leading bits that make a bin: sign, exponent, and a step of at most 0.4 %.
 _BITS = 20
 _REST = 64 - _BITS
-#: Weights are summed as integers, so that no order of events changes a bin.
+#: Weights are summed as integers, so that sums do not depend on the order of events.
 _PER_HZ = 2.0**20
 _LOWEST = -(2**63)
 
 
 @dataclass(frozen=True)
 class BinnedScores:
-    """Weights in bins of the scores of slots, in the order of both. slot, bin: int64[k]. weight, present:
-    int64[k], the sum for all events, and for those that fire as the menus are written."""
+    """Weights in bins of the scores of slots, ordered by both. slot, bin: int64[k]. weight, present:
+    int64[k], the sum of all events, and of events that fire at the present thresholds."""
 
     slot: IntArray
     bin: IntArray
@@ -51,9 +50,9 @@ def default_ranges(
 ) -> dict[int, tuple[float, float]]:
     """Return the range of thresholds of some slots with a score, in one pass over the background."""
     task = _Bin(job.menus, tuple(slots))
-    found = task.merge([*over_background(job, task, executor, progress)])
+    binned = task.merge([*over_background(job, task, executor, progress)])
     thresholds = {slot: job.plan.slots[slot].compiled.threshold or 0.0 for slot in slots}
-    return {slot: _range(found, slot, threshold) for slot, threshold in thresholds.items()}
+    return {slot: _range(binned, slot, threshold) for slot, threshold in thresholds.items()}
 
 
 @dataclass(frozen=True)
@@ -72,13 +71,13 @@ class _Bin:
         for slot in self.slots:
             score = np.asarray(plan.slots[slot].compiled.evaluate(work), np.float64)[core]
             fired = (words[:, slot // 64] >> np.uint64(slot % 64)) & np.uint64(1) != 0
-            rows = np.flatnonzero((score > -np.inf) & self._asked(plan, slot, words))
+            rows = np.flatnonzero((score > -np.inf) & self._seed_fires(plan, slot, words))
             present = np.where(fired, weight, 0)[rows]
             parts.append(BinnedScores(np.full(len(rows), slot), _bin_of(score[rows]), weight[rows], present))
         return self.merge(parts)
 
-    def _asked(self, plan: Plan, slot: int, words: Words) -> BoolArray:
-        """Return in which events the first trigger of a slot may fire: those in which its seed does."""
+    def _seed_fires(self, plan: Plan, slot: int, words: Words) -> BoolArray:
+        """Return whether the seed of the first trigger of a slot fires in each event."""
         for menu, bits in zip(self.menus, plan.bits, strict=True):
             for trigger in menu.used:
                 if bits.get(trigger.name) == slot and trigger.seed:
@@ -97,7 +96,7 @@ class _Bin:
         return BinnedScores(slot[first], bins[first], *sums)
 
 
-@check_kept.register
+@check_result.register
 def _(task: _Bin, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not isinstance(part, BinnedScores):
         raise TrigemuError("it has no weights in bins of scores")
@@ -109,22 +108,22 @@ def _(task: _Bin, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
 
 
 def _bin_of(score: FloatArray) -> IntArray:
-    """Return the bin of each score, int64[n], ascending with the score; below 0, it is negative."""
+    """Return the bin of each score, int64[n], ascending with the score; negative below 0."""
     bits = score.view(np.int64) >> _REST
     return np.where(bits < 0, -1 - (bits & (2 ** (_BITS - 1) - 1)), bits)
 
 
 def _below(bin_: int) -> float:
-    """Return the largest number below all scores of a bin, or the lowest one that there is."""
+    """Return the largest number below all scores of a bin, or the lowest float."""
     size = bin_ << _REST if bin_ >= 0 else (-bin_ << _REST) - 1
     edge = float(np.array([size], np.int64).view(np.float64)[0])
     return max(math.nextafter(edge if bin_ >= 0 else -edge, -math.inf), -sys.float_info.max)
 
 
-def _range(found: BinnedScores, slot: int, threshold: float) -> tuple[float, float]:
+def _range(binned: BinnedScores, slot: int, threshold: float) -> tuple[float, float]:
     """Return the lowest and the highest threshold of a slot whose present threshold is `threshold`."""
-    own = found.slot == slot
-    bins, weight, present = found.bin[own][::-1], found.weight[own][::-1], int(found.present[own].sum())
+    own = binned.slot == slot
+    bins, weight, present = binned.bin[own][::-1], binned.weight[own][::-1], int(binned.present[own].sum())
     if present <= 0:
         return threshold, threshold
     above = np.cumsum(weight)
@@ -136,5 +135,5 @@ def _range(found: BinnedScores, slot: int, threshold: float) -> tuple[float, flo
 
 
 def _rounded(value: float, digits: int, towards: Callable[[float], int]) -> float:
-    """Return a number with some digits after the point, or so many fewer before it."""
+    """Round a number to some digits after the decimal point; negative: before it."""
     return round(towards(value * 10.0**digits) / 10.0**digits, digits)

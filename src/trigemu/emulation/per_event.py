@@ -1,4 +1,4 @@
-"""Which events pass: decisions, scores and acceptances of the triggers of a menu, event by event."""
+"""Event tables: decisions, scores and acceptances of the triggers of a menu, event by event."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.counted import switched_off
 from trigemu.emulation.engine import Job, Progress, TableTask, over_background, over_samples
-from trigemu.emulation.kept_results import check_kept
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half, weights_by_half
+from trigemu.emulation.stored_results import check_result
 from trigemu.menus import Menu, MenuLike, menu_of
 from trigemu.observables import Workspace
 from trigemu.samples import HALF_NAMES, Catalogue, Events, Sample, SamplesLike, half_of, samples_of
 from trigemu.support import Array, BoolArray, TrigemuError, engine_of, nearest
 from trigemu.triggers import Expression, parse_expression
 
-#: What begins the names of the columns of a trigger.
+#: Prefixes of the names of columns of a trigger.
 FIRED, SCORE, ACCEPTANCE = "fired_", "score_", "acceptance_"
-#: The types of the columns, or of those with such a name, that are not float64.
+#: The types of columns that are not float64, by name or prefix.
 _KINDS = {"sample": "i4", "id": "u8", "parent": "u8", "half": "i1", FIRED: "?"}
 
 
@@ -49,7 +49,7 @@ class Column:
 
 @dataclass(frozen=True)
 class EventTable:
-    """The events of some samples with what a menu makes of them, in parts of consecutive events.
+    """The events of some samples with the results of a menu, in parts of consecutive events.
 
     Attributes
     ----------
@@ -58,9 +58,9 @@ class EventTable:
     catalogue : Catalogue
         The samples.
     samples : tuple of Sample
-        Those of which events are given.
+        The samples of the events.
     fired : Expression or None
-        The events that are given, by raw decisions; None: all.
+        The selection of events by raw decisions; None: all.
     half : int or None
         The half of the background that fitted triggers are judged on; None: none was fitted to these samples.
     fitted : frozenset of str
@@ -82,7 +82,7 @@ class EventTable:
     def columns(self) -> tuple[Column, ...]:
         """The columns, in their order."""
         bits = self._plan.bits[0]
-        found = [
+        columns = [
             Column("sample", "int32", "", "the sample: its position in the catalogue"),
             Column("id", "uint64", "", "the number of the event"),
             Column("parent", "uint64", "", "the generated interaction that the event was made from"),
@@ -92,21 +92,21 @@ class EventTable:
         ]
         if self.half is not None:
             what = f"the same for fitted triggers: 0 outside of the {HALF_NAMES[self.half]} half, and scaled"
-            found.append(Column("weight_unseen", "float64", "Hz", what))
+            columns.append(Column("weight_unseen", "float64", "Hz", what))
             what = "the probability that the menu accepts the event without its fitted triggers"
-            found.append(Column("unfitted_acceptance", "float64", "", what))
+            columns.append(Column("unfitted_acceptance", "float64", "", what))
         for trigger in self.menu.enabled:
             name = trigger.name
-            found.append(Column(f"{FIRED}{name}", "bool", "", f"decision of {name} before its prescale"))
+            columns.append(Column(f"{FIRED}{name}", "bool", "", f"decision of {name} before its prescale"))
             if name in bits and self._plan.slots[bits[name]].compiled.threshold is not None:
                 what = f"score of {name}, which fires above its threshold; −inf where it is not evaluated"
-                found.append(Column(f"{SCORE}{name}", "float64", trigger.unit or "", what))
+                columns.append(Column(f"{SCORE}{name}", "float64", trigger.unit or "", what))
             what = f"the probability that {name} accepts the event, with its prescale and seed"
-            found.append(Column(f"{ACCEPTANCE}{name}", "float64", "", what))
-        return tuple(found)
+            columns.append(Column(f"{ACCEPTANCE}{name}", "float64", "", what))
+        return tuple(columns)
 
     def parts(self, progress: Progress | None = None) -> Iterator[dict[str, Array]]:
-        """Yield the columns of consecutive events; memory does not grow with their number.
+        """Yield the columns of consecutive events; memory does not grow with the number of events.
 
         `progress` is called with the number of events done since the last call.
         """
@@ -116,7 +116,7 @@ class EventTable:
         yield from over_samples(self.samples, job, task, self._executor, progress)
 
     def arrays(self) -> dict[str, Array]:
-        """Return whole columns by name; all events stay in memory."""
+        """Return complete columns by name; all events stay in memory."""
         parts = [*self.parts()]
         none = {column.name: np.empty(0, column.dtype) for column in self.columns}
         return _joined(parts) if parts else none
@@ -153,19 +153,19 @@ def event_table(
     samples : sequence of str
         Names of the samples; by default the background.
     fired : str, optional
-        Names of triggers joined by and, or, not: only events of which this holds, before prescales.
+        Names of triggers joined by and, or, not: only events for which this is true, before prescales.
     executor, progress
         As in `emulate`.
 
     Returns
     -------
     EventTable
-        Columns are made when they are asked for: in parts, as arrays by name, or as an awkward array.
+        Columns are computed on request: in parts, as arrays by name, or as an awkward array.
 
     Raises
     ------
     TrigemuError
-        If a sample or a trigger is not known, or a budget cannot be met.
+        If a sample or a trigger is unknown, or a budget cannot be met.
     SampleError
         If a sample lacks a column that a trigger needs.
 
@@ -178,11 +178,11 @@ def event_table(
     True
     """
     engine = engine_of(executor)
-    given = menu_of(menu)
-    expression = None if fired is None else _expression(given, fired)
+    input_menu = menu_of(menu)
+    expression = None if fired is None else _expression(input_menu, fired)
     catalogue = samples_of(catalogue, executor=engine)
     chosen = tuple(catalogue.sample(name) for name in samples) or catalogue.background
-    (solved,) = solve_budgets(given, catalogue, executor=engine, progress=progress)
+    (solved,) = solve_budgets(input_menu, catalogue, executor=engine, progress=progress)
     plan = make_plan([solved])
     for sample in chosen:
         plan.check(sample)
@@ -198,17 +198,17 @@ def event_table(
 
 
 def passes(menu: Menu, catalogue: Catalogue) -> int:
-    """Return how often the background is passed over before events are."""
+    """Return the number of passes over the background before the pass over the events."""
     fitted = bool(menu.budgeted) or unseen_half([menu], make_plan([menu]), catalogue) is not None
     return 2 if menu.budgeted else int(fitted)
 
 
 def _expression(menu: Menu, text: str) -> Expression:
     expression = parse_expression(text)
-    known = [trigger.name for trigger in menu.enabled]
+    names = [trigger.name for trigger in menu.enabled]
     for name in expression.names():
-        if name not in known:
-            hint = nearest(name, known)
+        if name not in names:
+            hint = nearest(name, names)
             raise TrigemuError(f"fired = {text!r}: {menu.path} has no enabled trigger {name!r}{hint}")
     return expression
 
@@ -221,15 +221,15 @@ class _Halves(TableTask):
         return weights_by_half(chunk.sample, events)
 
 
-@check_kept.register
+@check_result.register
 def _(task: _Halves, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     check_table(part, words=1, samples=entries_of(chunks), ends={"half": 2})
 
 
 @dataclass(frozen=True)
 class _Record:
-    """The task that makes the columns of a chunk. scales, crossing: for each sample, the factors from the
-    half to the whole, and to the crossing rate of the menu."""
+    """The task that computes the columns of a chunk. scales, crossing: for each sample, the factors from the
+    half to the full sample, and to the crossing rate of the menu."""
 
     menu: Menu
     names: tuple[str, ...]
@@ -250,7 +250,7 @@ class _Record:
         half = half_of(events.parent[core])
         weight = events.weight[core] * self.crossing[chunk.sample]
         everything = np.ones(len(self.menu.enabled), np.bool_)
-        made: dict[str, Array] = {
+        columns: dict[str, Array] = {
             "sample": np.full(len(words), chunk.sample, np.int32),
             "id": events.id[core],
             "parent": events.parent[core],
@@ -260,21 +260,21 @@ class _Record:
         }
         if self.half is not None:
             without = acceptances(words[first], switched_off(self.menu, self.fitted), bits)
-            made["weight_unseen"] = np.where(half == self.half, weight * self.scales[chunk.sample], 0.0)
-            made["unfitted_acceptance"] = without.either(everything)[entry]
+            columns["weight_unseen"] = np.where(half == self.half, weight * self.scales[chunk.sample], 0.0)
+            columns["unfitted_acceptance"] = without.either(everything)[entry]
         for column, trigger in enumerate(self.menu.enabled):
             name = trigger.name
-            made[f"{FIRED}{name}"] = raw[name]
+            columns[f"{FIRED}{name}"] = raw[name]
             if (score := f"{SCORE}{name}") in self.names:
-                made[score] = np.asarray(plan.slots[bits[name]].compiled.evaluate(work), np.float64)[core]
-            made[f"{ACCEPTANCE}{name}"] = accepted.total[entry, column]
-        return {name: made[name][keep] for name in self.names}
+                columns[score] = np.asarray(plan.slots[bits[name]].compiled.evaluate(work), np.float64)[core]
+            columns[f"{ACCEPTANCE}{name}"] = accepted.total[entry, column]
+        return {name: columns[name][keep] for name in self.names}
 
     def merge(self, parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
         return _joined(parts)
 
 
-@check_kept.register
+@check_result.register
 def _(task: _Record, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not isinstance(part, dict) or tuple(part) != task.names:
         raise TrigemuError("it has other columns")
@@ -282,8 +282,8 @@ def _(task: _Record, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if len(lengths) != 1 or max(lengths) > sum(chunk.size for chunk in chunks):
         raise TrigemuError("its columns have other lengths")
     for name, column in part.items():
-        wanted = _KINDS.get(name.partition("_")[0] + "_" * ("_" in name), "f8")
-        check_array(name, column, np.dtype(wanted), None)
+        kind = _KINDS.get(name.partition("_")[0] + "_" * ("_" in name), "f8")
+        check_array(name, column, np.dtype(kind), None)
 
 
 def _joined(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:

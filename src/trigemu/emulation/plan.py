@@ -45,7 +45,7 @@ from trigemu.triggers import (
     without_soft_objects,
 )
 
-#: Further triggers that need a column and are named, where a sample lacks it.
+#: Further triggers that a message names if a sample lacks a column.
 _NAMED = 8
 
 
@@ -58,7 +58,7 @@ class Slot:
     compiled : Compiled
         The compiled trigger.
     trigger : Trigger
-        The first trigger that it was compiled for, which messages name.
+        The first trigger that compiles to it, which messages name.
     """
 
     compiled: Compiled
@@ -78,7 +78,7 @@ class Group:
     thresholds: FloatArray
 
     def without_soft_objects(self, lowest: Mapping[ObjectSelection, float]) -> Group:
-        """Return the same group on collections without the objects that no decision depends on."""
+        """Return the same group on collections without objects that do not affect decisions."""
         compiled = without_soft_objects(self.slot.compiled, lowest)
         return replace(self, slot=replace(self.slot, compiled=compiled))
 
@@ -92,15 +92,15 @@ class Plan:
     slots : tuple of Slot
         The distinct compiled triggers; slot b gives bit b.
     bits : tuple of mapping of str to int
-        For each menu, the bit of each trigger that is used (`Menu.used`), by name.
+        For each menu, the bit of each used trigger (`Menu.used`), by name.
     needs : mapping of Need to tuple of Trigger
-        The columns that are read, each with the triggers that need it.
+        The columns to read, each with the triggers that need it.
     models : tuple of mapping of str to str
         For each menu, the files of its models and their SHA-256.
     trained_on : tuple of mapping of str to tuple of TrainedOn
-        For each menu, the samples on which the models of a trigger were fitted, by its name.
+        For each menu, the training events of the models of a trigger, by its name.
     warnings : tuple of tuple of str
-        For each menu, the warnings of its compiled triggers, and about what it may not have meant.
+        For each menu, the warnings of its compiled triggers, and about parts that are often misunderstood.
     """
 
     slots: tuple[Slot, ...]
@@ -117,12 +117,12 @@ class Plan:
 
     @cached_property
     def margin(self) -> int:
-        """The number of crossings before and after an event that its slots look at."""
+        """The number of crossings before and after an event that its slots read."""
         return max((slot.compiled.margin for slot in self.slots), default=0)
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """The slots, grouped by all but their thresholds: each group is evaluated once."""
+        """The slots in groups that differ only in their thresholds; each group is evaluated once."""
         bits: dict[Hashable, list[int]] = {}
         for bit, slot in enumerate(self.slots):
             bits.setdefault(_score(slot.compiled), []).append(bit)
@@ -131,13 +131,13 @@ class Plan:
         return tuple(group.without_soft_objects(lowest) for group in groups)
 
     def check(self, sample: Sample) -> None:
-        """Raise SampleError with all columns, and neighbouring crossings, that the `sample` lacks, and the
-        triggers that need them."""
+        """Raise SampleError that lists the columns, and neighbouring crossings, that the `sample` lacks, and
+        the triggers that need them."""
         if problems := [*dict.fromkeys(self.problems(sample))]:
             raise SampleError(listed(problems))
 
     def problems(self, sample: Sample) -> Iterator[str]:
-        """Yield a message for each column, and for neighbouring crossings, that the `sample` lacks."""
+        """Yield a message for each column that the `sample` lacks, and for missing neighbouring crossings."""
         for slot in self.slots:
             if alone := lacks_neighbours(sample, slot.compiled):
                 yield f"{slot.trigger.place}: trigger {slot.trigger.name!r}: {alone}"
@@ -147,7 +147,7 @@ class Plan:
                 yield f"{first.place}: trigger {first.name!r}: {lacking}{_also(others)}"
 
     def check_background(self, catalogue: Catalogue) -> None:
-        """Raise SampleError if the `catalogue` has no background, or one that lacks what the triggers
+        """Raise SampleError if the `catalogue` has no background, or if it lacks columns that the triggers
         need."""
         if not catalogue.background:
             raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
@@ -156,15 +156,15 @@ class Plan:
 
 
 def _also(triggers: Sequence[Trigger]) -> str:
-    """Return the end of a message about what further triggers need."""
-    places = [f"{trigger.name!r} ({trigger.place})" for trigger in triggers[:_NAMED]]
+    """Return the end of a message on a column that further triggers need."""
+    named = [f"{trigger.name!r} ({trigger.place})" for trigger in triggers[:_NAMED]]
     more = f" and {len(triggers) - _NAMED} more" if len(triggers) > _NAMED else ""
     need = "needs" if len(triggers) == 1 else "need"
-    return f"; {', '.join(places)}{more} {need} it too" if triggers else ""
+    return f"; {', '.join(named)}{more} {need} it too" if triggers else ""
 
 
 def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
-    """Return a message if a trigger looks at neighbouring crossings that a sample does not have.
+    """Return a message if a trigger reads neighbouring crossings that a sample does not have.
 
     Parameters
     ----------
@@ -181,13 +181,13 @@ def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
     if not compiled.margin or sample.has_neighbours:
         return None
     return (
-        f"it looks at neighbouring crossings, and the events of sample {sample.name!r} (format "
+        f"it reads neighbouring crossings, but the events of sample {sample.name!r} (format "
         f"{sample.table.format!r}) are not consecutive crossings"
     )
 
 
 def lacks(sample: Sample, need: Need) -> str | None:
-    """Return a message if a sample lacks a column, with the closest name that it has.
+    """Return a message if a sample lacks a column, with the closest existing name.
 
     Parameters
     ----------
@@ -204,13 +204,13 @@ def lacks(sample: Sample, need: Need) -> str | None:
     if (decision := decision_in(need)) is not None:
         return _lacks_stored(sample, decision)
     (collection, column), schema = need, sample.schema
-    known = schema.collections.get(collection, frozenset()) if collection else schema.scalars
-    offered = known if collection else {*known, "ht", "mht", *(f"n_{c}" for c in schema.collections)}
+    columns = schema.collections.get(collection, frozenset()) if collection else schema.scalars
+    names = columns if collection else {*columns, "ht", "mht", *(f"n_{c}" for c in schema.collections)}
     if collection and collection not in schema.collections:
         what = f"collection {collection!r}{nearest(collection, schema.collections)}"
-    elif column not in known and not (collection and column == "pt"):  # vertices have no order in pT
+    elif column not in columns and not (collection and column == "pt"):  # vertices have no pT
         name = f"{collection}.{column}" if collection else column
-        what = f"{'column' if collection else 'observable'} {name!r}{nearest(column, offered)}"
+        what = f"{'column' if collection else 'observable'} {name!r}{nearest(column, names)}"
     else:
         return None
     why = "; pairs of objects under [integer] are computed from it" if column.startswith("hw_") else ""
@@ -218,7 +218,7 @@ def lacks(sample: Sample, need: Need) -> str | None:
 
 
 def _lacks_stored(sample: Sample, name: str) -> str | None:
-    """Return a message if a sample lacks a stored decision, with the closest name that it has; else None."""
+    """Return a message if a sample lacks a stored decision, with the closest existing name; else None."""
     stored = sample.stored
     if name in stored:
         return None
@@ -227,14 +227,14 @@ def _lacks_stored(sample: Sample, name: str) -> str | None:
 
 
 def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> Plan:
-    """Compile the triggers of some menus that are used, each distinct one once.
+    """Compile the used triggers of some menus, each distinct one once.
 
     Parameters
     ----------
     menus : path, Menu, or list of these
         The menus.
     contents : mapping of str to bytes, optional
-        Cards and models by path, which are then not read, as on a worker that has no such files.
+        The content of cards and models by path, for workers without these files.
 
     Returns
     -------
@@ -247,7 +247,7 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
     ({'J100': 0, 'G30': 1},)
     """
     slots: list[Slot] = []
-    known: dict[Hashable, int] = {}
+    bit_of: dict[Hashable, int] = {}
     bits: list[dict[str, int]] = []
     needs: dict[Need, list[Trigger]] = {}
     models: list[dict[str, str]] = []
@@ -257,16 +257,16 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
         bits.append({})
         models.append({})
         trained_on.append({})
-        said: list[str] = []
+        of_menu: list[str] = []
         requirements: dict[str, list[Requirement]] = {}
         for trigger in menu.used:
             if not isinstance(trigger.description, Kind):
                 continue
             context = Context(menu.scope, menu.path.parent, contents)
             compiled = trigger.description.compile(context)
-            # Plugins may compile to what has no hash.
+            # Plugins may compile to objects without a hash.
             same = compiled if isinstance(compiled, Hashable) else id(compiled)  # type: ignore[redundant-expr]
-            bit = known.setdefault(same, len(slots))
+            bit = bit_of.setdefault(same, len(slots))
             if bit == len(slots):
                 slots.append(Slot(compiled, trigger))
             bits[-1][trigger.name] = bit
@@ -275,10 +275,10 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
             models[-1] |= context.models
             if context.trained:
                 trained_on[-1][trigger.name] = tuple(context.trained)
-            said += warnings_of(compiled)
+            of_menu += warnings_of(compiled)
             requirements[trigger.name] = context.requirements
-        said += [*signed_differences(requirements), *lost_prescales(menu)]
-        warnings.append(tuple(dict.fromkeys(said)))
+        of_menu += [*signed_differences(requirements), *lost_prescales(menu)]
+        warnings.append(tuple(dict.fromkeys(of_menu)))
     readers = {need: tuple(triggers) for need, triggers in needs.items()}
     return Plan(tuple(slots), tuple(bits), readers, tuple(models), tuple(trained_on), tuple(warnings))
 
@@ -308,9 +308,9 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
         If the events lack a column.
     """
     if not isinstance(plan, Plan):
-        raise wrong_type("the plan", plan, "a Plan (make_plan)", "decisions takes a menu")
+        raise wrong_type("the plan", plan, "a Plan (make_plan)", "decisions needs a menu")
     if not isinstance(events, Events):
-        raise wrong_type("the events", events, "Events", "events_from_awkward makes them of an awkward array")
+        raise wrong_type("the events", events, "Events", "events_from_awkward converts an awkward array")
     work = work or Workspace(events)
     words = np.zeros((len(events), plan.words), np.uint64)
     for group in plan.groups:
@@ -330,7 +330,7 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
 
 
 def _group(slots: Sequence[tuple[int, Slot]]) -> Group:
-    """Make a group of bits and their slots, given in ascending order of the bits."""
+    """Make a group of slots with their bits, in ascending order of the bits."""
     rising = sorted(slots, key=lambda item: item[1].compiled.threshold or 0.0)
     thresholds = [slot.compiled.threshold for _, slot in rising if slot.compiled.threshold is not None]
     lowest = Slot(rising[0][1].compiled, slots[0][1].trigger)
@@ -348,7 +348,7 @@ def _score(compiled: Compiled) -> Hashable:
 def _evaluate(group: Group, work: Workspace) -> Any:
     """Return decisions bool[n], or scores float64[n], which are exact only above the lowest threshold.
 
-    PluginError if the code of the trigger fails, or returns anything else.
+    Raises PluginError if the code of the trigger fails or returns another type.
     """
     trigger, compiled = group.slot.trigger, group.slot.compiled
     try:
@@ -364,19 +364,19 @@ def _evaluate(group: Group, work: Workspace) -> Any:
             raise own from error
         where = f"{_place(trigger)} failed on sample {work.events.sample!r}, from event {work.events.id[0]}"
         raise PluginError(f"{where}: {reason_of(error)}") from error
-    wanted, n = np.dtype(np.bool_ if compiled.threshold is None else np.float64), len(work.events)
+    expected, n = np.dtype(np.bool_ if compiled.threshold is None else np.float64), len(work.events)
     if not isinstance(result, np.ndarray):
-        given = type(result).__name__
-        raise PluginError(f"{_place(trigger)} gave a {given}, expected {wanted}[{n}]{_code(compiled)}")
-    if result.dtype != wanted or result.shape != (n,):
+        got = type(result).__name__
+        raise PluginError(f"{_place(trigger)} gave a {got}, expected {expected}[{n}]{_code(compiled)}")
+    if result.dtype != expected or result.shape != (n,):
         shape = ", ".join(map(str, result.shape))
-        given = f"{result.dtype}[{shape}]"
-        raise PluginError(f"{_place(trigger)} gave {given}, expected {wanted}[{n}]{_code(compiled)}")
+        got = f"{result.dtype}[{shape}]"
+        raise PluginError(f"{_place(trigger)} gave {got}, expected {expected}[{n}]{_code(compiled)}")
     return result
 
 
 def _code(compiled: Compiled) -> str:
-    """Return the file and line of what decides, if it is of a plugin."""
+    """Return the file and line of `evaluate`, if it belongs to a plugin."""
     return place_of_method(compiled, "evaluate")
 
 

@@ -1,15 +1,15 @@
-"""Reweighting of the background to another pile-up, or to another luminosity.
+"""Reweight the background to another pile-up, or to another luminosity.
 
 Crossings are reweighted so that their number of interactions n follows Poisson(n; µ); the distribution of
 events at a given n stays the same, and their weights still add up to the crossing rate R0.
 
-If the catalogue gives the mean µ₀ that the crossings were generated with, the factor is Poisson(n; µ) /
-Poisson(n; µ₀), over the sum of all weights: an estimator of a ratio, which is unbiased however few crossings
-there are of some n, and whose error accounts for those. Otherwise it is R0 P / W, with P the probability and
-W the weight in the sample of a range of n, over the whole background, not sample by sample: the fraction of
-each process at a given n is taken from the samples, and their rates follow. A range is one n where the sample
-has enough crossings of it; else it includes neighbours, with the distribution over n inside of it that the
-sample has. In either case only the accepted fraction of a fixed weight fluctuates (`strata.py`).
+If the catalogue gives the mean µ₀ of the generated crossings, the factor is Poisson(n; µ) / Poisson(n; µ₀)
+over the sum of all weights. This estimator of a ratio is unbiased even with few crossings at some n, and its
+error accounts for these. Otherwise the factor is R0 P / W, where P is the probability and W the weight of a
+range of n in the full background: the samples determine the fraction of each process at a given n, and their
+rates follow. A range is a single n if the sample has enough crossings with it; otherwise it includes
+neighbours, with the distribution over n of the sample. In both cases only the accepted fraction of a fixed
+weight fluctuates (`strata.py`).
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from trigemu.emulation.plan import Plan, lacks, make_plan
 from trigemu.samples import INTERACTIONS, Catalogue, Events, Pileup, SampleError, SamplesLike, samples_of
 from trigemu.support import FloatArray, IntArray, TrigemuError, number_of
 
-#: The minimum effective number of crossings in a range of n whose weight in the sample is divided by: a
-#: handful that happens to contain none of the common kind would otherwise get all of its weight.
+#: The minimum effective number of crossings in a range of n: otherwise a few crossings that happen to include
+#: none of the common processes would get the full weight of the range.
 MIN_EFFECTIVE = 10.0
-#: The largest fraction of the requested distribution of which the sample has fewer crossings.
+#: The largest fraction of the target distribution for which the sample has fewer crossings.
 MAX_SPARSE = 0.05
 #: The largest relative difference between the sum of a sample's events and its rate.
 _COMPLETE = 1e-3
-#: The largest relative difference between the mean of a sample and the mean it was generated with.
+#: The largest relative difference between the mean of a sample and that of its generation.
 _MEAN_AGREES = 0.05
-#: This number of interactions in one crossing, or more, is a mistake.
+#: The smallest number of interactions in one crossing that must be a mistake.
 _MAX_INTERACTIONS = 100_000
 
 
@@ -49,7 +49,7 @@ def at_pileup(
 ) -> Catalogue:
     """Reweight the background of a catalogue to another mean number of interactions.
 
-    The factors are found in one pass over the numbers of interactions.
+    One pass over the numbers of interactions determines the factors.
 
     Parameters
     ----------
@@ -68,16 +68,14 @@ def at_pileup(
     Raises
     ------
     TrigemuError
-        If the mean is not a positive number of interactions, or the pile-up is reweighted already.
+        If the mean is not a positive number of interactions, or the pile-up is already reweighted.
     SampleError
         If the sample cannot be reweighted to this mean.
 
-    Notes
-    -----
-    Crossings with n interactions are multiplied by Poisson(n; µ) / Poisson(n; µ₀) if the catalogue gives
-    the mean µ₀ that they were generated with, and all by one factor that restores the crossing rate; else by
-    R0 P / W, P and W being the probability and the total weight of all background crossings with n
-    interactions, or in a range of n with enough of them.
+    Notes ----- If the catalogue gives the mean µ₀ of the generated crossings, the weights of crossings with n
+    interactions are multiplied by Poisson(n; µ) / Poisson(n; µ₀), and all by a factor that restores the
+    crossing rate. Otherwise they are multiplied by R0 P / W, where P and W are the probability and the total
+    weight of all background crossings with n interactions, or in a range of n with enough crossings.
 
     Examples
     --------
@@ -106,8 +104,8 @@ def at_pileup(
     if made_with is None:
         strata = _ranges(total, square)
         ends = np.append(np.flatnonzero(np.diff(strata)), len(total) - 1)
-        wanted = np.diff(np.append(0.0, np.append(np.cumsum(pmf)[ends[:-1]], 1.0)))
-        ratios = (wanted * catalogue.crossing_rate_hz / np.bincount(strata, total))[strata]
+        target = np.diff(np.append(0.0, np.append(np.cumsum(pmf)[ends[:-1]], 1.0)))
+        ratios = (target * catalogue.crossing_rate_hz / np.bincount(strata, total))[strata]
         normalisation = 1.0
     else:
         strata = np.zeros(len(total), np.int64)
@@ -136,8 +134,8 @@ def at_pileup(
 
 
 def _ranges(total: FloatArray, square: FloatArray) -> IntArray:
-    """Return the number of the range of each n, ascending, int64[n]: each with enough crossings, the last n
-    without joining those before."""
+    """Return the number of the range of each n, ascending, int64[n]. Each range has enough crossings; the
+    last n join the range before them if they have too few."""
     ranges, ends, inside = np.zeros(len(total), np.int64), [], np.zeros(2)
     for n in range(len(total)):
         inside += total[n], square[n]
@@ -150,7 +148,7 @@ def _ranges(total: FloatArray, square: FloatArray) -> IntArray:
 
 
 def at_luminosity(catalogue: SamplesLike, luminosity_cm2s: float) -> Catalogue:
-    """Scale all samples that have a cross-section to another luminosity.
+    """Scale all samples with a cross-section to another luminosity.
 
     Parameters
     ----------
@@ -168,7 +166,7 @@ def at_luminosity(catalogue: SamplesLike, luminosity_cm2s: float) -> Catalogue:
     TrigemuError
         If the luminosity is not a positive number.
     SampleError
-        If the events are crossings, in which interactions overlap, so that rates are not proportional to the
+        If the events are crossings, in which interactions overlap, so rates are not proportional to the
         luminosity; or if the catalogue has no luminosity.
     """
     luminosity_cm2s = number_of("the luminosity", luminosity_cm2s)
@@ -178,7 +176,7 @@ def at_luminosity(catalogue: SamplesLike, luminosity_cm2s: float) -> Catalogue:
         raise TrigemuError(f"luminosity {luminosity_cm2s:g}: expected a number above 0, in cm⁻² s⁻¹")
     if table.convention == "crossing":
         raise SampleError(
-            f"{catalogue.path}: the events are crossings, with all interactions of their luminosity in them: "
+            f"{catalogue.path}: the events are crossings with all interactions at their luminosity: "
             f"their weights cannot be scaled to another one; reweight their pile-up (--pileup), or generate "
             f"crossings at that luminosity"
         )
@@ -203,7 +201,7 @@ class _CountPileup(TableTask):
         n = events.scalars[INTERACTIONS[1]][events.core]
         where = f"sample {events.sample!r}: {INTERACTIONS[1]}"
         if not np.issubdtype(n.dtype, np.integer):
-            raise SampleError(f"{where} is not an integer ({n.dtype}): pile-up is reweighted by a count")
+            raise SampleError(f"{where} is not an integer ({n.dtype}): expected a number of interactions")
         if len(n) and not 0 <= n.min() <= n.max() < _MAX_INTERACTIONS:
             raise SampleError(f"{where} goes from {n.min()} to {n.max()}: expected a number of interactions")
         none = np.zeros((len(n), 1), np.uint64)
@@ -212,7 +210,7 @@ class _CountPileup(TableTask):
 
 def _check(catalogue: Catalogue) -> None:
     if catalogue.pileup:
-        raise TrigemuError(f"{catalogue.path}: its pile-up is reweighted already; start from the catalogue")
+        raise TrigemuError(f"{catalogue.path}: its pile-up is already reweighted; start from the catalogue")
     if catalogue.table.convention == "luminosity":
         raise SampleError(
             f"{catalogue.path}: the events are single interactions and have no pile-up: use --luminosity for "
@@ -221,17 +219,17 @@ def _check(catalogue: Catalogue) -> None:
     if not catalogue.background:
         raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
     if problems := [lacking for s in catalogue.background if (lacking := lacks(s, INTERACTIONS))]:
-        raise SampleError("\n".join(f"{problem}, which pile-up is reweighted by" for problem in problems))
+        raise SampleError("\n".join(f"{problem}, which pile-up reweighting needs" for problem in problems))
 
 
 def _check_complete(catalogue: Catalogue, table: PatternTable) -> None:
     weight = exact.to_float(table.weight)
     for sample in catalogue.background:
-        there = float(weight[table.sample == sample.number].sum())
-        if abs(there - sample.rate_hz) > _COMPLETE * sample.rate_hz:
+        total = float(weight[table.sample == sample.number].sum())
+        if abs(total - sample.rate_hz) > _COMPLETE * sample.rate_hz:
             raise SampleError(
-                f"sample {sample.name!r}: its events sum to {there:g} of {sample.rate_hz:g} Hz, and the "
-                f"number of interactions of the missing ones is not known: a skim cannot be reweighted"
+                f"sample {sample.name!r}: its events sum to {total:g} of {sample.rate_hz:g} Hz, and the "
+                f"number of interactions of the missing ones is unknown: a skim cannot be reweighted"
             )
 
 
@@ -244,18 +242,18 @@ def _check_mean(catalogue: Catalogue, sample_mean: float) -> None:
         )
 
 
-def _check_sparse(catalogue: Catalogue, mean: float, sparse: float, known: IntArray) -> None:
+def _check_sparse(catalogue: Catalogue, mean: float, sparse: float, covered: IntArray) -> None:
     if sparse > MAX_SPARSE:
-        held = f"enough with {known[0]} to {known[-1]}" if len(known) else "too few of any"
+        held = f"enough with {covered[0]} to {covered[-1]}" if len(covered) else "too few of any"
         raise SampleError(
             f"{catalogue.path}: pile-up {mean:g}: {100 * sparse:.3g} % of the crossings would have a number "
-            f"of interactions of which the sample has too few (it has {held}), more than "
+            f"of interactions for which the sample has too few (it has {held}), more than "
             f"{100 * MAX_SPARSE:g} %: generate crossings at that pile-up"
         )
 
 
 def _per_interactions(table: PatternTable) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Return Σw in Hz, Σw² in Hz² and the number of events of all samples together, for each number of
+    """Return Σw in Hz, Σw² in Hz² and the number of events of all samples, for each number of
     interactions."""
     bins = int(table.bin.max()) + 1
     weight, square = exact.ColumnSums(bins), exact.ColumnSums(bins)

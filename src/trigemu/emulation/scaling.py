@@ -1,4 +1,4 @@
-"""Scaling of rates: to the crossing rate of a menu, and from one half of a sample to the whole."""
+"""Scale rates: to the crossing rate of a menu, and from one half of a sample to the full sample."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trigemu.triggers import TrainedOn
 
 
 def crossing_scale(menu: Menu, catalogue: Catalogue) -> float:
-    """Return the factor on all rates that adapts the crossing rate of samples to that of a menu.
+    """Return the factor on all rates from the crossing rate of samples to that of a menu.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def crossing_scale(menu: Menu, catalogue: Catalogue) -> float:
     Returns
     -------
     float
-        1 where events are not crossings.
+        1 if events are not crossings.
     """
     crossing = catalogue.table.convention == "crossing"
     return menu.crossing_rate_hz / catalogue.crossing_rate_hz if crossing else 1.0
@@ -41,7 +41,7 @@ def unseen_half(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> int 
     menus : sequence of Menu
         The menus.
     plan : Plan
-        Their plan, which knows what models were trained on.
+        Their plan, which records the training events of models.
     catalogue : Catalogue
         The samples.
 
@@ -71,7 +71,7 @@ def unseen_half(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> int 
 
 def fitted_in(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> tuple[frozenset[str], ...]:
     """Return, for each menu of a plan, the names of the triggers whose threshold or model was fitted to these
-    samples, and of those that read the decisions of such a trigger."""
+    samples, and of the triggers that read their decisions."""
     return tuple(
         _fitted_in(menu, of_menu, catalogue) for menu, of_menu in zip(menus, plan.trained_on, strict=True)
     )
@@ -80,14 +80,14 @@ def fitted_in(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> tuple[
 def _fitted_in(
     menu: Menu, trained_on: Mapping[str, Sequence[TrainedOn]], catalogue: Catalogue
 ) -> frozenset[str]:
-    found: set[str] = set()
+    fitted: set[str] = set()
     used = {trigger.name for trigger in menu.used}
     for name in menu.order:  # each after those that it reads
         trigger = menu.trigger(name)
         own = _has_fitted_threshold(trigger, catalogue) or _on_these(trained_on.get(name, ()), catalogue)
-        if name in used and (own or not found.isdisjoint(trigger.inputs())):
-            found.add(name)
-    return frozenset(found)
+        if name in used and (own or not fitted.isdisjoint(trigger.inputs())):
+            fitted.add(name)
+    return frozenset(fitted)
 
 
 def _has_fitted_threshold(trigger: Trigger, catalogue: Catalogue) -> bool:
@@ -95,7 +95,7 @@ def _has_fitted_threshold(trigger: Trigger, catalogue: Catalogue) -> bool:
 
 
 def _on_these(trained_on: Iterable[TrainedOn], catalogue: Catalogue) -> list[TrainedOn]:
-    """Return what was trained on samples of a catalogue, known by its name or the digest of a file."""
+    """Select the training events that belong to a catalogue, by its name or the digest of a file."""
     files = {digest for sample in catalogue.samples for digest in sample.sha256}
     return [
         on
@@ -157,7 +157,7 @@ def weights_by_half(sample: int, events: Events) -> PatternTable:
 
 
 def refuse_negative(events: Events) -> None:
-    """Refuse events with negative weights: neither thresholds nor models can be fitted to those.
+    """Refuse events with negative weights: neither thresholds nor models can be fitted to them.
 
     Parameters
     ----------

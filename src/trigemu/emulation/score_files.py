@@ -1,9 +1,9 @@
 """Score tables as Parquet files.
 
-A file has a row for each event that the table keeps: sample, id, parent, half, stratum, weight (Hz), for each
-score `score_NAME`, and for each trigger without one its decision, `fired_NAME`. Triggers that differ in their
-thresholds alone share a score; it has the name of the first, and its description names them all. What the
-other events sum to, and which definitions the columns are of, is in the metadata.
+A file has a row for each event of the table: sample, id, parent, half, stratum, weight (Hz), `score_NAME` for
+each score, and the decision `fired_NAME` for each trigger without a score. Triggers that differ only in their
+thresholds share a score; it has the name of the first, and its description names them all. The metadata
+contain the sums of the other events, and the trigger definitions of the columns.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ def write_scores(path: Path, scores: Scores, version: str) -> None:
     scores : Scores
         The table.
     version : str
-        The version of trigemu that is named in the file.
+        The version of trigemu, written to the file.
 
     Raises
     ------
     TrigemuError
-        If the file cannot be written: then there is none.
+        If the file cannot be written; no incomplete file remains.
     """
     pyarrow = _pyarrow("writing")
     columns = columns_of(scores)
     fields = [
-        pyarrow.field(name, kind, nullable=False, metadata={"description": said, "unit": unit})
-        for name, kind, unit, said in _described(scores, columns, pyarrow)
+        pyarrow.field(name, kind, nullable=False, metadata={"description": description, "unit": unit})
+        for name, kind, unit, description in _described(scores, columns, pyarrow)
     ]
     about = msgspec.json.encode(about_scores(scores, columns, version))
     schema = pyarrow.schema(fields, metadata={KEY: about})
     names = [sample.name for sample in scores.catalogue.samples]
     options = {"compression": "zstd", "write_page_checksum": True}
-    with new_file(path) as made, pyarrow.parquet.ParquetWriter(made, schema, **options) as writer:
+    with new_file(path) as temporary, pyarrow.parquet.ParquetWriter(temporary, schema, **options) as writer:
         for table in (scores.table, *scores.signals.values()):
             sample, *others = _arrays_of(table, columns)
             arrays = [pyarrow.DictionaryArray.from_arrays(sample.astype(np.int32), names)]
@@ -78,9 +78,9 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
     path : Path
         The file.
     menus : path, Menu, or list of these
-        The menus to emulate: those that the table was made for, or others of the same triggers.
+        The menus to emulate: those that the table was made for, or others with the same triggers.
     catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
-        The samples that it was made from, as in `emulate`; their events are not read.
+        The samples of the table, as in `emulate`; their events are not read.
 
     Returns
     -------
@@ -89,8 +89,8 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
     Raises
     ------
     TrigemuError
-        If the file is no score table, is damaged, was made from other samples, or holds numbers that events
-        of these do not have.
+        If the file is not a score table, is damaged, was made from other samples, or contains impossible
+        numbers.
     """
     pyarrow = _pyarrow("reading")
     menus, catalogue = menus_of(menus), samples_of(catalogue)
@@ -144,11 +144,11 @@ def _described(
     for column in columns:
         names = [name for of in column.definitions.values() for name in of]
         if column.above is None:
-            said = f"decision of {', '.join(names)}, before prescale and seed"
-            yield column.name, pyarrow.bool_(), "", said
+            description = f"decision of {', '.join(names)}, before prescale and seed"
+            yield column.name, pyarrow.bool_(), "", description
         else:
-            said = f"score of {', '.join(names)}; −inf where it is not above {column.above:g}"
-            yield column.name, pyarrow.float64(), units.get(names[0], ""), said
+            description = f"score of {', '.join(names)}; −inf where it is not above {column.above:g}"
+            yield column.name, pyarrow.float64(), units.get(names[0], ""), description
 
 
 def _arrays_of(table: ScoreTable, columns: Sequence[Column]) -> Iterator[Array]:
@@ -161,14 +161,14 @@ def _arrays_of(table: ScoreTable, columns: Sequence[Column]) -> Iterator[Array]:
 
 
 def _checked_names(path: Path, file: Any, about: About, catalogue: Catalogue) -> list[str]:
-    """Return the names of the columns. TrigemuError if one is missing or is there twice, or the file has more
-    events than the samples."""
-    names, there = [*PLAIN_COLUMNS, *(column.name for column in about.columns)], file.schema_arrow.names
+    """Return the names of the columns. Raises TrigemuError if a column is missing or duplicate, or if the
+    file has more events than the samples."""
+    names, present = [*PLAIN_COLUMNS, *(column.name for column in about.columns)], file.schema_arrow.names
     for name in names:
-        if name not in there:
+        if name not in present:
             raise TrigemuError(f"{path}: the column {name!r} is missing")
-        if there.count(name) > 1:
-            raise TrigemuError(f"{path}: there are {there.count(name)} columns {name!r}, expected one")
+        if present.count(name) > 1:
+            raise TrigemuError(f"{path}: there are {present.count(name)} columns {name!r}, expected one")
     most = sum(sample.entries for sample in catalogue.samples)
     if file.metadata.num_rows > most:
         raise TrigemuError(
@@ -178,7 +178,7 @@ def _checked_names(path: Path, file: Any, about: About, catalogue: Catalogue) ->
 
 
 def _table_of(path: Path, read: Any, about: About, catalogue: Catalogue) -> ScoreTable:
-    """Return the table of a file. TrigemuError if a column holds what it cannot."""
+    """Return the table of a file. Raises TrigemuError if a column has an impossible value."""
 
     def column(name: str, kind: str) -> Any:
         if nulls := read[name].null_count:
@@ -224,9 +224,9 @@ def _sample_numbers(path: Path, column: Any, catalogue: Catalogue) -> IntArray:
 
 
 def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) -> None:
-    """Raise TrigemuError if a number is none that events of these samples have."""
-    kept = {name: catalogue.sample(name) for name in (*about.background, *about.signals)}
-    entries = {sample.number: sample.entries for sample in kept.values()}
+    """Raise TrigemuError if a number is impossible for events of these samples."""
+    samples = {name: catalogue.sample(name) for name in (*about.background, *about.signals)}
+    entries = {sample.number: sample.entries for sample in samples.values()}
     scored = [column for column in about.columns if column.above is not None]
     try:
         check_weights("the column 'weight'", table.weight, MAX_WEIGHT_HZ)
@@ -237,18 +237,18 @@ def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) ->
         check_scores(table, samples=entries, strata=catalogue.strata, above=above, bits=bits)
     except TrigemuError as error:
         raise TrigemuError(f"{path}: {error}: the file is damaged, make the table again") from None
-    for name, sample in kept.items():
+    for name, sample in samples.items():
         own = table.weight[table.sample == sample.number]
         if not sample.weighted and len(own) and own.min() < 0:
             raise TrigemuError(
                 f"{path}: the column 'weight' is {own.min():g} Hz, but events of sample {name!r} have no "
                 f"weights below 0: make the table again"
             )
-        found = int(
+        events = int(
             (table.sample == sample.number).sum() + table.rest.n[table.rest.sample == sample.number].sum()
         )
-        if found != sample.entries and not catalogue.only:
+        if events != sample.entries and not catalogue.only:
             raise TrigemuError(
-                f"{path}: it is of {found} events of sample {name!r}, which has {sample.entries}: make "
+                f"{path}: it includes {events} events of sample {name!r}, which has {sample.entries}: make "
                 f"the table again"
             )

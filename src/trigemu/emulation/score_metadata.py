@@ -1,5 +1,5 @@
-"""What a file of scores says of itself: the menus, samples and definitions that its columns are of, and what
-the events that it leaves out sum to."""
+"""The metadata of a file of scores: the menus, samples and trigger definitions of its columns, and the sums
+of the events that it leaves out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trigemu.emulation.scores import Scores, Stored, range_mistake
 from trigemu.samples import Catalogue, Sample
 from trigemu.support import TrigemuError, excerpt, fingerprint
 
-#: The key of the metadata, and the version of what it holds.
+#: The key of the metadata, and the version of their format.
 KEY, FORMAT = b"trigemu_scores", 2
 #: The columns besides those of scores and decisions.
 PLAIN_COLUMNS = ("sample", "id", "parent", "half", "stratum", "weight")
@@ -25,7 +25,7 @@ _Limbs = Annotated[list[int], msgspec.Meta(min_length=LIMBS, max_length=LIMBS)]
 
 
 class _Rest(msgspec.Struct, forbid_unknown_fields=True):
-    """An entry of the events that are left out: exact sums as in a pattern table."""
+    """Exact sums of events that are left out, as in a pattern table."""
 
     sample: int
     half: int
@@ -61,30 +61,30 @@ class About(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def columns_of(scores: Scores) -> list[Column]:
-    """Return the scores, then the decisions, in the order of their places in the table."""
-    places: dict[tuple[bool, int], dict[str, Stored]] = {}
+    """Return the scores, then the decisions, in the order of the table."""
+    by_place: dict[tuple[bool, int], dict[str, Stored]] = {}
     for key, stored in scores.stored.items():
         place = (stored.column < 0, max(stored.column, stored.bit))
-        places.setdefault(place, {})[key] = stored
-    found: list[Column] = []
-    for (is_bit, _), of in sorted(places.items()):
+        by_place.setdefault(place, {})[key] = stored
+    columns: list[Column] = []
+    for (is_bit, _), of in sorted(by_place.items()):
         first = next(iter(of.values()))
         name = f"{'fired' if is_bit else 'score'}_{first.names[0]}"
-        while any(column.name == name for column in found):  # another definition in another menu
+        while any(column.name == name for column in columns):  # another definition in another menu
             name += "_"
         names = {key: list(stored.names) for key, stored in of.items()}
-        found.append(Column(name, names, None if is_bit else first.above))
-    return found
+        columns.append(Column(name, names, None if is_bit else first.above))
+    return columns
 
 
 def stored_of(columns: Sequence[Column]) -> dict[str, Stored]:
-    found: dict[str, Stored] = {}
+    stored: dict[str, Stored] = {}
     scored = sum(column.above is not None for column in columns)
     for number, column in enumerate(columns):
         place = (number, -1) if number < scored else (-1, number - scored)
         above = -math.inf if column.above is None else column.above
-        found |= {key: Stored(tuple(names), *place, above) for key, names in column.definitions.items()}
-    return found
+        stored |= {key: Stored(tuple(names), *place, above) for key, names in column.definitions.items()}
+    return stored
 
 
 def about_scores(scores: Scores, columns: list[Column], version: str) -> About:
@@ -105,7 +105,7 @@ def about_scores(scores: Scores, columns: list[Column], version: str) -> About:
 
 def about_of(path: Path, metadata: dict[bytes, bytes]) -> About:
     if KEY not in metadata:
-        raise TrigemuError(f"{path}: it is no score table; trigemu scores makes one")
+        raise TrigemuError(f"{path}: it is not a score table; trigemu scores makes one")
     try:
         about = msgspec.json.decode(metadata[KEY], type=About)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -121,7 +121,7 @@ def about_of(path: Path, metadata: dict[bytes, bytes]) -> About:
 
 
 def _mistakes(about: About) -> Iterator[str]:
-    """Yield what cannot be of the columns and thresholds of a table."""
+    """Yield mistakes in the columns and thresholds of a table."""
     names = [*PLAIN_COLUMNS, *(column.name for column in about.columns)]
     if twice := sorted(name for name, times in Counter(names).items() if times > 1):
         yield f"two columns are called {excerpt(twice[0])!r}"
@@ -129,7 +129,7 @@ def _mistakes(about: About) -> Iterator[str]:
     if len(set(keys)) < len(keys) or not all(
         c.definitions and all(c.definitions.values()) for c in about.columns
     ):
-        yield "a definition has no column and trigger of its own"
+        yield "a definition does not belong to one column and its triggers"
     for name, ends in about.threshold_ranges.items():
         if mistake := range_mistake(*ends):
             yield f"the thresholds of {excerpt(name)!r}: {mistake}"
@@ -143,27 +143,28 @@ def _mistakes(about: About) -> Iterator[str]:
 
 
 def signals_of(path: Path, about: About, catalogue: Catalogue) -> list[Sample]:
-    """Return the signals. TrigemuError if the table was made from other samples than those of a catalogue."""
-    here = {sample.name: sample for sample in catalogue.samples}
+    """Return the signals. Raises TrigemuError if the table was made from other samples than the
+    catalogue's."""
+    samples = {sample.name: sample for sample in catalogue.samples}
     background = {sample.name for sample in catalogue.background}
     for name, content in (about.background | about.signals).items():
-        if name not in here or _content(here[name]) != content:
+        if name not in samples or _content(samples[name]) != content:
             raise TrigemuError(
-                f"{path}: it was made from another sample {name!r} than that of {catalogue.path}"
+                f"{path}: it was made from a sample {name!r} that differs from that of {catalogue.path}"
             )
     if missing := background - about.background.keys():
         raise TrigemuError(f"{path}: it was made without the sample {sorted(missing)[0]!r}")
-    return [here[name] for name in about.signals]
+    return [samples[name] for name in about.signals]
 
 
 def _content(sample: Sample) -> str:
-    """Return a fingerprint of a sample, wherever its files are."""
+    """Return a fingerprint of a sample, independent of the folder of its files."""
     files = [(Path(source.path).name, source.entries) for source in sample.sources]
     return fingerprint(sample.identity, files, sample.sha256)
 
 
 def rest_of(path: Path, rest: Sequence[_Rest]) -> PatternTable:
-    """Return the events that are left out, with numbers as they are in a file."""
+    """Return the table of the events that are left out, from the numbers in a file."""
     try:
         sample, half, stratum, n = (
             np.array([getattr(entry, name) for entry in rest], np.int64)

@@ -1,4 +1,4 @@
-"""Making score tables: the pass over the events."""
+"""Make score tables: the pass over the events."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from trigemu.counting import (
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.engine import Job, Progress, over_background, over_samples
-from trigemu.emulation.kept_results import check_kept
 from trigemu.emulation.loosest import default_ranges
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scores import Scores, Stored, ThresholdRange, definition, range_mistake
+from trigemu.emulation.stored_results import check_result
 from trigemu.menus import Menu, MenusLike, menus_of
 from trigemu.observables import Workspace
 from trigemu.samples import INTERACTIONS, Catalogue, Events, SampleError, SamplesLike, half_of, samples_of
@@ -42,7 +42,7 @@ def score_table(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Scores:
-    """Collect the scores of all events that menus may accept at their loosest thresholds.
+    """Collect the scores of all events that menus may accept at their lowest thresholds.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ def score_table(
     catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
         The samples, as in `emulate`.
     vary : mapping of str to tuple of float, optional
-        The loosest and the tightest threshold of triggers, by name. By default, from where a trigger's own
-        rate is ten times the present one to where it is a tenth, which takes one more pass.
+        The lowest and the highest threshold of triggers, by name. By default, the thresholds at which a
+        trigger's own rate is ten times the present one and a tenth of it, which needs one more pass.
     signals : str or sequence of str
-        Names of samples of which all events are kept, beside the background.
+        Names of samples of which all events are stored, in addition to the background.
     executor, progress
         As in `emulate`.
 
@@ -80,8 +80,8 @@ def score_table(
     engine = engine_of(executor)
     catalogue = samples_of(catalogue, executor=engine)
     chosen = [catalogue.sample(name) for name in names_of("the signals", signals)]
-    if known := [sample.name for sample in chosen if sample in catalogue.background]:
-        raise TrigemuError(f"{known[0]!r} is a sample of the background, which the table has in any case")
+    if in_background := [sample.name for sample in chosen if sample in catalogue.background]:
+        raise TrigemuError(f"{in_background[0]!r} is a background sample, which the table always includes")
     input_menus = menus_of(menus)
     requested = _requested(input_menus, vary or {})
     solved = solve_budgets(input_menus, catalogue, executor=engine, progress=progress)
@@ -104,14 +104,14 @@ def score_table(
 
 
 def passes_to_score(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> int:
-    """Return how often `score_table` passes over the background, for the length of a progress bar.
+    """Return the number of passes of `score_table` over the background, for a progress bar.
 
     Parameters
     ----------
     menus : sequence of Menu
         The menus.
     vary : mapping of str to (float, float)
-        The ranges of thresholds that are given, by the name of the trigger.
+        The requested ranges of thresholds, by the name of the trigger.
 
     Returns
     -------
@@ -175,7 +175,7 @@ def _loosest(menu: Menu, threshold_ranges: Mapping[str, ThresholdRange]) -> Menu
 def _collection(
     menus: Sequence[Menu], plan: Plan, signals: frozenset[int], catalogue: Catalogue
 ) -> tuple[_Collect, dict[str, Stored]]:
-    """Return the task, and where its table has each trigger, by its definition."""
+    """Return the task, and the position of each trigger in its table, by its definition."""
     columns: dict[int, int] = {}
     thresholds: list[tuple[int, float]] = []
     bits: dict[int, int] = {}
@@ -207,7 +207,7 @@ def _collection(
 
 
 def _fires_on_nothing(menus: Sequence[Menu], plan: Plan, firing: Words) -> bool:
-    """Whether a trigger may fire in events in which none fires that reads no seed: `random`, `not`."""
+    """Whether a trigger may fire in events in which no trigger without a seed fires: `random`, `not`."""
     patterns = np.stack([np.zeros_like(firing), ~firing])
     return any(
         raw[trigger.name].any()
@@ -221,9 +221,9 @@ def _fires_on_nothing(menus: Sequence[Menu], plan: Plan, firing: Words) -> bool:
 class _Collect:
     """The task that collects the scores of a chunk.
 
-    thresholds: for each column, a slot and its loosest threshold. bits: the slots without a score. firing:
-    the bits of the slots that make an event be kept. everything: whether all events are. signals: the samples
-    of which all are.
+    thresholds: for each column, a slot and its lowest threshold. bits: the slots without a score. firing: the
+    bits of the slots that select events. everything: whether all events are selected. signals: the samples of
+    which all events are selected.
     """
 
     thresholds: tuple[tuple[int, float], ...]
@@ -257,7 +257,7 @@ class _Collect:
                 number = events.id[core][keep][score.argmax()]
                 raise SampleError(
                     f"sample {events.sample!r}, event {number}: the score of a trigger with the threshold "
-                    f"{threshold:g} is infinite, which no threshold can be compared with"
+                    f"{threshold:g} is infinite, which cannot be compared with a threshold"
                 )
             scores[:, column] = np.where(score > threshold, score, -np.inf)
         left = ~keep
@@ -280,7 +280,7 @@ class _Collect:
         return merge_score_tables(parts)
 
 
-@check_kept.register
+@check_result.register
 def _(task: _Collect, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     above = tuple(threshold for _, threshold in task.thresholds)
     samples = entries_of(chunks)
@@ -288,10 +288,10 @@ def _(task: _Collect, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
 
 
 def _only(words: Words, bits: Iterable[int]) -> Words:
-    """Return only some bits of patterns, in that order."""
+    """Return some bits of patterns, in this order."""
     chosen = tuple(bits)
-    found = np.zeros((len(words), max(1, -(-len(chosen) // 64))), np.uint64)
-    for place, bit in enumerate(chosen):
+    selected = np.zeros((len(words), max(1, -(-len(chosen) // 64))), np.uint64)
+    for number, bit in enumerate(chosen):
         fired = (words[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1)
-        found[:, place // 64] |= fired << np.uint64(place % 64)
-    return found
+        selected[:, number // 64] |= fired << np.uint64(number % 64)
+    return selected

@@ -1,4 +1,4 @@
-"""Menus at any thresholds, from the scores of events that were passed over once.
+"""Emulate menus at other thresholds from the scores of one pass over the events.
 
 A score table (`counting/score_table.py`) has the scores above the lowest threshold of each trigger. Menus of
 these triggers with the same or higher thresholds, and with any prescales, seeds, groups and `logic`, are then
@@ -40,7 +40,7 @@ class ThresholdRange(NamedTuple):
 
 @dataclass(frozen=True)
 class Stored:
-    """Where a table has what decides some triggers.
+    """The position in a table of the score or decision of some triggers.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Stored:
     bit : int
         The bit of their decision, or −1 if they have a score.
     above : float
-        The scores above it are known.
+        The value above which scores are known.
     """
 
     names: tuple[str, ...]
@@ -77,7 +77,7 @@ class Scores:
     threshold_ranges : mapping of str to ThresholdRange
         The range of each trigger that has a threshold, by name.
     stored : mapping of str to Stored
-        Where the table has what decides a trigger, by the fingerprint of its definition.
+        The position of the score or decision of a trigger, by the fingerprint of its definition.
     made_with : frozenset of str
         The SHA-256 of the models and plugins of the menus.
     """
@@ -99,7 +99,7 @@ class Scores:
         Parameters
         ----------
         menus : path, Menu, or list of these, optional
-            Menus whose triggers the table has; by default those that it was made for. Budgets are solved.
+            Menus of triggers in the table; by default those that it was made for. Budgets are solved.
         bin : int64[n], optional
             The bin of each event of the background, in which patterns are counted separately; events that
             the table leaves out are in bin 0.
@@ -112,7 +112,7 @@ class Scores:
         Raises
         ------
         TrigemuError
-            If the table lacks a trigger, or scores below the threshold of one, or a budget cannot be met.
+            If the table lacks a trigger or scores just above its threshold, or a budget cannot be met.
         """
         input_menus = self.menus if menus is None else menus_of(menus)
         solved = self.solve_budgets(input_menus)
@@ -136,7 +136,7 @@ class Scores:
         Parameters
         ----------
         menus : path, Menu, or list of these
-            Menus whose triggers the table has.
+            Menus of triggers in the table.
 
         Returns
         -------
@@ -145,7 +145,7 @@ class Scores:
         Raises
         ------
         TrigemuError
-            If a budget cannot be met, or not by the scores that the table has.
+            If a budget cannot be met, or not with the scores in the table.
         """
         menus = menus_of(menus)
         if not any(menu.budgeted for menu in menus):
@@ -154,17 +154,17 @@ class Scores:
             raise SampleError("the table has events of negative weight: no threshold can be fitted to them")
         plan = make_plan(menus)
         unseen = unseen_half(menus, plan, self.catalogue)
-        wanted = EVALUATION if unseen is None else unseen
+        half = EVALUATION if unseen is None else unseen
         bits, words = self._decided(menus, plan)
-        asked = {
+        stored_of = {
             of[trigger.name]: self._stored(scope, trigger)
             for menu, of in zip(menus, bits, strict=True)
             for scope in [fingerprint(menu.scope)]
             for trigger in menu.budgeted
         }
-        slots = sorted(asked)
-        scores = self.table.scores[:, [asked[slot].column for slot in slots]]
-        keep = (self.table.half == wanted) & (scores > -np.inf).any(axis=1)
+        slots = sorted(stored_of)
+        scores = self.table.scores[:, [stored_of[slot].column for slot in slots]]
+        keep = (self.table.half == half) & (scores > -np.inf).any(axis=1)
         shared = np.isin(self.table.sample, sorted(self.catalogue.with_parents))
         columns = (self.table.sample, self.table.weight, self.table.parent, shared, words, scores)
         return solved_by(
@@ -172,9 +172,9 @@ class Scores:
             bits,
             slots,
             BudgetEvents(*(column[keep] for column in columns)),
-            half_scales(self.table.by_half(), wanted, self.catalogue),
+            half_scales(self.table.by_half(), half, self.catalogue),
             self.catalogue,
-            {slot: stored.above for slot, stored in asked.items()},
+            {slot: stored.above for slot, stored in stored_of.items()},
         )
 
     def score(self, trigger: str, menu: MenuLike | None = None) -> FloatArray:
@@ -185,12 +185,12 @@ class Scores:
         trigger : str
             The name of a trigger with a threshold.
         menu : path or Menu, optional
-            The menu that has it; by default the first one that the table was made for.
+            Its menu; by default the first one that the table was made for.
 
         Returns
         -------
         float64[n]
-            The scores; −∞ where they are not above the loosest threshold.
+            The scores; −∞ if they are not above the lowest threshold.
 
         Raises
         ------
@@ -204,13 +204,13 @@ class Scores:
         return self.table.scores[:, stored.column]
 
     def _rest(self, words: int, keys: tuple[str, ...]) -> PatternTable:
-        """Return the events that are left out, with patterns of some words, by some of their keys."""
+        """Return the events that are left out, with patterns of `words` words, by some of their `keys`."""
         rest = self.table.rest.onto((), keys)
         return replace(rest, words=np.zeros((len(rest), words), np.uint64))
 
     def _stored(self, scope: str, trigger: Trigger) -> Stored:
-        """Return where the table has a trigger. TrigemuError if it has not, or its scores are not known.
-        scope: fingerprint of the scope of its menu."""
+        """Return the position of a trigger in the table. Raises TrigemuError if it is missing, or its scores
+        are unknown. scope: fingerprint of the scope of its menu."""
         stored = self.stored.get(definition(scope, trigger))
         where = f"{trigger.place}: trigger {trigger.name!r}"
         if stored is None:
@@ -267,14 +267,14 @@ class Scores:
 
 
 def range_mistake(low: float, high: float) -> str:
-    """Return what is wrong with a range of thresholds, or an empty text."""
+    """Return the mistake in a range of thresholds, or an empty text."""
     if not -math.inf < low <= high < math.inf:
         return f"expected LOW ≤ HIGH, both finite, not {low:g} and {high:g}"
     return "" if high - low < math.inf else f"the range from {low:g} to {high:g} is too wide for a float"
 
 
 def definition(scope: str, trigger: Trigger) -> str:
-    """Return a fingerprint of what decides a trigger, but for its threshold.
+    """Return a fingerprint of the definition of a trigger, without its threshold.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class Sums:
         limits = np.array(bounds) * scales.everything
         self._unseen = Unseen(self._table, scales.everything, limits, n)
         self._largest_entered = np.zeros(n)
-        (columns,) = counted.fitted_places
+        (columns,) = counted.is_fitted
         self._overlap = PairSums(self._table, scales, (columns, columns), upper=True)
         self._heaviest = self._table.largest * scales.everything
         possible = np.minimum(self._heaviest, limits[self._table.sample])

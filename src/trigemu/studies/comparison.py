@@ -224,7 +224,7 @@ class _Pair:
         table, bits = counted.table, counted.bits
         sums = RateSums(table, counted.scales, len(self._labels) + 2)
         lower = replace(counted.scales, everything=min(self._crossing))
-        both = PairSums(table, lower, (counted.fitted_places[0], counted.fitted_places[1]))
+        both = PairSums(table, lower, (counted.is_fitted[0], counted.is_fitted[1]))
         for rows in counted.blocks():
             both.add(rows, pairs_between(table.words[rows], *zip(self._menus, bits, strict=True)))
             difference = counted.fractions(rows, lambda words, menus: self._differences(words, menus, bits))

@@ -25,7 +25,7 @@ from trigemu.emulation import (
     Job,
     Plan,
     Progress,
-    check_kept,
+    check_result,
     decide,
     entries_of,
     lacks,
@@ -355,7 +355,7 @@ class _CountProfiles:
         return tuple(merge_tables(tables) for tables in zip(*parts, strict=True))
 
 
-@check_kept.register
+@check_result.register
 def _(task: _CountProfiles, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not (isinstance(part, tuple) and len(part) == len(task.profiles)):
         raise TrigemuError("it has not a table for each profile")

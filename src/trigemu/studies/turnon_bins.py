@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.counting import Parents, check_array, check_within
-from trigemu.emulation import Chunk, Job, Plan, Progress, check_kept, make_plan, over_samples
+from trigemu.emulation import Chunk, Job, Plan, Progress, check_result, make_plan, over_samples
 from trigemu.menus import Menu, unit_of_observable
 from trigemu.observables import Condition, Number, Workspace
 from trigemu.samples import Catalogue, Events, SampleError
@@ -120,7 +120,7 @@ class _FindBins:
         return number, selected, bins
 
 
-@check_kept.register
+@check_result.register
 def _(task: _FindBins, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not (isinstance(part, tuple) and len(part) == 3):
         raise TrigemuError("it has not a number, a choice and bins of events")

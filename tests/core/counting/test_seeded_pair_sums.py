@@ -42,7 +42,7 @@ def test_sums_are_those_of_the_events(
     """In any blocks; with and without seeds, strata, shared interactions, and fitted triggers."""
     m, seeds = len(of.table), data.draw(st.booleans())
     pairs = drawn_pairs(seed, m, upper, seeds)
-    shape = pairs.alike.shape
+    shape = pairs.same_counter.shape
     rng = np.random.default_rng(seed)
     fitted = tuple(rng.random(n) < 0.4 for n in shape)
     fitted = (fitted[0], fitted[0]) if upper else fitted
@@ -65,7 +65,7 @@ def test_sums_are_those_of_the_events(
 @given(st.integers(0, 2**32), st.integers(1, 60), st.booleans())
 def test_pairs_are_listed_as_in_a_dense_array(seed: int, m: int, upper: bool) -> None:
     pairs = drawn_pairs(seed, m, upper, seeds=True)
-    scale = np.random.default_rng(seed).choice([0.0, 0.5, 1.0], pairs.alike.shape)
+    scale = np.random.default_rng(seed).choice([0.0, 0.5, 1.0], pairs.same_counter.shape)
     row, place, fraction = _listed(scale, pairs, upper)
     expected = twins.seeded_fractions(pairs, scale, upper).reshape(m, -1)
     assert [row.tolist(), place.tolist()] == [of.tolist() for of in np.nonzero(expected)]

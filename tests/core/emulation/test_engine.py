@@ -335,7 +335,7 @@ def test_a_sample_without_neighbours(tmp_path: Path) -> None:
     with pytest.raises(TrigemuError) as error:
         plan.check(catalogue.samples[0])
     assert str(error.value).splitlines() == [
-        f"{tmp_path / 'menu.toml'}:{line}: trigger {name!r}: it looks at neighbouring crossings, and the "
+        f"{tmp_path / 'menu.toml'}:{line}: trigger {name!r}: it reads neighbouring crossings, but the "
         f"events of sample 'a' (format 'nanoaod') are not consecutive crossings"
         for line, name in ((2, "JET_BEFORE"), (7, "PAIR_AFTER"))
     ]

@@ -235,7 +235,7 @@ legs = [{ object = "jet" }, { object = "jet", crossing = -1 }]
     assert compiled.compiled.margin == 1
     found = decisions(menu, made.around(10, 30, 1))["before"]
     assert found.tolist() == [bool(events[i]["jet"] and events[i - 1]["jet"]) for i in range(10, 30)]
-    with pytest.raises(SampleError, match="it looks at neighbouring crossings"):
+    with pytest.raises(SampleError, match="it reads neighbouring crossings"):
         decisions(menu, made)
 
 

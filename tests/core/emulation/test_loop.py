@@ -200,7 +200,7 @@ def test_a_fitted_menu_changes_no_bit_of_what_is_not_fitted(tmp_path: Path) -> N
 def test_a_menu_with_budgets_is_known_as_given_and_as_solved(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, PLAIN + BUDGET)
     emulation = emulate([menu], memory_catalogue({"a": even_events(1, 200)}))
-    assert emulation.given == (menu,)
+    assert emulation.input_menus == (menu,)
     (solved,) = emulation.menus
     assert solved.trigger("B").solution is not None
     as_given, as_solved = (rates_of(emulation, m).to_dict() for m in (menu, solved))

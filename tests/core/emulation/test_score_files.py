@@ -121,14 +121,14 @@ def column(name: str, values: Any) -> Callable[[pa.Table], pa.Table]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t.replace_schema_metadata({}), "it is no score table; trigemu scores makes one"),
+        (lambda t: t.replace_schema_metadata({}), "it is not a score table; trigemu scores makes one"),
         (lambda t: t.replace_schema_metadata({KEY: b"{"}), "its metadata are damaged"),
         (lambda t: t.replace_schema_metadata({KEY: b"[" * 100_000}), "its metadata are damaged"),
         (about(lambda m: m.update(format=1)), "format = 1, expected 2"),
         (about(lambda m: m.update(columns=m["columns"][::-1])), "scores come before decisions"),
         (about(lambda m: m["background"].pop("b")), "it was made without the sample 'b'"),
-        (about(lambda m: m["background"].update(c="0")), "it was made from another sample 'c'"),
-        (about(lambda m: m["background"].update(a="0")), "it was made from another sample 'a'"),
+        (about(lambda m: m["background"].update(c="0")), "it was made from a sample 'c' that differs"),
+        (about(lambda m: m["background"].update(a="0")), "it was made from a sample 'a' that differs"),
         (
             about(lambda m: m["rest"][0].update(sample=9)),
             r"it has events of a sample 9, expected \[0, 1, 2\]",
@@ -151,7 +151,7 @@ def column(name: str, values: Any) -> Callable[[pa.Table], pa.Table]:
         (about(lambda m: m["columns"][0].update(name="weight")), "two columns are called 'weight'"),
         (about(lambda m: m["rest"][0].update(n=1)), "are impossible for 1 events"),
         (lambda t: t.append_column("id", t["id"]), "there are 2 columns 'id', expected one"),
-        (lambda t: t.slice(1), "it is of 199 events of sample 'a', which has 200"),
+        (lambda t: t.slice(1), "it includes 199 events of sample 'a', which has 200"),
         (lambda t: pa.concat_tables([t, t, t]), "but the samples of .* have 300"),
         (lambda t: t.set_column(0, "sample", pa.nulls(len(t))), "does not hold names of samples"),
         (column("id", lambda c: pa.array([None, *c.to_pylist()[1:]])), "'id' has 1 events without a value"),
@@ -193,7 +193,7 @@ def test_another_sample_of_the_same_name_is_refused(menu: Menu, file: Path) -> N
     other = memory_catalogue(
         {"a": toy_events(1, 201), "b": toy_events(2, 60)}, signals={"s": toy_events(3, 40)}
     )
-    with pytest.raises(TrigemuError, match="made from another sample 'a' than that of toy"):
+    with pytest.raises(TrigemuError, match="made from a sample 'a' that differs from that of toy"):
         read_scores(file, menu, other)
 
 

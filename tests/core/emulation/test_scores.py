@@ -118,7 +118,7 @@ def test_budgets_are_solved_on_the_scores(tmp_path: Path, catalogue: Catalogue) 
     same(menu, scores, catalogue)
     other = two(tmp_path, "unique_rate_hz = 120.0", "total_rate_hz = 90.0")
     assert scores.solve_budgets(other) == solve_budgets(other, catalogue)
-    with pytest.raises(TrigemuError, match=r"unique_rate_hz = 1e\+06: scores above .* alone are known"):
+    with pytest.raises(TrigemuError, match=r"unique_rate_hz = 1e\+06: only scores above .* are known"):
         scores.solve_budgets(two(tmp_path, "unique_rate_hz = 1e6"))
 
 
@@ -196,5 +196,5 @@ def test_what_a_table_does_not_know_is_named(tmp_path: Path, catalogue: Catalogu
     other.write_text((tmp_path / "menu.toml").read_text().replace("min = 10.0", "min = 11.0"))
     with pytest.raises(TrigemuError, match="trigger 'MU': the score table was made without this trigger"):
         scores.emulation(read_menu(other))
-    with pytest.raises(TrigemuError, match="'a' is a sample of the background"):
+    with pytest.raises(TrigemuError, match="'a' is a background sample"):
         score_table(menu, catalogue, signals=["a"])

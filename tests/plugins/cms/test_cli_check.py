@@ -113,7 +113,7 @@ def test_crossings_that_are_no_neighbours(folder: Path, trigemu: Command) -> Non
     assert "Not compared: 2 crossings of each of before, at the ends of files" in text
     assert "5 triggers, 3 crossings: 5 compared," in text
     status, text = trigemu("check", "menu.toml", "vector.txt", "--not-consecutive", "--strict")
-    reason = "it looks at neighbouring crossings, and the events of sample 'vector'"
+    reason = "it reads neighbouring crossings, but the events of sample 'vector'"
     assert f"Skipped: before: {reason}" in " ".join(text.split())
     assert (status, "5 triggers, 3 crossings: 4 compared, 3 agree, 1 differ, 1 skipped." in text) == (1, True)
 

@@ -44,7 +44,7 @@ def test_a_path_or_an_emulation_is_the_menu(menu: Path, samples: Catalogue) -> N
 
 
 def test_an_emulation_has_its_samples(menu: Path, samples: Catalogue) -> None:
-    with pytest.raises(TrigemuError, match="the emulation has its samples already: give them with menus, or"):
+    with pytest.raises(TrigemuError, match="the emulation already has samples: give samples with menus"):
         bench(emulate(menu, samples), samples)
 
 

@@ -72,7 +72,7 @@ def of_shared(name: str, value: Any) -> Callable[[PatternTable], PatternTable]:
 
 
 TABLES: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "another type": (lambda table: 3, "it is no pattern table"),
+    "another type": (lambda table: 3, "it is not a pattern table"),
     "another sample": (setting("sample", 7), "it has events of a sample 7"),
     "a negative half": (setting("half", -1), "the half is -1 to 0"),
     "another bin": (setting("bin", 1), "the bin is 0 to 1, expected 0 to 0"),

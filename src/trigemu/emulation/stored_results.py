@@ -1,6 +1,6 @@
-"""Results of tasks that come from a checkpoint: whether these tasks can have given them.
+"""Check that results from a checkpoint can belong to their tasks.
 
-Whoever can write to a checkpoint can also renew the digests in it. What is not as it should be is done again.
+Anyone who can write to a checkpoint can also renew its digests. Results that fail a check are computed again.
 """
 
 from __future__ import annotations
@@ -22,52 +22,52 @@ if TYPE_CHECKING:
 
 
 def _check(task: Any, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    """Check that a kept result can be that of a task for some chunks.
+    """Check that a stored result can belong to a task and its chunks.
 
-    By default only the pattern tables in it are compared with the chunks. A task whose results hold other
-    arrays that loops index registers a function for its class: `@check_kept.register(MyTask)`.
+    By default only pattern tables are compared with the chunks. A task with other arrays in its results,
+    which loops index, registers a function for its class: `@check_result.register(MyTask)`.
 
     Parameters
     ----------
     task : Task
         The task.
     plan : Plan
-        The plan that it was done with.
+        The plan of the task.
     chunks : sequence of Chunk
         The chunks.
     part : object
-        The result that was kept.
+        The stored result.
 
     Raises
     ------
     TrigemuError
-        If it cannot be; it is then computed again.
+        If it cannot; the result is then computed again.
     """
     if isinstance(part, PatternTable):
         width = part.words.shape[1] if getattr(part.words, "ndim", 0) == 2 else 1
         check_table(part, words=width, samples=entries_of(chunks))
     elif isinstance(part, tuple | list):
         for item in part:
-            check_kept(task, plan, chunks, item)
+            check_result(task, plan, chunks, item)
     elif isinstance(part, Mapping):
-        check_kept(task, plan, chunks, [*part.values()])
+        check_result(task, plan, chunks, [*part.values()])
     elif is_dataclass(part):
-        check_kept(task, plan, chunks, [getattr(part, field.name) for field in fields(part)])
+        check_result(task, plan, chunks, [getattr(part, field.name) for field in fields(part)])
 
 
-# Not as a decorator: mypy would know its type only after this module, and rooms are checked in any order.
-check_kept: _SingleDispatchCallable[None] = singledispatch(_check)
+# Not a decorator: mypy would infer its type only after this module, and it checks rooms in any order.
+check_result: _SingleDispatchCallable[None] = singledispatch(_check)
 
 
 def check_events(part: Any, chunks: Sequence[Chunk], words: int) -> int:
-    """Check the sample, weight, parent and words of events in a result that was kept.
+    """Check the sample, weight, parent and words of events in a stored result.
 
     Parameters
     ----------
     part : object
         The result, with arrays of these names.
     chunks : sequence of Chunk
-        The chunks that it should be of.
+        The chunks that it should belong to.
     words : int
         The number of words of a pattern.
 
