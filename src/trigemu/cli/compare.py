@@ -8,11 +8,15 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, on_disk, present_result
+from trigemu.cli.conditions import emulated, scaled, written_figures
+from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
-from trigemu.menus import named_apart
-from trigemu.samples import Errors, without_bad_files
+from trigemu.menus import Menu, at_column, chosen_columns, named_apart, read_prescales
+from trigemu.results.kinds.comparison import VIEW
+from trigemu.results.kinds.overlap import overlap_page
+from trigemu.results.table import Page
+from trigemu.samples import Errors
 from trigemu.studies import compare as compare_menus
 from trigemu.support import check_outputs, search_path
 
@@ -23,29 +27,58 @@ from trigemu.support import check_outputs, search_path
 @processing
 @options.errors
 @options.plugin_path
+@options.prescales
+@click.option("--column", help="Use this column of prescales of every menu that has columns.")
+@options.pileup
+@options.luminosity
+@click.option("--all", "every", is_flag=True, help="Also print the rates of triggers that do not differ.")
+@options.overlap
 @options.json_file
 @options.csv_file
+@options.figures
 def compare(
     menus: tuple[Path, ...],
     catalogue: Path | str | None,
     processing: Processing,
     errors: Errors,
     plugin_path: tuple[Path, ...],
+    prescales: Path | None,
+    column: str | None,
+    pileup: float | None,
+    luminosity: float | None,
+    every: bool,
+    overlap: str | None,
     json_file: Path | None,
     csv_file: Path | None,
+    figures: Path | None,
 ) -> None:
     """Compare MENUs, variants of each other, on the same events."""
     files = on_disk(json_file, csv_file)
-    check_outputs(files, (*menus, catalogue))
+    check_outputs(files, (*menus, catalogue, prescales))
     if len(menus) < 2:
         raise trigemu.TrigemuError(f"{menus[0]}: a comparison needs at least two menus")
+    if prescales and not column:
+        raise click.UsageError("--prescales has columns: choose one with --column")
     read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus])
+    variants = [_at_column(menu, prescales, column) for menu in read]
     with processing.opened(catalogue) as (engine, samples):
         samples = samples.with_errors(errors)
-        check_inputs(files, read, samples)
-        with menus_bar(read, samples, engine) as advance:
-            emulation = without_bad_files(
-                samples, lambda good: trigemu.emulate(read, good, executor=engine, progress=advance)
-            )
+        check_inputs(files, variants, samples)
+        samples = scaled(samples, luminosity)
+        with menus_bar(variants, samples, engine, further=pileup is not None) as advance:
+            emulation = emulated(variants, samples, engine, pileup, advance)
     result = compare_menus(emulation)
-    present_result(result, json_file, csv_file)
+    pages: list[Page | str] = [VIEW.page(result, every)]
+    for variant in result.variants if overlap else ():
+        pages += ["", variant.menu.name, overlap_page(variant, overlap == "all")]
+    documents = [(json_file, lambda: VIEW.json(result)), (csv_file, lambda: VIEW.csv(result))]
+    present(pages, documents, written_figures(result.variants, figures))
+
+
+def _at_column(menu: Menu, prescales: Path | None, column: str | None) -> Menu:
+    """Return a menu with the prescales of a column, if one is chosen and the menu has any."""
+    with_columns = read_prescales(menu, prescales) if prescales else menu
+    if column is None or not with_columns.columns.names:
+        return menu
+    (name,) = chosen_columns(with_columns, [column])
+    return at_column(with_columns, name)

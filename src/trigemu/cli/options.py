@@ -90,6 +90,26 @@ plugin_path = click.option(
     callback=_search_also,
     help="Folder of plugins, repeatable [default: TRIGEMU_PLUGIN_PATH, else plugins/].",
 )
+#: --pileup.
+pileup = click.option("--pileup", type=float, help="Reweight crossings to this mean number of interactions.")
+#: --luminosity.
+luminosity = click.option(
+    "--luminosity", type=float, help="Scale samples of interactions to this luminosity, in cm^-2 s^-1."
+)
+#: --prescales.
+prescales = click.option(
+    "--prescales",
+    type=click.Path(path_type=Path),
+    help="Prescale columns (CSV: name, then one per column) instead of the menu's.",
+)
+#: --overlap.
+overlap = click.option(
+    "--overlap",
+    is_flag=False,
+    flag_value="largest",
+    type=click.Choice(["largest", "all"]),
+    help="Also print the largest overlaps of two triggers; 'all': every one.",
+)
 #: --json.
 json_file = click.option(
     "--json", "json_file", type=DocumentFile(), help="Write all numbers as JSON; -: instead of the tables."
@@ -151,4 +171,8 @@ figure = click.option(
     type=click.Path(path_type=Path),
     callback=_drawable,
     help=f"Draw into this file ({', '.join(FIGURES)}).",
+)
+#: --figures.
+figures = click.option(
+    "--figures", type=click.Path(path_type=Path, file_okay=False), help="Draw the rates into this folder."
 )

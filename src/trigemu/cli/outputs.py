@@ -56,7 +56,11 @@ def on_disk(*files: Path | None) -> list[Path]:
 
 
 def present_result(
-    result: Shown, json_file: Path | None, csv_file: Path | None = None, further: Iterable[Page | str] = ()
+    result: Shown,
+    json_file: Path | None,
+    csv_file: Path | None = None,
+    further: Iterable[Page | str] = (),
+    lines: Iterable[object] = (),
 ) -> None:
     """Write the documents of a result; then print it, as `present` does.
 
@@ -68,6 +72,8 @@ def present_result(
         The files.
     further : iterable of Page or str
         The pages to print below.
+    lines : iterable of object
+        Lines that are printed last.
 
     Raises
     ------
@@ -76,7 +82,7 @@ def present_result(
     """
     view = view_of(result)
     documents = [(json_file, lambda: view.json(result)), (csv_file, lambda: view.csv(result))]
-    present([view.page(result), *further], documents)
+    present([view.page(result), *further], documents, lines)
 
 
 def present(

@@ -8,15 +8,15 @@ import click
 
 import trigemu
 from trigemu.cli import options
+from trigemu.cli.conditions import emulated, scaled, written_figures
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
-from trigemu.emulation import at_luminosity, at_pileup
 from trigemu.menus import ALL_COLUMNS, chosen_columns, read_prescales
 from trigemu.rates import column_rates
 from trigemu.results.kinds.overlap import overlap_page
 from trigemu.results.table import Page
-from trigemu.samples import Catalogue, Errors, without_bad_files
+from trigemu.samples import Errors
 from trigemu.support import check_outputs, search_path
 
 
@@ -26,24 +26,19 @@ from trigemu.support import check_outputs, search_path
 @processing
 @options.errors
 @options.plugin_path
-@click.option(
-    "--prescales",
-    type=click.Path(path_type=Path),
-    help="Prescale columns (CSV: name, then one per column) instead of the menu's.",
-)
+@options.prescales
 @click.option(
     "--column",
     "columns",
     multiple=True,
     help=f"Use this column of prescales; repeatable; {ALL_COLUMNS!r}: every column.",
 )
-@click.option("--pileup", type=float, help="Reweight crossings to this mean number of interactions.")
-@click.option(
-    "--luminosity", type=float, help="Scale samples of interactions to this luminosity, in cm^-2 s^-1."
-)
-@click.option("--overlap", is_flag=True, help="Also print the overlap of every pair of triggers.")
+@options.pileup
+@options.luminosity
+@options.overlap
 @options.json_file
 @options.csv_file
+@options.figures
 def run(
     menu: Path,
     catalogue: Path | str | None,
@@ -54,9 +49,10 @@ def run(
     columns: tuple[str, ...],
     pileup: float | None,
     luminosity: float | None,
-    overlap: bool,
+    overlap: str | None,
     json_file: Path | None,
     csv_file: Path | None,
+    figures: Path | None,
 ) -> None:
     """Run a MENU over samples and print each trigger's rates."""
     files = on_disk(json_file, csv_file)
@@ -68,19 +64,13 @@ def run(
     with processing.opened(catalogue) as (engine, samples):
         samples = samples.with_errors(errors)
         check_inputs(files, [read], samples)
-        if luminosity is not None:
-            samples = at_luminosity(samples, luminosity)
+        samples = scaled(samples, luminosity)
         with menus_bar([read], samples, engine, further=pileup is not None) as advance:
-
-            def emulated(good: Catalogue) -> trigemu.api.Emulation:
-                if pileup is not None:
-                    good = at_pileup(good, pileup, executor=engine, progress=advance)
-                return trigemu.emulate([read], good, executor=engine, progress=advance)
-
-            emulation = without_bad_files(samples, emulated)
+            emulation = emulated([read], samples, engine, pileup, advance)
     columns_of = column_rates(emulation, chosen) if chosen else None
     rates = columns_of or {"": trigemu.rates_of(emulation)}
     further: list[Page | str] = []
     for name, of in rates.items() if overlap else ():
-        further += ["", *([f"Column {name}"] if name else []), overlap_page(of)]
-    present_result(columns_of or rates[""], json_file, csv_file, further)
+        further += ["", *([f"Column {name}"] if name else []), overlap_page(of, overlap == "all")]
+    drawn = written_figures([*rates.values()], figures)
+    present_result(columns_of or rates[""], json_file, csv_file, further, drawn)

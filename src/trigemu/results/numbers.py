@@ -62,13 +62,15 @@ def format_rate(rate: Rate) -> str:
     return in_unit(rate.hz, rate.error_hz)
 
 
-def in_unit(hz: float, error_hz: float) -> str:
+def in_unit(hz: float, error_hz: float, least_hz: float = 0.0) -> str:
     """Format a rate and its error.
 
     Parameters
     ----------
     hz, error_hz : float
         In Hz.
+    least_hz : float
+        The unit is at least that of this rate, beside which the rate stands.
 
     Returns
     -------
@@ -83,43 +85,64 @@ def in_unit(hz: float, error_hz: float) -> str:
     size = float(f"{max(abs(hz), abs(error_hz)):.3g}")
     if not size:
         return "0 Hz"
-    unit, scale = unit_of(size, HZ)
+    unit, scale = unit_of(max(size, min(least_hz, 1.0)), HZ)
     if error_hz <= 0:
         return f"{hz / scale:.3g} {unit}"
     return f"{with_error(hz / scale, error_hz / scale)} {unit}"
 
 
-def signed(hz: float, error_hz: float) -> str:
+def in_hz(hz: float) -> str:
+    """Format a known rate.
+
+    Parameters
+    ----------
+    hz : float
+        In Hz.
+
+    Returns
+    -------
+    str
+        With four digits, `33.16 MHz`.
+    """
+    unit, scale = unit_of(float(f"{abs(hz):.4g}"), HZ)
+    return f"{hz / scale:.4g} {unit}" if hz else "0 Hz"
+
+
+def signed(hz: float, error_hz: float, least_hz: float = 0.0) -> str:
     """Format a difference of rates.
 
     Parameters
     ----------
     hz, error_hz : float
         In Hz.
+    least_hz : float
+        A rate beside it: the difference of a rate of 1 Hz or more is not in mHz.
 
     Returns
     -------
     str
         `+1.350±0.045 kHz`, or `0` where there is none.
     """
-    text = unsigned(hz, error_hz)
+    text = unsigned(hz, error_hz, least_hz)
     return text if hz <= 0 or text.startswith("0") else f"+{text}"
 
 
-def unsigned(hz: float, error_hz: float) -> str:
+def unsigned(hz: float, error_hz: float, least_hz: float = 0.0) -> str:
     """Format a rate.
 
     Parameters
     ----------
     hz, error_hz : float
         In Hz.
+    least_hz : float
+        As of `signed`.
 
     Returns
     -------
     str
         `1.350±0.045 kHz`, or `0` where there is none.
     """
-    return in_unit(hz, error_hz).replace(" ± ", "±") if hz or error_hz else "0"
+    return in_unit(hz, error_hz, least_hz).replace(" ± ", "±") if hz or error_hz else "0"
 
 
 def with_error(value: float, error: float) -> str:

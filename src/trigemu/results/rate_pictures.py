@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from trigemu.rates import MenuRates, TriggerRates
 from trigemu.results.figures.groups import draw_rates
-from trigemu.results.figures.style import shown
+from trigemu.results.figures.style import save, shown
 from trigemu.results.section import Picture
 from trigemu.support import FloatArray
 
@@ -67,3 +68,25 @@ def by_name(name: str, caption: str, listed: Mapping[str, Sequence[TriggerRates]
     labels, menus = shown(names), shown(listed)
     drawn = [{menus[menu]: pair for menu, pair in rates.items()} for rates in (total, unique)]
     return Picture(name, caption, draw_rates(list(labels.values()), *drawn), numbers)
+
+
+def write_figures(variants: Sequence[MenuRates], folder: Path) -> list[Path]:
+    """Write the rates of triggers, and of groups if there are any, as PNG into a folder.
+
+    Parameters
+    ----------
+    variants : sequence of MenuRates
+        The rates of each menu.
+    folder : Path
+        The folder.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    pictures = [picture for picture in (of_groups(variants), of_triggers(variants)) if picture]
+    files = [folder / f"{picture.name}.png" for picture in pictures]
+    for picture, file in zip(pictures, files, strict=True):
+        save(picture.figure, file)
+    return files

@@ -171,12 +171,6 @@ class Line(NamedTuple):
     names: Iterable[str] = ()
 
 
-class Widest(NamedTuple):
-    """Tables of which the first that fits is printed, or the last; HTML has the first."""
-
-    tables: tuple[Table, ...]
-
-
 @dataclass(frozen=True)
 class Page:
     """The page that a result shows.
@@ -185,27 +179,30 @@ class Page:
 
     Attributes
     ----------
-    parts : sequence of Table, Widest, Line or str
+    parts : sequence of Table, Line or str
         Tables and lines; an empty text is an empty line.
     notes : sequence of str
         Lines below, which explain the tables.
     """
 
-    parts: Sequence[Table | Widest | Line | str]
+    parts: Sequence[Table | Line | str]
     notes: Sequence[str] = ()
 
 
-def stacked(tables: Iterable[Table | Widest]) -> list[Table | Widest | str]:
+def stacked(tables: Iterable[Table]) -> list[Table | str]:
     """Return tables as the parts of a page.
 
     Parameters
     ----------
-    tables : iterable of Table or Widest
+    tables : iterable of Table
         The tables.
 
     Returns
     -------
-    list of Table, Widest or str
+    list of Table or str
         The tables with empty lines between them.
     """
-    return [part for number, table in enumerate(tables) for part in (*([""] if number else []), table)]
+    parts: list[Table | str] = []
+    for table in tables:
+        parts += ["", table] if parts else [table]
+    return parts

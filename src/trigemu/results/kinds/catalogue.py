@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from trigemu.results.numbers import count
+from trigemu.results.numbers import count, in_hz
 from trigemu.results.table import Column, Page, Table
 from trigemu.results.view import View, name
 from trigemu.results.writers.documents import left_out, records
@@ -79,6 +79,6 @@ def _row(sample: Sample) -> dict[str, Any]:
         "files": len(sample.sources),
         "events": sample.entries,
         "rate_hz": sample.rate_hz if is_normalised else None,
-        "rate": f"{sample.rate_hz:.4g} Hz" if is_normalised else "unknown" if has_rate else None,
+        "rate": in_hz(sample.rate_hz) if is_normalised else "unknown" if has_rate else None,
         "description": table.description,
     }

@@ -10,6 +10,7 @@ from trigemu.counting import COMPARED
 from trigemu.rates import MenuRates, Rate
 from trigemu.results.kinds.menu_rates import VIEW as OF_MENU, columns, row
 from trigemu.results.notes import notes
+from trigemu.results.numbers import count, signed
 from trigemu.results.table import RATE_PARTS, Column, Page, RowStyle, Table, stacked
 from trigemu.results.view import View, name
 from trigemu.studies import Common, Comparison
@@ -34,6 +35,14 @@ NUMBER = (
     Column("error_hz", "number", None, "Its statistical uncertainty in Hz."),
     Column("unseen", "note", None, RATE_PARTS["unseen"]),
 )
+#: What changed.
+_CHANGES = (
+    *(Column(key, "key", heading) for key, heading in (("what", "changed"), ("a", "from"), ("b", "to"))),
+    Column("how", "note", "how"),
+    *(Column(quantity, "difference", f"Δ {quantity}") for quantity in COMPARED),
+    Column("percent", "number", "%", text="{:+.3g}".format),
+    Column("sigma", "number", "σ", text="{:+.3g}".format),
+)
 #: Differences from the first variant, in data frames.
 LESS = tuple(
     Column(
@@ -49,9 +58,11 @@ class _Comparison(View[Comparison]):
         more = f" and {len(variants) - _NAMED} more" if len(variants) > _NAMED else ""
         return f"of {', '.join(variants[:_NAMED])}{more}"
 
-    def page(self, result: Comparison) -> Page:
-        tables = [_rates(result), _gains(result), changes_table(result), _common_table(result)]
-        return Page(stacked(table for table in tables if table.rows), [*_notes(result)])
+    def page(self, result: Comparison, every: bool = False) -> Page:
+        """What changed, then the rates of what differs. every: also the rates of what does not."""
+        tables = [changes_table(result), _gains(result), _rates(result, every), _common_table(result)]
+        notes = [] if every else [*_equal(result)]
+        return Page(stacked(table for table in tables if table.rows), [*notes, *_notes(result)])
 
     def table(self, result: Comparison) -> Table:
         """The rates of a trigger in a variant, and the differences from the first variant."""
@@ -134,8 +145,9 @@ def _matrices(result: Comparison) -> Iterator[dict[str, Any]]:
         yield {"a": a, "b": b, "triggers_a": of_a, "triggers_b": of_b} | matrices
 
 
-def _rates(result: Comparison) -> Table:
-    """Return the rates of each trigger, a line per variant, with the difference from the first beside."""
+def _rates(result: Comparison, every: bool) -> Table:
+    """Return the rates of each trigger that differs, a line per variant, with the difference from the first
+    beside. every: also of the others."""
     head = [Column("name", "key", "trigger"), _VARIANT]
     for quantity in COMPARED:
         head.append(Column(quantity, "rate", quantity))
@@ -149,13 +161,18 @@ def _rates(result: Comparison) -> Table:
         for variant, own in zip(result.variants, rates, strict=True):
             values: dict[str, Any] = {"name": label, "variant": variant.menu.name}
             for column, quantity in quantities.items():
-                values[column] = own.get(column, "– ")
-                values[f"{column} less"] = differences.get((variant.menu.name, what, quantity))
+                rate = own.get(column)
+                change = differences.get((variant.menu.name, what, quantity))
+                values[column] = rate or "– "
+                values[f"{column} less"] = change and signed(*change, rate.hz if rate else 0.0)
             table.add_record(values, style)
             label = ""
 
     of_variants = [{t.name: t.rates for t in variant.triggers} for variant in result.variants]
+    shown = _differing(result)
     for what in dict.fromkeys(trigger for variant in of_variants for trigger in variant):
+        if not every and what not in shown:
+            continue
         each = [variant.get(what, {}) for variant in of_variants]
         add_lines(what, {quantity: f"{quantity}_hz" for quantity in COMPARED}, each)
     of_levels = [{f"level {level.name}": level.rate for level in v.levels} for v in result.variants]
@@ -178,7 +195,7 @@ def _gains(result: Comparison) -> Table:
 
 
 def changes_table(result: Comparison) -> Table:
-    """Return what is defined differently.
+    """Return what is defined differently, and how the rates change.
 
     Parameters
     ----------
@@ -188,11 +205,42 @@ def changes_table(result: Comparison) -> Table:
     Returns
     -------
     Table
-        Without rows where nothing is.
+        A row for each trigger that is defined differently, then one for each two menus: the changes of the
+        total and unique rates, and that of the total rate in percent and over its error.
     """
-    keys = (("what", "changed"), ("a", "from"), ("b", "to"))
-    head = (*(Column(key, "key", heading) for key, heading in keys), Column("how", "note", "what"))
-    return Table.of(head, map(asdict, result.changes))
+    known = {(d.a, d.b, d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in result.differences}
+    rates = {(v.menu.name, t.name): t.total.hz for v in result.variants for t in v.triggers}
+    rates |= {(v.menu.name, "menu"): v.rate.hz for v in result.variants}
+    table = Table(_CHANGES)
+    for change in result.changes:
+        before = rates.get((change.a, change.what), 0.0)
+        changes = {q: known.get((change.a, change.b, change.what, f"{q}_hz")) for q in COMPARED}
+        shown = {q: change and signed(*change, before) for q, change in changes.items()}
+        table.add_record(asdict(change) | shown | _relative(changes["total"], before))
+    for gain in result.gained:
+        if total := known.get((gain.a, gain.b, "menu", "rate_hz")):
+            values = {"total": total} | _relative(total, rates[gain.a, "menu"])
+            table.add_record({"what": "menu", "a": gain.a, "b": gain.b} | values, "summary")
+    return table
+
+
+def _relative(change: tuple[float, float] | None, before: float) -> dict[str, Any]:
+    """Return a change in percent, and over its error."""
+    hz, error = change or (0.0, 0.0)
+    percent = 100 * hz / before if before else None
+    return {"percent": percent, "sigma": hz / error if error else None}
+
+
+def _differing(result: Comparison) -> set[str]:
+    """Return the names of triggers and levels whose rates or definitions differ, and "menu"."""
+    rates = {d.what for d in result.differences if d.b_minus_a_hz or d.error_hz}
+    return {"menu", *rates, *(change.what for change in result.changes)}
+
+
+def _equal(result: Comparison) -> Iterator[str]:
+    names = {trigger.name for variant in result.variants for trigger in variant.triggers}
+    if equal := len(names - _differing(result)):
+        yield f"{count(equal, 'trigger')} with the same rates not shown: --all."
 
 
 def _common_table(result: Comparison) -> Table:

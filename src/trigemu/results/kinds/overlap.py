@@ -1,57 +1,60 @@
-"""The overlap of every pair of triggers: what `trigemu run --overlap` prints."""
+"""The overlap of pairs of triggers: what `trigemu run --overlap` prints."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from itertools import combinations
 
 from trigemu.rates import MenuRates
-from trigemu.results.table import Column, Page, Table, Widest, stacked
+from trigemu.results.numbers import count
+from trigemu.results.table import Column, Page, Table, stacked
+
+#: Pairs that are printed unless all are.
+LARGEST = 30
+_COLUMNS = (
+    Column("a", "key", "trigger"),
+    Column("b", "key", "and"),
+    Column("both", "rate", "both accept"),
+    Column("of a", "number", "% of the first", text="{:.3g}".format),
+    Column("of b", "number", "% of the second", text="{:.3g}".format),
+)
 
 
-def overlap_page(result: MenuRates) -> Page:
-    """Return the overlaps within each level; columns are numbered, to be narrow."""
-    tables = []
+def overlap_page(result: MenuRates, every: bool = False) -> Page:
+    """Return the rates that two triggers accept together, the largest first.
+
+    Parameters
+    ----------
+    result : MenuRates
+        The rates.
+    every : bool
+        Whether all pairs are listed; by default the `LARGEST` of each level.
+
+    Returns
+    -------
+    Page
+        A table for each level. Pairs without overlap are not listed.
+    """
+    tables, notes = [], []
     for level in result.menu.levels or (None,):
-        members = [i for i, trigger in enumerate(result.triggers) if trigger.level == level]
+        pairs = sorted(_pairs(result, level), key=lambda pair: -pair[0])
         of = f", level {level}" if level else ""
-        tables.append(Widest((_in_hz(result, members, of), _in_percent(result, members, of))))
-    return Page(stacked(tables))
+        table = Table(_COLUMNS, title=f"Overlap{of}: rates that two triggers accept together")
+        for hz, i, j in pairs if every else pairs[:LARGEST]:
+            error, totals = result.overlap_error[i, j], (result.overlap[i, i], result.overlap[j, j])
+            names = result.triggers[i].name, result.triggers[j].name
+            table.add(*names, (hz, error), *(100 * hz / total for total in totals))
+        tables.append(table)
+        if more := len(pairs) - len(table.rows):
+            notes.append(f"{count(more, 'smaller pair')}{of} not shown: --overlap all.")
+        if not pairs:
+            notes.append(f"No two triggers{of} accept the same event.")
+    return Page(stacked(table for table in tables if table.rows), notes)
 
 
-def _overlaps(title: str, triggers: int) -> Table:
-    numbered = (Column(str(number), "number", str(number)) for number in range(1, triggers + 1))
-    return Table(
-        (Column("number", "count", "", leads=True), Column("name", "key", "trigger"), *numbered), title=title
-    )
-
-
-def _in_hz(result: MenuRates, members: Sequence[int], of: str) -> Table:
-    """Return the lower half of the overlaps, with totals on the diagonal."""
-    table = _overlaps(f"Overlap in Hz{of}", len(members))
-    for number, i in enumerate(members, 1):
-        lower = [(result.overlap[i, j], result.overlap_error[i, j]) for j in members[:number]]
-        values = [f"{hz:.4g} ± {error:.2g}" if hz else "0" for hz, error in lower]
-        table.add(number, result.triggers[i].name, *values)
-    return table
-
-
-def _in_percent(result: MenuRates, members: Sequence[int], of: str) -> Table:
-    """Return overlaps as fractions of the rate of the row's trigger."""
-    title = (
-        f"Overlap{of}: of the row's rate, % that the column's trigger accepts too "
-        f"(rates in Hz, with errors: --json)"
-    )
-    table = _overlaps(title, len(members))
-    for number, i in enumerate(members, 1):
-        total = result.overlap[i, i]
-        values = [_percent(result.overlap[i, j] / total) if total else "–" for j in members]
-        table.add(number, result.triggers[i].name, *values)
-    return table
-
-
-def _percent(share: float) -> str:
-    """Format a share in three characters: 100, 42, 4.2, <.1, 0."""
-    percents = 100.0 * share
-    if not 0.0 < percents < 9.95:
-        return f"{percents:.0f}"
-    return f"{percents:.1f}" if percents >= 0.05 else "<.1"
+def _pairs(result: MenuRates, level: str | None) -> Iterator[tuple[float, int, int]]:
+    """Yield rate and numbers of each two triggers of a level that accept an event together."""
+    members = [i for i, trigger in enumerate(result.triggers) if trigger.level == level]
+    for i, j in combinations(members, 2):
+        if result.overlap[i, j]:
+            yield float(result.overlap[i, j]), i, j

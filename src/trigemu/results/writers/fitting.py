@@ -1,7 +1,8 @@
 """Which columns of a table are shown at a width, and how.
 
-Names and numbers are never cut. A table that is too wide loses, one after the other: the second space between
-columns, columns without any entry, the place of texts beside the numbers, and columns that may give way. What
+Names and numbers are never cut, and columns without any entry are not printed. A table that is too wide
+loses, one after the other: the second space between columns, the place of texts beside the numbers, and
+columns that may give way. What
 is still too wide is printed in several blocks, which all begin with the names; a name that leaves no room for
 the numbers gets a line of its own.
 """
@@ -75,18 +76,12 @@ class Layout:
     left_out: tuple[int, ...] = ()
     needed: int = 0
 
-    @property
-    def whole(self) -> bool:
-        """Whether the table is printed as it is."""
-        return len(self.blocks) == 1 and self.keys is None and not self.below and not self.left_out
-
 
 def fit(columns: Sequence[Column], width: int) -> Layout:
     """Return how a table is printed at a width."""
-    every = tuple(range(len(columns)))
-    filled = tuple(i for i in every if columns[i].key or columns[i].filled)
+    filled = tuple(i for i, column in enumerate(columns) if column.key or column.filled or not column.cells)
     needed = _total([columns[i] for i in filled], GAPS[-1])
-    steps = [every, filled]
+    steps = [filled]
     for level in sorted({columns[i].gives_way for i in filled} - {0}, reverse=True):
         steps.append(tuple(i for i in steps[-1] if columns[i].gives_way != level))
     for shown in steps:

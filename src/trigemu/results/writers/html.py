@@ -9,7 +9,7 @@ from importlib import resources
 
 from markupsafe import Markup
 
-from trigemu.results.table import Column, Line, Page, RowStyle, Table, Widest
+from trigemu.results.table import Column, Line, Page, RowStyle, Table
 from trigemu.results.writers.cells import text_of
 from trigemu.support import printable
 
@@ -64,8 +64,8 @@ def _inside(rule: re.Match[str]) -> str:
 
 def _parts(page: Page) -> Iterator[Markup]:
     for part in page.parts:
-        if isinstance(part, Table | Widest):
-            yield table_html(part.tables[0] if isinstance(part, Widest) else part)
+        if isinstance(part, Table):
+            yield table_html(part)
         else:
             yield _line(part.text if isinstance(part, Line) else part, "text")
     yield from (_line(note, "note") for note in page.notes)

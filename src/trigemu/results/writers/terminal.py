@@ -4,6 +4,7 @@ theirs that would act on a terminal, or that its encoding lacks, are shown as es
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, zip_longest
 from typing import IO
@@ -13,7 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from trigemu.results.signs import escaped, spelled
-from trigemu.results.table import Line, Page, Row, RowStyle, Table, Widest
+from trigemu.results.table import Line, Page, Row, RowStyle, Table
 from trigemu.results.writers.cells import text_of
 from trigemu.results.writers.fitting import INDENT, Column, Layout, fit
 from trigemu.support import printable
@@ -40,10 +41,6 @@ class _Printed:
 
     def _cells(self, row: Row) -> tuple[str, ...]:
         return tuple(printable(text_of(column, row.values.get(column.name))) for column in self.columns)
-
-    def fits(self, options: ConsoleOptions) -> bool:
-        """Return whether nothing gives way at the width in `options`."""
-        return fit(self._columns(options.encoding), options.max_width).whole
 
     def left_out(self, options: ConsoleOptions) -> tuple[list[str], int]:
         """Return the columns that give way at the width in `options`, and the width at which none would have
@@ -174,9 +171,26 @@ def _broken(text: str, width: int) -> list[str]:
 
 
 def _wrapped(text: Text, width: int) -> Iterator[Text]:
-    for line in text.wrap(_CONSOLE, width):
+    """Yield the lines of a text, broken at spaces; a path longer than a line is broken behind slashes."""
+    folded = Text(_WORD.sub(lambda word: _folded(word[0], width), text.plain), text.style)
+    for line in folded.wrap(_CONSOLE, width):
         line.rstrip()
         yield line
+
+
+def _folded(word: str, width: int) -> str:
+    """Return a word with an end of the line behind slashes where it is longer than a line."""
+    lines = [""]
+    for part in _PART.findall(word) if cell_len(word) > width else (word,):
+        if lines[-1] and cell_len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
+
+
+_WORD = re.compile(r"\S+")
+#: A part of a path, with the slash behind it.
+_PART = re.compile(r"[^/]*/|[^/]+")
 
 
 #: Rich needs a console to break lines, but reads only the size of a tab from it.
@@ -214,7 +228,7 @@ class _PrintedPage:
             if isinstance(part, str | Line):
                 yield printed(part)
                 continue
-            table = _that_fits(part, options)
+            table = _Printed(part)
             names |= table.names()
             gone, width = table.left_out(options)
             left_out |= dict.fromkeys(gone)
@@ -226,11 +240,6 @@ class _PrintedPage:
         if notes:
             yield Text()
         yield from (_PrintedLine(note, "dim", names) for note in notes)
-
-
-def _that_fits(part: Table | Widest, options: ConsoleOptions) -> _Printed:
-    tables = [_Printed(table) for table in (part.tables if isinstance(part, Widest) else (part,))]
-    return next((table for table in tables if table.fits(options)), tables[-1])
 
 
 def printed(shown: Page | Table | Line | str) -> _PrintedPage | _PrintedLine:
