@@ -11,7 +11,7 @@ from trigemu.api import Plugin
 PLUGIN = Plugin(
     formats={"cms-l1-vector": ".cms_vector:CMSVector"},
     importers={"cms-l1": ".cli_import:cms_l1", "cms-phase2": ".cli_import:cms_phase2"},
-    commands={"check": ".cli_check:check"},
+    commands={"check-decisions": ".cli_check:check"},
     uses=("pages", "validation"),
 )
 

@@ -1,4 +1,4 @@
-"""`trigemu check`"""
+"""`trigemu check-decisions`"""
 
 from __future__ import annotations
 

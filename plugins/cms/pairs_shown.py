@@ -1,4 +1,4 @@
-"""Validations of several menus on their vectors: what `trigemu check --all` shows."""
+"""Validations of several menus on their vectors: what `trigemu check-decisions --all` shows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def as_csv(pairs: Sequence[CheckedPair]) -> str:
 
 
 def as_json(pairs: Sequence[CheckedPair]) -> str:
-    """Return the JSON document of `trigemu check --all`: of each pair that of a single check, its files and
+    """Return the JSON document of `trigemu check-decisions --all`: of each pair that of a single check, its files and
     what the import left out."""
     documents = [
         {
@@ -55,7 +55,7 @@ def as_json(pairs: Sequence[CheckedPair]) -> str:
 
 
 def pairs_page(pairs: Sequence[CheckedPair], alone: Sequence[Path]) -> Page:
-    """Return what `trigemu check --all` prints. alone: files without a counterpart."""
+    """Return what `trigemu check-decisions --all` prints. alone: files without a counterpart."""
     names = [name for checked in pairs for name in (checked.pair.menu.name, checked.pair.vector.name)]
     return Page([pairs_table(pairs), *(Line(line, names) for line in ("", *_notes(pairs, alone)))])
 

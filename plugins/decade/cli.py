@@ -1,4 +1,4 @@
-"""The commands `trigemu decade train`, `suggest` and `check`."""
+"""The commands `trigemu decade train`, `suggest` and `check-decisions`."""
 
 from __future__ import annotations
 

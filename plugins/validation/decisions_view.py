@@ -1,4 +1,4 @@
-"""A check of decisions against recorded ones: what `trigemu check` shows."""
+"""A check of decisions against recorded ones: what `trigemu check-decisions` shows."""
 
 from __future__ import annotations
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
+from difflib import get_close_matches
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from trigemu.cli.groups import ALIASES, by_group
 from trigemu.support import (
     CORE,
     Candidate,
@@ -44,10 +46,12 @@ class PluginGroup(click.Group):
         return list(self._candidates())
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands with their own help."""
-        rows = [(name, _help(self.part, name, candidate)) for name, candidate in self._candidates().items()]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        """Write the commands with the first sentence of their help, by their headings."""
+        candidates = self._candidates()
+        groups = by_group(list(candidates)) if self.part == "commands" else {"Commands": list(candidates)}
+        for heading, names in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, _help(self.part, name, candidates[name])) for name in names])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete commands and options."""
@@ -57,12 +61,15 @@ class PluginGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; the error names the missing package, if it is one of trigemu's."""
+        """Find a command; the error names the missing package, if it is one of trigemu's, or a command with a
+        similar name."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             if hint := remedy(self.part, args[0]):
                 error.message = f"{error.message.rstrip('.')}{hint}."  # type: ignore[misc]
+            elif close := get_close_matches(args[0], self.list_commands(ctx), 1):
+                error.message += f" Did you mean {close[0]!r}?"  # type: ignore[misc]
             raise
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
@@ -71,6 +78,7 @@ class PluginGroup(click.Group):
         return None
 
     def _loaded(self, name: str) -> click.Command | None:
+        name = ALIASES.get(name, name) if self.part == "commands" else name
         if name in getattr(CORE.declared(), self.part):
             plugin = CORE
         elif name in (candidates := self._candidates()):
@@ -86,6 +94,5 @@ class PluginGroup(click.Group):
 
 
 def _help(part: str, name: str, candidate: Candidate) -> str:
-    """Return the beginning of a command's help on one line, parsed from the source without loading it."""
-    text = printable(summary(candidate, part, name))
-    return click.Command(name, help=text).get_short_help_str(60) if text else f"(plugin {candidate.name})"
+    """Return the first paragraph of a command's help, parsed from the source without loading it."""
+    return printable(summary(candidate, part, name)) or f"(plugin {candidate.name})"

@@ -28,5 +28,5 @@ def test_a_check_has_the_options_of_passes(place: Any, trigemu: Run) -> None:
 
 
 def test_documents_help_and_completion() -> None:
-    assert check_documents_and_help({"check", "import"}) == {"check"}
+    assert check_documents_and_help({"check-decisions", "import"}) == {"check-decisions"}
     assert [item.type for item in completed("check", "menu.toml", "v")] == ["file"]

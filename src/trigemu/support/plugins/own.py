@@ -20,7 +20,7 @@ PROVIDED = {
     "importers": {"cms-l1": "cms", "cms-phase2": "cms"},
     "commands": {
         "bench": "latency",
-        "check": "cms",
+        "check-decisions": "cms",
         "decade": "decade",
         "explore": "pages",
         "firmware": "firmware",

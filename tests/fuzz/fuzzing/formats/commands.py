@@ -30,7 +30,7 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "report": (("menu.toml", "-o", "page.html"), ("--scan", "-o", "--efficiency")),
     "samples": (("catalogue.toml",), ("--plots",)),
     "check-menu": (("menu.toml",), ("--samples", "--plugin-path")),
-    "check": (("menu.toml", "all.root"), ("--inject", "--json")),
+    "check-decisions": (("menu.toml", "all.root"), ("--inject", "--json")),
     "import": (("cms-l1", "menu.toml"), ("-o",)),
     "generate": (("menu.toml",), ("-o", "--workers")),
     "schema": ((), ("--plugin-path",)),
@@ -71,7 +71,7 @@ def _cases() -> st.SearchStrategy[Files]:
         given = st.lists(st.tuples(st.sampled_from(options), st.sampled_from(_VALUES)), max_size=3)
         samples = (
             []
-            if name in ("samples", "check", "import", "generate", "schema", "firmware")
+            if name in ("samples", "check-decisions", "import", "generate", "schema", "firmware")
             else ["--samples", "catalogue.toml"]
         )
         return given.map(lambda pairs: [name, *needed, *samples, *(word for pair in pairs for word in pair)])
