@@ -68,17 +68,6 @@ def test_nothing_is_too_long_or_broken(
         assert left_out == ("share" not in head)
         assert left_out >= (width == 80)  # the numbers of this menu need more
         assert left_out <= (width < 120)
-    if name == "overlap":
-        check_blocks(lines, [trigger.name for trigger in menu.enabled], least=2 if width == 80 else 1)
-
-
-def check_blocks(lines: list[str], names: list[str], least: int) -> None:
-    """The overlap is printed in blocks of columns: each column is in one of them, each row in all."""
-    heads = [line.split()[1:] for line in lines if re.match(r" +trigger +\d+ ", line)]
-    assert [int(number) for head in heads for number in head] == list(range(1, len(names) + 1))
-    assert len(heads) >= least
-    for number, name in enumerate(names, start=1):
-        assert sum(line.split()[:2] == [str(number), name] for line in lines) == len(heads)
 
 
 def test_a_pipe_has_plain_text_as_wide_as_columns_say(place: Any) -> None:

@@ -11,8 +11,9 @@ from printing import text_of
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import __version__, emulate, rates_of
-from trigemu.api import MenuRates, Page, Rate
+from trigemu.api import MenuRates, Page, Rate, Table
 from trigemu.results import numbers as output_numbers
+from trigemu.results.kinds import overlap
 from trigemu.results.kinds.menu_rates import VIEW
 from trigemu.results.kinds.overlap import overlap_page
 
@@ -169,16 +170,24 @@ def test_a_unique_rate_that_is_0_by_construction_is_no_limit(result: MenuRates) 
     assert [rows[0][key] for key in ("unique_contained_in", "unique_upper_limit_hz")] == ["MU;ANY", ""]
 
 
-def test_the_overlap_table_is_its_lower_half(result: MenuRates) -> None:
-    lines = rendered(overlap_page(result)).splitlines()[2:]
-    for i, line in enumerate(lines):
-        assert line.split()[0] == str(i + 1)
-        cells = [
-            cell.strip() for cell in line[line.index(result.triggers[i].name) :].split("  ") if cell.strip()
-        ]
-        assert len(cells) == 1 + i + 1
-        for j, cell in enumerate(cells[1:]):
-            assert float(cell.split()[0]) == pytest.approx(result.overlap[i, j], rel=1e-3)
+def test_overlaps_are_listed_the_largest_first(result: MenuRates, monkeypatch: pytest.MonkeyPatch) -> None:
+    (table,) = overlap_page(result).parts
+    assert isinstance(table, Table)
+    names = [trigger.name for trigger in result.triggers]
+    pairs = [(i, j) for i in range(len(names)) for j in range(i) if result.overlap[i, j]]
+    assert len(table.rows) == len(pairs)
+    rates = [row.values["both"][0] for row in table.rows]
+    assert rates == sorted((result.overlap[i, j] for i, j in pairs), reverse=True)
+    for row in table.rows:
+        i, j = names.index(row.values["a"]), names.index(row.values["b"])
+        assert row.values["both"] == (result.overlap[i, j], result.overlap_error[i, j])
+        assert row.values["of a"] == pytest.approx(100 * result.overlap[i, j] / result.overlap[i, i])
+        assert row.values["of b"] == pytest.approx(100 * result.overlap[i, j] / result.overlap[j, j])
+    monkeypatch.setattr(overlap, "LARGEST", 1)
+    page = overlap_page(result)
+    assert page.parts[0].rows == table.rows[:1]  # type: ignore[union-attr]
+    assert page.notes == [f"{len(pairs) - 1} smaller pairs not shown: --overlap all."]
+    assert overlap_page(result, every=True).parts[0].rows == table.rows  # type: ignore[union-attr]
 
 
 def rate(hz: float, error: float, limit: float | None = None) -> Rate:

@@ -9,7 +9,6 @@ from result_toys import RESULTS
 from view_checks import Checked, check_html
 
 from trigemu.api import Column, Page, Table
-from trigemu.results.table import Widest
 from trigemu.results.writers.html import as_html
 
 
@@ -55,11 +54,6 @@ def test_lines_have_kinds_and_empty_columns_are_left_out() -> None:
     assert '<p class="note">note' in page
     assert '<tr class="strong"><td class="l" data-label="x">3' in page
     assert '<th scope="col" class="r">z' in page
-
-
-def test_the_widest_of_several_tables_has_room() -> None:
-    page = as_html(Page([Widest((table_of("1,2,3"), table_of("only"))), table_of()]))
-    assert Checked(page).rows == [["x", "y", "z"], ["1", "2", "3"], ["x", "y", "z"]]
 
 
 def test_the_style_is_for_its_own_tables_only(results: dict[str, Any]) -> None:
