@@ -10,6 +10,8 @@ from typing import Any
 
 #: Limits of a message: the known names that it lists.
 MAX_NAMES = 50
+#: Known names that a message lists; of more, the nearest ones.
+LISTED, NEAREST = 12, 3
 #: The characters of a text that it quotes.
 MAX_EXCERPT = 200
 #: The problems of one file that it lists.
@@ -93,10 +95,10 @@ def own_cause(error: BaseException) -> TrigemuError | None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message on an unknown name: the closest known name, and all known names.
+    """Return the end of a message on an unknown name: the closest known name, and few or the nearest names.
 
-    Up to `MAX_NAMES` names are listed. Of very many names, only those that are alphabetically near are
-    compared.
+    Up to `LISTED` names are all listed, of more the three nearest. Of very many names, only those that are
+    alphabetically near are compared.
 
     Parameters
     ----------
@@ -121,10 +123,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if len(folded) > MAX_COMPARED:
         at = bisect_left(names, name)
         near = [n.casefold() for n in names[max(0, at - MAX_COMPARED // 2) : at + MAX_COMPARED // 2]]
-    close = difflib.get_close_matches(name[:MAX_EXCERPT].casefold(), near, n=1, cutoff=0.6)
+    unknown = name[:MAX_EXCERPT].casefold()
+    close = difflib.get_close_matches(unknown, near, n=1, cutoff=0.6)
     hint = f"; did you mean {excerpt(folded[close[0]])!r}?" if close else ""
-    more = f" … and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return f"{hint} (known: {', '.join(map(excerpt, names[:MAX_NAMES])) or 'none'}{more})"
+    if len(names) <= LISTED:
+        return f"{hint} (known: {', '.join(map(excerpt, names)) or 'none'})"
+    nearest_names = difflib.get_close_matches(unknown, near, n=NEAREST, cutoff=0.0)
+    return f"{hint} (nearest of {len(names)}: {', '.join(excerpt(folded[n]) for n in nearest_names)})"
 
 
 def excerpt(text: str, longest: int = MAX_EXCERPT) -> str:
