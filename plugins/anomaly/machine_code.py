@@ -44,7 +44,7 @@ class CodeRecipe(Generic[T]):
 
 def build_library(recipe: CodeRecipe[T]) -> T | None:
     """Return the library of a model, from a cache or newly compiled; None if it is not cached and there is no
-    C compiler, or no folder to compile in. Raises TrigemuError if the compiler or `check-decisions` fails."""
+    C compiler, or no folder to compile in. Raises TrigemuError if the compiler or `check` fails."""
     key = hashlib.sha256(recipe.depends_on).hexdigest()
     cc = compiler(recipe.limits)
     # Without a compiler, a library from another machine's compiler is used, as in the cache of a container.

@@ -1,4 +1,4 @@
-"""The page of `trigemu check-decisions --all`: menus on their vectors, what differs, and what was not compared."""
+"""The page of `trigemu check-decisions --all`: menus on vectors, differences, and what is missing."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ def as_csv(pairs: Sequence[CheckedPair]) -> str:
 
 
 def as_json(pairs: Sequence[CheckedPair]) -> str:
-    """Return the JSON document of `trigemu check-decisions --all`: of each pair that of a single check, its files and
-    what the import left out."""
+    """Return the JSON document of `trigemu check-decisions --all`: of each pair the document of a single
+    check, its files and what the import left out."""
     documents = [
         {
             "menu": checked.pair.menu.name,

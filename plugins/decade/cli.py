@@ -1,4 +1,4 @@
-"""The commands `trigemu decade train`, `suggest` and `check-decisions`."""
+"""The commands `trigemu decade train`, `suggest` and `check`."""
 
 from __future__ import annotations
 
