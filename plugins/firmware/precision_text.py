@@ -35,14 +35,14 @@ def survey_table(survey: Survey) -> Page:
     """Return what `trigemu firmware precision` prints."""
     names = ("events", "thresholds", "scale", "step", "holds", "overflows")
     table = Table((Column("", "key", ""), *(Column(name, "number", name) for name in names)))
-    found = survey.ranges
-    for of in found.inputs:
+    ranges = survey.ranges
+    for of in ranges.inputs:
         thresholds = _span(*of.thresholds) if of.thresholds else "none"
         scale = f"2^{of.scale}" if of.scale else "1"
         held = _span(*of.holds), str(of.overflows)
         table.add(of.name, _span(of.low, of.high), thresholds, scale, of.step, *held)
-    span = _span(found.low, found.high)
-    table.add("score", span, "", "", found.step, _span(*found.holds), str(found.overflows))
+    span = _span(ranges.low, ranges.high)
+    table.add("score", span, "", "", ranges.step, _span(*ranges.holds), str(ranges.overflows))
     return Page([table], [*_remarks(survey)])
 
 
@@ -51,17 +51,17 @@ def _span(low: float, high: float) -> str:
 
 
 def _remarks(survey: Survey) -> Iterator[str]:
-    found = survey.ranges
+    ranges = survey.ranges
     trees = f"{survey.trees} trees with {survey.split_nodes} splits"
-    yield f"{trees}; overflows: in the {found.events} events that pass the preselection of {survey.trigger}."
+    yield f"{trees}; overflows: in the {ranges.events} events that pass the preselection of {survey.trigger}."
     if survey.chosen:
         yield f"Bits before the point were chosen on {survey.chosen} of them, which the trees may have seen."
     saturates = ApFixed.parse(survey.precision.input).overflow in SATURATING
-    if saturates and any(of.overflows for of in found.inputs) and not found.thresholds:
+    if saturates and any(of.overflows for of in ranges.inputs) and not ranges.thresholds:
         yield "Inputs that overflow saturate beyond the last threshold, where all values decide alike."
-    if found.thresholds or found.leaves:
-        yield f"Warning: {found.thresholds} thresholds and {found.leaves} leaf values overflow."
-    if ApFixed.parse(survey.precision.input).signed and all(_is_positive(of) for of in found.inputs):
+    if ranges.thresholds or ranges.leaves:
+        yield f"Warning: {ranges.thresholds} thresholds and {ranges.leaves} leaf values overflow."
+    if ApFixed.parse(survey.precision.input).signed and all(_is_positive(of) for of in ranges.inputs):
         yield "No input is negative: ap_ufixed in the menu would use the sign bit for resolution."
     if survey.spared > 0:
         yield (

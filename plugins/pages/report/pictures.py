@@ -47,34 +47,35 @@ def overlap(variant: MenuRates) -> Picture:
     )
 
 
-def combinations(variant: MenuRates, found: ExclusiveRates) -> Picture:
+def combinations(variant: MenuRates, exclusive: ExclusiveRates) -> Picture:
     """Draw the combinations of triggers with the highest exclusive rates."""
     names = [trigger.name for trigger in variant.triggers]
-    members = np.array([[name in c.triggers for name in names] for c in found.largest], np.bool_)
-    rates, errors = (np.array([getattr(c, key) for c in found.largest]) for key in ("hz", "error_hz"))
+    members = np.array([[name in c.triggers for name in names] for c in exclusive.largest], np.bool_)
+    rates, errors = (np.array([getattr(c, key) for c in exclusive.largest]) for key in ("hz", "error_hz"))
     rest = ""
-    if found.others:
-        rest = f" {found.others} further combinations have {numbers.in_unit(found.others_hz, 0.0)} together."
+    if exclusive.others:
+        others = numbers.in_unit(exclusive.others_hz, 0.0)
+        rest = f" {exclusive.others} further combinations have {others} together."
     return Picture(
         f"combinations_{slug(variant.menu.name)}",
         f"{variant.menu.name}: rates in Hz of events that exactly the marked triggers accept.{rest}",
         draw_combinations(list(style.shown(names).values()), members.reshape(-1, len(names)), rates, errors),
         {
-            "triggers": [" & ".join(c.triggers) for c in found.largest],
+            "triggers": [" & ".join(c.triggers) for c in exclusive.largest],
             "exclusive_hz": rates,
             "error_hz": errors,
         },
     )
 
 
-def scan(menu: Menu, found: Scan) -> Picture:
+def scan(menu: Menu, result: Scan) -> Picture:
     """Draw the total and unique rate of a trigger, and the rate of the menu, against its threshold."""
-    (steps,) = found.steps
+    (steps,) = result.steps
     values = np.array(steps.values)
     trigger = menu.trigger(steps.trigger)
     label = style.shown([steps.trigger])[steps.trigger]
     rates: dict[str, list[tuple[float, float]]] = {f"{label}, total": [], f"{label}, unique": [], "menu": []}
-    for point in found.points:
+    for point in result.points:
         (row,) = (row for row in point.triggers if row.name == steps.trigger)
         for told, rate in zip(rates.values(), (row.total, row.unique, point.rate), strict=True):
             told.append((rate.hz, rate.error_hz))
@@ -108,27 +109,27 @@ def scan(menu: Menu, found: Scan) -> Picture:
     )
 
 
-def turnon(observable: Observable, found: Turnon, label: str, menus: Sequence[Menu]) -> Picture:
+def turnon(observable: Observable, result: Turnon, label: str, menus: Sequence[Menu]) -> Picture:
     """Draw the efficiencies against an observable in a category, with its label."""
-    labels = style.shown(curve.name for curve in found.curves)
-    curves = {labels[curve.name]: (curve.value, curve.low, curve.high) for curve in found.curves}
+    labels = style.shown(curve.name for curve in result.curves)
+    curves = {labels[curve.name]: (curve.value, curve.low, curve.high) for curve in result.curves}
     gains = {
         labels[curve.name]: (curve.gain, curve.gain - curve.gain_error, curve.gain + curve.gain_error)
-        for curve in found.curves
+        for curve in result.curves
         if curve.trigger is None and curve.menu != menus[0].name
     }
-    edges = np.array(found.profile.edges)
+    edges = np.array(result.profile.edges)
     unit = observable.unit or unit_of_observable(menus[0], observable.expression)
-    events = f"{int(found.events.sum())} events in the bins"
+    events = f"{int(result.events.sum())} events in the bins"
     return Picture(
-        f"turnon_{slug(observable.expression)}_{slug(found.category)}",
+        f"turnon_{slug(observable.expression)}_{slug(result.category)}",
         f"{observable.name}, {label}: {events}." if label else f"{observable.name}: {events}.",
         draw_efficiency(observable.name, unit, edges, curves, gains),
-        {"low": edges[:-1], "high": edges[1:], "events": found.events} | dict(_columns(found)),
+        {"low": edges[:-1], "high": edges[1:], "events": result.events} | dict(_columns(result)),
     )
 
 
-def _columns(found: Turnon) -> Iterator[tuple[str, FloatArray]]:
-    for curve in found.curves:
+def _columns(result: Turnon) -> Iterator[tuple[str, FloatArray]]:
+    for curve in result.curves:
         for key in ("value", "low", "high", "gain", "gain_error"):
             yield f"{curve.name} {'efficiency' if key == 'value' else key}", getattr(curve, key)

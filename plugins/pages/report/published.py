@@ -30,11 +30,11 @@ def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[S
     table = Table((*names, *head))
     sources: dict[str, None] = {}
     for variant in contents.variants:
-        found = _values(variant, made)
+        values = _values(variant, made)
         for reference in (r for profiles in contents.profiles for r in profiles.of(variant.menu.name)):
             what = f"{reference.trigger} " if reference.trigger else ""
             name = NAMES.get(reference.quantity, reference.quantity)
-            value = found.get((reference.trigger, reference.quantity))
+            value = values.get((reference.trigger, reference.quantity))
             table.add(variant.menu.name, what + name, *_compared(reference, value))
             sources[reference.source] = None
     if not table.rows:
@@ -44,17 +44,18 @@ def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[S
 
 
 def _values(variant: MenuRates, made: Sequence[Section]) -> Mapping[tuple[str | None, str], Value]:
-    found: dict[tuple[str | None, str], Value] = {(None, "rate_hz"): (variant.rate.hz, variant.rate.error_hz)}
+    values: dict[tuple[str | None, str], Value] = {}
+    values[None, "rate_hz"] = variant.rate.hz, variant.rate.error_hz
     for trigger in variant.triggers:
-        found[trigger.name, "total_hz"] = trigger.total.hz, trigger.total.error_hz
-        found[trigger.name, "unique_hz"] = trigger.unique.hz, trigger.unique.error_hz
+        values[trigger.name, "total_hz"] = trigger.total.hz, trigger.total.error_hz
+        values[trigger.name, "unique_hz"] = trigger.unique.hz, trigger.unique.error_hz
         fraction = trigger.unique_fraction
         if fraction:
-            found[trigger.name, "unique_fraction"] = fraction
+            values[trigger.name, "unique_fraction"] = fraction
     for section in (part for whole in made for part in (whole, *whole.parts)):
         if section.menu == variant.menu.name and section.measured:
-            found |= section.measured
-    return found
+            values |= section.measured
+    return values
 
 
 def _compared(reference: Reference, value: Value | None) -> tuple[str, str, str]:

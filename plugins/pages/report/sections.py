@@ -33,7 +33,7 @@ from .published import beside_references
 def sections(contents: Contents) -> tuple[Section, ...]:
     """Return all sections: those of this plugin, of the plugins of the menus, and the provenance."""
     own = find("pages")
-    made = [section for name in own.declared().sections for section in brought(own, name, contents)]
+    made = [section for name in own.declared().sections for section in sections_of(own, name, contents)]
     first, *others = (*made, *of_plugins(contents), *provenance(contents))
     return (first, *beside_references(contents, others), *others)
 
@@ -49,14 +49,14 @@ def menus(contents: Contents) -> Iterator[Section]:
 
 def _remarks(contents: Contents) -> Iterator[str]:
     """Yield the notes of all menus; a note that several menus share is given once."""
-    found: dict[str, list[str]] = {}
+    menus_of: dict[str, list[str]] = {}
     for variant in contents.variants:
         warnings = (f"Warning: {warning}." for warning in variant.warnings)
         for line in (*notes.texts(notes.solutions(variant.menu)), *warnings):
-            found.setdefault(line, []).append(variant.menu.name)
-    for line in sorted(found, key=lambda line: len(found[line])):
-        one = len(found[line]) < len(contents.variants) and len(found[line]) == 1
-        yield f"{found[line][0]}: {line}" if one else line
+            menus_of.setdefault(line, []).append(variant.menu.name)
+    for line in sorted(menus_of, key=lambda line: len(menus_of[line])):
+        one = len(menus_of[line]) < len(contents.variants) and len(menus_of[line]) == 1
+        yield f"{menus_of[line][0]}: {line}" if one else line
 
 
 def _sample(contents: Contents) -> str:
@@ -98,10 +98,10 @@ def groups(contents: Contents) -> Iterator[Section]:
 
 def overlaps(contents: Contents) -> Iterator[Section]:
     parts = []
-    for variant, found in zip(contents.variants, contents.combinations, strict=True):
+    for variant, exclusive in zip(contents.variants, contents.combinations, strict=True):
         drawn = [pictures.overlap(variant)] if len(variant.triggers) > 1 else []
-        if found.largest:
-            drawn.append(pictures.combinations(variant, found))
+        if exclusive.largest:
+            drawn.append(pictures.combinations(variant, exclusive))
         parts.append(Section(variant.menu.name, pictures=tuple(drawn)))
     yield parts[0].titled("Overlap") if len(parts) == 1 else Section("Overlap", parts=tuple(parts))
 
@@ -110,7 +110,7 @@ def scans(contents: Contents) -> Iterator[Section]:
     if not contents.scans:
         return
     text = "All else is as in the menu. Bands are statistical errors; neighbouring points share events."
-    drawn = tuple(pictures.scan(menu, found) for menu, found in contents.scans)
+    drawn = tuple(pictures.scan(menu, rates) for menu, rates in contents.scans)
     yield Section("Rates against thresholds", (text,), pictures=drawn)
 
 
@@ -120,22 +120,22 @@ def turnons(contents: Contents) -> Iterator[Section]:
 
 
 def _efficiencies(profiles: Profiles) -> Iterator[Section]:
-    found = profiles.efficiencies
+    efficiencies = profiles.efficiencies
     labels = {c.condition: c.name for c in profiles.profile_set.categories} if profiles.profile_set else {}
-    if found.turnons[0].sample is not None:
-        by_sample = tuple(tables.efficiencies_by_sample(found, labels))
-        yield Section("Efficiencies by sample", tuple(_told(profiles)), tables=by_sample)
+    if efficiencies.turnons[0].sample is not None:
+        by_sample = tuple(tables.efficiencies_by_sample(efficiencies, labels))
+        yield Section("Efficiencies by sample", tuple(_text(profiles)), tables=by_sample)
     by_observable: dict[str, list[int]] = {}
     for i in shown_turnons(profiles):
-        by_observable.setdefault(found.turnons[i].profile.observable, []).append(i)
+        by_observable.setdefault(efficiencies.turnons[i].profile.observable, []).append(i)
     if not by_observable:
         return
     parts = tuple(
         Section(
             observable.name,
             pictures=tuple(
-                pictures.turnon(observable, turnon, labels.get(turnon.category, ""), found.menus)
-                for turnon in (found.turnons[i] for i in by_observable[observable.expression])
+                pictures.turnon(observable, turnon, labels.get(turnon.category, ""), efficiencies.menus)
+                for turnon in (efficiencies.turnons[i] for i in by_observable[observable.expression])
             ),
         )
         for observable in profiles.observables
@@ -143,21 +143,21 @@ def _efficiencies(profiles: Profiles) -> Iterator[Section]:
     )
     if all(len(part.pictures) == 1 for part in parts):
         alone = tuple(picture for part in parts for picture in part.pictures)
-        yield Section("Efficiencies", tuple(_told(profiles)), pictures=alone)
+        yield Section("Efficiencies", tuple(_text(profiles)), pictures=alone)
     else:
-        yield Section("Efficiencies", tuple(_told(profiles)), parts=parts)
+        yield Section("Efficiencies", tuple(_text(profiles)), parts=parts)
 
 
-def _told(profiles: Profiles) -> Iterator[str]:
-    found = profiles.efficiencies
-    entering = f" with {found.require}" if found.require else ""
+def _text(profiles: Profiles) -> Iterator[str]:
+    efficiencies = profiles.efficiencies
+    entering = f" with {efficiencies.require}" if efficiencies.require else ""
     yield (
-        f"Events of {', '.join(found.samples)}{entering}; bands are intervals at 68 % (Wilson, for weighted "
-        f"events)."
+        f"Events of {', '.join(efficiencies.samples)}{entering}; bands are intervals at 68 % (Wilson, for "
+        f"weighted events)."
     )
-    if len(found.menus) > 1:
-        yield f"Gain: efficiency of a menu less that of {found.menus[0].name}, on the same events."
-    yield from (f"Warning: {warning}." for warning in found.warnings)
+    if len(efficiencies.menus) > 1:
+        yield f"Gain: efficiency of a menu less that of {efficiencies.menus[0].name}, on the same events."
+    yield from (f"Warning: {warning}." for warning in efficiencies.warnings)
 
 
 def of_plugins(contents: Contents) -> Iterator[Section]:
@@ -165,28 +165,28 @@ def of_plugins(contents: Contents) -> Iterator[Section]:
     by_title: dict[str, list[Section]] = {}
     for plugin in dict.fromkeys(plugin for variant in contents.variants for plugin in variant.menu.plugins):
         for name in plugin.declared().sections:
-            for section in brought(plugin, name, contents):
+            for section in sections_of(plugin, name, contents):
                 by_title.setdefault(section.title, []).append(section)
-    for title, found in by_title.items():
-        if len(found) == 1:
-            yield found[0]
+    for title, of_title in by_title.items():
+        if len(of_title) == 1:
+            yield of_title[0]
         else:
-            yield Section(title, parts=tuple(section.titled(section.menu) for section in found))
+            yield Section(title, parts=tuple(section.titled(section.menu) for section in of_title))
 
 
-def brought(plugin: FoundPlugin, name: str, contents: Contents) -> list[Section]:
-    """Return the sections that a plugin brings under a name; raise PluginError if that fails."""
+def sections_of(plugin: FoundPlugin, name: str, contents: Contents) -> list[Section]:
+    """Return the sections that a plugin adds under a name; raise PluginError if that fails."""
     function = plugin.part("sections", name)
     try:
-        found = list(function(contents))
+        made = list(function(contents))
     except TrigemuError:
         raise
     except Exception as error:
         if own := own_cause(error):
             raise own from error
         raise PluginError(f"{plugin.where}: its section {name!r} fails: {reason_of(error)}") from error
-    for section in found:
+    for section in made:
         if not isinstance(section, Section):
             kind = type(section).__name__
             raise PluginError(f"{plugin.where}: its section {name!r} gave {kind}, expected Sections")
-    return found
+    return made

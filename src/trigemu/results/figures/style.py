@@ -183,9 +183,9 @@ def shown(names: Iterable[str]) -> dict[str, str]:
     dict of str to str
         The label of each name; no two labels are equal.
     """
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for name in names:
         label = name if len(name) <= LONGEST else f"{name[:14]}…{name[-11:]}"
-        alike = sum(known.startswith(label) for known in found.values())
-        found[name] = f"{label} ({alike + 1})" if label in found.values() else label
-    return found
+        same = sum(other.startswith(label) for other in labels.values())
+        labels[name] = f"{label} ({same + 1})" if label in labels.values() else label
+    return labels
