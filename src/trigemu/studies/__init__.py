@@ -1,11 +1,10 @@
-"""Studies of menus beyond their rates: comparisons, scans, efficiencies, exclusive rates, rates in bins,
-validation against recorded decisions, timing (`timing`).
+"""Studies of menus beyond their rates: comparisons, scans, efficiencies, exclusive rates, and rates in bins.
 
 in: `Menu`s, a `Catalogue`, an `Emulation`
-out: one result per study, numbers only
+out: one result for each study, which contains only numbers
 """
 
 import lazy_loader
 
-# What is exported stands in the stub; it is imported when it is used.
+# The stub lists the exported names; each is imported when it is used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -35,9 +35,9 @@ class Difference:
         "menu", "level" followed by its name, or the name of a trigger, whose rate is 0 in a variant without
         it.
     quantity : str
-        The compared rate: "rate_hz", or "total_hz" or "unique_hz" of a trigger.
+        The rate that is compared: "rate_hz", or "total_hz" or "unique_hz" of a trigger.
     b_minus_a_hz : float
-        The rate of b minus that of a, in Hz; positive where b accepts more.
+        The rate of b minus that of a, in Hz; positive if b accepts more.
     error_hz : float
         Its statistical uncertainty in Hz, including the correlation.
     """
@@ -52,10 +52,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Gain:
-    """The rate that variant b accepts and variant a does not: the sum over events of the increase of the
-    accepted fraction, where there is one.
+    """The rate that variant b accepts and variant a does not: the sum of the increase of the accepted
+    fraction over all events for which it increases.
 
-    With prescales, this is the lower bound over all arrangements of prescale counters, and 0 for events that
+    With prescales, this is the lower bound for all arrangements of prescale counters, and 0 for events that
     both accept with equal probability.
 
     Attributes
@@ -122,8 +122,8 @@ class Change:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Shown, Named[MenuRates]):
-    """The comparison of two or more variants of a menu, known by the names of their menus;
-    result["primary"] are the rates of one.
+    """The comparison of two or more variants of a menu, identified by the names of their menus;
+    result["primary"] is the rates of one.
 
     Attributes
     ----------
@@ -163,9 +163,9 @@ def compare(
     Parameters
     ----------
     menus : list of paths or Menus, or Emulation
-        At least two menus, or an emulation of them. Those of one name go by the names of their files.
+        At least two menus, or an emulation of them. Menus with equal names get the names of their files.
     catalogue, executor, progress
-        The samples for the menus, and how events are processed, as in `emulate`.
+        The samples, the executor and the progress function, as in `emulate`.
 
     Returns
     -------
@@ -179,8 +179,8 @@ def compare(
     Examples
     --------
     >>> import trigemu
-    >>> found = trigemu.compare(["menus/primary.toml", "menus/baseline.toml"])
-    >>> [(gain.b, round(gain.hz)) for gain in found.gained if gain.a == "primary"]
+    >>> result = trigemu.compare(["menus/primary.toml", "menus/baseline.toml"])
+    >>> [(gain.b, round(gain.hz)) for gain in result.gained if gain.a == "primary"]
     [('baseline', 1351)]
     """
     if not isinstance(menus, Emulation):
@@ -281,8 +281,8 @@ def _what(label: Label) -> str:
 
 
 def _fractions(words: Words, menu: Menu, bits: Mapping[str, int], ratio: float) -> dict[Label, FloatArray]:
-    """Return the fractions times `ratio`, computed with the triggers sorted by name, so that menus with the
-    same triggers in another order have a difference of exactly 0."""
+    """Return the fractions times `ratio`. They are computed with the triggers sorted by name, so that two
+    menus that contain the same triggers in different orders have a difference of exactly 0."""
     by_name = replace(menu, triggers=tuple(sorted(menu.triggers, key=lambda trigger: trigger.name)))
-    found = fractions(by_name, acceptances(words, by_name, bits), COMPARED)
-    return {label: ratio * values for label, values in found.items()}
+    values_of = fractions(by_name, acceptances(words, by_name, bits), COMPARED)
+    return {label: ratio * values for label, values in values_of.items()}

@@ -34,7 +34,7 @@ def changes(emulation: Emulation, i: int, j: int) -> Iterator[tuple[str, str]]:
 
 
 def _content(emulation: Emulation, i: int, j: int, name: str) -> str | None:
-    """Return why two triggers with equal definitions are not the same, if that can be known."""
+    """Return why two triggers with equal definitions decide differently, if the reason can be found."""
     plan, (a, b) = emulation.plan, (emulation.menus[i], emulation.menus[j])
     if plan.bits[i].get(name) == plan.bits[j].get(name):
         return None
@@ -48,7 +48,7 @@ def _definition(first: Trigger, second: Trigger) -> Iterator[str]:
 
 
 def _keys(trigger: Trigger) -> dict[str, object]:
-    """Return the keys of a trigger as the menu has them, with a solved threshold beside its budget."""
+    """Return the keys of a trigger in the menu; a threshold found from a budget is added to the budget."""
     keys = {
         key: getattr(trigger, key) for key in ("kind", "enabled", "group", "prescale", "coherent", "seed")
     }
@@ -58,19 +58,19 @@ def _keys(trigger: Trigger) -> dict[str, object]:
 
 
 def _plain(table: TomlTable) -> dict[str, object]:
-    found = {name: getattr(table, name) for name in table.__struct_fields__}
-    return found | (found.pop(table.further) if table.further else {})
+    keys = {name: getattr(table, name) for name in table.__struct_fields__}
+    return keys | (keys.pop(table.further) if table.further else {})
 
 
 def _differences(key: str, before: object, after: object) -> Iterator[str]:
     """Yield the differences of two values, down to the entries of lists and the keys of tables."""
-    first, second = (_plain(side) if isinstance(side, TomlTable) else side for side in (before, after))
+    first, second = (_plain(value) if isinstance(value, TomlTable) else value for value in (before, after))
     if isinstance(first, dict) and isinstance(second, dict):
         for name in dict.fromkeys((*first, *second)):
             yield from _differences(f"{key}.{name}" if key else name, first.get(name), second.get(name))
     elif isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
-        for number, sides in enumerate(zip(first, second, strict=True)):
-            yield from _differences(f"{key}[{number}]", *sides)
+        for number, pair in enumerate(zip(first, second, strict=True)):
+            yield from _differences(f"{key}[{number}]", *pair)
     elif first != second:
         yield f"{key}: {_text(first)} → {_text(second)}"
 
@@ -99,7 +99,7 @@ def _expression(expression: Expression) -> str:
 
 
 def _names(first: Trigger, second: Trigger, a: Menu, b: Menu) -> Iterator[str]:
-    """Yield the objects and sums in the definition of a trigger that the two menus define differently."""
+    """Yield the objects and sums that a trigger uses and the two menus define differently."""
     words = {
         word.removeprefix("n_")
         for trigger in (first, second)

@@ -1,5 +1,5 @@
-"""Efficiency of menus and triggers on signal samples, against observables, in categories; `intervals.py`
-defines the efficiency of weighted events."""
+"""Efficiencies of menus and triggers on signal samples as functions of observables, in categories.
+`intervals.py` defines the efficiency of weighted events."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ from trigemu.support import (
 )
 from trigemu.triggers import Context
 
-#: Categories are bits of one more word of the patterns; another one is for negative weights.
+#: Each category is a bit in an additional word of the patterns; another bit marks negative weights.
 MAX_CATEGORIES = 16
 
 
 @dataclass(frozen=True, repr=False)
 class Turnon(WithHistograms, Named[Curve]):
-    """The efficiency curves against one observable in one category; result["primary"] is the curve of a menu,
-    result["primary", "J100"] that of a trigger in it.
+    """The efficiency curves as functions of one observable in one category; result["primary"] is the curve of
+    a menu, result["primary", "J100"] that of one of its triggers.
 
     Attributes
     ----------
@@ -104,9 +104,9 @@ class Turnon(WithHistograms, Named[Curve]):
 
 @dataclass(frozen=True, repr=False)
 class Efficiencies(Shown, Named[Turnon]):
-    """Efficiencies of menus and triggers on samples; result["jet[0].pt", "n_jet == 1"] are the curves against
-    an observable in a category, which need not be given if there is only one. If samples were measured apart,
-    the name of the sample follows.
+    """Efficiencies of menus and triggers on samples; result["jet[0].pt", "n_jet == 1"] is the curves as
+    functions of an observable in a category. If there is only one category, it can be left out. If samples
+    were measured separately, the name of the sample follows.
 
     Attributes
     ----------
@@ -119,11 +119,11 @@ class Efficiencies(Shown, Named[Turnon]):
     require : str or None
         The condition that an event must fulfil to be counted; None: all events are counted.
     halved : tuple of str
-        The samples of which only the half is used that nothing was fitted to.
+        The samples of which only one half is used, because something was fitted to the other half.
     turnons : tuple of Turnon
         The curves, for each observable and category.
     warnings : tuple of str
-        What a user should know before using the numbers.
+        Warnings about the numbers.
     """
 
     _view: ClassVar[str] = "trigemu.results.kinds.efficiencies"
@@ -138,14 +138,14 @@ class Efficiencies(Shown, Named[Turnon]):
 
     def _named(self) -> tuple[str, Mapping[Any, Turnon]]:
         categories = {turnon.category for turnon in self.turnons}
-        found: dict[Any, Turnon] = {}
+        turnons: dict[Any, Turnon] = {}
         for turnon in self.turnons:
             of = () if turnon.sample is None else (turnon.sample,)
             observable = turnon.profile.observable
             if len(categories) == 1:
-                found[(observable, *of) if of else observable] = turnon
-            found[observable, turnon.category, *of] = turnon
-        return "curves", found
+                turnons[(observable, *of) if of else observable] = turnon
+            turnons[observable, turnon.category, *of] = turnon
+        return "curves", turnons
 
 
 def efficiencies(
@@ -167,9 +167,9 @@ def efficiencies(
     Parameters
     ----------
     menus : path, Menu, or list of these
-        The menus; the first is the reference of gains. Those of one name go by the names of their files.
+        The menus; the first is the reference of gains. Menus with equal names get the names of their files.
     catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
-        The samples, as in `emulate`, and the background on which budgets are solved.
+        The samples, as in `emulate`. Their background is used to solve budgets.
     samples : str or sequence of str
         The names of the samples to measure on.
     profiles : Profile or sequence of Profile
@@ -180,12 +180,12 @@ def efficiencies(
         The condition that an event must fulfil to be counted; by default that of the first sample's catalogue
         entry.
     triggers : str or sequence of str
-        The names of triggers to measure, in the menus that have them.
+        The names of triggers to measure, in the menus that contain them.
     scope : Scope, optional
         The objects and sums that names in conditions and observables refer to; by default those of the first
         menu.
     apart : bool
-        Whether each sample is measured by itself, in the categories that it has events in.
+        Whether each sample is measured separately, in the categories in which it has events.
     executor, progress
         As in `emulate`.
 
@@ -202,8 +202,8 @@ def efficiencies(
     --------
     >>> import trigemu
     >>> profile = trigemu.Profile("photon[0].pt", (20.0, 40.0, 60.0))
-    >>> found = trigemu.efficiencies("menus/primary.toml", None, "yy", profile)
-    >>> found.turnons[0].curves[0].menu
+    >>> result = trigemu.efficiencies("menus/primary.toml", None, "yy", profile)
+    >>> result.turnons[0].curves[0].menu
     'primary'
     """
     menus, profiles = named_apart(menus_of(menus)), _plain(profiles)
@@ -225,14 +225,14 @@ def efficiencies(
         plan.check(sample)
         _check_columns(sample, context)
     solved = solve_budgets(menus, catalogue, executor=executor, progress=progress)
-    every = with_moved(solved)
-    plan = plan if every == menus else make_plan(every)
+    with_shifted = with_moved(solved)
+    plan = plan if with_shifted == menus else make_plan(with_shifted)
     unseen = unseen_half(solved, plan, catalogue)
     halved = [s for s in chosen if s.table.role == "background" and unseen is not None]
     task = replace(task, unseen=unseen, halved=frozenset(sample.number for sample in halved))
-    job = Job(every, plan, catalogue, frozenset(context.needs))
-    made = over_samples(chosen, job, task, executor, progress)
-    tables = [complete_table(parts) for parts in zip(*made, strict=True)]
+    job = Job(with_shifted, plan, catalogue, frozenset(context.needs))
+    parts_of_samples = over_samples(chosen, job, task, executor, progress)
+    tables = [complete_table(parts) for parts in zip(*parts_of_samples, strict=True)]
     if not len(tables[0]):
         raise SampleError(f"no event of {', '.join(samples)} is selected by {require!r}")
     return Efficiencies(
@@ -257,16 +257,16 @@ def efficiencies(
     )
 
 
-def _plain(given: Profile | Sequence[Profile]) -> tuple[Profile, ...]:
-    """Return profiles, given as one or several, with edges that are tuples of numbers."""
-    every = [given] if isinstance(given, Profile) else given
-    if not isinstance(every, list | tuple) or not all(isinstance(profile, Profile) for profile in every):
-        raise wrong_type("the profiles", given, "Profile(observable, edges), or a list of these")
-    return tuple(replace(p, edges=numbers_of(f"the bin edges of {p.observable!r}", p.edges)) for p in every)
+def _plain(profiles: Profile | Sequence[Profile]) -> tuple[Profile, ...]:
+    """Return one or several profiles as a tuple, with edges that are tuples of numbers."""
+    listed = [profiles] if isinstance(profiles, Profile) else profiles
+    if not isinstance(listed, list | tuple) or not all(isinstance(profile, Profile) for profile in listed):
+        raise wrong_type("the profiles", profiles, "Profile(observable, edges), or a list of these")
+    return tuple(replace(p, edges=numbers_of(f"the bin edges of {p.observable!r}", p.edges)) for p in listed)
 
 
 def _negative(catalogue: Catalogue, table: PatternTable, bit: int) -> Iterator[str]:
-    """Yield a warning for each sample with negative weights, which have a bit in the last word."""
+    """Yield a warning for each sample with negative weights, which a bit in the last word marks."""
     weight, negative = np.abs(exact.to_float(table.weight)), table.words[:, -1] >> np.uint64(bit) != 0
     for number in np.unique(table.sample):
         own = table.sample == number
@@ -291,7 +291,7 @@ def _check(
     for sample in samples:
         if len(samples) > 1 and sample.unnormalised:
             raise SampleError(
-                f"samples are added by their rates, and that of {sample.name!r} is not known: "
+                f"samples are added by their rates, but the rate of {sample.name!r} is unknown: "
                 f"{sample.unnormalised}"
             )
     if len(categories) > MAX_CATEGORIES:
@@ -299,24 +299,24 @@ def _check(
     for profile in profiles:
         if len(profile.edges) < 2 or any(high <= low for low, high in pairwise(profile.edges)):
             raise TrigemuError(f"{profile.observable!r}: expected at least two ascending bin edges")
-    known = [trigger.name for menu in menus for trigger in menu.enabled]
+    names = [trigger.name for menu in menus for trigger in menu.enabled]
     for trigger in triggers:
-        if trigger not in known:
-            raise TrigemuError(f"no menu has an enabled trigger {trigger!r}{nearest(trigger, known)}")
+        if trigger not in names:
+            raise TrigemuError(f"no menu has an enabled trigger {trigger!r}{nearest(trigger, names)}")
 
 
 def _check_columns(sample: Sample, context: Context) -> None:
     problems = [lacking for need in sorted(context.needs) if (lacking := lacks(sample, need))]
     if problems:
-        reason = ", which an observable, a category or the required condition needs"
+        reason = ", which an observable, a category or the condition of `require` needs"
         raise SampleError("\n".join(problem + reason for problem in dict.fromkeys(problems)))
 
 
 @dataclass(frozen=True)
 class _CountProfiles:
-    """The task that makes a pattern table for each profile. The last word of the patterns has a bit for each
-    category, and one more for negative weights; the last bin is for values outside. halved: samples that
-    something was fitted to, of which only the unseen half is counted."""
+    """The task that makes a pattern table for each profile. The last word of the patterns contains a bit for
+    each category, and another bit for negative weights; the last bin is for values outside of the bins.
+    halved: the samples of which only the unseen half is counted, because something was fitted to them."""
 
     profiles: tuple[tuple[Number, tuple[float, ...]], ...]
     categories: tuple[Condition, ...]
@@ -338,8 +338,8 @@ class _CountProfiles:
         inside = [*(category.evaluate(work) for category in self.categories), events.weight < 0]
         mask = sum(of.astype(np.uint64) << np.uint64(bit) for bit, of in enumerate(inside))
         words = np.column_stack([words, mask])
-        known = chunk.sample in self.with_parents
-        made_from = (events.parent[enters], events.id[enters]) if known else None
+        has_parents = chunk.sample in self.with_parents
+        made_from = (events.parent[enters], events.id[enters]) if has_parents else None
         return tuple(
             count_patterns(
                 chunk.sample,
@@ -358,14 +358,14 @@ class _CountProfiles:
 @check_result.register
 def _(task: _CountProfiles, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not (isinstance(part, tuple) and len(part) == len(task.profiles)):
-        raise TrigemuError("it has not a table for each profile")
+        raise TrigemuError("it does not contain one table for each profile")
     for table, (_, edges) in zip(part, task.profiles, strict=True):
         check_table(table, words=plan.words + 1, samples=entries_of(chunks), ends={"bin": len(edges)})
 
 
 def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
-    """Return the bin of each value, int64[n]: low ≤ v < high, the last bin including its upper edge;
-    len(edges) − 1 for all other values."""
+    """Return the bin of each value, int64[n], with low ≤ v < high; the last bin includes its upper edge.
+    All other values get len(edges) − 1."""
     bins = np.searchsorted(edges, values, "right") - 1
     bins[values == edges[-1]] = len(edges) - 2
     inside = (bins >= 0) & (bins < len(edges) - 1)
@@ -373,7 +373,7 @@ def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
 
 
 def _with_unit(profile: Profile, menu: Menu) -> Profile:
-    """Return a profile with the unit that follows from its observable, if it has none."""
+    """Return a profile with a unit: its own, or else the unit of its observable."""
     return replace(profile, unit=profile.unit or unit_of_observable(menu, profile.observable))
 
 
@@ -386,7 +386,7 @@ def _turnons(
     categories: Sequence[str],
     triggers: Sequence[str],
 ) -> Iterable[Turnon]:
-    """Yield the turn-ons of one sample, or of all together."""
+    """Yield the turn-ons of one sample, or of all samples together."""
     columns = [
         ((menu.name, trigger), fraction)
         for menu, bits in zip(menus, plan.bits, strict=False)  # moved thresholds follow the menus

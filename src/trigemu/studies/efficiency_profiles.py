@@ -1,4 +1,4 @@
-"""A set of efficiency profiles in TOML: menus, samples, observables and categories, and published reference
+"""Sets of efficiency profiles in TOML: menus, samples, observables, categories, and published reference
 numbers.
 
     [profile]
@@ -6,7 +6,7 @@ numbers.
     samples = ["yy"]
 
     [sums.ht]                                   # [objects] and [sums] as in a menu, for the expressions
-    below; of = ["jet", "photon"]                      # without both, those of the first menu are used
+    of = ["jet", "photon"]                      # below; without both, those of the first menu are used
 
     [[observable]]
     expression = "jet[0].pt"
@@ -68,14 +68,14 @@ class ProfileTable(TomlTable, frozen=True):
     samples : tuple of str
         The samples, by their names in the catalogue.
     name : str or None
-        The name of the set; by default that of the file.
+        The name of the set; by default the name of the file.
     require : str or None
         The condition that an event must fulfil to be counted; by default that of the first sample's catalogue
         entry.
     triggers : tuple of str
         Triggers that are measured in addition to the menus.
     apart : bool
-        Whether each sample is measured by itself; then only whole categories are printed.
+        Whether each sample is measured separately; then only whole categories are printed.
     """
 
     menus: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
@@ -87,7 +87,7 @@ class ProfileTable(TomlTable, frozen=True):
 
 
 class Observable(TomlTable, frozen=True):
-    """[[observable]]: what an efficiency is measured against.
+    """[[observable]]: an observable; efficiencies are measured as functions of it.
 
     Attributes
     ----------
@@ -124,12 +124,12 @@ class Observable(TomlTable, frozen=True):
 
 
 class Category(TomlTable, frozen=True):
-    """[[category]]: some of the events.
+    """[[category]]: the events that fulfil a condition.
 
     Attributes
     ----------
     condition : str
-        The condition that they fulfil.
+        The condition.
     label : str
         The text that figures show; by default the condition.
     """
@@ -150,14 +150,14 @@ class Reference(TomlTable, frozen=True):
     menu : str
         The name of the menu.
     quantity : str
-        What it is. `unique_fraction` is the unique over the total rate, `unique_ceiling` its value
-        for any decision that is independent of the other triggers.
+        The quantity. `unique_fraction` is the unique rate divided by the total rate; `unique_ceiling` is its
+        value for any decision that is independent of the other triggers.
     value : float
         The number.
     source : str
-        Where it is published.
+        The publication.
     trigger : str or None
-        The trigger; none for `rate_hz`.
+        The trigger; None for `rate_hz`.
     """
 
     menu: str
@@ -188,11 +188,11 @@ class ProfileSet:
     triggers : tuple of str
         Triggers that are measured in addition to the menus.
     scope : Scope or None
-        What names in observables and conditions refer to; None: those of the first menu.
+        The objects and sums that observables and conditions refer to; None: those of the first menu.
     observables : tuple of Observable
-        What efficiencies are measured against.
+        The observables; efficiencies are measured as functions of them.
     categories : tuple of Category
-        Some of the events.
+        The categories of events.
     references : tuple of Reference
         Published numbers.
     path : Path
@@ -200,7 +200,7 @@ class ProfileSet:
     sha256 : str
         Its digest.
     apart : bool
-        Whether each sample is measured by itself.
+        Whether each sample is measured separately.
     """
 
     name: str
@@ -219,8 +219,8 @@ class ProfileSet:
     @property
     def labels(self) -> dict[str, str]:
         """The labels of observables and categories in figures and tables, by their expressions."""
-        found = {observable.expression: observable.name for observable in self.observables}
-        return found | {category.condition: category.name for category in self.categories}
+        labels = {observable.expression: observable.name for observable in self.observables}
+        return labels | {category.condition: category.name for category in self.categories}
 
     def measure(
         self,
@@ -261,12 +261,12 @@ class ProfileSet:
         return replace(result, turnons=tuple(turnons))
 
     def of(self, menu: str) -> tuple[Reference, ...]:
-        """Return the published numbers of a `menu`, given by name."""
+        """Return the published numbers of the menu with the name `menu`."""
         return tuple(reference for reference in self.references if reference.menu == menu)
 
 
 def parse_bins(bins: str | tuple[float, ...]) -> tuple[float, ...]:
-    """Return bin edges, given as `0:100:5` or as a list. TrigemuError if they are not ascending."""
+    """Return the bin edges that `0:100:5` or a list describes. TrigemuError if they are not ascending."""
     edges = parse_values(bins) if isinstance(bins, str) else bins
     if len(edges) < 2 or any(high <= low for low, high in pairwise(edges)):
         raise TrigemuError(f"bins {bins!r}: expected at least two ascending edges")
@@ -276,8 +276,8 @@ def parse_bins(bins: str | tuple[float, ...]) -> tuple[float, ...]:
 def read_profiles(path: Path | str) -> ProfileSet:
     """Read and check a set of profiles.
 
-    Only the names of menus and triggers are checked in the menus; `read_menu` checks whether the menus can be
-    run.
+    From the menus, only the names of menus and triggers are read; `read_menu` checks whether the menus can
+    be run.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def read_profiles(path: Path | str) -> ProfileSet:
     Raises
     ------
     TableError
-        With all mistakes of the file.
+        If the file has mistakes; the message lists all of them.
     """
     document = load_toml(Path(path))
     refuse_other_kinds(document, "profile")
@@ -330,25 +330,25 @@ def read_profiles(path: Path | str) -> ProfileSet:
 
 
 def _entries(document: Document, section: str, struct: type[S]) -> dict[int, S]:
-    """Return the entries of a section without mistakes, by their position in the file."""
+    """Return the entries of a section that have no mistakes, by their position in the file."""
     entries = document.data.get(section, [])
     if not isinstance(entries, list):
         document.problem((section,), "", f"expected entries [[{section}]]")
         return {}
-    made = {
+    tables = {
         i: read_table(document, entry, struct, (section, i), f"[[{section}]]")
         for i, entry in enumerate(entries)
     }
-    return {i: entry for i, entry in made.items() if entry is not None}
+    return {i: entry for i, entry in tables.items() if entry is not None}
 
 
 def _menus(document: Document, head: ProfileTable) -> list[Document]:
-    """Return the files of the menus if all can be read, else an empty list."""
-    made = [
+    """Return the documents of the menus if all can be read, otherwise an empty list."""
+    documents = [
         document.attempt(lambda menu=menu: load_toml(document.path.parent / menu), ("profile", "menus", i))  # type: ignore[misc]
         for i, menu in enumerate(head.menus)
     ]
-    return [menu for menu in made if menu] if all(made) else []
+    return [menu for menu in documents if menu] if all(documents) else []
 
 
 def _scope_of(menu: Document) -> Scope | None:
@@ -393,5 +393,5 @@ def _names(menu: Document) -> tuple[str, list[str]]:
     head, triggers = menu.data.get("menu"), menu.data.get("trigger")
     name = head.get("name") if isinstance(head, dict) else None
     listed = triggers if isinstance(triggers, list) else []
-    found = [t["name"] for t in listed if isinstance(t, dict) and isinstance(t.get("name"), str)]
-    return (name if isinstance(name, str) else printable(menu.path.stem)), found
+    names = [t["name"] for t in listed if isinstance(t, dict) and isinstance(t.get("name"), str)]
+    return (name if isinstance(name, str) else printable(menu.path.stem)), names

@@ -1,8 +1,10 @@
-"""What the error of a threshold that a rate budget found adds to the error of a gain.
+"""The contribution of the errors of thresholds to the error of a gain, for thresholds found from rate
+budgets.
 
-Such triggers are also decided with their thresholds one error lower and higher, in the same pass over the
-events: triggers that differ only in their thresholds are evaluated together (`Plan.groups`). Half the
-difference between the two is the shift of a gain by one standard deviation of the threshold.
+Triggers with such a threshold are also evaluated with thresholds that are one error lower and one error
+higher, in the same pass over the events: triggers that differ only in their thresholds are evaluated together
+(`Plan.groups`). Half the difference between the two gains is the shift of the gain by one standard deviation
+of the threshold.
 """
 
 from __future__ import annotations
@@ -23,10 +25,10 @@ Fractions = dict[str | None, FloatArray]
 
 @dataclass(frozen=True)
 class Threshold:
-    """A threshold that a budget found, with all menus that it is part of.
+    """A threshold that was found from a budget, in all menus that contain it.
 
-    lower, higher: for each menu, the bits of the triggers with this threshold, one error lower and higher;
-    empty where no trigger has it.
+    lower, higher: for each menu, the bits of the triggers with this threshold one error lower and higher;
+    empty if no trigger of the menu has the threshold.
     """
 
     lower: tuple[Mapping[str, int], ...]
@@ -35,27 +37,28 @@ class Threshold:
     def shifts(
         self, menus: Sequence[Menu], plan: Plan, words: Words, triggers: Sequence[str]
     ) -> list[Fractions]:
-        """Return, for each menu that has the threshold, how the accepted fractions of patterns change by one
-        error of it; nothing for other menus."""
-        found: list[Fractions] = []
+        """Return, for each menu, how the accepted fractions of patterns change if the threshold changes by
+        one error; an empty dictionary for menus without the threshold."""
+        shifts: list[Fractions] = []
         for menu, bits, lower, higher in zip(menus, plan.bits, self.lower, self.higher, strict=False):
             low, high = (
                 accepted(menu, {**bits, **own}, words, triggers) if own else {} for own in (lower, higher)
             )
-            found.append({name: (high[name] - low[name]) / 2 for name in low})
-        return found
+            shifts.append({name: (high[name] - low[name]) / 2 for name in low})
+        return shifts
 
 
 def accepted(menu: Menu, bits: Mapping[str, int], words: Words, triggers: Iterable[str]) -> Fractions:
-    """Return the accepted fractions of patterns of a menu and of those of the triggers that it has."""
-    found = fractions(menu, acceptances(words, menu, bits), ("total",))
+    """Return the accepted fractions of patterns, of a menu and of those of `triggers` that it contains."""
+    values = fractions(menu, acceptances(words, menu, bits), ("total",))
     own = [trigger.name for trigger in menu.enabled if trigger.name in triggers]
-    return {None: found[MENU], **{name: found[Label("trigger", name, "total")] for name in own}}
+    return {None: values[MENU], **{name: values[Label("trigger", name, "total")] for name in own}}
 
 
 def with_moved(menus: tuple[Menu, ...]) -> tuple[Menu, ...]:
-    """Return the menus, followed by the triggers whose thresholds budgets found, for each menu: first with
-    thresholds that are one error lower, then higher. One menu alone has no gain, and nothing follows."""
+    """Return the menus, followed by menus of only the triggers whose thresholds were found from budgets:
+    first with thresholds that are one error lower, then higher. A single menu has no gain and is returned
+    alone."""
     if len(menus) < 2 or not any(map(_solutions, menus)):
         return menus
     moved = []
@@ -70,8 +73,8 @@ def with_moved(menus: tuple[Menu, ...]) -> tuple[Menu, ...]:
 
 
 def thresholds_of(menus: tuple[Menu, ...], plan: Plan) -> list[Threshold]:
-    """Return the thresholds that budgets found, in the plan of `with_moved`. Triggers with one score and one
-    budget share a threshold, also if the menus around them make it differ a little."""
+    """Return the thresholds found from budgets, in the plan of `with_moved`. Triggers with the same score and
+    the same budget share a threshold, even if it differs a little between their menus."""
     if len(plan.bits) == len(menus):
         return []
     score_of = {bit: number for number, group in enumerate(plan.groups) for bit in group.bits.tolist()}
@@ -102,9 +105,9 @@ def shifts_of_gains(
     words: Words,
     triggers: Sequence[str],
 ) -> dict[tuple[str, str | None], list[FloatArray]]:
-    """Return how the difference of accepted fractions to the first menu changes by one error of each
-    threshold, by menu and trigger; nothing where it does not."""
-    found: dict[tuple[str, str | None], list[FloatArray]] = {}
+    """Return how the difference of accepted fractions to the first menu changes if each threshold changes by
+    one error, by menu and trigger; without an entry for differences that do not change."""
+    shifts: dict[tuple[str, str | None], list[FloatArray]] = {}
     for threshold in thresholds:
         of_menus = threshold.shifts(menus, plan, words, triggers)
         for menu, own in zip(menus[1:], of_menus[1:], strict=True):
@@ -112,5 +115,5 @@ def shifts_of_gains(
                 if name in own or name in of_menus[0]:
                     none = np.zeros(len(words))
                     shift = own.get(name, none) - of_menus[0].get(name, none)
-                    found.setdefault((menu.name, name), []).append(shift)
-    return found
+                    shifts.setdefault((menu.name, name), []).append(shift)
+    return shifts

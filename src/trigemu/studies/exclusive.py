@@ -1,10 +1,10 @@
-"""Exclusive rates of combinations of triggers: of events that exactly these triggers accept.
+"""Exclusive rates of combinations of triggers: the rates of events that exactly these triggers accept.
 
 With the acceptances a of `acceptance.py`, exactly the triggers S accept an event with probability
 
     exactly(S) = Π over coherent sets C of max(0, min of a_t, t in S ∩ C  −  max of a_t, t in C without S)
 
-an empty minimum being 1 and an empty maximum 0. The sum over all non-empty S is or(M).
+where an empty minimum is 1 and an empty maximum is 0. The sum over all non-empty S is or(M).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from trigemu.menus import Menu, MenuLike
 from trigemu.samples import SamplesLike
 from trigemu.support import BoolArray, FloatArray, Shown, Words
 
-#: A combination that holds a smaller fraction of the events of a pattern is ignored when the largest are
-#: chosen.
+#: Combinations that accept a smaller fraction of the events of a pattern are ignored in the search for the
+#: largest rates.
 NEGLIGIBLE = 1e-6
 
 
@@ -80,10 +80,9 @@ def exclusive_rates(
     Parameters
     ----------
     emulation : path, Menu or Emulation
-        A menu, or an emulation that it is part of. If the menu has levels, only triggers of the last level
-        are combined.
+        A menu, or an emulation. If the menu has levels, only triggers of the last level are combined.
     menu : path or Menu, optional
-        One of the menus of an emulation; by default the first.
+        One of the menus of the emulation; by default the first.
     most : int
         The largest number of combinations to return.
     catalogue, executor
@@ -101,8 +100,8 @@ def exclusive_rates(
     Examples
     --------
     >>> import trigemu
-    >>> found = trigemu.exclusive_rates("menus/primary.toml")
-    >>> [(" and ".join(rate.triggers), round(rate.hz)) for rate in found.largest]
+    >>> result = trigemu.exclusive_rates("menus/primary.toml")
+    >>> [(" and ".join(rate.triggers), round(rate.hz)) for rate in result.largest]
     [('J100', 18105), ('G30', 2891), ('J100 and G30', 415)]
     """
     emulation = emulation_of(emulation, catalogue, executor)
@@ -139,8 +138,8 @@ def exclusive_rates(
 
 
 def exactly(acceptance: Acceptance, members: BoolArray, within: BoolArray) -> FloatArray:
-    """Return float64[m], the probability that the members, bool[t], accept and no other trigger in `within`,
-    bool[t], does."""
+    """Return the probability, float64[m], that all triggers in `members` accept and no other trigger in
+    `within` accepts; both are bool[t]."""
     accepted = acceptance.total
     probability = np.ones(len(accepted))
     for together in acceptance.sets:
@@ -158,7 +157,8 @@ def exactly(acceptance: Acceptance, members: BoolArray, within: BoolArray) -> Fl
 def _add_approximate(
     rates: dict[tuple[int, ...], float], acceptance: Acceptance, hz: FloatArray, within: BoolArray
 ) -> None:
-    """Add the rate in Hz of every combination, given by the positions of its triggers, up to rounding."""
+    """Add the rate in Hz of each combination, a tuple of positions of triggers; only correct up to
+    rounding."""
     bound = acceptance.seeded.combination if acceptance.seeded else np.zeros(len(hz), np.int64)
     key = np.column_stack([acceptance.total, bound])
     _, first, number = np.unique(key, axis=0, return_index=True, return_inverse=True)
@@ -172,8 +172,7 @@ def _add_approximate(
 
 
 def _outcomes(parts: Sequence[Part], likely: float = 1.0) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Yield the combinations that may accept an event, with their probabilities, from its independent
-    parts."""
+    """Yield the combinations that can accept an event and their probabilities, from independent `parts`."""
     if not parts:
         yield (), likely
         return
@@ -184,13 +183,13 @@ def _outcomes(parts: Sequence[Part], likely: float = 1.0) -> Iterator[tuple[tupl
 
 
 def _of_sets(row: FloatArray, sets: Sets, likely: float) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Yield the same from acceptances float64[t], where the triggers of a set share a counter."""
+    """Yield the same from acceptances, float64[t]; the triggers of a set share a counter."""
     if not sets:
         yield (), likely
         return
     fired = sorted((t for t in sets[0] if row[t] > 0), key=lambda t: -row[t])
     bounds = [1.0, *(float(row[t]) for t in fired), 0.0]
-    for count in range(len(fired) + 1):  # a common counter: the least prescaled come first
+    for count in range(len(fired) + 1):  # with a common counter, the least prescaled come first
         probability = likely * (bounds[count] - bounds[count + 1])
         if probability > NEGLIGIBLE:
             for others, other_probability in _of_sets(row, sets[1:], probability):

@@ -1,10 +1,10 @@
 """Efficiencies of weighted events, and their intervals.
 
 The efficiency of weighted events is ε = Σ w a / Σ w, where a is the fraction of an event that is accepted.
-Its interval is Wilson's for n_eff = ε (1 − ε) / Var events of weight 1, with Var = [(1 − ε)² Σ w² a + ε² Σ w²
-(1 − a)] / (Σ w)², and (Σw)² / Σw² where ε is 0 or 1 (Wilson, JASA 22, 209). Where weights have both signs, ε
-may lie outside of 0 to 1, and its interval is ε ± √Var. Events made from one interaction add the products of
-their w (a − ε), or of their w, to the variance (`shared.py`).
+Its interval is the Wilson interval (JASA 22, 209) for n_eff = ε (1 − ε) / Var events of weight 1, with Var =
+[(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] / (Σ w)²; if ε is 0 or 1, n_eff = (Σw)² / Σw². If weights have both signs,
+ε may lie outside of 0 to 1, and its interval is ε ± √Var. Events made from the same interaction add the
+products of their w (a − ε), or of their w, to the variance (`shared.py`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ class Profile:
         The observable, in the language of the menus.
     edges : tuple of float
         The edges of the bins, ascending.
-    label, unit : str
-        Its name in tables and figures, by default the observable; and its unit.
+    label : str
+        The name of the observable in tables and figures; by default the expression itself.
+    unit : str
+        The unit of the observable.
     """
 
     observable: str
@@ -59,7 +61,7 @@ class Overall:
     gain_error : float
         The uncertainty of the gain: that of the events and `gain_threshold_error`, added in quadrature.
     gain_threshold_error : float
-        What the errors of thresholds that rate budgets found (`Solution.error`) contribute to it.
+        The contribution of the errors of thresholds found from rate budgets (`Solution.error`).
     """
 
     value: float
@@ -85,10 +87,10 @@ class Curve(WithHistogram):
     low, high : ndarray
         float64[bins], their intervals at 68 %.
     gain, gain_error : ndarray
-        float64[bins], the efficiency minus that of the first menu, or of its trigger with the same name, 0 if
-        it has none; and its uncertainty. Both use the same events.
+        float64[bins], the efficiency minus that of the first menu, or of its trigger with the same name (0
+        without such a trigger); and its uncertainty. Both efficiencies are measured on the same events.
     gain_threshold_error : ndarray
-        float64[bins], what the errors of thresholds that rate budgets found contribute to `gain_error`.
+        float64[bins], the contribution to `gain_error` of the errors of thresholds found from rate budgets.
     overall : Overall
         The efficiency over all events of the category, including those outside of the bins.
     profile : Profile
@@ -96,12 +98,13 @@ class Curve(WithHistogram):
 
     Notes
     -----
-    ε = Σ w a / Σ w, where a is the fraction of an event that is accepted. Its interval is Wilson's (JASA 22,
-    209) for n_eff = ε (1 − ε) / Var events, with Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] / (Σ w)²;
-    it is that of the events, for the thresholds as they were found. The uncertainty of a gain includes those
-    of the thresholds: half the change of the gain from one error below each to one above, in quadrature.
+    ε = Σ w a / Σ w, where a is the fraction of an event that is accepted. Its interval is the Wilson interval
+    (JASA 22, 209) for n_eff = ε (1 − ε) / Var events, with Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] /
+    (Σ w)². It includes only the statistical uncertainty of the events, at fixed thresholds. The uncertainty
+    of a gain also includes the errors of the thresholds: for each, half the change of the gain from one error
+    below the threshold to one error above it, added in quadrature.
 
-    A histogram (`to_hist`) has one variance a bin: the square of half the interval.
+    A histogram (`to_hist`) contains one variance for each bin: the square of half the interval.
     """
 
     _view: ClassVar[str] = "trigemu.results.kinds.curve"
@@ -119,25 +122,25 @@ class Curve(WithHistogram):
 
     @property
     def name(self) -> str:
-        """The name of the menu, followed by that of the trigger if it is of one."""
+        """The name of the menu, followed by the name of the trigger if there is one."""
         return f"{self.menu}: {self.trigger}" if self.trigger else self.menu
 
 
 def wilson(efficiency: FloatArray, effective: FloatArray, z: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """Return the low and high ends of the Wilson interval at z standard deviations, for an effective number
-    of events."""
+    """Return the lower and upper ends of the Wilson interval at z standard deviations, for an effective
+    number of events."""
     efficiency = np.clip(efficiency, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         shrink = 1.0 + z**2 / effective
         centre = (efficiency + z**2 / (2 * effective)) / shrink
         half = z / shrink * np.sqrt(efficiency * (1 - efficiency) / effective + z**2 / (4 * effective**2))
-    # Rounding must not exclude the efficiency itself from its interval.
+    # Despite rounding, the interval must contain the efficiency itself.
     return np.clip(centre - half, 0.0, efficiency), np.clip(centre + half, efficiency, 1.0)
 
 
 class Sums:
-    """Sums over the patterns of one category: for each bin, for values outside of the bins and, in the last
-    place, for all of them. The weights of a pattern have one sign."""
+    """Sums over the patterns of one category: for each bin, for values outside of the bins and, as the last
+    entry, for all values. All weights of a pattern have the same sign."""
 
     def __init__(self, table: PatternTable, inside: BoolArray, profile: Profile) -> None:
         self._profile, n = profile, len(profile.edges)
@@ -183,17 +186,17 @@ class Sums:
         reference: FloatArray,
         shifts: Sequence[FloatArray] = (),
     ) -> Curve:
-        """Return the curve of a menu or trigger from the accepted fractions, float64[m] over the entries of
-        the table, of itself and of the reference. shifts: how their difference changes by one error of each
-        threshold."""
+        """Return the curve of a menu or trigger from its accepted fractions and those of the reference,
+        float64[m] for the entries of the table. shifts: the change of their difference if each threshold
+        changes by one error."""
         a, r = accepted[self._inside], reference[self._inside]
         with np.errstate(divide="ignore", invalid="ignore"):
             value, lost = (self._of(self._weight * part) / self._total for part in (a, 1 - a))
             passed, failed = self._of(self._square * a), self._of(self._square * (1 - a))
             square = lost**2 * passed + value**2 * failed + self._shared(a, value)
             product, variance = value * lost, np.maximum(square, 0.0) / self._total**2
-            known = (product > 0) & (variance > 0)
-            low, high = wilson(value, np.where(known, product / variance, self.effective))
+            defined = (product > 0) & (variance > 0)
+            low, high = wilson(value, np.where(defined, product / variance, self.effective))
             error, by_error = np.sqrt(variance), self._both_signs & (variance > 0)
             low, high = np.where(by_error, value - error, low), np.where(by_error, value + error, high)
             gain = self._of(self._weight * (a - r)) / self._total
@@ -203,7 +206,7 @@ class Sums:
             of_thresholds = sum((shift**2 for shift in moved), np.zeros(self._n + 1))
             error = np.sqrt(np.maximum(spread, 0.0) + of_thresholds) / np.abs(self._total)
             by_threshold = np.sqrt(of_thresholds) / np.abs(self._total)
-        each = (value, low, high, gain, error, by_threshold)
-        overall = Overall(*(float(column[-1]) for column in each))
-        value, low, high, gain, error, by_threshold = (column[: self._n - 1] for column in each)
+        columns = (value, low, high, gain, error, by_threshold)
+        overall = Overall(*(float(column[-1]) for column in columns))
+        value, low, high, gain, error, by_threshold = (column[: self._n - 1] for column in columns)
         return Curve(menu, trigger, value, low, high, gain, error, by_threshold, overall, self._profile)

@@ -1,9 +1,8 @@
-"""Rates against an observable, such as the number of interactions, from one pass over the events.
+"""Rates as functions of an observable, such as the number of interactions, from one pass over the events.
 
 Each bin contains part of the crossings and a rate of each trigger. The ratio of the two, rescaled to all
-crossings, is the rate that the trigger would have if all crossings were like those in the bin: R0 · Σ w f / Σ
-w. Its uncertainty is that of R0 Σ w (f − ε) / Σ w with ε = Σ w f / Σ w, because both sums use the same
-events.
+crossings, is the rate of the trigger if all crossings were like those in the bin: R0 · Σ w f / Σ w. Its
+uncertainty is that of R0 Σ w (f − ε) / Σ w with ε = Σ w f / Σ w, because both sums use the same events.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ class Bin:
 
 @dataclass(frozen=True, repr=False)
 class BinnedRates(Shown, Named[tuple[TriggerRates | None, ...]]):
-    """The rates of a menu in the bins of an observable; result["J100"] are those of a trigger, or of a group,
-    in each bin, None as for `Bin.rates`.
+    """The rates of a menu in the bins of an observable; result["J100"] is the rates of a trigger, or of a
+    group, in each bin, None as for `Bin.rates`.
 
     Attributes
     ----------
@@ -85,16 +84,17 @@ class BinnedRates(Shown, Named[tuple[TriggerRates | None, ...]]):
         Parameters
         ----------
         name : str, optional
-            The name of a trigger, or of the menu; by default all are returned as one histogram, with a
+            The name of a trigger, or of the menu; by default the histogram contains all of them, with a
             category axis of names.
         rescaled : bool
-            Whether to rescale to all crossings, as the figure does; by default rates are those in the bin.
+            Whether to rescale rates to all crossings, as the figure does; by default they are the rates in
+            the bin.
         """
         return histogram_of(self, name, rescaled=rescaled)
 
     def _named(self) -> tuple[str, Mapping[str, tuple[TriggerRates | None, ...]]]:
-        each = {name: tuple(b.rates[name] if b.rates else None for b in self.bins) for name in self.whole}
-        return "trigger or group", each
+        rates = {name: tuple(b.rates[name] if b.rates else None for b in self.bins) for name in self.whole}
+        return "trigger or group", rates
 
 
 def binned_rates(
@@ -130,14 +130,14 @@ def binned_rates(
 
     Notes
     -----
-    The rate rescaled to all crossings is R0 · Σ w f / Σ w over the events of the bin, and its uncertainty
+    The rate rescaled to all crossings is R0 · Σ w f / Σ w over the events of the bin. Its uncertainty is
     that of R0 Σ w (f − ε) / Σ w with ε = Σ w f / Σ w.
 
     Examples
     --------
     >>> import trigemu
-    >>> found = trigemu.binned_rates("menus/primary.toml", "n_interaction", [0, 4, 8])
-    >>> [f"{part.menu_if_all.hz / 1e3:.1f} kHz" for part in found.bins]
+    >>> result = trigemu.binned_rates("menus/primary.toml", "n_interaction", [0, 4, 8])
+    >>> [f"{part.menu_if_all.hz / 1e3:.1f} kHz" for part in result.bins]
     ['8.0 kHz', '11.7 kHz']
     """
     menu, edges = menu_of(menu), numbers_of("the bin edges", edges)
@@ -203,9 +203,9 @@ def _crossings(part: Emulation) -> Rate:
 def _in_bin(part: Emulation, low: float, high: float, crossings: Rate, all_hz: float) -> Bin:
     if not crossings.hz > 0:
         return Bin(low, high, crossings, None, None, ())
-    made = rates_of(part)
-    each = (made.rate, *(trigger.total for trigger in made.triggers))
-    errors = _errors(part, np.array([rate.hz for rate in each]) / crossings.hz)
+    result = rates_of(part)
+    rates = (result.rate, *(trigger.total for trigger in result.triggers))
+    errors = _errors(part, np.array([rate.hz for rate in rates]) / crossings.hz)
     factor = all_hz / crossings.hz
     menu, *triggers = (
         replace(
@@ -214,9 +214,9 @@ def _in_bin(part: Emulation, low: float, high: float, crossings: Rate, all_hz: f
             error_hz=error * factor if rate.events else 0.0,
             upper_limit_hz=None if rate.upper_limit_hz is None else rate.upper_limit_hz * factor,
         )
-        for rate, error in zip(each, errors.tolist(), strict=True)
+        for rate, error in zip(rates, errors.tolist(), strict=True)
     )
-    return Bin(low, high, crossings, made, menu, tuple(triggers))
+    return Bin(low, high, crossings, result, menu, tuple(triggers))
 
 
 def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
@@ -225,9 +225,9 @@ def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
     (bits,) = counted.bits
 
     def accepted(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
-        found = fractions(menus[0], acceptances(words, menus[0], bits), ("total",))
+        values = fractions(menus[0], acceptances(words, menus[0], bits), ("total",))
         names = [trigger.name for trigger in menus[0].enabled]
-        return np.column_stack([found[MENU], *(found[Label("trigger", name, "total")] for name in names)])
+        return np.column_stack([values[MENU], *(values[Label("trigger", name, "total")] for name in names)])
 
     sums = RateSums(counted.table, counted.scales, len(efficiency))
     most = counted.scales.unseen.max(initial=1.0)

@@ -1,4 +1,4 @@
-"""What a scan goes over: the values of a threshold, or of another number in the table of a trigger."""
+"""The steps of a scan: the values of a threshold, or of another number in the table of a trigger."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ class Steps:
     values : tuple of float
         The values, ascending.
     vary : str or None
-        The path of a number in the table of the trigger, such as "legs[0].pt.min" or "pairs[0].mass.max". A
-        range stands for its only limit, or for `min` if there is no such range yet. None: its threshold.
+        The path of a number in the table of the trigger, such as "legs[0].pt.min" or "pairs[0].mass.max". The
+        path of a range means its only limit, or `min` if the trigger has no such range yet. None: the
+        threshold of the trigger.
     """
 
     trigger: str
@@ -41,28 +42,28 @@ class Steps:
 
     @property
     def name(self) -> str:
-        """The trigger, and the number of it that is varied."""
+        """The name of the trigger, and the path of the number that is varied."""
         return f"{self.trigger} {self.vary}" if self.vary else self.trigger
 
 
-def steps_of(menu: Menu, given: Steps | Sequence[Steps]) -> tuple[Steps, ...]:
-    """Return steps, given as one or several, with values that are tuples of numbers and paths in full.
+def steps_of(menu: Menu, steps: Steps | Sequence[Steps]) -> tuple[Steps, ...]:
+    """Return one or several steps as a tuple, with values that are tuples of numbers and with full paths.
 
     Raises
     ------
     TrigemuError
         If a trigger cannot be scanned, or there are too many combinations of values.
     """
-    every = [given] if isinstance(given, Steps) else given
-    if not isinstance(every, list | tuple) or not all(isinstance(step, Steps) for step in every):
-        raise wrong_type("the steps", given, "Steps(trigger, values), or a list of these")
-    steps = tuple(_in_full(menu, step) for step in every)
-    for step in steps:
-        _check(menu, step, [other for other in steps if other.trigger == step.trigger])
-    points = int(np.prod([len(step.values) for step in steps]))
+    listed = [steps] if isinstance(steps, Steps) else steps
+    if not isinstance(listed, list | tuple) or not all(isinstance(step, Steps) for step in listed):
+        raise wrong_type("the steps", steps, "Steps(trigger, values), or a list of these")
+    checked = tuple(_in_full(menu, step) for step in listed)
+    for step in checked:
+        _check(menu, step, [other for other in checked if other.trigger == step.trigger])
+    points = int(np.prod([len(step.values) for step in checked]))
     if points > MAX_POINTS:
         raise TrigemuError(f"{points} combinations of values: at most {MAX_POINTS} can be scanned")
-    return steps
+    return checked
 
 
 def _in_full(menu: Menu, step: Steps) -> Steps:
@@ -96,7 +97,7 @@ def _instead(trigger: Trigger) -> str:
 
 
 def parse_values(text: str) -> tuple[float, ...]:
-    """Return the values that a text lists.
+    """Return the values that a text describes.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def parse_values(text: str) -> tuple[float, ...]:
     Raises
     ------
     TrigemuError
-        If the text is neither, or lists too many.
+        If the text has neither form, or describes too many values.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def parse_values(text: str) -> tuple[float, ...]:
                 raise TrigemuError(f"values {quoted(text)}: more than {MAX_POINTS}")
             values = [float(part) for part in parts]
         else:
-            first, last, step = (Decimal(part) for part in text.split(":"))  # 0:1:0.1 holds 0.3
+            first, last, step = (Decimal(part) for part in text.split(":"))  # 0:1:0.1 contains 0.3
             if not step > 0 or last < first:
                 raise ValueError
             if (last - first) / step >= MAX_POINTS:  # before int(): it may have millions of digits

@@ -47,9 +47,9 @@ class Spectrum(WithHistograms):
     quantity : Quantity
         The quantity.
     sum_w : mapping of str to ndarray
-        By the name of the sample, float64[bins], the rate in Hz.
+        The rate of each sample in Hz, float64[bins], by the name of the sample.
     variance : mapping of str to ndarray
-        By the name of the sample, float64[bins], its variance in Hz².
+        The variance of each rate in Hz², float64[bins], by the name of the sample.
     signals : frozenset of str
         The names of the signals among the samples.
     """
@@ -93,17 +93,17 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
     Returns
     -------
     tuple of Spectrum
-        The spectra, of those quantities that some sample has.
+        The spectra of the quantities that at least one sample has.
     """
     context = Context(make_scope({}, {}, lambda key, message: None))
-    wanted = {
+    observables = {
         number: None if quantity.name == "weight" else context.observable(quantity.name)
         for number, quantity in enumerate(QUANTITIES)
     }
     filled: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
     for sample in catalogue.samples:
         with_parents = sample.number in catalogue.with_parents
-        for number, (sums, variance) in _of_sample(sample, wanted, with_parents, progress).items():
+        for number, (sums, variance) in _of_sample(sample, observables, with_parents, progress).items():
             filled[number][0][sample.name] = sums
             filled[number][1][sample.name] = variance
     signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
@@ -111,20 +111,20 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
 
 
 def _of_sample(
-    sample: Sample, wanted: Mapping[int, Number | None], with_parents: bool, progress: Progress | None
+    sample: Sample, observables: Mapping[int, Number | None], with_parents: bool, progress: Progress | None
 ) -> dict[int, tuple[FloatArray, FloatArray]]:
-    known = {(c, column) for c, columns in sample.schema.collections.items() for column in columns}
-    known |= {("", scalar) for scalar in sample.schema.scalars}
-    offered = {q: o for q, o in wanted.items() if o is None or set(o.needs()) <= known}
-    needs = {need for observable in offered.values() if observable for need in observable.needs()}
-    import hist  # here, because the import takes a tenth of a second and is needed nowhere else
+    columns = {(c, column) for c, names in sample.schema.collections.items() for column in names}
+    columns |= {("", scalar) for scalar in sample.schema.scalars}
+    available = {q: o for q, o in observables.items() if o is None or set(o.needs()) <= columns}
+    needs = {need for observable in available.values() if observable for need in observable.needs()}
+    import hist  # here, because the import takes a tenth of a second and nothing else needs it
 
-    filled = {q: hist.Hist(hist.axis.Variable(QUANTITIES[q].edges), storage="Weight") for q in offered}
-    shared: dict[int, list[tuple[Parents, IntArray, FloatArray]]] = {q: [] for q in offered}
+    filled = {q: hist.Hist(hist.axis.Variable(QUANTITIES[q].edges), storage="Weight") for q in available}
+    shared: dict[int, list[tuple[Parents, IntArray, FloatArray]]] = {q: [] for q in available}
     for chunk in chunks_of(sample, CHUNK_EVENTS):
         events = sample.read(chunk.source, chunk.start, chunk.stop, needs)
         work = Workspace(events)
-        for q, observable in offered.items():
+        for q, observable in available.items():
             values = observable.evaluate(work) if observable else np.abs(events.weight)
             has_value = ~np.isnan(values)
             filled[q].fill(values[has_value], weight=events.weight[has_value])
@@ -133,18 +133,18 @@ def _of_sample(
                 shared[q].append((events.parent[has_value], bins, events.weight[has_value]))
         if progress:
             progress(chunk.stop - chunk.start)
-    made = {}
+    spectra = {}
     for q, histogram in filled.items():
         view = histogram.view(flow=True)
         view[-2] += view[-1]
         variance = _of_parents(shared[q], len(view) - 2) if with_parents else view.variance[1:-1]
-        made[q] = view.value[1:-1], variance
-    return made
+        spectra[q] = view.value[1:-1], variance
+    return spectra
 
 
 def _of_parents(parts: Sequence[tuple[Parents, IntArray, FloatArray]], n: int) -> FloatArray:
-    """Return Σ over parents of (Σw)² in each bin, float64[n], from parents, bins and weights of events.
-    Values above the last bin are counted in it."""
+    """Return Σ over parents of (Σw)² in each bin, float64[n], from the parents, bins and weights of events.
+    Values above the last bin are counted in the last bin."""
     parent, bins, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
     bins = np.minimum(bins, n - 1)
     inside = bins >= 0

@@ -1,9 +1,10 @@
-"""Rates as a function of one or more thresholds, or of other numbers of triggers, from one pass over the
+"""Rates as functions of one or more thresholds, or of other numbers of triggers, from one pass over the
 events.
 
-For thresholds, the bin in the pattern table counts how many of the scanned values the score of an event is
-above; the decision at each value is inserted afterwards. A trigger whose other numbers are varied is decided
-at each of their values, beside the menu. Either way a scan agrees with separate runs to the last bit.
+For thresholds, the bin in the pattern table is the number of scanned values below the score of an event; the
+decision at each value is inserted afterwards. If other numbers of a trigger are varied, it is evaluated at
+each of their values in addition to the menu. In both cases, a scan gives exactly the numbers of separate
+runs.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ _Variant = tuple[str, tuple[float, ...]]
 
 @dataclass(frozen=True, repr=False)
 class Scan(Shown, Named[tuple[TriggerRates, ...]]):
-    """The rates of a menu at all combinations of thresholds; result["J100"] are those of a trigger, or of a
-    group, at each of them.
+    """The rates of a menu at all combinations of thresholds; result["J100"] is the rates of a trigger, or of
+    a group, at each combination.
 
     Attributes
     ----------
     steps : tuple of Steps
         The scanned thresholds and other numbers.
     points : tuple of MenuRates
-        The rates at each combination of values, those of the last step varying fastest.
+        The rates at each combination of values; the values of the last step vary fastest.
     """
 
     _view: ClassVar[str] = "trigemu.results.kinds.threshold_scan"
@@ -68,9 +69,9 @@ class BudgetBracket:
     low_hz, high_hz : float
         The rates in Hz at `low` and `high`.
     at : tuple of (str, float)
-        The names (`Steps.name`) and values of what else is scanned.
+        The names (`Steps.name`) and values of the other steps.
     vary : str or None
-        The number of the trigger that is scanned, None for its threshold.
+        The path of the scanned number of the trigger; None for its threshold.
     """
 
     budget_hz: float
@@ -95,17 +96,17 @@ def scan(
     """Compute the rates of a menu for several values of one or more thresholds, or of other numbers of its
     triggers, such as the pT of a leg or the window of a pair.
 
-    Rate budgets of other triggers are solved once, with the scanned triggers as the menu defines them.
+    Rate budgets of other triggers are solved once, with the scanned triggers at the values in the menu.
 
     Parameters
     ----------
     menu : path or Menu
         The menu.
     steps : Steps or sequence of Steps
-        The triggers to scan, each with its values. Several numbers of one trigger are steps of their own.
+        The triggers to scan and their values. Each of several numbers of one trigger needs its own Steps.
     catalogue : path, Catalogue, Events, ak.Array, list of paths, Scores, or None
-        The samples, as in `emulate`; or the scores of their events (`score_table`), of which no event is
-        read again.
+        The samples, as in `emulate`; or the scores of their events (`score_table`), in which case no events
+        are read.
     executor, progress
         As in `emulate`.
 
@@ -116,14 +117,14 @@ def scan(
     Raises
     ------
     TrigemuError
-        If a trigger is unknown, disabled, has no such number or is given twice, if its values are not
-        ascending or not allowed, or if there are too many combinations of values.
+        If a trigger is unknown, is disabled, has no such number or is listed twice; if its values are not
+        ascending or not allowed; or if there are too many combinations of values.
 
     Examples
     --------
     >>> import trigemu
-    >>> found = trigemu.scan("menus/primary.toml", trigemu.Steps("J100", (90.0, 110.0)))
-    >>> [f"{point.rate.hz / 1e3:.1f} kHz" for point in found.points]
+    >>> result = trigemu.scan("menus/primary.toml", trigemu.Steps("J100", (90.0, 110.0)))
+    >>> [f"{point.rate.hz / 1e3:.1f} kHz" for point in result.points]
     ['32.0 kHz', '15.4 kHz']
     >>> leg = trigemu.Steps("MU5_E10", (5.0, 8.0), vary="legs[0].pt")
     >>> [f"{rates.total.hz:.0f} Hz" for rates in trigemu.scan("menus/full.toml", leg)["MU5_E10"]]
@@ -131,7 +132,7 @@ def scan(
     """
     menu = menu_of(menu)
     steps = steps_of(menu, steps)
-    dict(_variants(menu, steps))  # before a pass over the events: not all values may be allowed
+    dict(_variants(menu, steps))  # before a pass over the events: some values may not be allowed
     axis = _Above(tuple(step for step in steps if step.vary is None))
     budgets = any(trigger.name not in axis.triggers for trigger in menu.budgeted)
     if isinstance(catalogue, Scores):
@@ -152,8 +153,8 @@ def scan(
         emulation = emulate(
             menus, catalogue, axis=axis if axis.steps else None, executor=executor, progress=progress
         )
-    places = {variant: place for place, variant in enumerate(variants, start=1)}
-    at = _Points(emulation, axis, steps, places)
+    numbers = {variant: number for number, variant in enumerate(variants, start=1)}
+    at = _Points(emulation, axis, steps, numbers)
     points = tuple(rates_of(at(values)) for values in product(*(step.values for step in steps)))
     return Scan(steps, points)
 
@@ -162,7 +163,7 @@ def _refuse_varied(steps: Sequence[Steps]) -> None:
     for step in steps:
         if step.vary:
             raise TrigemuError(
-                f"{step.name}: scores of events say nothing about other values of it: scan it on samples"
+                f"{step.name}: scores of events do not contain its other values: scan it on samples"
             )
 
 
@@ -188,14 +189,14 @@ def budget_brackets(scan: Scan, budget_hz: float) -> tuple[BudgetBracket, ...]:
     Returns
     -------
     tuple of BudgetBracket
-        For one scanned trigger, where its total and unique rates and the rate of the menu meet the budget.
-        For several, where the rate of the menu does, along the values of the last trigger.
+        For one scanned trigger, the brackets of its total and unique rates and of the rate of the menu.
+        For several, the brackets of the rate of the menu, along the values of the last trigger.
 
     Examples
     --------
     >>> import trigemu
     >>> scan = trigemu.scan("menus/primary.toml", trigemu.Steps("J100", (90.0, 100.0, 110.0)))
-    >>> [(met.quantity, met.low, met.high) for met in trigemu.budget_brackets(scan, 20e3)]
+    >>> [(bracket.quantity, bracket.low, bracket.high) for bracket in trigemu.budget_brackets(scan, 20e3)]
     [('total_hz', 90.0, 100.0), ('unique_hz', 90.0, 100.0), ('rate_hz', 100.0, 110.0)]
     """
     if not isinstance(scan, Scan):
@@ -203,15 +204,15 @@ def budget_brackets(scan: Scan, budget_hz: float) -> tuple[BudgetBracket, ...]:
     budget_hz = number_of("the budget in Hz", budget_hz)
     *others, last = scan.steps
     n = len(last.values)
-    found = []
+    brackets = []
     for number, chosen in enumerate(product(*(step.values for step in others))):
         at = tuple((step.name, value) for step, value in zip(others, chosen, strict=True))
         points = scan.points[number * n : (number + 1) * n]
         for quantity, hz in quantities(points, last.trigger).items():
             if quantity == "rate_hz" or not others:
                 between = ((quantity, last.trigger, *pair) for pair in _between(last.values, hz, budget_hz))
-                found += [BudgetBracket(budget_hz, *where, at=at, vary=last.vary) for where in between]
-    return tuple(found)
+                brackets += [BudgetBracket(budget_hz, *where, at=at, vary=last.vary) for where in between]
+    return tuple(brackets)
 
 
 def quantities(points: Sequence[MenuRates], trigger: str) -> dict[str, list[float]]:
@@ -250,8 +251,8 @@ def _at_threshold(trigger: Trigger, threshold: float) -> Trigger:
 
 @dataclass(frozen=True)
 class _Above:
-    """The axis of a scan. The bin of an event encodes, for each scanned trigger, how many of its values the
-    score is above, as the digits of one number."""
+    """The axis of a scan. The bin of an event is one number with a digit for each scanned trigger: how many
+    of the scanned values are below the score."""
 
     steps: tuple[Steps, ...]
 
@@ -275,22 +276,22 @@ class _Above:
         return self.number([np.asarray(slot.compiled.evaluate(work), np.float64) for slot in slots])
 
     def number(self, scores: Sequence[FloatArray]) -> IntArray:
-        """Return the bin of each event, int64[n], from its scores, float64[n] for each scanned trigger."""
+        """Return the bin of each event, int64[n], from the scores of each scanned trigger, float64[n]."""
         number = np.zeros(len(scores[0]), np.int64)
         for step, score in zip(self.steps, scores, strict=True):
             number = number * (len(step.values) + 1) + np.searchsorted(step.values, score, "left")
         return number
 
     def above(self, number: IntArray, position: int, value: int) -> BoolArray:
-        """Return bool[m], whether the score of a trigger is above one of its values, from bin numbers."""
+        """Return from bin numbers whether the score of a trigger is above one of its values, bool[m]."""
         below = int(np.prod([len(step.values) + 1 for step in self.steps[position + 1 :]]))
         return number // below % (len(self.steps[position].values) + 1) > value
 
 
 @dataclass(frozen=True)
 class _Points:
-    """The emulation of a menu with the scanned numbers at their values. variants: which menu of the
-    emulation has a varied trigger."""
+    """The emulations of a menu at the points of a scan. variants: the number of the menu in the emulation
+    that contains a varied trigger."""
 
     emulation: Emulation
     axis: _Above
@@ -298,8 +299,8 @@ class _Points:
     variants: Mapping[_Variant, int]
 
     def __call__(self, values: Sequence[float]) -> Emulation:
-        """Return it at some values, one of each step. Each trigger whose threshold is scanned gets a bit of
-        its own, since in the plan it may share one with an identical trigger."""
+        """Return the emulation at `values`, one for each step. Each trigger whose threshold is scanned gets
+        its own bit, because in the plan it may share a bit with an identical trigger."""
         emulation, plan = self.emulation, self.emulation.plan
         menu, bits, table = emulation.menus[0], dict(plan.bits[0]), emulation.table
         own = np.zeros((len(table), 1), np.uint64)
@@ -315,9 +316,9 @@ class _Points:
             bits[step.trigger] = 64 * table.words.shape[1] + position
             triggers[step.trigger] = _at_threshold(triggers[step.trigger], value)
         for name, chosen in of_triggers.items():
-            place = self.variants[name, chosen]
-            bits[name] = plan.bits[place][name]
-            triggers[name] = emulation.menus[place].trigger(name)
+            number = self.variants[name, chosen]
+            bits[name] = plan.bits[number][name]
+            triggers[name] = emulation.menus[number].trigger(name)
         return replace(
             emulation,
             menus=(replace(menu, triggers=tuple(triggers.values())),),

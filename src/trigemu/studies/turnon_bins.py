@@ -1,5 +1,5 @@
-"""The selected events of a signal sample and their bins of observables, event by event: for turn-ons of
-triggers whose decisions are known from a score table."""
+"""The selected events of a signal sample and the bins of their observables, for each event. They are needed
+for the turn-ons of triggers whose decisions come from a score table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SignalBins:
     Attributes
     ----------
     condition : str or None
-        The condition by which events are selected; None: all are.
+        The condition that selects events; None: all events are selected.
     profiles : tuple of Profile
         The observables and their bins.
     id : ndarray
@@ -36,7 +36,7 @@ class SignalBins:
     selected : ndarray
         bool[n], whether an event is selected.
     bin : ndarray
-        uint8[n, profiles], the bin of each observable; the number of bins for events outside of them.
+        uint8[n, profiles], the bin of each observable; for events outside of the bins, the number of bins.
     """
 
     condition: str | None
@@ -55,7 +55,7 @@ def signal_bins(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> SignalBins:
-    """Find the bins of the events of a signal, which are selected as `efficiencies` does by default.
+    """Find the bins of the events of a signal. Events are selected as in `efficiencies` by default.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class _FindBins:
 @check_result.register
 def _(task: _FindBins, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not (isinstance(part, tuple) and len(part) == 3):
-        raise TrigemuError("it has not a number, a choice and bins of events")
+        raise TrigemuError("it does not contain the numbers, the selection and the bins of events")
     number, selected, bins = part
     n = sum(chunk.size for chunk in chunks)
     check_array("number", number, np.dtype("u8"), n)

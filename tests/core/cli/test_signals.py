@@ -72,7 +72,7 @@ def test_an_efficiency_needs_it_only_among_several_samples(
     assert rows[0] == pytest.approx(rows[1], rel=1e-9)
     status, text = trigemu(*EFFICIENCY, "--sample", "whole", "--sample", "signal")
     assert status == 2
-    assert "samples are added by their rates, and that of 'signal' is not known: " in text
+    assert "samples are added by their rates, but the rate of 'signal' is unknown: " in text
     assert MISSING in text
 
 
