@@ -61,6 +61,11 @@ class Column:
         never.
     joined : bool
         Whether it stays beside the column before it.
+    errors : tuple of str
+        The columns that have the uncertainty of a number: one, or the lower and the upper end of its
+        interval.
+    upper : str
+        The column that has the upper edge of a bin, if this one has the lower edge.
     """
 
     name: str
@@ -75,6 +80,8 @@ class Column:
     leads: bool | None = None
     gives_way: int = 0
     joined: bool = False
+    errors: tuple[str, ...] = ()
+    upper: str = ""
 
     def headed(self, heading: str | None) -> Column:
         """Return the column with another `heading`."""

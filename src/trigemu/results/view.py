@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from trigemu.results.histograms import Histograms
 from trigemu.results.table import Page, Table
 from trigemu.results.writers.documents import csv_of, in_json, records
-from trigemu.support import TrigemuError, excerpt
+from trigemu.support import TrigemuError, WithHistogram, WithHistograms, excerpt
 
 if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
     from matplotlib.figure import Figure
@@ -67,6 +67,13 @@ class View(ABC, Generic[R]):
         """
         raise TrigemuError(f"{type(result).__name__} is no histogram")
 
+    def correction(self, result: R, **options: Any) -> Any:
+        """Return a correction of correctionlib of the `result`, in a variant that `options` choose.
+
+        Override it for a result that is `WithCorrection`; by default TrigemuError is raised.
+        """
+        raise TrigemuError(f"{type(result).__name__} is no efficiency")
+
     def json(self, result: R) -> str:
         """Return what --json writes of the `result`."""
         return in_json(self.document(result))
@@ -109,6 +116,15 @@ class View(ABC, Generic[R]):
         from trigemu.results.writers.data_frame import as_frame
 
         return as_frame(self.table(result))
+
+    def hepdata(self, result: R) -> list[Any]:
+        """Return the table of the `result` as tables of hepdata-lib."""
+        from trigemu.results.writers.hepdata import as_tables
+
+        is_binned = isinstance(result, WithHistogram | WithHistograms)
+        axis = self.histograms(result, rescaled=False).label if is_binned else ""
+        kind = type(result).__name__
+        return as_tables(self.table(result), kind, f"{kind} {self.line(result)}", axis)
 
     def axes(self, result: R) -> Any:
         """Draw the figures of the `result` with pyplot; return the axes of each, or of the only one."""

@@ -22,6 +22,7 @@ from .exclusive import (
 )
 from .intervals import Curve as Curve, Overall as Overall, Profile as Profile
 from .rates_in_bins import Bin as Bin, BinnedRates as BinnedRates, binned_rates as binned_rates
+from .ratios import Ratio as Ratio, ratios_to as ratios_to
 from .scan_steps import Steps as Steps, parse_values as parse_values, steps_of as steps_of
 from .spectra import Quantity as Quantity, Spectrum as Spectrum, sample_spectra as sample_spectra
 from .threshold_scan import (

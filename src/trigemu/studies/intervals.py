@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from trigemu.counting import Covariance, PatternTable, exact
-from trigemu.support import BoolArray, FloatArray, IntArray, WithHistogram
+from trigemu.support import BoolArray, FloatArray, IntArray, WithCorrection, WithHistogram
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Overall:
 
 
 @dataclass(frozen=True, repr=False)
-class Curve(WithHistogram):
+class Curve(WithHistogram, WithCorrection):
     """Efficiencies of a menu, or of one of its triggers, in the bins of an observable.
 
     Attributes

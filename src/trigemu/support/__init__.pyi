@@ -111,6 +111,7 @@ from .shown import (
     Named as Named,
     Shown as Shown,
     UnknownNameError as UnknownNameError,
+    WithCorrection as WithCorrection,
     WithHistogram as WithHistogram,
     WithHistograms as WithHistograms,
     histogram_of as histogram_of,

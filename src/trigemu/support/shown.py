@@ -56,6 +56,27 @@ class Shown:
         """
         return view_of(self).frame(self)
 
+    def to_hepdata(self) -> Any:
+        """Return the numbers as tables of a HEPData record.
+
+        Names and bins are independent variables, rates and other numbers dependent ones with their
+        uncertainties and units. In a table of bins, each curve is a dependent variable, which names in
+        qualifiers identify. Missing numbers are "-". A rate of no event has the value 0, and the upper limit
+        at 68 % as its positive error.
+
+        Returns
+        -------
+        list of hepdata_lib.Table
+            For `Submission.add_table`. Change `name`, `description` and `keywords` of a table, and the
+            `digits` of its variables, for a publication.
+
+        Raises
+        ------
+        MissingExtraError
+            If hepdata-lib is not installed.
+        """
+        return view_of(self).hepdata(self)
+
     def plot(self) -> Any:
         """Draw the result.
 
@@ -109,6 +130,28 @@ class WithHistograms(Shown):
             The name of one histogram; by default all are returned as one, with a category axis of names.
         """
         return histogram_of(self, name)
+
+
+class WithCorrection(Shown):
+    """A result that is an efficiency."""
+
+    def to_correction(self, *, flow: str = "error") -> Any:
+        """Return the efficiencies as a correctionlib.schemav2.Correction.
+
+        Its inputs are the observable and `variation`: "nominal", or "up" and "down", the ends of the interval
+        at 68 %. Bins without events give NaN. `model_dump_json()` of the correction is the text of its file.
+
+        Parameters
+        ----------
+        flow : {"error", "clamp"}
+            Whether a value outside of the bins is an error, or has the efficiency of the nearest bin.
+
+        Raises
+        ------
+        MissingExtraError
+            If correctionlib is not installed.
+        """
+        return view_of(self).correction(self, flow=flow)
 
 
 class UnknownNameError(TrigemuError, KeyError):

@@ -32,7 +32,7 @@ _RATES = (
 #: A rate in a bin, in files.
 COLUMNS = (
     Column("observable", "label", None, "The observable."),
-    Column("low", "number", None, "The lower edge of the bin."),
+    Column("low", "number", None, "The lower edge of the bin.", upper="high"),
     Column("high", "number", None, "The upper edge of the bin."),
     Column("crossings_hz", "number", None, "The rate of all crossings in the bin."),
     Column("name", "label", None, "The name of the trigger or menu."),

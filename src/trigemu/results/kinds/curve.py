@@ -9,9 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trigemu.results.histograms import Histograms
-from trigemu.results.kinds.turnon import EDGES, NUMBERS, PRINTED, of_curve, printed_rows, rows_of, with_unit
+from trigemu.results.kinds.turnon import (
+    EDGES,
+    EFFICIENCY,
+    NUMBERS,
+    PRINTED,
+    axis_of,
+    of_curve,
+    printed_rows,
+    rows_of,
+    values_of,
+    with_unit,
+)
 from trigemu.results.table import Column, Page, Table
 from trigemu.results.view import View, name
+from trigemu.results.writers.correction import Described, of_values
 from trigemu.studies import Curve
 
 if TYPE_CHECKING:
@@ -48,6 +60,10 @@ class _Curve(View[Curve]):
     def histograms(self, result: Curve, **options: bool) -> Histograms:
         of = {"": (result.value, ((result.high - result.low) / 2) ** 2)}
         return Histograms(with_unit(result.profile), np.array(result.profile.edges), of)
+
+    def correction(self, result: Curve, **options: Any) -> Any:
+        about = Described(result.name, f"The efficiency of {result.name}.", "efficiency", EFFICIENCY)
+        return of_values(about, axis_of(result.profile), values_of(result), options["flow"])
 
 
 VIEW = _Curve()

@@ -19,6 +19,7 @@ from trigemu.results.kinds.turnon import (
 from trigemu.results.numbers import count
 from trigemu.results.table import Page, Table, stacked
 from trigemu.results.view import View, name
+from trigemu.results.writers.correction import as_set
 from trigemu.results.writers.documents import left_out
 from trigemu.studies import Efficiencies, Turnon
 from trigemu.support import bounded_stem
@@ -69,6 +70,20 @@ class _Efficiencies(View[Efficiencies]):
         for turnon in result.turnons:
             if turnon.events.any():
                 yield figure_of(turnon)
+
+    def hepdata(self, result: Efficiencies) -> list[Any]:
+        """The tables of each turn-on, which are numbered."""
+        tables = []
+        for number, turnon in enumerate(result.turnons, 1):
+            for table in OF_TURNON.hepdata(turnon):
+                table.name = table.name.replace("Turnon", f"Turnon {number}")
+                tables.append(table)
+        return tables
+
+    def correction(self, result: Efficiencies, **options: Any) -> Any:
+        required = f" with {result.require}" if result.require else ""
+        description = f"Events of {' + '.join(result.samples)}{required}."
+        return as_set(description, (OF_TURNON.correction(turnon, **options) for turnon in result.turnons))
 
 
 VIEW = _Efficiencies()

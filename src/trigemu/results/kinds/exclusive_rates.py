@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     Column("triggers", "note", None, "The triggers that accept, with no other."),
-    Column("hz", "number", None, "The rate of these events in Hz."),
+    Column("hz", "number", None, "The rate of these events in Hz.", errors=("error_hz",)),
     Column("error_hz", "number", None, "Its statistical uncertainty in Hz."),
 )
 

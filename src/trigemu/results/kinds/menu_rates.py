@@ -35,7 +35,11 @@ _TRIGGER = (
     Column("level", "label", None, "The level of the trigger, in menus with levels."),
     Column("prescale", "number", "prescale", "The prescale; null for a group.", text=prescale_text),
     Column(
-        "threshold", "number", None, "The threshold; null where there is none, or the trigger is a group."
+        "threshold",
+        "number",
+        None,
+        "The threshold; null where there is none, or the trigger is a group.",
+        errors=("threshold_error",),
     ),
     Column(
         "threshold_error", "number", None, "Its uncertainty if it was found from a rate budget; else null."

@@ -35,16 +35,17 @@ class _Spectrum(View[Spectrum]):
         unit = f"_{result.quantity.unit}" if result.quantity.unit else ""
         columns = (
             Column("sample", "label", None, "The name of the sample."),
-            Column(f"low{unit}", "number", None, "The lower edge of the bin."),
+            Column(f"low{unit}", "number", None, "The lower edge of the bin.", upper=f"high{unit}"),
             Column(f"high{unit}", "number", None, "The upper edge of the bin."),
-            Column("rate_hz", "number", None, "The rate in the bin in Hz."),
+            Column("rate_hz", "number", None, "The rate in the bin in Hz.", errors=("error_hz",)),
             Column("variance_hz2", "number", None, "Its variance in Hz²."),
+            Column("error_hz", in_files=False),
         )
         table, bins = Table(columns), [*pairwise(result.quantity.edges.tolist())]
         for sample, sum_w in result.sum_w.items():
             numbers = zip(bins, sum_w.tolist(), result.variance[sample].tolist(), strict=True)
             for edges, hz, variance in numbers:
-                table.add(sample, *edges, hz, variance)
+                table.add(sample, *edges, hz, variance, max(variance, 0.0) ** 0.5)
         return table
 
     def document(self, result: Spectrum) -> dict[str, Any]:

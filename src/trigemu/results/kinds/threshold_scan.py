@@ -44,7 +44,9 @@ class _Scan(View[Scan]):
 
     def table(self, result: Scan) -> Table:
         rates = (Column(key, "rate", None, "A rate at these thresholds.") for key in _names(result))
-        thresholds = (Column(key, "number", None, "The value of what is scanned.") for key in _keys(result))
+        thresholds = (
+            Column(key, "number", None, "The value of what is scanned.", leads=True) for key in _keys(result)
+        )
         table = Table([*thresholds, *rates])
         for values, point in _points(result):
             table.add(*values, *_rates(result, point))

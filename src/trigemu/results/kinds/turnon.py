@@ -13,7 +13,8 @@ from trigemu.results.histograms import Histograms
 from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, Row, RowStyle, Table
 from trigemu.results.view import View, name
-from trigemu.studies import Curve, Profile, Turnon
+from trigemu.results.writers.correction import Axis, Described, Values, of_curves
+from trigemu.studies import Curve, Profile, Turnon, ratios_to
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,15 +28,29 @@ _ATTRIBUTES = {
 }  # fmt: skip
 #: The edges of a bin, in files.
 EDGES = (
-    Column("low_edge", "number", None, "The lower edge of the bin; empty for the whole category."),
+    Column(
+        "low_edge",
+        "number",
+        None,
+        "The lower edge of the bin; empty for the whole category.",
+        upper="high_edge",
+    ),
     Column("high_edge", "number", None, "The upper edge of the bin; empty for the whole category."),
 )
 #: The numbers of a curve, in files.
 NUMBERS = (
-    Column("efficiency", "share", None, "The efficiency; null in a bin without events."),
+    Column(
+        "efficiency", "share", None, "The efficiency; null in a bin without events.", errors=("low", "high")
+    ),
     Column("low", "share", None, "The lower end of its interval at 68 %."),
     Column("high", "share", None, "The upper end of its interval at 68 %."),
-    Column("gain", "share", None, "The efficiency minus that of the first menu, on the same events."),
+    Column(
+        "gain",
+        "share",
+        None,
+        "The efficiency minus that of the first menu, on the same events.",
+        errors=("gain_error",),
+    ),
     Column("gain_error", "share", None, "The uncertainty of the gain."),
     Column(
         "gain_threshold_error",
@@ -55,6 +70,8 @@ COLUMNS = (
     Column("events", "count", None, "The number of events."),
     *NUMBERS,
 )
+#: What the value of a correction is.
+EFFICIENCY = "The efficiency; up and down are the ends of its interval at 68 %."
 #: As they are printed.
 PRINTED = (
     Column("shown efficiency", "share", "efficiency [%]", text=lambda value: f"{100 * value:.{_DIGITS}f}"),
@@ -97,8 +114,40 @@ class _Turnon(View[Turnon]):
         of = {c.name: (c.value, ((c.high - c.low) / 2) ** 2) for c in result.curves}
         return Histograms(with_unit(result.profile), np.array(result.profile.edges), of)
 
+    def correction(self, result: Turnon, **options: Any) -> Any:
+        key = ", ".join(_key(result))
+        what = f"{count(result.selected, 'event')} in {result.name}"
+        if (over := options["over"]) is None:
+            curves = {(c.menu, c.trigger): values_of(c) for c in result.curves}
+            about = Described(key, f"Efficiencies of {what}.", "efficiency", EFFICIENCY)
+        else:
+            reference = result[over]
+            curves = {
+                (c.menu, c.trigger): Values(*(part.tolist() for part in (ratio.value, ratio.low, ratio.high)))
+                for c, ratio in ratios_to(result, reference)
+            }
+            meaning = f"The efficiency over that of {reference.name}; up and down are bounds of its error."
+            about = Described(f"{key} / {reference.name}", f"Ratios of {what}.", "scale factor", meaning)
+        return of_curves(about, axis_of(result.profile), curves, options["flow"])
+
 
 VIEW = _Turnon()
+
+
+def _key(turnon: Turnon) -> list[str]:
+    """List the observable, the category and the sample of a turn-on, without those that are not chosen."""
+    category = [] if turnon.category == "all" else [turnon.category]
+    return [turnon.profile.observable, *category, *([turnon.sample] if turnon.sample else [])]
+
+
+def values_of(curve: Curve) -> Values:
+    """Return the efficiencies of a curve and their intervals, for a correction."""
+    return Values(curve.value.tolist(), curve.low.tolist(), curve.high.tolist())
+
+
+def axis_of(profile: Profile) -> Axis:
+    """Return the axis of a correction."""
+    return Axis(profile.observable, with_unit(profile), profile.edges)
 
 
 def table_of(turnons: Sequence[Turnon]) -> Table:

@@ -1,0 +1,211 @@
+"""A table as tables of a HEPData record."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from trigemu.results.table import Column, Row, Table
+from trigemu.support import MissingExtraError
+
+#: Units that names of columns end with.
+_UNITS = {"hz": "Hz", "hz2": "Hz^2", "ns": "ns", "us": "us", "ms": "ms", "s": "s", "gev": "GeV"}
+#: A label of an axis with a unit.
+_LABEL = re.compile(r"(?P<name>.*) \[(?P<unit>[^][]*)\]")
+#: A number that is missing.
+_MISSING = "-"
+#: So many digits lose nothing.
+_DIGITS = 15
+
+Values = Mapping[str, Any]
+
+
+class _Number(NamedTuple):
+    """A number with its errors, which are positive, or 0 where there are none."""
+
+    value: float | int | str
+    plus: float = 0.0
+    minus: float = 0.0
+
+
+def as_tables(table: Table, name: str, description: str, axis: str = "") -> list[Any]:
+    """Return a table as a list of hepdata_lib.Table.
+
+    A table of bins has the bins as its independent variable, and a dependent variable for each number of each
+    curve, with the names of the curve as qualifiers. Otherwise names are independent variables, and each row
+    has its own values of the dependent ones.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    name, description : str
+        The name and the description of the first table. Rows without bins follow as another one, "… overall".
+    axis : str
+        The label of bins, with its unit in brackets.
+
+    Returns
+    -------
+    list of hepdata_lib.Table
+        At least one.
+    """
+    rows = [row for row in table.rows if row.values]
+    lower = next((column for column in table.columns if column.upper), None)
+    binned = [row for row in rows if lower and row.values.get(lower.name) is not None]
+    others = [row for row in rows if lower is None or row.values.get(lower.name) is None]
+    made = []
+    if lower and binned:
+        made.append(_new(name, description, _of_bins(table, lower, binned, axis)))
+    if others or not made:
+        made.append(_new(f"{name} overall" if made else name, description, _of_rows(table, others)))
+    return made
+
+
+def _library() -> Any:
+    try:
+        import hepdata_lib
+    except ModuleNotFoundError as error:
+        if error.name != "hepdata_lib":
+            raise
+        raise MissingExtraError("to_hepdata()", "hepdata", "hepdata-lib") from None
+    return hepdata_lib
+
+
+def _new(name: str, description: str, variables: Iterable[Any]) -> Any:
+    made = _library().Table(name)
+    made.description, made.location = description, ""
+    for variable in variables:
+        made.add_variable(variable)
+    return made
+
+
+def _of_rows(table: Table, rows: Sequence[Row]) -> Iterator[Any]:
+    """Yield the names of rows as independent variables, then their numbers."""
+    values = [row.values for row in rows]
+    for column in _names(table):
+        texts = [_text(of.get(column.name)) for of in values]
+        if any(text != "" for text in texts) or not rows:
+            yield _variable(column.heading or column.name, True, texts)
+    for column in _numbers(table):
+        yield from _dependent(column, values, {})
+
+
+def _of_bins(table: Table, lower: Column, rows: Sequence[Row], axis: str) -> Iterator[Any]:
+    """Yield the bins as an independent variable, then the numbers of each curve. Counts and other numbers
+    without errors that all curves share are there once."""
+    names = _names(table)
+    curves: dict[tuple[str, ...], list[Values]] = {}
+    for row in rows:
+        curves.setdefault(tuple(_text(row.values.get(c.name)) for c in names), []).append(row.values)
+    first, *others = curves.values()
+    edges = [(of[lower.name], of[lower.upper]) for of in first]
+    labelled = _LABEL.fullmatch(axis)
+    name, unit = labelled.group("name", "unit") if labelled else (axis or "bin", "")
+    yield _variable(name, True, edges, unit, is_binned=True)
+    shared = [
+        column
+        for column in _numbers(table)
+        if column.role in ("count", "number")
+        and not column.errors
+        and all(
+            [of.get(column.name) for of in other] == [of.get(column.name) for of in first] for other in others
+        )
+    ]
+    for column in shared:
+        yield from _dependent(column, first, {})
+    for key, of in curves.items():
+        qualifiers = {c.heading or c.name: text for c, text in zip(names, key, strict=True) if text}
+        for column in _numbers(table):
+            if column not in shared:
+                yield from _dependent(column, of, qualifiers)
+
+
+def _names(table: Table) -> list[Column]:
+    """List the columns that identify a row."""
+    columns = [column for column in table.columns if column.in_files]
+    names = [column for column in columns if column.role in ("key", "label") or column.leads]
+    return names or [column for column in columns if column.role == "note"]
+
+
+def _numbers(table: Table) -> list[Column]:
+    """List the columns of numbers, without those that are errors or edges of others."""
+    parts = {name for column in table.columns for name in (*column.errors, column.upper)}
+    return [
+        column
+        for column in table.columns
+        if column.in_files
+        and column.role in ("rate", "difference", "number", "share", "count", "flag")
+        and not (column.upper or column.leads or column.name in parts)
+    ]
+
+
+def _dependent(column: Column, rows: Sequence[Values], qualifiers: Mapping[str, str]) -> Iterator[Any]:
+    """Yield a column as a dependent variable, if it has a value in any row."""
+    numbers = [_number(column, of) for of in rows]
+    if all(number.value == _MISSING for number in numbers):
+        return
+    name, unit = _name_and_unit(column)
+    made = _variable(name, False, [number.value for number in numbers], unit)
+    for key, value in qualifiers.items():
+        made.add_qualifier(key, value)
+    errors = [(number.minus, number.plus) for number in numbers]
+    if any(map(any, errors)):
+        is_symmetric = all(minus == plus for minus, plus in errors)
+        uncertainty = _library().Uncertainty("stat", is_symmetric=is_symmetric)
+        uncertainty.values = [plus if is_symmetric else (-minus or 0.0, plus) for minus, plus in errors]
+        made.add_uncertainty(uncertainty)
+    yield made
+
+
+def _variable(
+    name: str, is_independent: bool, values: list[Any], unit: str = "", *, is_binned: bool = False
+) -> Any:
+    made = _library().Variable(
+        name,
+        is_independent=is_independent,
+        is_binned=is_binned,
+        units=unit,
+        values=values,
+        zero_uncertainties_warning=False,
+    )
+    made.digits = _DIGITS
+    return made
+
+
+def _number(column: Column, row: Values) -> _Number:
+    """Return the value of a column in a row, and its errors."""
+    value = row.get(column.name)
+    if column.role == "rate" and value is not None:
+        limit = value.upper_limit_hz
+        return _Number(value.hz, value.error_hz if limit is None else limit, value.error_hz)
+    if column.role == "difference" and value is not None:
+        return _Number(value[0], value[1], value[1])
+    if column.role == "flag" and value is not None:
+        return _Number(str(value).lower())
+    if value is None or isinstance(value, str) or not math.isfinite(value):
+        return _Number(_MISSING)
+    errors = [row.get(name) for name in column.errors]
+    if None in errors or not errors:
+        return _Number(value)
+    if len(errors) == 1:
+        return _Number(value, errors[0], errors[0])
+    low, high = errors
+    return _Number(value, high - value, value - low)
+
+
+def _name_and_unit(column: Column) -> tuple[str, str]:
+    """Return the heading of a column or its name without a unit, and the unit."""
+    if column.role in ("rate", "difference"):
+        return column.heading or column.name, "Hz"
+    name, _, suffix = column.name.rpartition("_")
+    if column.unit or suffix.lower() not in _UNITS:
+        return column.heading or column.name, column.unit
+    return column.heading or name or "rate", _UNITS[suffix.lower()]
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return " & ".join(value)
+    return "" if value is None else value
