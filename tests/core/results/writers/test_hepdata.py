@@ -15,7 +15,6 @@ from trigemu.results.writers.hepdata import as_tables
 from trigemu.support import MissingExtraError
 
 hepdata_lib = pytest.importorskip("hepdata_lib")
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # its validator leaves files open
 
 
 def written(tables: list[Any], folder: Path) -> dict[str, Any]:
