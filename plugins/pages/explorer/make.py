@@ -9,6 +9,7 @@ from typing import Any
 from trigemu.api import (
     Catalogue,
     Menu,
+    MissingExtraError,
     Progress,
     Sample,
     Scores,
@@ -30,6 +31,20 @@ class Explorer:
     html: str
     events: int
     warnings: tuple[str, ...]
+
+    def to_widget(self, height: int = 900) -> Any:
+        """Return the page as a widget of Jupyter, marimo and other notebooks.
+
+        Its trait `toml` is the menu with the thresholds and prescales that the page shows, as `address` is
+        its state, which can be set. height: in pixels. MissingExtraError if anywidget is not installed.
+        """
+        try:
+            from .widget import ExplorerWidget
+        except ModuleNotFoundError as error:
+            if error.name not in ("anywidget", "traitlets"):
+                raise
+            raise MissingExtraError("to_widget()", "widget", "anywidget") from None
+        return ExplorerWidget(html=self.html, height=height)
 
 
 def make_explorer(

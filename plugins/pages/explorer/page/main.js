@@ -153,7 +153,15 @@ class App {
     if (location.hash === this.#seen) {
       history.replaceState(null, "", `#${this.#encoded}`);
       this.#seen = location.hash;
+      this.#report();
     } else this.follow(); // it was changed while the page was busy
+  }
+
+  /** Send the state to the page that this one is a frame of, such as a notebook. */
+  #report() {
+    if (parent === window) return;
+    const state = { address: this.#encoded, toml: this.toml(this.page.shown) };
+    parent.postMessage({ trigemuExplorer: state }, "*");
   }
 
   repaint() {
