@@ -16,7 +16,8 @@ function render({ model, el }) {
     const state = event.source === frame.contentWindow && event.data?.trigemuExplorer;
     if (!state) return;
     address = state.address;
-    model.set({ address, toml: state.toml });
+    model.set("address", address);
+    model.set("toml", state.toml);
     model.save_changes();
   };
 

@@ -44,7 +44,7 @@ const listeners = new Map();
 window.saved = 0;
 window.model = {{
   get: (name) => values[name],
-  set: (changes) => Object.assign(values, changes),
+  set: (name, value) => {{ values[name] = value; }},
   save_changes: () => window.saved++,
   on: (name, listener) => listeners.set(name, listener),
   off: (name) => listeners.delete(name),
