@@ -186,8 +186,8 @@ def _number(column: Column, row: Values) -> _Number:
         return _Number(str(value).lower())
     if value is None or isinstance(value, str) or not math.isfinite(value):
         return _Number(_MISSING)
-    errors = [row.get(name) for name in column.errors]
-    if None in errors or not errors:
+    errors = [error for name in column.errors if (error := row.get(name)) is not None]
+    if len(errors) < max(len(column.errors), 1):
         return _Number(value)
     if len(errors) == 1:
         return _Number(value, errors[0], errors[0])
