@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import hist
@@ -17,6 +18,7 @@ import matplotlib.pyplot as plt
 import mplhep
 import numpy as np
 import pytest
+import yaml
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from uhi.typing.plottable import PlottableHistogram
@@ -143,3 +145,25 @@ def check_histogram_file(made: Any) -> None:
     assert back.axes == made.axes
     np.testing.assert_array_equal(back.values(), made.values())
     np.testing.assert_array_equal(back.variances(), made.variances())
+
+
+def submitted(tables: Sequence[Any], folder: Path) -> dict[str, Any]:
+    """The tables of a valid submission to HEPData that is read back, by name."""
+    submission = pytest.importorskip("hepdata_lib").Submission()
+    for table in tables:
+        submission.add_table(table)
+    submission.create_files(str(folder), validate=True, remove_old=True)
+    parts = yaml.safe_load_all((folder / "submission.yaml").read_text("utf-8"))
+    return {
+        part["name"]: yaml.safe_load((folder / part["data_file"]).read_text("utf-8"))
+        for part in parts
+        if "data_file" in part
+    }
+
+
+def check_hepdata(result: Any, folder: Path) -> None:
+    """Its tables for HEPData are valid, and have a value for each row."""
+    for table in submitted(result.to_hepdata(), folder / "record").values():
+        columns = table["independent_variables"] + table["dependent_variables"]
+        assert table["dependent_variables"]
+        assert len({len(column["values"]) for column in columns}) == 1

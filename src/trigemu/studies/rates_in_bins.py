@@ -21,7 +21,16 @@ from trigemu.observables import Number, Workspace
 from trigemu.rates import MenuRates, Rate, TriggerRates, rates_of
 from trigemu.samples import Catalogue, Need, SampleError, SamplesLike, samples_of
 from trigemu.studies.efficiency import binned
-from trigemu.support import FloatArray, IntArray, Named, Shown, TrigemuError, Words, histogram_of, numbers_of
+from trigemu.support import (
+    FloatArray,
+    IntArray,
+    Named,
+    TrigemuError,
+    WithHistograms,
+    Words,
+    histogram_of,
+    numbers_of,
+)
 from trigemu.triggers import Context
 
 
@@ -52,7 +61,7 @@ class Bin:
 
 
 @dataclass(frozen=True, repr=False)
-class BinnedRates(Shown, Named[tuple[TriggerRates | None, ...]]):
+class BinnedRates(WithHistograms, Named[tuple[TriggerRates | None, ...]]):
     """The rates of a menu in the bins of an observable; result["J100"] is the rates of a trigger, or of a
     group, in each bin, None as for `Bin.rates`.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 from result_toys import HOSTILE, menus, samples
-from view_checks import check_frame, check_html, check_plot, check_texts
+from view_checks import check_frame, check_hepdata, check_html, check_plot, check_texts
 
 from trigemu_validation import Checked, DecisionCheck, gate
 
@@ -25,6 +25,7 @@ def test_a_check_of_decisions(tmp_path: Path) -> None:
     result = DecisionCheck(menus(tmp_path)[0], samples(), 10, checked)
     check_texts(result)
     check_html(result)
+    check_hepdata(result, tmp_path)
     check_plot(result, "^number of crossings$")
     check_frame(result, result.to_dict()["triggers"])
     assert result["MET"].skipped
@@ -37,6 +38,7 @@ def test_a_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = gate(*menus(Path()), catalogue=samples())
     check_texts(result)
     check_html(result)
+    check_hepdata(result, tmp_path)
     check_plot(result, r"rate \[Hz\]")
     keys = ("quantity", "old", "new", "accepted")
     rows = [

@@ -11,12 +11,12 @@ from trigemu.results.table import Column, Row, Table
 from trigemu.support import MissingExtraError
 
 #: Units that names of columns end with.
-_UNITS = {"hz": "Hz", "hz2": "Hz^2", "ns": "ns", "us": "us", "ms": "ms", "s": "s", "gev": "GeV"}
+_UNITS = {"hz": "Hz", "hz2": "Hz^2", "ns": "ns", "us": "us", "ms": "ms", "gev": "GeV"}
 #: A label of an axis with a unit.
 _LABEL = re.compile(r"(?P<name>.*) \[(?P<unit>[^][]*)\]")
 #: A number that is missing.
 _MISSING = "-"
-#: So many digits lose nothing.
+#: Significant digits of numbers, enough to lose nothing.
 _DIGITS = 15
 
 Values = Mapping[str, Any]
@@ -55,12 +55,12 @@ def as_tables(table: Table, name: str, description: str, axis: str = "") -> list
     lower = next((column for column in table.columns if column.upper), None)
     binned = [row for row in rows if lower and row.values.get(lower.name) is not None]
     others = [row for row in rows if lower is None or row.values.get(lower.name) is None]
-    made = []
+    tables = []
     if lower and binned:
-        made.append(_new(name, description, _of_bins(table, lower, binned, axis)))
-    if others or not made:
-        made.append(_new(f"{name} overall" if made else name, description, _of_rows(table, others)))
-    return made
+        tables.append(_new(name, description, _of_bins(table, lower, binned, axis)))
+    if others or not tables:
+        tables.append(_new(f"{name} overall" if tables else name, description, _of_rows(table, others)))
+    return tables
 
 
 def _library() -> Any:
@@ -74,11 +74,11 @@ def _library() -> Any:
 
 
 def _new(name: str, description: str, variables: Iterable[Any]) -> Any:
-    made = _library().Table(name)
-    made.description, made.location = description, ""
+    table = _library().Table(name)
+    table.description, table.location = description, ""
     for variable in variables:
-        made.add_variable(variable)
-    return made
+        table.add_variable(variable)
+    return table
 
 
 def _of_rows(table: Table, rows: Sequence[Row]) -> Iterator[Any]:
@@ -147,22 +147,22 @@ def _dependent(column: Column, rows: Sequence[Values], qualifiers: Mapping[str, 
     if all(number.value == _MISSING for number in numbers):
         return
     name, unit = _name_and_unit(column)
-    made = _variable(name, False, [number.value for number in numbers], unit)
+    variable = _variable(name, False, [number.value for number in numbers], unit)
     for key, value in qualifiers.items():
-        made.add_qualifier(key, value)
+        variable.add_qualifier(key, value)
     errors = [(number.minus, number.plus) for number in numbers]
     if any(map(any, errors)):
         is_symmetric = all(minus == plus for minus, plus in errors)
         uncertainty = _library().Uncertainty("stat", is_symmetric=is_symmetric)
         uncertainty.values = [plus if is_symmetric else (-minus or 0.0, plus) for minus, plus in errors]
-        made.add_uncertainty(uncertainty)
-    yield made
+        variable.add_uncertainty(uncertainty)
+    yield variable
 
 
 def _variable(
     name: str, is_independent: bool, values: list[Any], unit: str = "", *, is_binned: bool = False
 ) -> Any:
-    made = _library().Variable(
+    variable = _library().Variable(
         name,
         is_independent=is_independent,
         is_binned=is_binned,
@@ -170,8 +170,8 @@ def _variable(
         values=values,
         zero_uncertainties_warning=False,
     )
-    made.digits = _DIGITS
-    return made
+    variable.digits = _DIGITS
+    return variable
 
 
 def _number(column: Column, row: Values) -> _Number:
@@ -199,6 +199,8 @@ def _name_and_unit(column: Column) -> tuple[str, str]:
     """Return the heading of a column or its name without a unit, and the unit."""
     if column.role in ("rate", "difference"):
         return column.heading or column.name, "Hz"
+    if labelled := _LABEL.fullmatch(column.heading or ""):
+        return labelled["name"], labelled["unit"]
     name, _, suffix = column.name.rpartition("_")
     if column.unit or suffix.lower() not in _UNITS:
         return column.heading or column.name, column.unit

@@ -60,12 +60,12 @@ def test_a_curve_and_all_efficiencies(results: dict[str, Any]) -> None:
     curve, turnon = results["Curve"], results["Turnon"]
     alone = opened(curve.to_correction())[curve.name]
     assert [of.name for of in alone.inputs] == ["jet[0].pt", "variation"]
-    found = opened(results["Efficiencies"].to_correction())
-    assert list(found) == [NAME]
+    corrections = opened(results["Efficiencies"].to_correction())
+    assert list(corrections) == [NAME]
     for variation in ("nominal", "up", "down"):
         np.testing.assert_array_equal(
             alone.evaluate(centres(turnon), variation),
-            found[NAME].evaluate(centres(turnon), curve.menu, curve.trigger, variation),
+            corrections[NAME].evaluate(centres(turnon), curve.menu, curve.trigger, variation),
         )
 
 

@@ -7,28 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from result_toys import HOSTILE, RESULTS
+from view_checks import check_hepdata, submitted
 
 from trigemu.api import Column, Rate, Table
 from trigemu.results.writers.hepdata import as_tables
 from trigemu.support import MissingExtraError
 
-hepdata_lib = pytest.importorskip("hepdata_lib")
-
-
-def written(tables: list[Any], folder: Path) -> dict[str, Any]:
-    """The tables of a valid submission that is read back, by name."""
-    submission = hepdata_lib.Submission()
-    for table in tables:
-        submission.add_table(table)
-    submission.create_files(str(folder), validate=True, remove_old=True)
-    parts = yaml.safe_load_all((folder / "submission.yaml").read_text("utf-8"))
-    return {
-        part["name"]: yaml.safe_load((folder / part["data_file"]).read_text("utf-8"))
-        for part in parts
-        if "data_file" in part
-    }
+pytest.importorskip("hepdata_lib")
 
 
 def numbers(variable: dict[str, Any]) -> list[Any]:
@@ -45,16 +31,13 @@ def ends(entry: dict[str, Any]) -> tuple[float, float]:
 
 @pytest.mark.parametrize("kind", RESULTS)
 def test_every_result_is_a_valid_submission(results: dict[str, Any], kind: str, tmp_path: Path) -> None:
-    for table in written(results[kind].to_hepdata(), tmp_path).values():
-        assert table["dependent_variables"]
-        columns = table["independent_variables"] + table["dependent_variables"]
-        assert len({len(column["values"]) for column in columns}) == 1
+    check_hepdata(results[kind], tmp_path)
 
 
 def test_rates_of_a_menu(results: dict[str, Any], tmp_path: Path) -> None:
     """The limit of a rate without events is its positive error."""
     result = results["MenuRates"]
-    (table,) = written(result.to_hepdata(), tmp_path).values()
+    (table,) = submitted(result.to_hepdata(), tmp_path).values()
     names, *_ = table["independent_variables"]
     assert names["header"] == {"name": "trigger"}
     assert numbers(names) == [HOSTILE, "MET", "ALSO", "NEVER"]
@@ -75,7 +58,7 @@ def test_turnons(results: dict[str, Any], tmp_path: Path) -> None:
     """A curve is a variable, with its names in qualifiers; the whole category is a table of its own."""
     result = results["Efficiencies"]
     (turnon,) = result.turnons
-    tables = written(result.to_hepdata(), tmp_path)
+    tables = submitted(result.to_hepdata(), tmp_path)
     assert list(tables) == ["Turnon 1", "Turnon 1 overall"]
     (bins,) = tables["Turnon 1"]["independent_variables"]
     assert bins["header"] == {"name": "leading <pT>", "units": "GeV"}
@@ -99,7 +82,7 @@ def test_turnons(results: dict[str, Any], tmp_path: Path) -> None:
 
 def test_spectra_have_errors(results: dict[str, Any], tmp_path: Path) -> None:
     result = results["Spectrum"]
-    (table,) = written(result.to_hepdata(), tmp_path).values()
+    (table,) = submitted(result.to_hepdata(), tmp_path).values()
     rates = [c for c in table["dependent_variables"] if c["header"]["name"] == "rate"]
     for (sample, sum_w), column in zip(result.sum_w.items(), rates, strict=True):
         assert column["qualifiers"] == [{"name": "sample", "value": sample}]
@@ -122,7 +105,7 @@ def test_columns_by_their_roles(tmp_path: Path) -> None:
         {"batch": 1, "time_ns": 5.0, "time_error": 0.5, "is_on": True, "x": Rate(2.0, 1.0, 4, 4.0, None, ())},
         {"batch": 8, "time_ns": float("nan"), "is_on": False, "why": "not measured"},
     ]
-    (table,) = written(as_tables(Table.of(columns, rows), "times", ""), tmp_path).values()
+    (table,) = submitted(as_tables(Table.of(columns, rows), "times", ""), tmp_path).values()
     (batch,) = table["independent_variables"]
     assert numbers(batch) == [1, 8]
     time, is_on, x = table["dependent_variables"]
@@ -138,3 +121,17 @@ def test_without_hepdata_lib_it_says_how_to_install_it(monkeypatch: pytest.Monke
         MissingExtraError, match=r'^to_hepdata\(\) needs .* pip install "trigemu\[hepdata\]"$'
     ):
         as_tables(Table(()), "", "")
+
+
+def test_rates_in_bins_name_their_observable(results: dict[str, Any], tmp_path: Path) -> None:
+    """The rate of all crossings in a bin is there once, that of each trigger as a variable."""
+    result = results["BinnedRates"]
+    (table,) = submitted(result.to_hepdata(), tmp_path).values()
+    (bins,) = table["independent_variables"]
+    assert bins["header"] == {"name": "jet[0].pt", "units": "GeV"}
+    crossings, *rates = table["dependent_variables"]
+    assert numbers(crossings) == pytest.approx([b.crossings.hz for b in result.bins if b.rates], rel=1e-14)
+    names = [{part["name"]: part["value"] for part in rate["qualifiers"]}["name"] for rate in rates]
+    assert names[2:4] == [HOSTILE] * 2
+    expected = [b.rates[HOSTILE].total.hz for b in result.bins if b.rates]
+    assert numbers(rates[2]) == pytest.approx(expected, rel=1e-14)
