@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import math
@@ -152,7 +153,9 @@ def submitted(tables: Sequence[Any], folder: Path) -> dict[str, Any]:
     submission = pytest.importorskip("hepdata_lib").Submission()
     for table in tables:
         submission.add_table(table)
-    submission.create_files(str(folder), validate=True, remove_old=True)
+    folder.mkdir(exist_ok=True)
+    with contextlib.chdir(folder):  # its archive is written into the working directory
+        submission.create_files(str(folder), validate=True)
     parts = yaml.safe_load_all((folder / "submission.yaml").read_text("utf-8"))
     return {
         part["name"]: yaml.safe_load((folder / part["data_file"]).read_text("utf-8"))
