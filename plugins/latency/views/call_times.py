@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     Column(
-        "low_ns", "number", "from [ns]", "The lower edge of the bin in ns per event.", text="{:.4g}".format
+        "low_ns",
+        "number",
+        "from [ns]",
+        "The lower edge of the bin in ns per event.",
+        text="{:.4g}".format,
+        upper="high_ns",
     ),
     Column(
         "high_ns", "number", "to [ns]", "The upper edge of the bin in ns per event.", text="{:.4g}".format
