@@ -97,8 +97,8 @@ def own_cause(error: BaseException) -> TrigemuError | None:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of a message on an unknown name: the closest known name, and few or the nearest names.
 
-    Up to `LISTED` names are all listed, of more the three nearest. Of very many names, only those that are
-    alphabetically near are compared.
+    Up to `LISTED` names are all listed; of more, the three nearest if one is close, else the first. Of very
+    many names, only those that are alphabetically near are compared.
 
     Parameters
     ----------
@@ -126,10 +126,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     unknown = name[:MAX_EXCERPT].casefold()
     close = difflib.get_close_matches(unknown, near, n=1, cutoff=0.6)
     hint = f"; did you mean {excerpt(folded[close[0]])!r}?" if close else ""
-    if len(names) <= LISTED:
-        return f"{hint} (known: {', '.join(map(excerpt, names)) or 'none'})"
-    nearest_names = difflib.get_close_matches(unknown, near, n=NEAREST, cutoff=0.0)
-    return f"{hint} (nearest of {len(names)}: {', '.join(excerpt(folded[n]) for n in nearest_names)})"
+    if close and len(names) > LISTED:
+        nearest_names = difflib.get_close_matches(unknown, near, n=NEAREST, cutoff=0.0)
+        return f"{hint} (nearest of {len(names)}: {', '.join(excerpt(folded[n]) for n in nearest_names)})"
+    more = f" … and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return f"{hint} (known: {', '.join(map(excerpt, names[:LISTED])) or 'none'}{more})"
 
 
 def excerpt(text: str, longest: int = MAX_EXCERPT) -> str:

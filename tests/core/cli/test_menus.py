@@ -43,13 +43,12 @@ def test_mistakes_of_all_files_are_reported(place: Any, trigemu: Run) -> None:
     lines = text.splitlines()
     for start in (
         "trigemu: paper.toml:6: 'mett[0]':",
-        "trigemu: lacks.toml:2: trigger 'J30': sample 'all' has no column 'jet.ptt'",
-        "trigemu: lacks.toml:2: trigger 'J30': sample 'too' has no column 'jet.ptt'",
+        "trigemu: lacks.toml:2: trigger 'J30': sample 'all' (and 1 other) has no column 'jet.ptt'",
         "trigemu: catalogue.toml:2: this is a catalogue of samples, not a menu: give it as --samples",
         "menu.toml: 2 triggers, 2 enabled, no mistakes",
     ):
         assert sum(line.startswith(start) for line in lines) == 1, start
-    assert len(lines) == 5
+    assert len(lines) == 4
 
 
 def test_samples_that_cannot_be_opened_hide_no_mistake(place: Any, trigemu: Run) -> None:

@@ -218,7 +218,8 @@ def changes_table(result: Comparison) -> Table:
         shown = {q: change and signed(*change, before) for q, change in changes.items()}
         table.add_record(asdict(change) | shown | _relative(changes["total"], before))
     for gain in result.gained:
-        if total := known.get((gain.a, gain.b, "menu", "rate_hz")):
+        total = known.get((gain.a, gain.b, "menu", "rate_hz"))
+        if total and (result.changes or any(total)):
             values = {"total": total} | _relative(total, rates[gain.a, "menu"])
             table.add_record({"what": "menu", "a": gain.a, "b": gain.b} | values, "summary")
     return table

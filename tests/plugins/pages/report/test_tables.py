@@ -87,7 +87,9 @@ def test_differences_are_of_the_later_menu_less_the_earlier(two: Contents) -> No
     rows = {row[1]: row for row in cells(tables.differences(two.comparison))}
     assert rows["menu"][0] == "two − one"
     assert rows["MU"][2].startswith("-")
-    assert ["J30", "one", "two", "above: 30 → 40"] in cells(changes_table(two.comparison))
+    assert ["J30", "one", "two", "above: 30 → 40"] in [
+        row[:4] for row in cells(changes_table(two.comparison))
+    ]
 
 
 def test_what_both_variants_of_a_trigger_accept(two: Contents) -> None:
