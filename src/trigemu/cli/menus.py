@@ -14,15 +14,12 @@ from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.menus import menu_schema
 from trigemu.observables import STANDARD
-from trigemu.results.numbers import count
 from trigemu.samples import Sample
 from trigemu.studies import read_profiles
 from trigemu.support import Document, available, excerpt, kind_of, listed, load_toml, search_path, toml_text
 
 #: The number of objects that a line names, and the longest definition that it quotes, in characters.
 _NAMED, _LONGEST = 8, 200
-#: Where a problem names the sample.
-_ANY = "\0"
 
 
 @click.command("check-menu")
@@ -66,26 +63,13 @@ def _checked(file: Path, samples: Iterable[Sample], folders: Iterable[Path]) -> 
         return [f"efficiency profiles ({', '.join(f'{name}: {len(part)}' for name, part in parts.items())})"]
     menu = trigemu.read_menu(file, folders)
     plan = trigemu.make_plan([menu])
-    if lacking := list(_lacking(plan, samples)):
+    if lacking := list(plan.problems(samples)):
         raise trigemu.api.SampleError(listed(lacking))
     return [
         f"{len(menu.triggers)} triggers, {len(menu.enabled)} enabled",
         *_from_redefined(document),
         *(f"Warning: {warning}." for warning in plan.warnings[0]),
     ]
-
-
-def _lacking(plan: trigemu.api.Plan, samples: Iterable[Sample]) -> Iterator[str]:
-    """Yield what samples lack, each problem once, with the first sample that has it."""
-    samples_of: dict[str, list[str]] = {}
-    for sample in samples:
-        quoted = f"sample {sample.name!r}"
-        for problem in plan.problems(sample):
-            before, found, after = problem.partition(quoted)
-            samples_of.setdefault(f"{before}{_ANY if found else ''}{after}", []).append(quoted)
-    for problem, names in samples_of.items():
-        more = f" (and {count(len(names) - 1, 'other')})" if len(names) > 1 else ""
-        yield problem.replace(_ANY, f"{names[0]}{more}")
 
 
 def _from_redefined(document: Document) -> Iterator[str]:

@@ -7,9 +7,9 @@ later.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,8 @@ from trigemu.triggers import (
     without_soft_objects,
 )
 
+#: Returns what a sample lacks, or an empty text; the second argument is what the message calls the sample.
+_Check = Callable[[Sample, str], str]
 #: Further triggers that a message names if a sample lacks a column.
 _NAMED = 8
 
@@ -133,18 +135,26 @@ class Plan:
     def check(self, sample: Sample) -> None:
         """Raise SampleError that lists the columns, and neighbouring crossings, that the `sample` lacks, and
         the triggers that need them."""
-        if problems := [*dict.fromkeys(self.problems(sample))]:
+        if problems := [*self.problems([sample])]:
             raise SampleError(listed(problems))
 
-    def problems(self, sample: Sample) -> Iterator[str]:
-        """Yield a message for each column that the `sample` lacks, and for missing neighbouring crossings."""
+    def problems(self, samples: Iterable[Sample]) -> Iterator[str]:
+        """Yield a message for each column that `samples` lack, and for missing neighbouring crossings. It has
+        the name of the first sample, and the number of others."""
+        lacking: dict[str, tuple[_Check, list[Sample]]] = {}
+        for sample in samples:
+            for check in self._checks():
+                if problem := check(sample, "sample"):
+                    lacking.setdefault(problem, (check, []))[1].append(sample)
+        for check, (first, *others) in lacking.values():
+            more = f" (and {len(others)} other{'s' * (len(others) > 1)})" if others else ""
+            yield check(first, f"{_named(first)}{more}")
+
+    def _checks(self) -> Iterator[_Check]:
         for slot in self.slots:
-            if alone := lacks_neighbours(sample, slot.compiled):
-                yield f"{slot.trigger.place}: trigger {slot.trigger.name!r}: {alone}"
+            yield partial(_alone, slot)
         for need, triggers in self.needs.items():
-            if lacking := lacks(sample, need):
-                first, *others = triggers
-                yield f"{first.place}: trigger {first.name!r}: {lacking}{_also(others)}"
+            yield partial(_unmet, need, triggers)
 
     def check_background(self, catalogue: Catalogue) -> None:
         """Raise SampleError if the `catalogue` has no background, or if it lacks columns that the triggers
@@ -155,6 +165,19 @@ class Plan:
             self.check(sample)
 
 
+def _alone(slot: Slot, sample: Sample, called: str) -> str:
+    """Return a message if a trigger reads neighbouring crossings that a sample does not have."""
+    problem = lacks_neighbours(sample, slot.compiled, called)
+    return f"{slot.trigger.place}: trigger {slot.trigger.name!r}: {problem}" if problem else ""
+
+
+def _unmet(need: Need, triggers: Sequence[Trigger], sample: Sample, called: str) -> str:
+    """Return a message if a sample lacks a column that triggers need."""
+    first, *others = triggers
+    problem = lacks(sample, need, called)
+    return f"{first.place}: trigger {first.name!r}: {problem}{_also(others)}" if problem else ""
+
+
 def _also(triggers: Sequence[Trigger]) -> str:
     """Return the end of a message on a column that further triggers need."""
     named = [f"{trigger.name!r} ({trigger.place})" for trigger in triggers[:_NAMED]]
@@ -163,7 +186,7 @@ def _also(triggers: Sequence[Trigger]) -> str:
     return f"; {', '.join(named)}{more} {need} it too" if triggers else ""
 
 
-def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
+def lacks_neighbours(sample: Sample, compiled: Compiled, called: str = "") -> str | None:
     """Return a message if a trigger reads neighbouring crossings that a sample does not have.
 
     Parameters
@@ -172,6 +195,8 @@ def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
         The sample.
     compiled : Compiled
         The trigger.
+    called : str
+        What the message calls the sample; by default its name.
 
     Returns
     -------
@@ -181,12 +206,12 @@ def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
     if not compiled.margin or sample.has_neighbours:
         return None
     return (
-        f"it reads neighbouring crossings, but the events of sample {sample.name!r} (format "
+        f"it reads neighbouring crossings, but the events of {called or _named(sample)} (format "
         f"{sample.table.format!r}) are not consecutive crossings"
     )
 
 
-def lacks(sample: Sample, need: Need) -> str | None:
+def lacks(sample: Sample, need: Need, called: str = "") -> str | None:
     """Return a message if a sample lacks a column, with the closest existing name.
 
     Parameters
@@ -195,6 +220,8 @@ def lacks(sample: Sample, need: Need) -> str | None:
         The sample.
     need : Need
         The column.
+    called : str
+        What the message calls the sample; by default its name.
 
     Returns
     -------
@@ -202,7 +229,7 @@ def lacks(sample: Sample, need: Need) -> str | None:
         None if the sample has it.
     """
     if (decision := decision_in(need)) is not None:
-        return _lacks_stored(sample, decision)
+        return _lacks_stored(sample, decision, called or _named(sample))
     (collection, column), schema = need, sample.schema
     columns = schema.collections.get(collection, frozenset()) if collection else schema.scalars
     names = columns if collection else {*columns, "ht", "mht", *(f"n_{c}" for c in schema.collections)}
@@ -214,16 +241,20 @@ def lacks(sample: Sample, need: Need) -> str | None:
     else:
         return None
     why = "; pairs of objects under [integer] are computed from it" if column.startswith("hw_") else ""
-    return f"sample {sample.name!r} has no {what}{why}"
+    return f"{called or _named(sample)} has no {what}{why}"
 
 
-def _lacks_stored(sample: Sample, name: str) -> str | None:
+def _named(sample: Sample) -> str:
+    return f"sample {sample.name!r}"
+
+
+def _lacks_stored(sample: Sample, name: str, called: str) -> str | None:
     """Return a message if a sample lacks a stored decision, with the closest existing name; else None."""
     stored = sample.stored
     if name in stored:
         return None
     hint = nearest(name, stored) if stored else "; it stores none"
-    return f"sample {sample.name!r} has no stored decision {name!r}{hint}"
+    return f"{called} has no stored decision {name!r}{hint}"
 
 
 def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> Plan:
