@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -60,21 +60,23 @@ class _Comparison(View[Comparison]):
 
     def page(self, result: Comparison, every: bool = False) -> Page:
         """What changed, then the rates of what differs. every: also the rates of what does not."""
-        tables = [changes_table(result), _gains(result), _rates(result, every), _common_table(result)]
-        notes = [] if every else [*_equal(result)]
-        return Page(stacked(table for table in tables if table.rows), [*notes, *_notes(result)])
+        names = dict.fromkeys(trigger.name for variant in result.variants for trigger in variant.triggers)
+        differing = _differing(result)
+        shown = [name for name in names if every or name in differing]
+        tables = [changes_table(result), _gains(result), _rates(result, shown), _common_table(result)]
+        equal = len(names) - len(shown)
+        left_out = [f"{count(equal, 'trigger')} with the same rates not shown: --all."] if equal else []
+        return Page(stacked(table for table in tables if table.rows), [*left_out, *_notes(result)])
 
     def table(self, result: Comparison) -> Table:
         """The rates of a trigger in a variant, and the differences from the first variant."""
-        differences = _from_first(result)
+        first, differences = result.variants[0].menu.name, _differences(result)
         with_levels = any(variant.levels for variant in result.variants)
         table = Table((_VARIANT, *columns(with_levels), *LESS))
         for variant in result.variants:
             for trigger in variant.triggers:
-                of = (
-                    (quantity, (variant.menu.name, trigger.name, f"{quantity}_hz")) for quantity in COMPARED
-                )
-                changes = {f"{quantity}_less_first": differences.get(key) for quantity, key in of}
+                key = first, variant.menu.name, trigger.name
+                changes = {f"{q}_less_first": differences.get((*key, f"{q}_hz")) for q in COMPARED}
                 table.add_record({"variant": variant.menu.name} | row(trigger) | changes)
         return table
 
@@ -118,11 +120,9 @@ class _Comparison(View[Comparison]):
 VIEW = _Comparison()
 
 
-def _from_first(result: Comparison) -> dict[tuple[str, str, str], tuple[float, float]]:
-    """Return differences from the first variant, by variant, name and quantity."""
-    first = result.variants[0].menu.name
-    of_first = (d for d in result.differences if d.a == first)
-    return {(d.b, d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in of_first}
+def _differences(result: Comparison) -> dict[tuple[str, str, str, str], tuple[float, float]]:
+    """Return the differences of two variants, by their names, the trigger and the quantity."""
+    return {(d.a, d.b, d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in result.differences}
 
 
 def _with_unseen(rate: Rate) -> tuple[float, float, list[str]]:
@@ -145,14 +145,14 @@ def _matrices(result: Comparison) -> Iterator[dict[str, Any]]:
         yield {"a": a, "b": b, "triggers_a": of_a, "triggers_b": of_b} | matrices
 
 
-def _rates(result: Comparison, every: bool) -> Table:
-    """Return the rates of each trigger that differs, a line per variant, with the difference from the first
-    beside. every: also of the others."""
+def _rates(result: Comparison, triggers: Iterable[str]) -> Table:
+    """Return the rates of triggers, a line per variant, with the difference from the first beside; then those
+    of the levels and the menu."""
     head = [Column("name", "key", "trigger"), _VARIANT]
     for quantity in COMPARED:
         head.append(Column(quantity, "rate", quantity))
         head.append(Column(f"{quantity} less", "difference", "less the first", joined=True))
-    table, differences = Table(head), _from_first(result)
+    table, first, differences = Table(head), result.variants[0].menu.name, _differences(result)
 
     def add_lines(what: str, quantities: Mapping[str, str], rates: list[Mapping[str, Rate]]) -> None:
         """Add the line of each variant. quantities: those of differences, by the names of columns."""
@@ -162,17 +162,14 @@ def _rates(result: Comparison, every: bool) -> Table:
             values: dict[str, Any] = {"name": label, "variant": variant.menu.name}
             for column, quantity in quantities.items():
                 rate = own.get(column)
-                change = differences.get((variant.menu.name, what, quantity))
+                change = differences.get((first, variant.menu.name, what, quantity))
                 values[column] = rate or "– "
                 values[f"{column} less"] = change and signed(*change, rate.hz if rate else 0.0)
             table.add_record(values, style)
             label = ""
 
     of_variants = [{t.name: t.rates for t in variant.triggers} for variant in result.variants]
-    shown = _differing(result)
-    for what in dict.fromkeys(trigger for variant in of_variants for trigger in variant):
-        if not every and what not in shown:
-            continue
+    for what in triggers:
         each = [variant.get(what, {}) for variant in of_variants]
         add_lines(what, {quantity: f"{quantity}_hz" for quantity in COMPARED}, each)
     of_levels = [{f"level {level.name}": level.rate for level in v.levels} for v in result.variants]
@@ -208,7 +205,7 @@ def changes_table(result: Comparison) -> Table:
         A row for each trigger that is defined differently, then one for each two menus: the changes of the
         total and unique rates, and that of the total rate in percent and over its error.
     """
-    known = {(d.a, d.b, d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in result.differences}
+    known = _differences(result)
     rates = {(v.menu.name, t.name): t.total.hz for v in result.variants for t in v.triggers}
     rates |= {(v.menu.name, "menu"): v.rate.hz for v in result.variants}
     table = Table(_CHANGES)
@@ -233,15 +230,9 @@ def _relative(change: tuple[float, float] | None, before: float) -> dict[str, An
 
 
 def _differing(result: Comparison) -> set[str]:
-    """Return the names of triggers and levels whose rates or definitions differ, and "menu"."""
+    """Return the names of triggers whose rates or definitions differ."""
     rates = {d.what for d in result.differences if d.b_minus_a_hz or d.error_hz}
-    return {"menu", *rates, *(change.what for change in result.changes)}
-
-
-def _equal(result: Comparison) -> Iterator[str]:
-    names = {trigger.name for variant in result.variants for trigger in variant.triggers}
-    if equal := len(names - _differing(result)):
-        yield f"{count(equal, 'trigger')} with the same rates not shown: --all."
+    return rates | {change.what for change in result.changes}
 
 
 def _common_table(result: Comparison) -> Table:
