@@ -13,6 +13,7 @@ from rich.cells import cell_len, chop_cells
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from trigemu.results import table
 from trigemu.results.signs import escaped, spelled
 from trigemu.results.table import Line, Page, Row, RowStyle, Table
 from trigemu.results.writers.cells import text_of
@@ -28,80 +29,71 @@ _LEFT = ("key", "label", "note", "digest")
 
 
 class _Printed:
-    """A table as text without lines, with bold headings, that fits the width it is printed at.
+    """A table as text without lines, with bold headings, that fits a width.
 
     Where it is too wide, columns give way, and a note says so; `fitting.py` has the order.
     """
 
-    def __init__(self, table: Table) -> None:
-        self.title = printable(table.title)
-        self.columns = [c for c in table.columns if c.heading is not None and not c.wide]
-        self.heads = [printable(column.heading or "") for column in self.columns]
-        self.rows = [(self._cells(row), _STYLES[row.style]) for row in table.rows]
+    def __init__(self, typed: Table, options: ConsoleOptions) -> None:
+        self._encoding, self._width = options.encoding, options.max_width
+        shown = [c for c in typed.columns if c.heading is not None and not c.wide]
+        self._rows = [(_cells(shown, row), _STYLES[row.style]) for row in typed.rows]
+        keys = [i for i, column in enumerate(shown) if column.role == "key"]
+        self.names = {cells[i] for cells, _ in self._rows for i in keys}
+        self._title = spelled(printable(typed.title), self._encoding, self.names)
+        self._heads = [printable(column.heading or "") for column in shown]
+        self._columns = [self._column(i, column) for i, column in enumerate(shown)]
+        self._layout = fit(self._columns, self._width)
+        #: The headings of columns that give way, and the width at which none would have to.
+        self.left_out = [self._heads[i] for i in self._layout.left_out]
+        self.needed = self._layout.needed if self.left_out else 0
 
-    def _cells(self, row: Row) -> tuple[str, ...]:
-        return tuple(printable(text_of(column, row.values.get(column.name))) for column in self.columns)
+    def _column(self, i: int, column: table.Column) -> Column:
+        spell = escaped if column.role == "key" else spelled
+        texts = (self._heads[i], *(cells[i] for cells, _ in self._rows))
+        head, *cells = (spell(text, self._encoding) for text in texts)
+        leads = column.role in ("key", "label") if column.leads is None else column.leads
+        right, prose = column.role not in _LEFT, column.role == "note"
+        return Column(head, cells, leads, right, prose, column.gives_way, column.joined)
 
-    def left_out(self, options: ConsoleOptions) -> tuple[list[str], int]:
-        """Return the columns that give way at the width in `options`, and the width at which none would have
-        to."""
-        layout = fit(self._columns(options.encoding), options.max_width)
-        return [self.heads[i] for i in layout.left_out], layout.needed
-
-    def names(self) -> set[str]:
-        """Return the names in it."""
-        keys = [i for i, column in enumerate(self.columns) if column.role == "key"]
-        return {cells[i] for cells, _ in self.rows for i in keys}
-
-    def lines(self, options: ConsoleOptions) -> Iterator[Text]:
-        """Yield the lines of the table, for the width and the encoding in `options`."""
-        if self.title:
-            title = spelled(self.title, options.encoding, self.names())
-            yield from _wrapped(Text(title, "italic"), options.max_width)
-        columns = self._columns(options.encoding)
-        layout = fit(columns, options.max_width)
-        for number, block in enumerate(layout.blocks):
+    def lines(self) -> Iterator[Text]:
+        """Yield the lines of the table."""
+        if self._title:
+            yield from _wrapped(Text(self._title, "italic"), self._width)
+        for number, block in enumerate(self._layout.blocks):
             if number:
                 yield Text()
-            visible = self._visible(columns, layout, number)
-            yield from _block(columns, block, layout, visible, options.max_width)
+            yield from _block(self._columns, block, self._layout, self._visible(number), self._width)
 
-    def _columns(self, encoding: str) -> list[Column]:
-        columns = []
-        for i, column in enumerate(self.columns):
-            spell = escaped if column.role == "key" else spelled
-            head, *cells = (spell(text, encoding) for text in (self.heads[i], *(c[i] for c, _ in self.rows)))
-            leads = column.role in ("key", "label") if column.leads is None else column.leads
-            right, prose = column.role not in _LEFT, column.role == "note"
-            columns.append(Column(head, cells, leads, right, prose, column.gives_way, column.joined))
-        return columns
-
-    def _visible(
-        self, columns: Sequence[Column], layout: Layout, number: int
-    ) -> list[tuple[int, str] | None]:
+    def _visible(self, number: int) -> list[tuple[int, str] | None]:
         """Return number and style of the rows of a block, None for an empty line: those with an entry in it;
         in the first also those without any entry. Rows of one name stay together."""
-        shown = {i for block in layout.blocks for i in block if not columns[i].key}
-        here = shown.intersection(layout.blocks[number])
+        columns, blocks = self._columns, self._layout.blocks
+        shown = {i for block in blocks for i in block if not columns[i].key}
+        here = shown.intersection(blocks[number])
         visible: list[tuple[int, str] | None] = []
         for rows in self._groups():
             entries = {i for row in rows for i in shown if columns[i].cells[row]}
-            if not any(self.rows[rows[0]][0]):
+            if not any(self._rows[rows[0]][0]):
                 visible += [None] if visible and visible[-1] else []
             elif entries & here or not (entries or number):
-                visible += [(row, self.rows[row][1]) for row in rows]
+                visible += [(row, self._rows[row][1]) for row in rows]
         return visible if not visible or visible[-1] else visible[:-1]
 
     def _groups(self) -> list[list[int]]:
         """Return the rows that share a name, which only the first of them has."""
-        name = next((i for i, c in enumerate(self.columns) if c.leads or c.role in ("key", "label")), 0)
+        name = next((i for i, column in enumerate(self._columns) if column.key), 0)
         groups: list[list[int]] = []
-        for row, (cells, _) in enumerate(self.rows):
+        for row, (cells, _) in enumerate(self._rows):
             if groups and any(cells) and not cells[name]:
                 groups[-1].append(row)
             else:
                 groups.append([row])
         return groups
+
+
+def _cells(columns: Sequence[table.Column], row: Row) -> tuple[str, ...]:
+    return tuple(printable(text_of(column, row.values.get(column.name))) for column in columns)
 
 
 def _block(
@@ -228,12 +220,11 @@ class _PrintedPage:
             if isinstance(part, str | Line):
                 yield printed(part)
                 continue
-            table = _Printed(part)
-            names |= table.names()
-            gone, width = table.left_out(options)
-            left_out |= dict.fromkeys(gone)
-            needed = max(needed, width if gone else 0)
-            yield from table.lines(options)
+            shown = _Printed(part, options)
+            names |= shown.names
+            left_out |= dict.fromkeys(shown.left_out)
+            needed = max(needed, shown.needed)
+            yield from shown.lines()
         notes = [*dropwhile(lambda note: not note, self._page.notes)]
         if left_out:
             notes.insert(0, f"Not shown: {', '.join(left_out)} (with {needed} columns, or in --json).")
