@@ -9,7 +9,7 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.conditions import emulated, scaled, written_figures
-from trigemu.cli.outputs import check_inputs, on_disk, present
+from trigemu.cli.outputs import check_inputs, on_disk, present_result
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.menus import Menu, at_column, chosen_columns, named_apart, read_prescales
@@ -68,11 +68,11 @@ def compare(
         with menus_bar(variants, samples, engine, further=pileup is not None) as advance:
             emulation = emulated(variants, samples, engine, pileup, advance)
     result = compare_menus(emulation)
-    pages: list[Page | str] = [VIEW.page(result, every)]
+    further: list[Page | str] = []
     for variant in result.variants if overlap else ():
-        pages += ["", variant.menu.name, overlap_page(variant, overlap == "all")]
-    documents = [(json_file, lambda: VIEW.json(result)), (csv_file, lambda: VIEW.csv(result))]
-    present(pages, documents, written_figures(result.variants, figures))
+        further += ["", variant.menu.name, overlap_page(variant, overlap == "all")]
+    drawn = written_figures(result.variants, figures)
+    present_result(result, json_file, csv_file, further, drawn, page=VIEW.page(result, every))
 
 
 def _at_column(menu: Menu, prescales: Path | None, column: str | None) -> Menu:

@@ -9,11 +9,11 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, on_disk, present
+from trigemu.cli.outputs import check_inputs, on_disk, present_result
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.menus import named_apart
-from trigemu.results.kinds.efficiencies import VIEW, write_figures
+from trigemu.results.kinds.efficiencies import write_figures
 from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import Category, Observable, ProfileSet, parse_bins, read_profiles
 from trigemu.support import check_outputs, search_path
@@ -91,11 +91,7 @@ def efficiency(
                 samples, lambda good: requested.measure(read, good, executor=engine, progress=advance)
             )
     drawn = write_figures(result, figures) if figures else []
-    present(
-        [VIEW.page(result)],
-        [(json_file, lambda: VIEW.json(result)), (csv_file, lambda: VIEW.csv(result))],
-        drawn,
-    )
+    present_result(result, json_file, csv_file, lines=drawn)
 
 
 def _from_file(file: Path, observables: tuple[str, ...], categories: tuple[str, ...]) -> ProfileSet:

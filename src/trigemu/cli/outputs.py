@@ -61,6 +61,7 @@ def present_result(
     csv_file: Path | None = None,
     further: Iterable[Page | str] = (),
     lines: Iterable[object] = (),
+    page: Page | None = None,
 ) -> None:
     """Write the documents of a result; then print it, as `present` does.
 
@@ -74,6 +75,8 @@ def present_result(
         The pages to print below.
     lines : iterable of object
         Lines that are printed last.
+    page : Page, optional
+        What is printed of the result; by default the page of its view.
 
     Raises
     ------
@@ -82,7 +85,7 @@ def present_result(
     """
     view = view_of(result)
     documents = [(json_file, lambda: view.json(result)), (csv_file, lambda: view.csv(result))]
-    present([view.page(result), *further], documents, lines)
+    present([page or view.page(result), *further], documents, lines)
 
 
 def present(

@@ -8,7 +8,7 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, on_disk, present
+from trigemu.cli.outputs import check_inputs, on_disk, present_result
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.results.kinds.binned_rates import VIEW, figure_of
@@ -63,7 +63,4 @@ def rates_vs(
 
         names = triggers or tuple(trigger.name for trigger in result.whole.triggers)
         save(figure_of(result, names), figure)
-    present(
-        [VIEW.page(result, triggers)],
-        [(json_file, lambda: VIEW.json(result)), (csv_file, lambda: VIEW.csv(result))],
-    )
+    present_result(result, json_file, csv_file, page=VIEW.page(result, triggers))
