@@ -13,7 +13,8 @@ import numpy as np
 
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.per_event import EventTable
-from trigemu.support import Array, MissingExtraError, TrigemuError, new_file, without_clock
+from trigemu.emulation.score_files import pyarrow_for
+from trigemu.support import Array, TrigemuError, new_file, without_clock
 
 #: The names of the tree in a ROOT file, and of its description.
 TREE, ABOUT = "events", "about"
@@ -26,7 +27,7 @@ def check_event_file(path: Path) -> None:
     if path.suffix not in _WRITERS:
         raise TrigemuError(f"{path} should end in {' or '.join(_WRITERS)}")
     if path.suffix == ".parquet":
-        _pyarrow()
+        pyarrow_for("writing")
 
 
 def write_events(path: Path, table: EventTable, version: str, progress: Progress) -> int:
@@ -54,18 +55,10 @@ def write_events(path: Path, table: EventTable, version: str, progress: Progress
     return written
 
 
-def _pyarrow() -> Any:
-    try:
-        import pyarrow.parquet
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("writing Parquet", "formats", "pyarrow") from error
-    return pyarrow
-
-
 @contextmanager
 def _parquet(path: Path, table: EventTable, about: Mapping[str, Any]) -> Iterator[Extend]:
     """Write Parquet; samples are written by name."""
-    pyarrow = _pyarrow()
+    pyarrow = pyarrow_for("writing")
     names = [sample.name for sample in table.catalogue.samples]
     kinds = {"bool": "bool_"}
     fields = []

@@ -32,7 +32,7 @@ from trigemu.emulation.score_metadata import (
 from trigemu.emulation.scores import Scores, ThresholdRange
 from trigemu.menus import MenusLike, menus_of, unit_of_threshold
 from trigemu.samples import MAX_WEIGHT_HZ, Catalogue, SamplesLike, samples_of
-from trigemu.support import Array, IntArray, MissingExtraError, TrigemuError, check_regular, excerpt, new_file
+from trigemu.support import Array, IntArray, TrigemuError, check_regular, excerpt, module_of_extra, new_file
 
 
 def write_scores(path: Path, scores: Scores, version: str) -> None:
@@ -52,7 +52,7 @@ def write_scores(path: Path, scores: Scores, version: str) -> None:
     TrigemuError
         If the file cannot be written; no incomplete file remains.
     """
-    pyarrow = _pyarrow("writing")
+    pyarrow = pyarrow_for("writing")
     columns = columns_of(scores)
     fields = [
         pyarrow.field(name, kind, nullable=False, metadata={"description": description, "unit": unit})
@@ -92,7 +92,7 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
         If the file is not a score table, is damaged, was made from other samples, or contains impossible
         numbers.
     """
-    pyarrow = _pyarrow("reading")
+    pyarrow = pyarrow_for("reading")
     menus, catalogue = menus_of(menus), samples_of(catalogue)
     try:
         check_regular(path)
@@ -117,11 +117,11 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
     )
 
 
-def _pyarrow(doing: str) -> Any:
-    try:
-        import pyarrow.parquet
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"{doing} Parquet", "formats", "pyarrow") from error
+def pyarrow_for(doing: str) -> Any:
+    """Return pyarrow with its module for Parquet, or raise MissingExtraError on `doing` with Parquet."""
+    module_of_extra("pyarrow.parquet", f"{doing} Parquet", "formats", "pyarrow")
+    import pyarrow
+
     return pyarrow
 
 

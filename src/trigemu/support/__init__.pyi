@@ -38,6 +38,7 @@ from .errors import (
     chain as chain,
     excerpt as excerpt,
     listed as listed,
+    module_of_extra as module_of_extra,
     nearest as nearest,
     own_cause as own_cause,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import importlib
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
@@ -64,6 +65,36 @@ class MissingExtraError(TrigemuError):
 
     def __init__(self, command: str, extra: str, missing: str) -> None:
         super().__init__(f'{command} needs the package {missing!r}: run  pip install "trigemu[{extra}]"')
+
+
+def module_of_extra(module: str, command: str, extra: str, package: str) -> Any:
+    """Import a module of a package that an extra installs.
+
+    Parameters
+    ----------
+    module : str
+        The module.
+    command, extra, package : str
+        What `MissingExtraError` says: what needs the package, the extra of trigemu, and the package.
+
+    Returns
+    -------
+    module
+        The module.
+
+    Raises
+    ------
+    MissingExtraError
+        If the package is not installed.
+    """
+    top = module.partition(".")[0]
+    try:
+        importlib.import_module(top)
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != top:
+            raise
+        raise MissingExtraError(command, extra, package) from None
 
 
 #: Errors of the operating system that are not about one file: too little memory, space, or numbers of files.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trigemu import __version__
-from trigemu.support import MissingExtraError, TrigemuError
+from trigemu.support import TrigemuError, module_of_extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,13 +47,7 @@ class Described(NamedTuple):
 
 def schema() -> Any:
     """Return the module of correctionlib that has its models, or raise MissingExtraError."""
-    try:
-        from correctionlib import schemav2
-    except ModuleNotFoundError as error:
-        if error.name != "correctionlib":
-            raise
-        raise MissingExtraError("to_correction()", "correction", "correctionlib") from None
-    return schemav2
+    return module_of_extra("correctionlib.schemav2", "to_correction()", "correction", "correctionlib")
 
 
 def of_values(about: Described, axis: Axis, values: Values, flow: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from trigemu.results.table import Table
 from trigemu.results.writers.documents import file_columns, records
-from trigemu.support import MissingExtraError
+from trigemu.support import module_of_extra
 
 _UNSEEN = "_unseen"
 
@@ -17,18 +17,13 @@ def as_frame(table: Table) -> Any:
     """Return a table as a pandas.DataFrame whose index are the keys. Names in a list are joined by
     semicolons, absent numbers are NaN. After a column of samples that are unseen, another says whether the
     error is too small."""
-    try:
-        import pandas as pd
-    except ModuleNotFoundError as error:
-        if error.name != "pandas":
-            raise
-        raise MissingExtraError("to_pandas()", "pandas", "pandas") from None
+    pandas = module_of_extra("pandas", "to_pandas()", "pandas", "pandas")
     rows = [_flagged(row) for row in records(table)]
     index = [column.name for column in table.columns if column.role == "key" and column.in_files]
     names = _flagged(dict.fromkeys(file_columns(table)))
     texts = {column.name for column in table.columns if column.role in ("label", "note")}
     values = {name: _filled([row.get(name) for row in rows], name in texts) for name in names}
-    frame = pd.DataFrame(values)
+    frame = pandas.DataFrame(values)
     return frame.set_index(index) if index else frame
 
 
