@@ -186,12 +186,11 @@ def gains(results: Sequence[Efficiencies]) -> dict[str, Spread]:
             continue
         for position, curve in enumerate(turnon.curves):
             overalls = [result.turnons[at].curves[position].overall for result in results]
-            where = f"{turnon.sample}, {turnon.name}" if turnon.sample else turnon.name
             if curve.menu == first:
                 continue
             error = float(np.mean([overall.gain_error for overall in overalls]))
             of = tuple(overall.gain for overall in overalls)
-            numbers[f"{where}: gain of {curve.name} over {first}"] = Spread(of, error)
+            numbers[f"{turnon.full_name}: gain of {curve.name} over {first}"] = Spread(of, error)
     return numbers
 
 

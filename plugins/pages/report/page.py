@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import math
 import re
 from collections.abc import Sequence
 from importlib import resources
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import jinja2
 import matplotlib as mpl
-import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
@@ -74,13 +72,7 @@ def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
 
 def as_csv(numbers: Numbers) -> str:
     """Return numbers as CSV, each entry a column; NaN is left empty."""
-    rows = zip(*map(list, numbers.values()), strict=True)
-    return in_csv([numbers, *([_plain(value) for value in row] for row in rows)])
-
-
-def _plain(value: object) -> object:
-    value = value.item() if isinstance(value, np.generic) else value
-    return "" if isinstance(value, float) and math.isnan(value) else value
+    return in_csv([numbers, *zip(*map(list, numbers.values()), strict=True)])
 
 
 def _image(picture: Picture) -> Markup:

@@ -28,6 +28,9 @@ RATE_PARTS = {
     ),
 }
 
+#: Units that names of columns end with.
+UNITS = {"hz": "Hz", "hz2": "Hz^2", "ns": "ns", "us": "us", "ms": "ms", "gev": "GeV"}
+
 
 @dataclass(frozen=True)
 class Column:
@@ -44,8 +47,6 @@ class Column:
         Its heading where it is printed; None: it is in files only.
     meaning : str
         A sentence for the reference of columns.
-    unit : str
-        The unit of a number, if its name does not end with it.
     text : callable, optional
         Formats a value; by default the role does. A text is printed as it is.
     parts : tuple of str
@@ -72,7 +73,6 @@ class Column:
     role: Role = "number"
     heading: str | None = None
     meaning: str = ""
-    unit: str = ""
     text: Callable[[Any], str] | None = None
     parts: tuple[str, ...] = tuple(RATE_PARTS)
     in_files: bool = True
@@ -82,6 +82,15 @@ class Column:
     joined: bool = False
     errors: tuple[str, ...] = ()
     upper: str = ""
+
+    @property
+    def unit(self) -> str:
+        """The unit of its numbers: of a rate Hz, else that which its name ends with."""
+        return (
+            "Hz"
+            if self.role in ("rate", "difference")
+            else UNITS.get(self.name.rpartition("_")[2].lower(), "")
+        )
 
     def headed(self, heading: str | None) -> Column:
         """Return the column with another `heading`."""

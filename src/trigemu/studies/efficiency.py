@@ -99,6 +99,11 @@ class Turnon(WithHistograms, WithCorrection, Named[Curve]):
         """The name of the category in tables and figures."""
         return self.title or self.category
 
+    @property
+    def full_name(self) -> str:
+        """The name of the category, behind that of the sample if samples are measured apart."""
+        return f"{self.sample}, {self.name}" if self.sample else self.name
+
     def to_correction(self, *, over: str | tuple[str, str] | None = None, flow: str = "error") -> Any:
         """Return the efficiencies, or their ratios to one of them, as a correctionlib.schemav2.Correction.
 

@@ -125,8 +125,7 @@ def write_figures(result: Efficiencies, folder: Path) -> list[Path]:
     for turnon in result.turnons:
         if not turnon.events.any():
             continue
-        category = f"{turnon.sample}, {turnon.name}" if turnon.sample else turnon.name
-        stem = _file_name(f"{turnon.profile.name}_{category}")
+        stem = _file_name(f"{turnon.profile.name}_{turnon.full_name}")
         while stem.casefold() in taken:
             stem += "_"
         taken.add(stem.casefold())

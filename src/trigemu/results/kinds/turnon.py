@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
 #: Decimals of percentages.
 _DIGITS = 2
-#: The numbers of a curve in a bin, and the attributes that hold them.
-_ATTRIBUTES = {
-    "efficiency": "value", "low": "low", "high": "high", "gain": "gain", "gain_error": "gain_error",
-    "gain_threshold_error": "gain_threshold_error",
-}  # fmt: skip
 #: The edges of a bin, in files.
 EDGES = (
     Column(
@@ -59,6 +54,8 @@ NUMBERS = (
         "The part of that uncertainty that comes from thresholds that rate budgets found.",
     ),
 )
+#: The attributes of a curve that hold these numbers, by their names.
+_ATTRIBUTES = {c.name: "value" if c.name == "efficiency" else c.name for c in NUMBERS}
 #: A bin of a curve, in files.
 COLUMNS = (
     Column("sample", "label", None, "The sample, if samples are measured apart."),
@@ -251,8 +248,8 @@ def figure_of(turnon: Turnon) -> Figure:
         for c in turnon.curves
         if c.menu != reference
     }
-    profile, category = turnon.profile, f"{turnon.sample}, {turnon.name}" if turnon.sample else turnon.name
-    return draw_efficiency(profile.name, profile.unit, np.array(profile.edges), curves, gains, category)
+    profile, edges = turnon.profile, np.array(turnon.profile.edges)
+    return draw_efficiency(profile.name, profile.unit, edges, curves, gains, turnon.full_name)
 
 
 def with_unit(profile: Profile) -> str:

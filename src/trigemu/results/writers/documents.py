@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from trigemu.results.table import Column, Table
 from trigemu.samples import Catalogue
 from trigemu.support import printable
@@ -128,10 +130,10 @@ def csv_of(table: Table) -> str:
     Returns
     -------
     str
-        As of `in_csv`. Names in a list are joined by semicolons; absent numbers are empty.
+        As of `in_csv`.
     """
     head = file_columns(table)
-    return in_csv([head, *([_plain(row.get(name)) for name in head] for row in records(table))])
+    return in_csv([head, *([row.get(name) for name in head] for row in records(table))])
 
 
 def file_columns(table: Table) -> list[str]:
@@ -150,25 +152,20 @@ def file_columns(table: Table) -> list[str]:
     return [name for column in table.columns if column.in_files for name in _numbers(column, None)]
 
 
-def _plain(value: Any) -> object:
-    if isinstance(value, list):
-        return ";".join(value)
-    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
-
-
 def in_csv(rows: Iterable[Iterable[object]]) -> str:
     """Return rows as CSV.
 
     Parameters
     ----------
     rows : iterable of iterables
-        Texts and numbers; the first row has the names of the columns.
+        Texts, lists of names, and numbers; the first row has the names of the columns.
 
     Returns
     -------
     str
-        Numbers are written as they are. A text that begins with = + - or @ has an apostrophe before it, so
-        that no spreadsheet takes it for a formula; control characters of a text are written as escapes.
+        Numbers are written as they are; None and NaN are empty, and names in a list are joined by semicolons.
+        A text that begins with = + - or @ has an apostrophe before it, so that no spreadsheet takes it for a
+        formula; control characters of a text are written as escapes.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -177,6 +174,11 @@ def in_csv(rows: Iterable[Iterable[object]]) -> str:
 
 
 def _cell(value: object) -> object:
+    value = ";".join(value) if isinstance(value, list) else value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and math.isnan(value):
+        return ""
     if not isinstance(value, str):
         return value
     return printable(f"'{value}" if value.startswith(_FORMULA) else value)

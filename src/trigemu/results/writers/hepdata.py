@@ -8,10 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from trigemu.results.table import Column, Row, Table
-from trigemu.support import MissingExtraError
+from trigemu.support import module_of_extra
 
-#: Units that names of columns end with.
-_UNITS = {"hz": "Hz", "hz2": "Hz^2", "ns": "ns", "us": "us", "ms": "ms", "gev": "GeV"}
 #: A label of an axis with a unit.
 _LABEL = re.compile(r"(?P<name>.*) \[(?P<unit>[^][]*)\]")
 #: A number that is missing.
@@ -64,13 +62,7 @@ def as_tables(table: Table, name: str, description: str, axis: str = "") -> list
 
 
 def _library() -> Any:
-    try:
-        import hepdata_lib
-    except ModuleNotFoundError as error:
-        if error.name != "hepdata_lib":
-            raise
-        raise MissingExtraError("to_hepdata()", "hepdata", "hepdata-lib") from None
-    return hepdata_lib
+    return module_of_extra("hepdata_lib", "to_hepdata()", "hepdata", "hepdata-lib")
 
 
 def _new(name: str, description: str, variables: Iterable[Any]) -> Any:
@@ -197,14 +189,12 @@ def _number(column: Column, row: Values) -> _Number:
 
 def _name_and_unit(column: Column) -> tuple[str, str]:
     """Return the heading of a column or its name without a unit, and the unit."""
-    if column.role in ("rate", "difference"):
-        return column.heading or column.name, "Hz"
     if labelled := _LABEL.fullmatch(column.heading or ""):
         return labelled["name"], labelled["unit"]
-    name, _, suffix = column.name.rpartition("_")
-    if column.unit or suffix.lower() not in _UNITS:
-        return column.heading or column.name, column.unit
-    return column.heading or name or "rate", _UNITS[suffix.lower()]
+    name = column.heading or column.name
+    if column.unit and not column.heading and column.role not in ("rate", "difference"):
+        name = column.name.rpartition("_")[0] or "rate"
+    return name, column.unit
 
 
 def _text(value: Any) -> Any:

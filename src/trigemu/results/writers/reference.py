@@ -31,8 +31,7 @@ def columns_reference(columns: Sequence[Column], printed: bool) -> Iterator[str]
     in_files = [column for column in columns if column.in_files]
     for column in in_files:
         names = {"rate": f"`{column.name}_…`", "difference": f"`{column.name}_hz`, `{column.name}_error_hz`"}
-        unit = f" In {column.unit}." if column.unit else ""
-        yield from (names.get(column.role, f"`{column.name}`"), f": {column.meaning}{unit}", "")
+        yield from (names.get(column.role, f"`{column.name}`"), f": {column.meaning}", "")
     parts = dict.fromkeys(part for column in in_files if column.role == "rate" for part in column.parts)
     for part in parts:
         yield from (f"`…_{part}` of a rate", f": {RATE_PARTS[part]}", "")
