@@ -33,7 +33,13 @@ _TRIGGER = (
     Column("kind", "label", None, 'The kind of the trigger, or "group"; in CSV also "level" and "menu".'),
     Column("group", "label", "group", "The group of the trigger, or null.", wide=True),
     Column("level", "label", None, "The level of the trigger, in menus with levels."),
-    Column("prescale", "number", "prescale", "The prescale; null for a group.", text=prescale_text),
+    Column(
+        "prescale",
+        "number",
+        "prescale",
+        "One in this many events is accepted; null for a group.",
+        text=prescale_text,
+    ),
     Column(
         "threshold",
         "number",
