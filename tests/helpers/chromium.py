@@ -90,6 +90,12 @@ class Page:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
+    def key(self, name: str) -> None:
+        """Press a key, such as ArrowUp, and release it."""
+        code = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}[name]
+        for kind in ("rawKeyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code)
+
     def picture(self) -> bytes:
         """The whole page, not only the window, as PNG."""
         answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)

@@ -74,7 +74,7 @@ def truth(
             for row in rows:
                 for quantity in ("total", "unique", "share"):
                     numbers = of_rate(row.rates[quantity])
-                    # The page does not find what is contained in others: it gives that the limit of others.
+                    # The page does not find all that is contained in others: some have a limit.
                     known = numbers[:-1] if row.unique.contained_in else numbers
                     yield f"{place} {kind} {row.name} {quantity}", known
                 yield f"{place} {kind} {row.name} fraction", row.unique_fraction or (0.0, 0.0)

@@ -81,7 +81,7 @@ def page_data(
         scores,
         emulation.menus,
         tuple(_text_of(menu) for menu in menus),
-        tuple(rates_of(emulation, menu).warnings for menu in emulation.menus),
+        tuple(rates_of(emulation, menu) for menu in emulation.menus),
         unseen_of(scores, emulation.menus),
         signals,
         version,

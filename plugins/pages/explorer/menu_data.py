@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from trigemu.api import BitKind, Menu, ScoreKind, Trigger, own_prescale, scaling, unit_of_threshold
+from trigemu.api import (
+    BitKind,
+    Menu,
+    ScoreKind,
+    Trigger,
+    TriggerRates,
+    own_prescale,
+    scaling,
+    unit_of_threshold,
+)
 
 from .columns import Columns
 from .contents import Contents
@@ -28,8 +38,17 @@ def menu_entry(contents: Contents, columns: Columns, number: int) -> dict[str, A
             for trigger in menu.triggers
         ],
         "text": pieces_of(contents.texts[number], menu, catalogue.table.name),
-        "warnings": list(contents.warnings[number]),
+        "contained": {
+            "triggers": _contained(contents.rates[number].triggers),
+            "groups": _contained(contents.rates[number].groups),
+        },
+        "warnings": list(contents.rates[number].warnings),
     }
+
+
+def _contained(rates: Sequence[TriggerRates]) -> list[tuple[str, list[str]]]:
+    """Return each trigger or group whose unique rate is 0 by construction, and what contains it."""
+    return [(of.name, list(of.unique.contained_in)) for of in rates if of.unique.contained_in]
 
 
 def _trigger_entry(columns: Columns, number: int, menu: Menu, trigger: Trigger) -> dict[str, Any]:

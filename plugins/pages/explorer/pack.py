@@ -24,7 +24,7 @@ from .menu_data import menu_entry
 from .tables import Cells, Rows, ordered, rows_of, without_idle
 
 #: The version of the format of the block.
-FORMAT = 2
+FORMAT = 3
 #: Largest number of factors on the contribution of fitted triggers: bytes number them, with 0 for none.
 _MOST_FACTORS = 255
 _TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f64": "<f8"}

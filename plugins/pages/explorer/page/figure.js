@@ -21,6 +21,8 @@ const COLOURS = [
 export const LINES = [COLOURS[0], COLOURS[1], COLOURS[6]];
 /** Line styles, so that lines differ not only in colour. */
 export const DASHES = ["none", "6 4", "8 3 2 3", "2 3"];
+/** Pixels of a plot, which leave room for the table of triggers on the first screen. */
+export const HEIGHT = 240;
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 const FONT_SIZE = 12;
 const PAPER = "#ffffff";
@@ -140,7 +142,7 @@ async function savePng(blob, { width, height }, name) {
 
 /**
  * Return a mark that draws a legend above the frame, and the height it needs.
- * @param {{label: string, colour: string, dash?: string}[]} entries
+ * @param {{label: string, colour: string, dash?: string, isPoint?: boolean}[]} entries
  * @param {number} width of the plot in pixels
  */
 export function legend(entries, width) {
@@ -158,11 +160,12 @@ export function legend(entries, width) {
   });
   const mark = (index, scales, values, { marginLeft }) => {
     const group = svgElement("g", { "aria-label": "legend", "font-size": FONT_SIZE });
-    for (const { label, colour, dash = "none", x: left, line: row } of placed) {
+    for (const { label, colour, dash = "none", isPoint, x: left, line: row } of placed) {
       const at = marginLeft + LEGEND_LEFT + left;
       const y = 9 + LEGEND_HEIGHT * row;
       const stroke = { stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash };
       group.append(svgElement("line", { x1: at, x2: at + 22, y1: y, y2: y, ...stroke }));
+      if (isPoint) group.append(svgElement("circle", { cx: at + 11, cy: y, r: 4, fill: colour }));
       const text = svgElement("text", { x: at + 28, y: y + 4, fill: "currentColor", "text-anchor": "start" });
       text.textContent = label;
       group.append(text);
@@ -184,7 +187,7 @@ export function rateAxis(low, high) {
     type: "log",
     domain: [low, high],
     tickFormat: short,
-    ticks: high > 1000 * low ? 5 : 8,
+    ticks: 5,
     label: "rate [Hz]",
   };
 }

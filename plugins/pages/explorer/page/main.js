@@ -24,6 +24,7 @@ import { ChangesView } from "./views/changes.js";
 import { DifferencesView } from "./views/differences.js";
 import { HeaderView } from "./views/header.js";
 import { OverlapView } from "./views/overlap.js";
+import { RatesView } from "./views/rates.js";
 import { ScanView } from "./views/scan.js";
 import { SignalsView } from "./views/signals.js";
 import { TriggersView } from "./views/triggers.js";
@@ -222,15 +223,15 @@ async function start() {
     const triggers = new TriggersView(app);
     const views = [
       header,
-      triggers,
       new ScanView(app),
+      data.signals.length ? new TurnonView(app) : new RatesView(app),
+      triggers,
       new ChangesView(app, triggers, header),
-      new TurnonView(app),
       new SignalsView(app),
       new DifferencesView(app),
       new OverlapView(app),
     ];
-    const roots = views.filter((view) => !view.isPart).map((view) => view.root);
+    const roots = views.map((view) => view.root).filter(Boolean);
     place.replaceChildren(...roots, header.notes);
     addEventListener("hashchange", () => app.follow());
     addEventListener("keydown", (event) => onKey(app, event));

@@ -24,10 +24,12 @@ export function unitOf(size, units) {
 }
 
 /**
- * Format a rate as `18.7 ± 1.4 kHz`, the error with two digits; as `< 12 Hz` for an upper limit at 68 %.
- * @param {{hz: number, error: number, limit: number|null}} rate
+ * Format a rate as `18.7 ± 1.4 kHz`, the error with two digits; as `< 12 Hz` for an upper limit at 68 %; as
+ * `0` where it is 0 by construction.
+ * @param {{hz: number, error: number, limit: number|null, inside?: string[]}} rate
  */
 export function formatRate(rate) {
+  if (rate.inside?.length) return "0";
   return rate.limit == null ? inUnit(rate.hz, rate.error) : `< ${inUnit(rate.limit, 0)}`;
 }
 
@@ -79,6 +81,11 @@ export function rejectionText(level) {
 /** Format a fraction as percent: `42.17`. */
 export function percent(fraction) {
   return Number.isFinite(fraction) ? fixed(100 * fraction, 2) : "–";
+}
+
+/** Format a fraction and its error as percent: `97.8 ± 0.7 %`. */
+export function percentWithError(fraction, error) {
+  return `${withError(100 * fraction, 100 * error)} %`;
 }
 
 /** Format a fraction in three characters of percent: 100, 42, 4.2, <.1, 0. */

@@ -10,7 +10,8 @@ const LONGEST_WAIT = 4;
 /**
  * Views are {first, root, key(page), paint(page)}. Those that are `first` hold the numbers, which are painted
  * in the frame after a change; the others, if they can be seen, in this frame or the next, the rest when
- * nothing else is left. A view is painted only if its key, an array, changed.
+ * nothing else is left. A view without a root is a part of others, and always painted. A view is painted only
+ * if its key, an array, changed.
  */
 export class Scheduler {
   #views;
@@ -25,7 +26,9 @@ export class Scheduler {
   constructor(views) {
     this.#views = views;
     const observer = new IntersectionObserver((entries) => this.#look(entries), { rootMargin: "200px" });
-    for (const view of views) if (!view.first) observer.observe(view.root);
+    for (const view of views)
+      if (!view.root) this.#seen.add(view);
+      else if (!view.first) observer.observe(view.root);
   }
 
   /** Show another page in the next frame. */

@@ -66,6 +66,78 @@ def check(menus: list[Menu], catalogue: Catalogue, states: int, seed: int = 1) -
         assert not numbers, address
 
 
+NESTED = """
+[menu]
+name = "nested"
+
+[[trigger]]
+name = "J30"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 30
+group = "jets"
+
+[[trigger]]
+name = "J50"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 50
+
+[[trigger]]
+name = "2J40"
+kind = "threshold"
+observable = "jet[1].pt"
+above = 40
+group = "two"
+
+[[trigger]]
+name = "MU"
+kind = "combination"
+legs = [{ object = "muon" }]
+
+[[trigger]]
+name = "J50_MU"
+kind = "logic"
+expression = "J50 and (MU or not J30)"
+
+[[trigger]]
+name = "SEEDED"
+kind = "threshold"
+observable = "met"
+above = 10
+seed = "MU"
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "contained"),
+    [
+        ("", {"J50", "2J40", "J50_MU", "SEEDED", "two"}),
+        ("J50:t60;2J40:t45", {"J50", "2J40", "J50_MU", "SEEDED", "two"}),  # narrower ones stay inside
+        ("J50:t25", {"J30", "2J40", "J50_MU", "SEEDED", "jets", "two"}),  # J30 is inside J50 now
+        ("J30:p2", {"J50_MU", "SEEDED"}),  # J50 has no prescale, and SEEDED a seed that has none
+        ("J30:off", {"J50_MU", "SEEDED"}),
+        ("J30:p2;J50:p3;MU:off", set()),
+    ],
+)
+def test_a_rate_that_is_0_by_construction_has_no_limit(
+    tmp_path: Path, state: str, contained: set[str]
+) -> None:
+    menu = menu_from(tmp_path, NESTED)
+    catalogue = memory_catalogue({"a": toy_events(1, 600)})
+    data, _, _ = made([menu], catalogue)
+    (page,) = shown(data.block, [f"A=nested;{state}"])
+    file = tmp_path / "downloaded.toml"
+    file.write_text(page["toml"][0])
+    rates = trigemu.run(file, catalogue)
+    by_run = {row.name for row in (*rates.triggers, *rates.groups) if row.unique.contained_in}
+    for kind, rows in (("trigger", rates.triggers), ("group", rates.groups)):
+        for row in rows:
+            limit = page["numbers"][f"A {kind} {row.name} unique"][-1]
+            assert (limit == 0 and not row.unique.events) == (row.name in contained), row.name
+    assert contained <= by_run
+
+
 @given(menus(), st.integers(0, 2**32 - 1))
 @settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # shrinking takes minutes
 def test_any_menu(triggers: list[dict[str, Any]], seed: int) -> None:

@@ -1,5 +1,6 @@
 // The rates of a menu from sums over patterns, as `trigemu run` gives them.
 
+import { withContainment } from "./containment.js";
 import { COVERED, SHARE, TOTAL, UNIQUE } from "./columns.js";
 
 /** Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68). */
@@ -60,17 +61,14 @@ export function ratesFrom(menu, layout, sums, heaviest) {
     const [rejection, rejectionError] = found ?? [null, null];
     return { name, rate: rate(layout.level(l), ofMenu), rejection, rejectionError };
   });
-  return {
-    rate: rate(layout.menu, ofMenu),
-    levels,
-    triggers: menu.enabled.map((trigger) =>
-      rowOf(trigger.name, (quantity) => layout.trigger(trigger.place, quantity), [trigger]),
-    ),
-    groups: menu.groups.flatMap((name, g) => {
-      const members = menu.enabled.filter(({ group }) => group === name);
-      return members.length ? [rowOf(name, (quantity) => layout.group(g, quantity), members)] : [];
-    }),
-  };
+  const triggers = menu.enabled.map((trigger) =>
+    rowOf(trigger.name, (quantity) => layout.trigger(trigger.place, quantity), [trigger]),
+  );
+  const groups = menu.groups.flatMap((name, g) => {
+    const members = menu.enabled.filter(({ group }) => group === name);
+    return members.length ? [rowOf(name, (quantity) => layout.group(g, quantity), members)] : [];
+  });
+  return { rate: rate(layout.menu, ofMenu), levels, ...withContainment(menu, triggers, groups) };
 }
 
 /** Whether the rate of a trigger is known: that of a random one has no error. */

@@ -1,12 +1,11 @@
-// The last column of the table of triggers: changes from the menu as written, or the rates of the other of
-// two states. It is painted after the rates.
+// The change of the menu's rate, and the last column of the table of triggers: changes from the menu as
+// written, or the rates of the other of two states. They are painted after the rates.
 
 import { formatRate, signedRate } from "../numbers.js";
 import { changedTriggers } from "../state.js";
 
 export class ChangesView {
   first = false;
-  isPart = true;
   #app;
   #triggers;
   #header;
@@ -15,7 +14,6 @@ export class ChangesView {
     this.#app = app;
     this.#triggers = triggers;
     this.#header = header;
-    this.root = header.root;
   }
 
   key(page) {
@@ -28,19 +26,18 @@ export class ChangesView {
     const { differences } = calculator.fromWritten(page.shown, slot);
     this.#header.paintChange(differences[0], isWritten);
     if (page.two) this.#paintOther(page);
-    else this.#paintChanges(isWritten ? [] : differences);
+    else this.#paintChanges(isWritten ? null : differences);
   }
 
   #paintChanges(differences) {
     const label = "change of total";
     const totals = new Map(
-      differences.filter(({ quantity }) => quantity === "total").map((of) => [of.what, of]),
+      differences
+        ?.filter(({ quantity }) => quantity === "total")
+        .map(({ what, hz, error }) => [what, signedRate(hz, error)]),
     );
     this.#triggers.nameLast(label);
-    for (const [name, row] of this.#triggers.rows) {
-      const { hz, error } = totals.get(name) ?? { hz: 0, error: 0 };
-      row.paintLast(hz || error ? signedRate(hz, error) : "", label);
-    }
+    for (const [name, row] of this.#triggers.rows) row.paintLast(totals.get(name) ?? "", label);
   }
 
   #paintOther(page) {

@@ -77,8 +77,8 @@ export class HeaderView {
   #saveControls() {
     const app = this.#app;
     return [
-      this.#button("TOML", "Download the menu as TOML", () => app.save("TOML")),
-      this.#button("CSV", "Download the rates as CSV", () => app.save("CSV")),
+      this.#button("Download TOML", "Download the menu as TOML", () => app.save("TOML")),
+      this.#button("Download CSV", "Download the rates as CSV", () => app.save("CSV")),
     ];
   }
 

@@ -2,7 +2,7 @@
 /* global Plot */
 
 import { el, setText } from "../dom.js";
-import { DASHES, Figure, LINES, legend, rateAxis } from "../figure.js";
+import { DASHES, Figure, HEIGHT, LINES, legend, rateAxis } from "../figure.js";
 import { inUnit, thresholdText } from "../numbers.js";
 import { isMovable, nearestStep, thresholdAt } from "../state.js";
 
@@ -44,12 +44,11 @@ export class ScanView {
     });
     this.#keep = el("button", { type: "button", text: "Keep", on: { click: () => this.#hold() } });
     const find = el("button", { type: "button", text: "Find threshold", on: { click: () => this.#solve() } });
-    this.#controls = el("p", { class: "bar" }, this.#quantity, this.#rate, "Hz", find, this.#keep);
+    this.#controls = el("span", { class: "bar" }, this.#quantity, this.#rate, "Hz", find, this.#keep);
     this.root = el(
       "section",
       { class: "scan", "aria-label": "trigger at hand" },
-      this.#title,
-      this.#controls,
+      el("div", { class: "bar" }, this.#title, this.#controls),
       this.#said,
       this.#figure.root,
     );
@@ -108,7 +107,7 @@ export class ScanView {
     const movable = isMovable(trigger);
     this.#controls.hidden = !movable;
     if (!movable) {
-      this.#figure.say(trigger.fixed ?? "The page has no other threshold for it.");
+      this.#figure.say(`Fixed. ${trigger.fixed ?? "The page has no other threshold for it."}`);
       return;
     }
     const hold = slot.holds.get(trigger.name);
@@ -152,7 +151,7 @@ export class ScanView {
     const caption = `${trigger.name}: rates against its threshold; now ${thresholdText(now)}, as written ${thresholdText(written)} ${trigger.unit}`;
     return this.#figure.draw(
       {
-        height: 300,
+        height: HEIGHT,
         marginTop: height + 8,
         marginLeft: 56,
         marginBottom: 40,

@@ -2,11 +2,13 @@
 // groups.
 
 import { el, makeRow, makeTable, setText, setValue } from "../dom.js";
-import { eventsText, formatRate, percent, prescaleText, thresholdText } from "../numbers.js";
+import { eventsText, formatRate, percentWithError, prescaleText, thresholdText } from "../numbers.js";
 import { isMovable, nearestStep, prescaleOf, thresholdAt } from "../state.js";
 
 /** Number of triggers from which on a filter is shown. */
 const MANY = 20;
+/** The most triggers that the legend of a mark names. */
+const NAMED = 8;
 const COLUMNS = [
   { label: "trigger", align: "l" },
   { label: "threshold", align: "l" },
@@ -31,6 +33,7 @@ export class TriggersView {
   #groups = makeTable(GROUP_COLUMNS, "groups");
   #groupRows = new Map();
   #filter;
+  #marks = el("p", { class: "soft marks" });
 
   constructor(app) {
     this.#app = app;
@@ -41,6 +44,7 @@ export class TriggersView {
       on: { input: () => this.#applyFilter() },
     });
     this.#filter.hidden = true;
+    this.#marks.hidden = true;
     this.groupsRoot = el("div", {}, el("h2", { text: "Groups" }), this.#groups.root);
     this.root = el(
       "section",
@@ -48,6 +52,7 @@ export class TriggersView {
       el("div", { class: "bar" }, el("h2", { text: "Triggers" }), this.#filter),
       this.#table.root,
       this.groupsRoot,
+      this.#marks,
     );
   }
 
@@ -66,6 +71,8 @@ export class TriggersView {
     const groups = new Map(rates.groups.map((row) => [row.name, row]));
     for (const [name, cells] of this.#groupRows) paintRates(cells, groups.get(name));
     this.groupsRoot.hidden = !this.#groupRows.size;
+    setText(this.#marks, marksText(rates));
+    this.#marks.hidden = !this.#marks.textContent;
     this.root.classList.toggle("two", page.two);
   }
 
@@ -93,6 +100,19 @@ export class TriggersView {
   }
 }
 
+/** Explain the mark 0 of unique rates, as `trigemu run` does; empty where there is none. */
+function marksText({ triggers, groups }) {
+  const inside = (rows, kind) =>
+    rows
+      .filter(({ unique }) => unique.inside)
+      .map(({ name, unique }) => `${kind}${name} (${unique.inside.join(" or ")})`);
+  const named = [...inside(triggers, ""), ...inside(groups, "group ")];
+  if (!named.length) return "";
+  const more = named.length > NAMED ? ` and ${named.length - NAMED} more` : "";
+  const first = named.slice(0, NAMED).join(", ");
+  return `0: by construction; those in brackets accept every event that the trigger accepts: ${first}${more}.`;
+}
+
 /** Five texts: total, unique, their ratio, share, events. */
 function rateCells() {
   return Array.from({ length: 5 }, () => el("span"));
@@ -103,7 +123,7 @@ function paintRates(cells, row) {
     ? [
         formatRate(row.total),
         formatRate(row.unique),
-        row.uniqueFraction ? `${percent(row.uniqueFraction[0])} %` : "",
+        row.uniqueFraction ? percentWithError(...row.uniqueFraction) : "",
         formatRate(row.share),
         eventsText(row.total),
       ]
@@ -161,24 +181,31 @@ class TriggerRow {
     if (!isMovable(this.#trigger)) {
       const value =
         "score" in decision
-          ? `${thresholdText(thresholdAt(this.#app.data, this.#trigger, decision.at))} ${unit} `
+          ? `${thresholdText(thresholdAt(this.#app.data, this.#trigger, decision.at))} ${unit}`.trimEnd()
           : "";
-      return el("span", {
-        class: "soft",
-        title: fixed,
-        text: `${value}fixed`,
-        "aria-label": `${name}: fixed. ${fixed}`,
-      });
+      return el(
+        "span",
+        { class: "fixed" },
+        ...(value ? [el("span", { class: "number", text: value }), " "] : []),
+        el("span", { class: "soft", text: `Fixed. ${fixed}` }),
+      );
     }
-    const move = (step) => this.#app.changeTrigger(name, { step }, `threshold ${name}`);
-    const end = () => this.#app.endGesture();
+    const move = () => {
+      const step = Number(this.#slider.value);
+      if (step !== this.#app.slot.triggers.get(name).step)
+        this.#app.changeTrigger(name, { step }, `threshold ${name}`);
+    };
+    const end = () => {
+      move();
+      this.#app.endGesture();
+    };
     this.#slider = el("input", {
       type: "range",
       min: String(decision.first),
       max: String(decision.last),
       step: "1",
       "aria-label": `threshold of ${name}`,
-      on: { input: () => move(Number(this.#slider.value)), change: end, pointerup: end },
+      on: { input: move, change: end, pointerup: end },
     });
     this.#number = el("input", {
       type: "number",

@@ -2,7 +2,7 @@
 /* global Plot */
 
 import { el } from "../dom.js";
-import { Figure, legend, LINES } from "../figure.js";
+import { Figure, HEIGHT, legend, LINES } from "../figure.js";
 
 export class TurnonView {
   first = false;
@@ -81,7 +81,7 @@ export class TurnonView {
     const title = `${signal.title}${signal.condition ? `, ${signal.condition}` : ""}`;
     this.#figure.draw(
       {
-        height: 300,
+        height: HEIGHT,
         marginTop: height + 8,
         marginLeft: 50,
         marginBottom: 40,

@@ -55,6 +55,7 @@ function toy(n, seed = 1) {
           trigger("Y", { score: 1, at: 1, first: 0, last: 4 }, { prescale: 4 }),
         ],
         text: [],
+        contained: { triggers: [], groups: [] },
         warnings: [],
       },
     ],
