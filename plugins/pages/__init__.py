@@ -11,6 +11,7 @@ from trigemu.api import Plugin
 PLUGIN = Plugin(
     commands={"explore": ".cli_explore:explore", "report": ".cli_report:report"},
     sections={
+        "summary": ".report.summary:summary",
         "menus": ".report.sections:menus",
         "differences": ".report.sections:differences",
         "rates": ".report.sections:rates",

@@ -109,8 +109,8 @@ def scan(menu: Menu, result: Scan) -> Picture:
     )
 
 
-def turnon(observable: Observable, result: Turnon, label: str, menus: Sequence[Menu]) -> Picture:
-    """Draw the efficiencies against an observable in a category, with its label."""
+def turnon(observable: Observable, result: Turnon, menus: Sequence[Menu]) -> Picture:
+    """Draw the efficiencies against an observable in a category."""
     labels = style.shown(curve.name for curve in result.curves)
     curves = {labels[curve.name]: (curve.value, curve.low, curve.high) for curve in result.curves}
     gains = {
@@ -120,11 +120,10 @@ def turnon(observable: Observable, result: Turnon, label: str, menus: Sequence[M
     }
     edges = np.array(result.profile.edges)
     unit = observable.unit or unit_of_observable(menus[0], observable.expression)
-    events = f"{int(result.events.sum())} events in the bins"
     return Picture(
         f"turnon_{slug(observable.expression)}_{slug(result.category)}",
-        f"{observable.name}, {label}: {events}." if label else f"{observable.name}: {events}.",
-        draw_efficiency(observable.name, unit, edges, curves, gains),
+        f"{observable.name}; {result.heading}: {int(result.events.sum())} events in the bins.",
+        draw_efficiency(observable.name, unit, edges, curves, gains, result.heading),
         {"low": edges[:-1], "high": edges[1:], "events": result.events} | dict(_columns(result)),
     )
 

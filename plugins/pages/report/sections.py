@@ -28,6 +28,7 @@ from ..report_contents import shown_turnons
 from . import pictures, tables
 from .provenance import provenance
 from .published import beside_references
+from .summary import all_are_drawn
 
 
 def sections(contents: Contents) -> tuple[Section, ...]:
@@ -91,9 +92,10 @@ def _rate_tables(variant: MenuRates) -> tuple[Table, ...]:
 
 def groups(contents: Contents) -> Iterator[Section]:
     by_group = of_groups(contents.variants)
-    by_trigger = of_triggers(contents.variants)
-    drawn = (by_group, by_trigger) if by_group else (by_trigger,)
-    yield Section("Rates by group and trigger", pictures=drawn)
+    by_trigger = None if all_are_drawn(contents) else of_triggers(contents.variants)
+    drawn = tuple(picture for picture in (by_group, by_trigger) if picture)
+    if drawn:
+        yield Section("Rates by group and trigger" if by_trigger else "Rates by group", pictures=drawn)
 
 
 def overlaps(contents: Contents) -> Iterator[Section]:
@@ -134,8 +136,8 @@ def _efficiencies(profiles: Profiles) -> Iterator[Section]:
         Section(
             observable.name,
             pictures=tuple(
-                pictures.turnon(observable, turnon, labels.get(turnon.category, ""), efficiencies.menus)
-                for turnon in (efficiencies.turnons[i] for i in by_observable[observable.expression])
+                pictures.turnon(observable, efficiencies.turnons[i], efficiencies.menus)
+                for i in by_observable[observable.expression]
             ),
         )
         for observable in profiles.observables

@@ -14,6 +14,7 @@ from trigemu.api import (
     Contents,
     Curve,
     Efficiencies,
+    Menu,
     MenuRates,
     Rate,
     RowStyle,
@@ -21,6 +22,7 @@ from trigemu.api import (
     Trigger,
     Turnon,
     numbers,
+    unit_of_threshold,
 )
 
 #: Cell without a value.
@@ -75,7 +77,9 @@ def definitions(variants: Sequence[MenuRates]) -> Table:
     for variant in variants:
         for trigger in variant.menu.used:
             in_menu = by_definition.setdefault(_definition(trigger), {})
-            in_menu[variant.menu.name] = _threshold(trigger) or ("yes" if trigger.enabled else "read only")
+            in_menu[variant.menu.name] = _threshold(variant.menu, trigger) or (
+                "yes" if trigger.enabled else "read only"
+            )
     names = [variant.menu.name for variant in variants]
     columns = (
         Column("trigger", "key", "trigger"),
@@ -119,11 +123,13 @@ def _formatted(value: Any) -> str:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _threshold(trigger: Trigger) -> str:
-    cut = getattr(trigger.description, "threshold", None)
-    if cut is None:
+def _threshold(menu: Menu, trigger: Trigger) -> str:
+    """Return the threshold of a trigger with its unit; empty if it has none."""
+    threshold = getattr(trigger.description, "threshold", None)
+    if threshold is None:
         return ""
-    return numbers.with_error(cut, trigger.solution.error if trigger.solution else 0.0)
+    value = numbers.with_error(threshold, trigger.solution.error if trigger.solution else 0.0)
+    return f"{value} {unit_of_threshold(menu, trigger)}".rstrip()
 
 
 def differences(comparison: Comparison) -> Table:

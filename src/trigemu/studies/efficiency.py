@@ -56,6 +56,8 @@ from trigemu.triggers import Context
 
 #: Each category is a bit in an additional word of the patterns; another bit marks negative weights.
 MAX_CATEGORIES = 16
+#: The most samples that a figure names.
+_NAMED_SAMPLES = 3
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,6 +83,8 @@ class Turnon(WithHistograms, WithCorrection, Named[Curve]):
         The name of the category in tables and figures; by default its condition.
     sample : str or None
         The sample; None: all samples together.
+    samples : tuple of str
+        The samples that the events are from.
     """
 
     _view: ClassVar[str] = "trigemu.results.kinds.turnon"
@@ -93,6 +97,7 @@ class Turnon(WithHistograms, WithCorrection, Named[Curve]):
     curves: tuple[Curve, ...]
     title: str = ""
     sample: str | None = None
+    samples: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -103,6 +108,13 @@ class Turnon(WithHistograms, WithCorrection, Named[Curve]):
     def full_name(self) -> str:
         """The name of the category, behind that of the sample if samples are measured apart."""
         return f"{self.sample}, {self.name}" if self.sample else self.name
+
+    @property
+    def heading(self) -> str:
+        """The samples and the category, for a figure: `yy, no jet`."""
+        many = len(self.samples) > _NAMED_SAMPLES
+        of = f"{len(self.samples)} samples" if many else " + ".join(self.samples)
+        return ", ".join(filter(None, (of, "" if self.name == "all" else self.name)))
 
     def to_correction(self, *, over: str | tuple[str, str] | None = None, flow: str = "error") -> Any:
         """Return the efficiencies, or their ratios to one of them, as a correctionlib.schemav2.Correction.
@@ -288,14 +300,15 @@ def efficiencies(
     tables = [complete_table(parts) for parts in zip(*parts_of_samples, strict=True)]
     if not len(tables[0]):
         raise SampleError(f"no event of {', '.join(samples)} is selected by {require!r}")
+    names = tuple(sample.name for sample in chosen)
     return Efficiencies(
         menus=solved,
         catalogue=catalogue,
-        samples=tuple(sample.name for sample in chosen),
+        samples=names,
         require=require,
         halved=tuple(sample.name for sample in halved),
         turnons=tuple(
-            turnon
+            replace(turnon, samples=(of.name,) if of else names)
             for profile, table in zip(profiles, tables, strict=True)
             for of in (chosen if apart else [None])
             for turnon in _turnons(

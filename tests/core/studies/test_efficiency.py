@@ -274,6 +274,7 @@ def test_several_samples_are_one(tmp_path: Path) -> None:
     for names in (["x", "y"], ["y", "x", "y"]):
         both = efficiencies(menu, apart, names, [PT])
         assert curves(both)[0].value.tolist() == pytest.approx(curves(one)[0].value.tolist())
+        assert (both.turnons[0].samples, both.turnons[0].heading) == (("x", "y"), "x + y")
 
 
 @pytest.mark.parametrize(("size", "workers"), [(7, 1), (30, 2)])
@@ -340,7 +341,8 @@ def test_samples_that_are_measured_apart(tmp_path: Path) -> None:
             numbers = [[getattr(c.overall, f.name) for f in fields(c.overall)] for c in (a, b)]
             assert numbers[0] == pytest.approx(numbers[1], rel=1e-12)  # the same patterns in another order
             np.testing.assert_allclose(a.value, b.value, rtol=1e-12)
-    assert found[PT.observable, categories[0], "two"].sample == "two"
+    two = found[PT.observable, categories[0], "two"]
+    assert (two.sample, two.samples, two.heading) == ("two", ("two",), "two, n_jet >= 0")
 
 
 def test_names_mean_what_the_scope_says(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.legend_handler import HandlerTuple
 from matplotlib.ticker import NullLocator
 
 from trigemu.results.figures.style import COLOURS, figure, literal, rate_axis
@@ -22,22 +23,25 @@ def draw_rates(
     unique: Mapping[str, tuple[FloatArray, FloatArray]],
 ) -> Figure:
     """Draw, for each menu, total (full) and unique rates (open) in Hz and their errors, float64[names] each,
-    NaN where the menu has none of this name."""
+    NaN where the menu has none of this name. The legend has both points of each menu."""
     step = 0.6 / max(len(total) - 1, 1)
     first = -0.3 if len(total) > 1 else 0.0
     with figure(5.8, 1.7 + 0.2 * len(names) * max(len(total), 1.4)) as (made, axes):
+        points, labels = [], []
         for number, menu in enumerate(total):
             colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
             rows = np.arange(len(names)) + first + step * number
+            drawn = []
             for (hz, error), face, size in ((unique[menu], "white", 9), (total[menu], colour, 5)):
                 shown = np.where(hz > 0, hz, np.nan)
                 low = np.minimum(error, 0.999 * hz)
-                axes.errorbar(
+                bars = axes.errorbar(
                     shown, rows, xerr=(low, error), fmt=marker, color=colour, markerfacecolor=face,
-                    markersize=size, linewidth=1.2, label=literal(menu) if face == colour else None,
+                    markersize=size, linewidth=1.2,
                 )  # fmt: skip
-        axes.errorbar([], [], fmt="o", color="black", label="total", markersize=5)
-        axes.errorbar([], [], fmt="o", color="black", label="unique", markersize=9, markerfacecolor="white")
+                drawn.append(bars.lines[0])
+            points.append(tuple(reversed(drawn)))
+            labels.append(literal(f"{menu}: total, unique"))
         highest = max((float(np.nanmax(hz)) for hz, _ in total.values()), default=0.0)
         if highest > 0:
             axes.set_xscale("log")
@@ -52,5 +56,8 @@ def draw_rates(
         axes.yaxis.set_tick_params(length=0)
         axes.set_ylim(len(names) - 0.45, -0.55)
         axes.set_xlabel("rate [Hz]", fontsize=14)
-        made.legend(loc="outside upper left", ncols=3, fontsize=11, frameon=False)
+        made.legend(
+            points, labels, loc="outside upper left", ncols=2, fontsize=11, frameon=False,
+            handler_map={tuple: HandlerTuple(ndivide=None)},
+        )  # fmt: skip
     return made

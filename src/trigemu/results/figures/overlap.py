@@ -50,23 +50,25 @@ def draw_overlap(names: Sequence[str], share: FloatArray) -> Figure:
         names = [literal(name) for name in names]
         axes.set_xticks(range(t), names, rotation=90 if t > 4 else 0, fontsize=small)
         axes.set_yticks(range(t), names, fontsize=small)
-        axes.set_xlabel("fraction that this trigger accepts too", fontsize=12)
-        axes.set_ylabel("of the rate of this trigger", fontsize=12)
+        axes.set_xlabel("trigger of the column", fontsize=12)
+        axes.set_ylabel("trigger of the row", fontsize=12)
         for row, column in np.ndindex(t, t) if t <= MAX_WRITTEN else ():
             value = float(share[row, column])
             if not np.isnan(value):
                 colour = "white" if value > 0.6 else "black"
                 axes.text(column, row, _percent(value), color=colour, ha="center", va="center", fontsize=11)
         bar = made.colorbar(image, ax=axes, shrink=0.8)
-        bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0))
+        bar.set_label("fraction of the row's rate that the column accepts too", fontsize=11, loc="center")
+        bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
         bar.ax.yaxis.set_minor_locator(NullLocator())
+        bar.ax.yaxis.set_tick_params(labelsize=11)
     return made
 
 
 def _percent(value: float) -> str:
     if value in (0.0, 1.0):
-        return f"{value:.0%}"
-    return f"{100 * value:.1f}%" if 0.0005 <= value < 0.9995 else "<0.1%" if value < 0.5 else ">99.9%"
+        return f"{100 * value:.0f} %"
+    return f"{100 * value:.1f} %" if 0.0005 <= value < 0.9995 else "<0.1 %" if value < 0.5 else ">99.9 %"
 
 
 def draw_combinations(

@@ -249,7 +249,7 @@ def figure_of(turnon: Turnon) -> Figure:
         if c.menu != reference
     }
     profile, edges = turnon.profile, np.array(turnon.profile.edges)
-    return draw_efficiency(profile.name, profile.unit, edges, curves, gains, turnon.full_name)
+    return draw_efficiency(profile.name, profile.unit, edges, curves, gains, turnon.heading)
 
 
 def with_unit(profile: Profile) -> str:

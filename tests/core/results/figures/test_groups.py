@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.lines import Line2D
 
 from trigemu.results.figures.groups import draw_rates
 
@@ -24,6 +25,18 @@ def test_points_are_the_rates_and_unique_ones_are_open() -> None:
     assert [line.get_markerfacecolor() == "white" for line in points[:4]] == [True, False, True, False]
     assert len({line.get_marker() for line in points[:4]}) == 2  # menus differ in more than colour
     assert [text.get_text() for text in axes.get_yticklabels()] == ["jets", "muons"]
+
+
+def test_the_legend_has_the_points_of_the_plot() -> None:
+    made = draw_rates(["jets", "muons"], TOTAL, UNIQUE)
+    (axes,) = made.axes
+    (legend,) = made.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["one: total, unique", "two: total, unique"]
+    shown = [line for line in legend.findobj(Line2D) if line.get_marker() not in ("", "None")]
+    drawn = [bars.lines[0] for bars in axes.containers]  # the unique rates of a menu, then its total rates
+    of_legend = [drawn[number] for number in (1, 0, 3, 2)]
+    for looks in ("get_color", "get_marker", "get_markerfacecolor", "get_markersize"):
+        assert [getattr(line, looks)() for line in shown] == [getattr(line, looks)() for line in of_legend]
 
 
 def test_without_any_rate_there_is_still_a_figure() -> None:

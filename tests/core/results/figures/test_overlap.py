@@ -12,9 +12,10 @@ SHARE = np.array([[1.0, 0.25, 0.0], [0.5, 1.0, 0.0002], [np.nan, np.nan, np.nan]
 
 
 def test_the_map_holds_the_shares_and_writes_them_where_there_is_room() -> None:
-    (axes, _) = draw_overlap(["a", "b", "c"], SHARE).axes
+    axes, bar = draw_overlap(["a", "b", "c"], SHARE).axes
+    assert bar.get_ylabel() == "fraction of the row's rate that the column accepts too"
     assert np.ma.filled(axes.images[0].get_array(), np.nan).tolist() == pytest.approx(SHARE, nan_ok=True)
-    assert [t.get_text() for t in axes.texts] == ["100%", "25.0%", "0%", "50.0%", "100%", "<0.1%"]
+    assert [t.get_text() for t in axes.texts] == ["100 %", "25.0 %", "0 %", "50.0 %", "100 %", "<0.1 %"]
     assert [t.get_text() for t in axes.get_yticklabels()] == ["a", "b", "c"]
 
 

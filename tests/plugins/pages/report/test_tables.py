@@ -77,7 +77,7 @@ def test_equal_definitions_appear_once(two: Contents) -> None:
     jet, muon = cells(table)
     assert (jet[0], muon[0]) == ("J30", "MU")
     assert heads(table)[-2:] == ["in one", "in two"]
-    assert jet[-2:] == ["30", "40"]
+    assert jet[-2:] == ["30 GeV", "40 GeV"]
     assert muon[-2:] == ["yes", "–"]
     assert "legs = [{ object = muon" in muon[2]
 
@@ -185,7 +185,7 @@ def test_a_budget_is_scanned_and_its_threshold_is_among_the_values(tmp_path: Pat
     variant = result.variants[0]
     (point,) = (p for p in scan.points if p.triggers[0].threshold == variant.triggers[0].threshold)
     assert point.rate.hz == variant.rate.hz
-    text = " ".join(sections(result)[0].text)
+    text = " ".join(line for section in sections(result) for line in section.text)
     assert "from the evaluation half, scaled to all" in text
     assert "J30: threshold" in text
 
