@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,6 +14,8 @@ from trigemu.results.figures.style import COLOURS, figure, literal, rate_axis
 from trigemu.support import FloatArray
 
 MARKERS = ("o", "s", "D", "^", "v")
+#: Labels of the legend from this length on are below each other.
+WIDE = 30
 #: Lower end of the axis, as a fraction of the highest rate.
 DECADES_SHOWN = 1e-6
 
@@ -27,7 +30,8 @@ def draw_rates(
     step = 0.6 / max(len(total) - 1, 1)
     first = -0.3 if len(total) > 1 else 0.0
     with figure(5.8, 1.7 + 0.2 * len(names) * max(len(total), 1.4)) as (made, axes):
-        points, labels = [], []
+        points: list[Any] = []  # full and open, of each menu
+        labels: list[str] = []
         for number, menu in enumerate(total):
             colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
             rows = np.arange(len(names)) + first + step * number
@@ -57,7 +61,8 @@ def draw_rates(
         axes.set_ylim(len(names) - 0.45, -0.55)
         axes.set_xlabel("rate [Hz]", fontsize=14)
         made.legend(
-            points, labels, loc="outside upper left", ncols=2, fontsize=11, frameon=False,
+            points, labels, loc="outside upper left", fontsize=11, frameon=False,
+            ncols=2 if max(map(len, labels), default=0) < WIDE else 1,
             handler_map={tuple: HandlerTuple(ndivide=None)},
         )  # fmt: skip
     return made
