@@ -39,6 +39,9 @@ REPORT = {
     "efficiency_diphoton": "turnon_photon_0_pt_n_jet_eq_0",
     "score_against_photon_pT": "decade_decade_AD_density_photon_0_pt",
 }
+#: Width and height of pictures of the pages in pixels, and the state of the explorer.
+SCREEN = 1280, 800
+MOVED = "A=full;J100:t110&pick=J100"
 
 
 def sample(folder: Path) -> None:
@@ -99,7 +102,8 @@ def menus(_: Path) -> None:
 
 
 def figures(_: Path) -> None:
-    """Draw the spectra, two figures of the report, and the latency of the anomaly trigger."""
+    """Draw the spectra, two figures of the report, the first screens of the report and the explorer, and the
+    latency of the anomaly trigger."""
     with tempfile.TemporaryDirectory() as scratch:
         trigemu("samples", "--plots", scratch)
         names = ("primary", "baseline", "decade")
@@ -109,7 +113,22 @@ def figures(_: Path) -> None:
             shutil.copyfile(Path(scratch) / f"{name}.png", IMAGES / f"{name}.png")
         for name, drawn in REPORT.items():
             shutil.copyfile(Path(scratch) / "report" / f"{drawn}.png", IMAGES / f"{name}.png")
+        trigemu("explore", "menus/full.toml", "--signal", "yy", "-o", f"{scratch}/explorer.html")
+        screens(Path(scratch))
     trigemu("bench", "menus/decade.toml", "--figure", str(IMAGES / "latency_decade.png"))
+
+
+def screens(folder: Path) -> None:
+    """Photograph the first screens of the pages in a folder; the explorer with a threshold that was moved."""
+    sys.path.insert(0, str(ROOT / "tests/helpers"))
+    import chromium
+
+    with chromium.browser(folder / "profile") as page:
+        for name in ("report", "explorer"):
+            page.open(folder / f"{name}.html", SCREEN[0], height=SCREEN[1])
+            if name == "explorer":
+                page.value(f"location.hash = {MOVED!r}; new Promise((resolve) => setTimeout(resolve, 3000))")
+            (IMAGES / f"{name}.png").write_bytes(page.picture(whole=False))
 
 
 def validation(_: Path) -> None:

@@ -96,9 +96,9 @@ class Page:
         for kind in ("rawKeyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code)
 
-    def picture(self) -> bytes:
-        """The whole page, not only the window, as PNG."""
-        answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+    def picture(self, whole: bool = True) -> bytes:
+        """The whole page, or only the window, as PNG."""
+        answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         return base64.b64decode(answer["data"])
 
     def printed(self) -> bytes:

@@ -18,6 +18,8 @@ from trigemu.api import Numbers, Picture, Section, in_csv, printable, style, tab
 
 #: Resolution of dense figures in dots per inch.
 RESOLUTION = 130
+#: Spaces between a number, its error and its unit, at which no line ends.
+_INSIDE_QUANTITY = re.compile(r"(?<=\d) (?=± |[kMm]?Hz\b|GeV\b|%|σ)|(?<=±) (?=\d)")
 #: A number of a vector graphic, to be rounded, or the scale of a glyph, which is kept.
 _NUMBER = re.compile(r"scale\([^)]*\)|\d+\.\d{3,}")
 
@@ -35,6 +37,7 @@ def render(title: str, sections: Sequence[Section], explorer: str = "") -> str:
     )
     environment.filters["picture"] = _image
     environment.filters["table"] = table_html
+    environment.filters["unbroken"] = lambda line: _INSIDE_QUANTITY.sub("\u00a0", line)
     template = environment.from_string(source)
     return (
         template.render(

@@ -43,7 +43,7 @@ def _picture(contents: Contents) -> Picture:
 def _accepts(variant: MenuRates) -> str:
     """Say what a menu accepts, and the triggers with the largest shares of it."""
     menu, whole = variant.menu, variant.rate.hz
-    text = f"{menu.name} accepts {numbers.format_rate(variant.rate)}"
+    text = f"The menu {menu.name} accepts {numbers.format_rate(variant.rate)}"
     last = menu.levels[-1] if menu.levels else None
     shares = {t.name: t.share.hz for t in variant.triggers if t.level == last and t.share.hz > 0}
     if not (whole > 0 and shares):

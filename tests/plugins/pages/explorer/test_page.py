@@ -2,117 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import chromium
 import pytest
-from toys import memory_catalogue, menu_from, toy_events
+from explorer_page import cell, click, labelled, opened, typed
+from toys import memory_catalogue, toy_events
 
 import trigemu
 from trigemu import Menu
-from trigemu.api import notes, numbers
-from trigemu_pages import make_explorer
+from trigemu.api import numbers
 
 pytestmark = pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed (Debian: chromium)")
-
-MENU = """
-[menu]
-name = "{name}"
-
-[[trigger]]
-name = "J"    # jets
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-unit = "GeV"
-group = "jets"
-
-[[trigger]]
-name = "<b>&G"
-kind = "threshold"
-observable = "photon[0].pt"
-above = 12
-prescale = 2
-
-[[trigger]]
-name = "MU"
-kind = "combination"
-legs = [{{ object = "muon" }}]
-enabled = false
-"""
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]:
-    with chromium.browser(tmp_path_factory.mktemp("profile")) as page:
-        yield page
-
-
-@pytest.fixture(scope="module")
-def menu(tmp_path_factory: pytest.TempPathFactory) -> Menu:
-    return menu_from(tmp_path_factory.mktemp("menu"), MENU.format(name="toy <script>alert(1)</script>"))
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory, menu: Menu) -> Path:
-    catalogue = memory_catalogue({"a": toy_events(1, 600)}, signals={"s": toy_events(3, 80)})
-    path = tmp_path_factory.mktemp("page") / "toy.html"
-    path.write_text(
-        make_explorer([menu], catalogue, "1.0", vary={"J": (20, 80)}, signals=["s"]).html, "utf-8"
-    )
-    return path
-
-
-def opened(
-    tab: chromium.Page,
-    file: Path,
-    address: str = "",
-    width: int = 1280,
-    dark: bool = False,
-    height: int = 900,
-) -> None:
-    tab.complaints.clear()
-    tab.open(file, width, dark, height)
-    for _ in range(100):
-        if tab.value("!!window.trigemuExplorer"):
-            break
-        time.sleep(0.05)
-    if address:
-        tab.value(f"location.hash = {address!r}; new Promise((r) => setTimeout(r, 50))")
-    tab.value("trigemuExplorer.settled()")
-
-
-def labelled(label: str) -> str:
-    """A script for the element of a label."""
-    return f"document.querySelector({json.dumps(f'[aria-label={json.dumps(label)}]')})"
-
-
-def typed(tab: chromium.Page, label: str, value: str, event: str = "change") -> None:
-    """Give a field a value, as a user who leaves it."""
-    tab.value(
-        f"(() => {{ const field = {labelled(label)}; field.value = {value!r}; "
-        f"field.dispatchEvent(new Event({event!r}, {{ bubbles: true }})); }})()"
-    )
-    tab.value("trigemuExplorer.settled()")
-
-
-def click(tab: chromium.Page, selector: str) -> None:
-    tab.value(f"document.querySelector({selector!r}).click()")
-    tab.value("trigemuExplorer.settled()")
-
-
-def cell(tab: chromium.Page, row: int, label: str) -> str:
-    result = tab.value(
-        f"document.querySelectorAll('.triggers tbody tr')[{row}]"
-        f".querySelector('[data-label=\"{label}\"]').textContent"
-    )
-    assert isinstance(result, str)
-    return result
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (400, False), (400, True)])
@@ -172,90 +76,6 @@ def test_a_threshold_moves_and_comes_back(tab: chromium.Page, file: Path, menu: 
     click(tab, "header button[aria-label='The menu as it is written']")
     assert tab.value("trigemuExplorer.toml('A')") == menu.path.read_text()
     assert tab.complaints == []
-
-
-@pytest.mark.parametrize("by", ["events", "change", "keys", "keys of the field"])
-def test_changes_are_shown_without_a_pointer(tab: chromium.Page, file: Path, by: str) -> None:
-    """Whoever moves a slider by a script or by keys sees all numbers change, while nobody waits for them."""
-    opened(tab, file)
-    field = labelled("threshold of J in GeV" if by == "keys of the field" else "threshold of J")
-    if by.startswith("keys"):
-        tab.value(f"{field}.focus()")
-        for _ in range(3):
-            tab.key("ArrowUp")
-    else:
-        fired = ["input", "change"] if by == "events" else ["change"]
-        events = "".join(f"field.dispatchEvent(new Event({name!r}, {{ bubbles: true }}));" for name in fired)
-        tab.value(f"(() => {{ const field = {field}; field.value = Number(field.value) + 3; {events} }})()")
-    for _ in range(100):
-        if cell(tab, 0, "change of total"):
-            break
-        time.sleep(0.02)
-    assert cell(tab, 0, "change of total").startswith("-")
-    assert cell(tab, 1, "change of total") == "0"
-    assert tab.value("document.querySelector('.menu-rate p').textContent").count("from the menu as written")
-    if not by.startswith("keys"):
-        click(tab, "[aria-label='Undo (Ctrl+Z)']")
-        assert cell(tab, 0, "change of total") == ""
-
-
-@pytest.mark.parametrize("with_signal", [True, False])
-def test_the_first_screen_has_a_plot(
-    tab: chromium.Page, file: Path, menu: Menu, tmp_path: Path, with_signal: bool
-) -> None:
-    if not with_signal:
-        catalogue = memory_catalogue({"a": toy_events(1, 600)})
-        file = tmp_path / "toy.html"
-        file.write_text(make_explorer([menu], catalogue, "1.0").html, "utf-8")
-    opened(tab, file, height=800)
-    plots = tab.value(
-        "[...document.querySelectorAll('figure svg')].map((s) => s.getBoundingClientRect().bottom)"
-    )
-    assert len(plots) == 2
-    assert max(plots) < 800
-
-
-def test_a_fixed_trigger_says_why(tab: chromium.Page, file: Path) -> None:
-    opened(tab, file)
-    assert cell(tab, 2, "threshold") == "Fixed. The kind 'combination' has no score with a single threshold."
-
-
-def test_units_stay_beside_numbers_on_a_phone(tab: chromium.Page, file: Path) -> None:
-    """No cell of the tables of rates has more than one line."""
-    opened(tab, file, width=400)
-    typed(tab, "threshold of J in GeV", "50")
-    lines = tab.value(
-        "[...document.querySelectorAll('.triggers td > span, .signals td')]"
-        ".filter((e) => /[0-9]/.test(e.textContent))"
-        ".map((e) => { const r = document.createRange(); r.selectNodeContents(e);"
-        " return new Set([...r.getClientRects()].map((b) => Math.round(b.bottom))).size; })"
-    )
-    assert len(lines) > 10
-    assert {*lines} == {1}
-
-
-def test_rates_that_are_0_by_construction(tab: chromium.Page, tmp_path: Path) -> None:
-    """The mark and its line, as `trigemu run` prints them; they go when the reason goes."""
-    higher = '[[trigger]]\nname = "J60"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 60.0\n'
-    nested = menu_from(tmp_path, MENU.format(name="nested") + higher)
-    page = tmp_path / "nested.html"
-    catalogue = memory_catalogue({"a": toy_events(1, 600)})
-    page.write_text(make_explorer([nested], catalogue, "1.0").html, "utf-8")
-    opened(tab, page)
-    marks = (
-        "document.querySelector('.marks').checkVisibility() && document.querySelector('.marks').textContent"
-    )
-    assert cell(tab, 3, "unique") == "0"
-    assert " ± " in cell(tab, 0, "unique / total")
-    assert tab.value(marks) == (
-        "0: by construction; those in brackets accept every event that the trigger accepts: J60 (J)."
-    )
-    assert tab.value(marks) in " ".join(
-        notes.texts(notes.legend(trigemu.run(nested, catalogue).triggers, []))
-    )
-    typed(tab, "prescale of J", "2")
-    assert cell(tab, 3, "unique") != "0"
-    assert tab.value(marks) is False
 
 
 def test_switches_and_prescales(tab: chromium.Page, file: Path) -> None:

@@ -31,7 +31,9 @@ def test_a_menu_is_its_rate_and_the_largest_shares(tmp_path: Path) -> None:
     (section,) = summary(found)
     (sentence,) = section.text
     (variant,) = found.variants
-    assert sentence.startswith(f"m0 accepts {numbers.format_rate(variant.rate)}; by share, J30 takes ")
+    assert sentence.startswith(
+        f"The menu m0 accepts {numbers.format_rate(variant.rate)}; by share, J30 takes "
+    )
     assert sentence.endswith(" %.")
     assert "2 other triggers" in sentence
     shares = [float(text) for text in re.findall(r"([0-9.]+) %", sentence)]
@@ -65,7 +67,7 @@ def test_equal_menus_have_the_same_rate(tmp_path: Path) -> None:
 def test_a_menu_that_accepts_nothing_has_a_limit(tmp_path: Path) -> None:
     found = contents(tmp_path, JET.format(10**6))
     ((sentence,),) = (section.text for section in summary(found))
-    assert sentence == f"m0 accepts {numbers.format_rate(found.variants[0].rate)}."
+    assert sentence == f"The menu m0 accepts {numbers.format_rate(found.variants[0].rate)}."
     assert "<" in sentence
 
 

@@ -1,0 +1,102 @@
+"""The views of the page, in a real browser."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import chromium
+import pytest
+from explorer_page import MENU, cell, click, labelled, opened, typed
+from toys import memory_catalogue, menu_from, toy_events
+
+import trigemu
+from trigemu import Menu
+from trigemu.api import notes
+from trigemu_pages import make_explorer
+
+pytestmark = pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed (Debian: chromium)")
+
+
+@pytest.mark.parametrize("by", ["events", "change", "keys", "keys of the field"])
+def test_changes_are_shown_without_a_pointer(tab: chromium.Page, file: Path, by: str) -> None:
+    """Whoever moves a slider by a script or by keys sees all numbers change, while nobody waits for them."""
+    opened(tab, file)
+    field = labelled("threshold of J in GeV" if by == "keys of the field" else "threshold of J")
+    if by.startswith("keys"):
+        tab.value(f"{field}.focus()")
+        for _ in range(3):
+            tab.key("ArrowUp")
+    else:
+        fired = ["input", "change"] if by == "events" else ["change"]
+        events = "".join(f"field.dispatchEvent(new Event({name!r}, {{ bubbles: true }}));" for name in fired)
+        tab.value(f"(() => {{ const field = {field}; field.value = Number(field.value) + 3; {events} }})()")
+    for _ in range(100):
+        if cell(tab, 0, "change of total"):
+            break
+        time.sleep(0.02)
+    assert cell(tab, 0, "change of total").startswith("-")
+    assert cell(tab, 1, "change of total") == "0"
+    assert tab.value("document.querySelector('.menu-rate p').textContent").count("from the menu as written")
+    if not by.startswith("keys"):
+        click(tab, "[aria-label='Undo (Ctrl+Z)']")
+        assert cell(tab, 0, "change of total") == ""
+
+
+@pytest.mark.parametrize("with_signal", [True, False])
+def test_the_first_screen_has_a_plot(
+    tab: chromium.Page, file: Path, menu: Menu, tmp_path: Path, with_signal: bool
+) -> None:
+    if not with_signal:
+        catalogue = memory_catalogue({"a": toy_events(1, 600)})
+        file = tmp_path / "toy.html"
+        file.write_text(make_explorer([menu], catalogue, "1.0").html, "utf-8")
+    opened(tab, file, height=800)
+    plots = tab.value(
+        "[...document.querySelectorAll('figure svg')].map((s) => s.getBoundingClientRect().bottom)"
+    )
+    assert len(plots) == 2
+    assert max(plots) < 800
+
+
+def test_a_fixed_trigger_says_why(tab: chromium.Page, file: Path) -> None:
+    opened(tab, file)
+    assert cell(tab, 2, "threshold") == "Fixed. The kind 'combination' has no score with a single threshold."
+
+
+def test_units_stay_beside_numbers_on_a_phone(tab: chromium.Page, file: Path) -> None:
+    """No cell of the tables of rates has more than one line."""
+    opened(tab, file, width=400)
+    typed(tab, "threshold of J in GeV", "50")
+    lines = tab.value(
+        "[...document.querySelectorAll('.triggers td > span, .signals td')]"
+        ".filter((e) => /[0-9]/.test(e.textContent))"
+        ".map((e) => { const r = document.createRange(); r.selectNodeContents(e);"
+        " return new Set([...r.getClientRects()].map((b) => Math.round(b.bottom))).size; })"
+    )
+    assert len(lines) > 10
+    assert {*lines} == {1}
+
+
+def test_rates_that_are_0_by_construction(tab: chromium.Page, tmp_path: Path) -> None:
+    """The mark and its line, as `trigemu run` prints them; they go when the reason goes."""
+    higher = '[[trigger]]\nname = "J60"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 60.0\n'
+    nested = menu_from(tmp_path, MENU.format(name="nested") + higher)
+    page = tmp_path / "nested.html"
+    catalogue = memory_catalogue({"a": toy_events(1, 600)})
+    page.write_text(make_explorer([nested], catalogue, "1.0").html, "utf-8")
+    opened(tab, page)
+    marks = (
+        "document.querySelector('.marks').checkVisibility() && document.querySelector('.marks').textContent"
+    )
+    assert cell(tab, 3, "unique") == "0"
+    assert " ± " in cell(tab, 0, "unique / total")
+    assert tab.value(marks) == (
+        "0: by construction; those in brackets accept every event that the trigger accepts: J60 (J)."
+    )
+    assert tab.value(marks) in " ".join(
+        notes.texts(notes.legend(trigemu.run(nested, catalogue).triggers, []))
+    )
+    typed(tab, "prescale of J", "2")
+    assert cell(tab, 3, "unique") != "0"
+    assert tab.value(marks) is False
