@@ -224,7 +224,7 @@ async function start() {
     const views = [
       header,
       new ScanView(app),
-      data.signals.length ? new TurnonView(app) : new RatesView(app),
+      data.signals.some(({ turnons }) => turnons.length) ? new TurnonView(app) : new RatesView(app),
       triggers,
       new ChangesView(app, triggers, header),
       new SignalsView(app),

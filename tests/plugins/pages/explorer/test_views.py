@@ -43,20 +43,26 @@ def test_changes_are_shown_without_a_pointer(tab: chromium.Page, file: Path, by:
         assert cell(tab, 0, "change of total") == ""
 
 
-@pytest.mark.parametrize("with_signal", [True, False])
+FIXED = '[[trigger]]\nname = "MU"\nkind = "combination"\nlegs = [{ object = "muon" }]\n'
+
+
+@pytest.mark.parametrize(
+    ("fixed", "signals", "plots"), [(False, 1, 2), (False, 0, 2), (True, 1, 1), (True, 0, 1)]
+)
 def test_the_first_screen_has_a_plot(
-    tab: chromium.Page, file: Path, menu: Menu, tmp_path: Path, with_signal: bool
+    tab: chromium.Page, menu: Menu, tmp_path: Path, fixed: bool, signals: int, plots: int
 ) -> None:
-    if not with_signal:
-        catalogue = memory_catalogue({"a": toy_events(1, 600)})
-        file = tmp_path / "toy.html"
-        file.write_text(make_explorer([menu], catalogue, "1.0").html, "utf-8")
+    """The rates of the triggers where there is no turn-on."""
+    shown = menu_from(tmp_path, f'[menu]\nname = "m"\n{FIXED}') if fixed else menu
+    catalogue = memory_catalogue({"a": toy_events(1, 600)}, signals={"s": toy_events(3, 80)})
+    file = tmp_path / "toy.html"
+    file.write_text(make_explorer([shown], catalogue, "1.0", signals=["s"][:signals]).html, "utf-8")
     opened(tab, file, height=800)
-    plots = tab.value(
+    ends = tab.value(
         "[...document.querySelectorAll('figure svg')].map((s) => s.getBoundingClientRect().bottom)"
     )
-    assert len(plots) == 2
-    assert max(plots) < 800
+    assert len(ends) == plots
+    assert max(ends) < 800
 
 
 def test_a_fixed_trigger_says_why(tab: chromium.Page, file: Path) -> None:

@@ -1,4 +1,4 @@
-// The rates of the triggers as a plot, where the page has no signal whose turn-ons could be shown.
+// The rates of the triggers as a plot, where the page has no turn-ons of signals.
 /* global Plot */
 
 import { el } from "../dom.js";

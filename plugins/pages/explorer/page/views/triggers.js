@@ -7,6 +7,8 @@ import { isMovable, nearestStep, prescaleOf, thresholdAt } from "../state.js";
 
 /** Number of triggers from which on a filter is shown. */
 const MANY = 20;
+/** Longer thresholds have a wider field. */
+const SHORT = 6;
 /** The most triggers that the legend of a mark names. */
 const NAMED = 8;
 const COLUMNS = [
@@ -210,7 +212,7 @@ class TriggerRow {
     this.#number = el("input", {
       type: "number",
       step: "any",
-      class: "threshold",
+      class: this.#thresholdText(decision.at).length > SHORT ? "threshold long" : "threshold",
       "aria-label": `threshold of ${name}${unit && ` in ${unit}`}`,
       on: { change: () => this.#setThreshold(), keydown: (event) => this.#stepBy(event) },
     });
