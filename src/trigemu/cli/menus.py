@@ -25,8 +25,11 @@ _NAMED, _LONGEST = 8, 200
 @click.command("check-menu")
 @options.menus
 @options.samples
+@options.tree
 @options.plugin_path
-def check_menu(menus: tuple[Path, ...], catalogue: Path | str | None, plugin_path: tuple[Path, ...]) -> None:
+def check_menu(
+    menus: tuple[Path, ...], catalogue: Path | str | None, tree: str | None, plugin_path: tuple[Path, ...]
+) -> None:
     """Check MENUs, and that the samples have the required columns.
 
     This also checks sets of efficiency profiles.
@@ -34,7 +37,7 @@ def check_menu(menus: tuple[Path, ...], catalogue: Path | str | None, plugin_pat
     mistakes: list[str] = []
     samples: tuple[Sample, ...] = ()
     try:
-        samples = trigemu.open_catalogue(catalogue).samples
+        samples = trigemu.open_catalogue(catalogue, tree=tree).samples
     except trigemu.TrigemuError as error:
         mistakes.append(str(error))
     for file in menus:

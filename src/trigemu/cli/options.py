@@ -64,6 +64,12 @@ samples = click.option(
     help="Catalogue (TOML) of the samples to use, its folder, or a file of events; "
     "the embedded ones by default.",
 )
+#: --tree.
+tree = click.option(
+    "--tree",
+    metavar="NAME",
+    help="Tree (TTree or RNTuple) with the events of a ROOT file [default: the only one with numbers].",
+)
 #: --errors.
 errors = click.option(
     "--errors",

@@ -64,6 +64,8 @@ class Processing:
         Whether to skip files that cannot be read.
     only : Entries or None
         The only entries that are processed.
+    tree : str or None
+        The tree with the events of a ROOT file.
     """
 
     engine: str
@@ -72,6 +74,7 @@ class Processing:
     checkpoint: Path | None
     skip_bad_files: bool
     only: Entries | None
+    tree: str | None
 
     @contextmanager
     def opened(self, catalogue: Path | str | None) -> Iterator[tuple[Engine, Catalogue]]:
@@ -88,7 +91,9 @@ class Processing:
             engine = Engine(executor, retries=self.retries, checkpoint=checkpoint, warn=_report)
             if engine.workers == 0:
                 _report("the cluster has no workers yet: waiting for the first")
-            samples = trigemu.open_catalogue(catalogue, executor=engine, skip_bad_files=self.skip_bad_files)
+            samples = trigemu.open_catalogue(
+                catalogue, executor=engine, skip_bad_files=self.skip_bad_files, tree=self.tree
+            )
             yield engine, samples.limited_to(self.only) if self.only else samples
 
 
@@ -97,6 +102,7 @@ def _report(message: str) -> None:
 
 
 _OPTIONS = (
+    options.tree,
     click.option(
         "--engine",
         type=_EngineName(),

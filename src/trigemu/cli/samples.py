@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 import trigemu
+from trigemu.cli import options
 from trigemu.cli.console import console, say
 from trigemu.cli.options import Location
 from trigemu.cli.progress import events_bar
@@ -17,6 +18,7 @@ from trigemu.support import Engine, TrigemuError, view_of
 
 @click.command()
 @click.argument("catalogue", type=Location(), required=False)
+@options.tree
 @click.option(
     "--plots",
     type=click.Path(path_type=Path, file_okay=False),
@@ -27,7 +29,7 @@ from trigemu.support import Engine, TrigemuError, view_of
     is_flag=True,
     help="Write digests of all files into the CATALOGUE; every run then verifies the files.",
 )
-def samples(catalogue: Path | str | None, plots: Path | None, seal: bool) -> None:
+def samples(catalogue: Path | str | None, tree: str | None, plots: Path | None, seal: bool) -> None:
     """List the samples of a CATALOGUE, the embedded one by default."""
     if seal:
         if catalogue is None:
@@ -35,7 +37,7 @@ def samples(catalogue: Path | str | None, plots: Path | None, seal: bool) -> Non
         new = seal_catalogue(catalogue)
         say(f"{catalogue}: sealed {', '.join(new)}" if new else f"{catalogue}: every file is as sealed")
         return
-    opened = trigemu.open_catalogue(catalogue)
+    opened = trigemu.open_catalogue(catalogue, tree=tree)
     drawn = _draw(opened, plots) if plots else []
     console().print(VIEW.page(opened))
     for file in drawn:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from trigemu.samples.errors import SampleError
 from trigemu.samples.formats import each_format, format_names
 from trigemu.samples.formats.source import Beginning
@@ -13,17 +15,21 @@ from trigemu.support import excerpt, quoted
 _START, _SHOWN = 512, 60
 
 
-def format_of(path: str) -> str:
+#: The format of ROOT files whose tree has a name of its own.
+_PLAIN = "nanoaod"
+
+
+def format_of(path: str, tree: str | None = None) -> str:
     """Return the name of the format of a file or folder. Raises SampleError if no format recognises it;
-    errors on opening the file are passed on."""
+    errors on opening the file are passed on. tree: the name of the tree with the events in a ROOT file."""
     beginning = _beginning(path)
+    if tree and beginning.trees:
+        beginning = replace(beginning, trees=(tree.rpartition("/")[2].partition(";")[0],))
     for name, source in each_format():
         if source.recognises(beginning):
             return name
     if beginning.start.startswith(b"root"):
-        expected = ", ".join(tree for _, source in each_format() for tree in source.trees)
-        trees = ", ".join(sorted(set(beginning.trees))) or "nothing"
-        raise SampleError(f"a ROOT file without any of {expected} (it has: {trees})")
+        return _PLAIN
     raise SampleError(
         f"unknown format: it is {_described(beginning)}, which none of the formats recognises "
         f"(known: {', '.join(format_names())})"

@@ -31,6 +31,8 @@ class Facts:
         None if it was not requested, or a signal has none.
     no_sum : str
         Why a signal has no sum of weights; empty if it has one.
+    tree : str
+        The name of the tree with the events in a ROOT file; empty for other files.
     sha256 : str or None
         Its digest; None for a remote file without a digest in the catalogue, and for one that is only sealed.
     identity : str
@@ -50,6 +52,7 @@ class Facts:
     identity: str
     opening: str = field(compare=False)
     no_sum: str = ""
+    tree: str = ""
 
     def for_reading(self) -> Facts:
         """Return the few properties that are needed to read events, which are sent with every task."""
@@ -69,7 +72,7 @@ class EventFile(Source):
 
     @property
     def _opened(self) -> Source:
-        source = opened_source(self.format, self.path, self.seal, self.facts.opening)
+        source = opened_source(self.format, self.path, self.seal, self.facts.opening, self.tree)
         if source.entries != self.entries:
             raise UnreadableError(
                 f"has {source.entries} events, and had {self.entries} when its catalogue was opened"
@@ -123,6 +126,6 @@ class EventFile(Source):
 
 
 @lru_cache(maxsize=OPEN_FILES)
-def opened_source(format: str, path: str, seal: str, opening: str) -> Source:
+def opened_source(format: str, path: str, seal: str, opening: str, tree: str) -> Source:
     """Return a file, which is opened when it is first used. opening: see `Facts`."""
-    return format_named(format)(path, seal)
+    return format_named(format)(path, seal, tree)

@@ -96,6 +96,9 @@ class SampleTable(TomlTable, frozen=True):
         Paths, with wildcards, or URLs; relative paths are relative to the catalogue.
     format : str
         Name of the file format.
+    tree : str or None
+        Name of the tree with the events in ROOT files, such as "ntuple/events"; by default that of the
+        format, or else the only tree with numbers.
     sha256 : tuple of str
         Digest of each file, in order; empty: not verified.
     seal : tuple of str
@@ -121,6 +124,7 @@ class SampleTable(TomlTable, frozen=True):
     role: Literal["background", "signal"]
     files: tuple[str, ...]
     format: str = "nanoaod"
+    tree: Annotated[str, msgspec.Meta(min_length=1)] | None = None
     sha256: tuple[str, ...] = ()
     seal: tuple[str, ...] = ()
     rate_hz: Positive | None = None

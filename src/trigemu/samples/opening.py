@@ -14,7 +14,7 @@ from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
 from trigemu.samples.detect import format_of
 from trigemu.samples.errors import SampleError, UnreadableError
 from trigemu.samples.event_file import EventFile, Facts
-from trigemu.samples.formats import format_names, is_format
+from trigemu.samples.formats import format_named, format_names, is_format
 from trigemu.samples.formats.source import Source
 from trigemu.samples.locations import has_wildcards, located, matching_files, regular
 from trigemu.samples.normalise import CatalogueTable, SampleTable
@@ -27,6 +27,7 @@ from trigemu.support import (
     Key,
     TrigemuError,
     engine_of,
+    excerpt,
     is_folder,
     is_there,
     listed,
@@ -48,7 +49,11 @@ def embedded_catalogue() -> Path:
 
 
 def open_catalogue(
-    path: Path | str | None = None, *, executor: Any = None, skip_bad_files: bool = False
+    path: Path | str | None = None,
+    *,
+    executor: Any = None,
+    skip_bad_files: bool = False,
+    tree: str | None = None,
 ) -> Catalogue:
     """Open the files of a catalogue.
 
@@ -62,6 +67,8 @@ def open_catalogue(
     skip_bad_files : bool
         Leave out files that cannot be read, now or later (`without_bad_files`), and normalise samples to the
         others.
+    tree : str or None
+        As in `catalogue_of`, for an event file; a catalogue has its own.
 
     Returns
     -------
@@ -92,7 +99,10 @@ def open_catalogue(
         raise SampleError(f"{where}: catalogues are read from this machine only: download it")
     engine = engine_of(executor)
     if isinstance(where, str) or (where.suffix != ".toml" and (is_there(where) or has_wildcards(where))):
-        return catalogue_of(where, executor=engine)
+        return catalogue_of(where, tree=tree, executor=engine)
+    if tree:
+        own = 'in a catalogue, write tree = "NAME" under [[sample]]' if path else "give it as --samples"
+        raise SampleError(f"{where}: --tree {excerpt(tree)} is for a file of events: {own}")
     file = where if path is None else Path(path)
     regular(file)
     document = load_toml(file)
@@ -120,6 +130,8 @@ def open_catalogue(
         if table and not is_format(table.format):
             message = f"unknown format {table.format!r}{_instead(table.format)}"
             document.problem(("sample", i, "format"), where, message)
+        elif table and table.tree and (mistake := _tree_mistake(table.format)):
+            document.problem(("sample", i, "tree"), where, f"tree = {table.tree!r}: {mistake}")
         if table and table.name in {other.name for other in tables}:
             document.problem(("sample", i, "name"), where, "another sample has this name")
         if table:
@@ -148,7 +160,11 @@ def in_folder(path: Path | str | None) -> Path | str | None:
 
 
 def catalogue_of(
-    path: Path | str | Sequence[Path | str], format: str | None = None, *, executor: Any = None
+    path: Path | str | Sequence[Path | str],
+    format: str | None = None,
+    *,
+    tree: str | None = None,
+    executor: Any = None,
 ) -> Catalogue:
     """Open event files as one background of crossings of equal weight, R0 / n each for n events.
 
@@ -159,6 +175,9 @@ def catalogue_of(
         are ignored.
     format : str or None
         Name of its format; None: recognised from the content of the first file.
+    tree : str or None
+        Name of the tree with the events in a ROOT file, such as "ntuple/events"; None: the one that a format
+        knows, or else the only one with numbers.
     executor
         As in `open_catalogue`.
 
@@ -187,10 +206,17 @@ def catalogue_of(
     if format is not None and not is_format(format):
         raise SampleError(f"{paths[0]}: unknown format {format!r}{_instead(format)}")
     with naming(name, files[0]):
-        known_format = format or format_of(files[0])
+        known_format = format or format_of(files[0], tree)
+        if tree and (mistake := _tree_mistake(known_format)):
+            raise SampleError(f"--tree {tree}: {mistake}")
     head = CatalogueTable(name=name, convention="crossing")
     table = SampleTable(
-        name=name, role="background", files=tuple(files), format=known_format, rate_hz=head.crossing_rate_hz
+        name=name,
+        role="background",
+        files=tuple(files),
+        format=known_format,
+        tree=tree,
+        rate_hz=head.crossing_rate_hz,
     )
     samples, _ = _opened(head, [table], Path(), engine_of(executor), weighted=False)
     digest = (samples[0].sha256[0] or "") if len(files) == 1 else ""
@@ -201,6 +227,13 @@ def catalogue_of(
 def _instead(format: str) -> str:
     """Return advice on an unknown format."""
     return remedy("formats", format) or nearest(format, format_names())
+
+
+def _tree_mistake(format: str) -> str:
+    """Return why files of a format have no tree; empty if they have."""
+    return (
+        "" if format_named(format).trees else f"files of the format {format!r} have no trees, ROOT files do"
+    )
 
 
 def _opened(
@@ -267,7 +300,19 @@ def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> 
     sums = weighted and not table.sum_of_weights
     identified, signal = engine.checkpoint is not None, table.role == "signal"
     return [
-        ToOpen(table.name, path, table.format, seal, sha256, opening, sums, identified, missing, signal)
+        ToOpen(
+            table.name,
+            path,
+            table.format,
+            seal,
+            sha256,
+            opening,
+            sums,
+            identified,
+            missing,
+            signal,
+            table.tree or "",
+        )
         for (path, missing), seal, sha256 in zip(paths, seals, digests, strict=True)
     ]
 
@@ -284,7 +329,8 @@ def _sample(
     if not files:
         raise SampleError(f"sample {table.name!r}: none of its files can be read")
     sources = [
-        EventFile(f.path, f.seal, format=f.format, facts=known) for f, known in zip(files, facts, strict=True)
+        EventFile(f.path, f.seal, known.tree, format=f.format, facts=known)
+        for f, known in zip(files, facts, strict=True)
     ]
     for source in sources:
         if not _same_columns(source, sources[0]):

@@ -86,7 +86,7 @@ class Sample:
     @property
     def identity(self) -> str:
         """Fingerprint of everything that the weights of its events depend on besides the files."""
-        own = self.number, self.name, self.table.format, self.hz_per_weight
+        own = self.number, self.name, self.table.format, self.table.tree, self.hz_per_weight
         return fingerprint(own, self.weighted, self.per_interactions)
 
     @property

@@ -32,7 +32,8 @@ PAUSE_S = 1.0
 class ToOpen:
     """A file to open. sha256: in the catalogue. opening: see `Facts`. weighted: whether the sum of its
     weights is needed. identified: whether its identity is needed. missing: the message if the file does not
-    exist. signal: whether it may lack the sum of weights, because no rate depends on it."""
+    exist. signal: whether it may lack the sum of weights, because no rate depends on it. tree: the name of
+    the tree with its events; empty: the format finds it."""
 
     sample: str
     path: str
@@ -44,6 +45,7 @@ class ToOpen:
     identified: bool
     missing: str = ""
     signal: bool = False
+    tree: str = ""
 
     @property
     def size(self) -> int:
@@ -161,7 +163,7 @@ def survey(file: ToOpen) -> Surveyed:
     try:
         sha256 = file.sha256 if file.seal else _verified(file)  # seals are compared while reading
         with naming(file.sample, file.path):
-            source = opened_source(file.format, file.path, file.seal, file.opening)
+            source = opened_source(file.format, file.path, file.seal, file.opening, file.tree)
             total, no_sum = _sum_of_weights(source, file)
             return Facts(
                 entries=source.entries,
@@ -175,6 +177,7 @@ def survey(file: ToOpen) -> Surveyed:
                 identity=sha256 or file.seal or (_tag(file.path) if file.identified else ""),
                 opening=file.opening,
                 no_sum=no_sum,
+                tree=source.tree_name,
             )
     except SampleError as error:
         settled = file.is_remote and isinstance(error.__cause__, FileNotFoundError)

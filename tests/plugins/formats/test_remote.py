@@ -13,7 +13,6 @@ import awkward as ak
 import h5py
 import numpy as np
 import pytest
-import uproot
 from places import (
     check_nothing_else_is_opened,
     check_others_get_to_the_libraries,
@@ -78,13 +77,6 @@ def test_no_format_looks_for_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         for value in ("~/a.root", "$HOME/a.root", "${HOME}/a.root"):
             with pytest.raises(FileNotFoundError):
                 assert PLACES[f"source, {name}"](tmp_path, value)
-
-
-def test_an_unknown_tree_lists_the_known_formats(tmp_path: Path) -> None:
-    with uproot.recreate(tmp_path / "a.root") as root:
-        root.mktree("other", {"x": "f8"})
-    with pytest.raises(TrigemuError, match=r"without any of Events, .*Delphes \(it has: other\)"):
-        catalogue_of(tmp_path / "a.root")
 
 
 def test_the_files_of_a_dataset_are_physlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,24 +9,26 @@ Events   nJet, Jet_pt, Jet_eta, …   → collection `jet` with pt, eta, …   (
          any number per event        → a scalar of that name
 Runs     genEventSumw                → the sum over all generated events (genEventSumw_ in some years)
 
+A tree of another name is used if it is the only one with numbers; of several, --tree NAME chooses one, or
+tree = "NAME" in a catalogue: "ntuple/events" is the tree `events` in the folder `ntuple` of the file.
+
 The Level-1 objects (L1Mu, L1EG, L1Tau, L1Jet → l1mu, …) include those of neighbouring crossings:
 bx = { min = 0, max = 0 } selects those of the event itself.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import awkward as ak
-import uproot
 
 from trigemu.samples.errors import SampleError
 from trigemu.samples.events import Need
 from trigemu.samples.formats.root import RootFile
+from trigemu.samples.formats.trees import shapes
 from trigemu.support import BoolArray
 
 #: Scalar → the branches it may be in; the first that exists is used.
@@ -39,13 +41,6 @@ OWN = {"weight": "genWeight", "id": "event", "parent": "parent"}
 SUMS = ("genEventSumw", "genEventSumw_")
 #: Prefixes of branches with recorded decisions.
 DECISIONS = ("HLT_", "L1_")
-#: Types of the fields of an RNTuple.
-_NUMBERS = {
-    *("bool", "char", "float", "double"),
-    *(f"std::{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-}
-_LIST = re.compile(r"(std::vector|ROOT::VecOps::RVec|ROOT::RVec)<(?P<of>.+)>")
-_CARDINALITY = re.compile(r"ROOT::RNTupleCardinality<.+>")
 #: The branches of a file with their leaves → the branch of each column.
 _COLUMNS_OF: dict[tuple[Any, ...], dict[Need, str]] = {}
 _MAX_LAYOUTS = 16
@@ -74,15 +69,13 @@ class NanoAOD(RootFile):
 
     @cached_property
     def _branches(self) -> dict[Need, str]:
-        if not self._is_tree:
-            return _columns(_in_rntuple(self._events))
-        branches = self._events.branches
-        if any(branch.classname != "TBranch" or branch.branches for branch in branches):
-            return _columns(_in_tree(self._events))
+        branches = self._events.branches if self._is_tree else ()
+        if not branches or any(branch.classname != "TBranch" or branch.branches for branch in branches):
+            return _columns(shapes(self._events))
         # Thousands of files have the same branches, and their leaves determine the columns.
         layout = tuple((branch.name, *_leaves(branch)) for branch in branches)
         if layout not in _COLUMNS_OF:
-            _COLUMNS_OF[layout] = _columns(_in_tree(self._events))
+            _COLUMNS_OF[layout] = _columns(shapes(self._events))
             while len(_COLUMNS_OF) > _MAX_LAYOUTS:
                 _COLUMNS_OF.pop(next(iter(_COLUMNS_OF)), None)
         return dict(_COLUMNS_OF[layout])
@@ -95,35 +88,14 @@ class NanoAOD(RootFile):
         return {name: ak.to_numpy(v) != 0 for name, v in self._arrays(names, start, stop).items()}
 
 
-def _in_tree(tree: Any) -> dict[str, bool]:
-    """Return the branches with numbers, and whether they are lists."""
-    is_list = {}
-    for name, branch in tree.items():
-        interpretation = branch.interpretation
-        if isinstance(interpretation, uproot.AsJagged):
-            is_list[name] = True
-        elif isinstance(interpretation, uproot.AsDtype) and not interpretation.inner_shape:
-            is_list[name] = False
-    return is_list
-
-
-def _in_rntuple(events: Any) -> dict[str, bool]:
-    """Return the same for the fields of an RNTuple."""
-    types = {field.name: str(field.typename) for field in events.fields}
-    lists = {name: _LIST.fullmatch(of) for name, of in types.items()}
-    is_list = {name: True for name, of in lists.items() if of and of["of"] in _NUMBERS}
-    scalars = (name for name, of in types.items() if of in _NUMBERS or _CARDINALITY.fullmatch(of))
-    return is_list | dict.fromkeys(scalars, False)
-
-
-def _columns(shapes: Mapping[str, bool]) -> dict[Need, str]:
-    """Return the branch of each column. shapes: whether a branch has lists."""
+def _columns(is_list: Mapping[str, bool]) -> dict[Need, str]:
+    """Return the branch of each column. is_list: whether a branch has lists."""
     branches: dict[Need, str] = {}
-    for name, is_list in shapes.items():
+    for name, has_lists in is_list.items():
         object_, _, column = name.partition("_")
-        if not is_list:
+        if not has_lists:
             branches["", name] = name
-        elif column and f"n{object_}" in shapes:
+        elif object_ and column:
             branches[object_.lower(), column] = name
     for scalar, names in SCALARS.items():
         if present := [name for name in names if ("", name) in branches]:

@@ -13,11 +13,12 @@ import awkward as ak
 import numpy as np
 import uproot
 
-from trigemu.samples.errors import SampleError, UnreadableError
+from trigemu.samples.errors import UnreadableError
 from trigemu.samples.events import Need
 from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded, Part, pieces
 from trigemu.samples.formats.ragged import collection_of, flat, schema_of
 from trigemu.samples.formats.source import ReadEvents, Schema, Source
+from trigemu.samples.formats.trees import tree_with_events
 from trigemu.samples.formats.uproot_file import Branches, field_until, open_root
 from trigemu.samples.locations import located
 from trigemu.samples.sealed import sealed_file
@@ -27,6 +28,8 @@ from trigemu.support import CHUNK_EVENTS, Array, IntArray
 @dataclass
 class RootFile(Source):
     """Base class of formats in ROOT files: one file, opened when first used.
+
+    Its events are in the tree `tree`, else in the first of `trees`, else in the only tree with numbers.
 
     A format defines `_branches`, `_own`, `trees`, and further members of `Source`. Override `_single` and
     `_converted` if units or types differ from those of `Events`.
@@ -61,12 +64,16 @@ class RootFile(Source):
         return file
 
     @cached_property
+    def _found(self) -> tuple[str, Any]:
+        return tree_with_events(self._file, self.tree, self.trees)
+
+    @property
     def _events(self) -> Any:
-        for name in self.trees:
-            if (tree := self._file.get(name)) is not None:
-                return tree
-        expected = " or ".join(map(repr, self.trees))
-        raise SampleError(f"no tree {expected} (it has: {', '.join(self._file.keys()) or 'nothing'})")
+        return self._found[1]
+
+    @property
+    def tree_name(self) -> str:
+        return self._found[0]
 
     @cached_property
     def _is_tree(self) -> bool:

@@ -90,17 +90,20 @@ class Source(ABC):
     seal : str
         Its seal (see `samples/sealed.py`), which everything that is read is compared with; empty: no
         comparison.
+    tree : str
+        The name of the tree with the events in a ROOT file; empty: the format finds it.
     """
 
     path: str
     seal: str = ""
+    tree: str = ""
 
-    #: Names that the TTree or RNTuple with the events may have in a ROOT file.
+    #: Names that the TTree or RNTuple with the events usually has in a ROOT file; empty for other files.
     trees: ClassVar[tuple[str, ...]] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state that is sent to workers, which open the file themselves."""
-        return {"path": self.path, "seal": self.seal}
+        return {"path": self.path, "seal": self.seal, "tree": self.tree}
 
     def _stream(self, part: str | None = None, compression: str | None = None) -> AbstractContextManager[Any]:
         """Open the file, or one file of a folder, for reading bytes."""
@@ -150,6 +153,11 @@ class Source(ABC):
         ReadEvents
             The needed columns, and always weight, id and parent.
         """
+
+    @property
+    def tree_name(self) -> str:
+        """The name of the tree with the events in a ROOT file; empty for other files."""
+        return self.tree
 
     @property
     def identity(self) -> str:
