@@ -18,7 +18,7 @@ import numpy as np
 import uproot
 
 from trigemu import Menu, read_menu
-from trigemu.api import ReadEvents, Schema
+from trigemu.api import ReadEvents, Schema, Source
 from trigemu.emulation import Chunk, Plan, decide
 from trigemu.samples import Catalogue, CatalogueTable, Collection, Events, Sample, SampleTable
 from trigemu.support import CHUNK_EVENTS, Engine, WorkerPool
@@ -158,6 +158,8 @@ class Memory:
     @property
     def identity(self) -> str:
         return repr(self.events)
+
+    counted = Source.counted
 
     def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
         return columns(self.events[start:stop], start)

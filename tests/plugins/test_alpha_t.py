@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from project import ROOT
-from toys import columns, toy_events
+from toys import columns, memory_catalogue, toy_events
 
-from trigemu import TrigemuError, decide, make_events, make_plan, read_menu
+from trigemu import TrigemuError, decide, make_events, make_plan, read_menu, run
 from trigemu.api import Context, FoundPlugin, Workspace
 
 MENU = """
@@ -78,8 +78,9 @@ def test_closed_forms(tmp_path: Path, pt1: float, pt2: float, dphi: float, expec
 def test_an_unknown_object_is_a_mistake_of_the_menu(tmp_path: Path) -> None:
     file = tmp_path / "menu.toml"
     file.write_text(MENU.replace("ABOVE", "0.5").replace('object = "hard"', 'object = "had"'))
-    with pytest.raises(TrigemuError, match=r"trigger 'AT': .*unknown object 'had'; did you mean 'hard'"):
-        read_menu(file, [ROOT / "plugins"])
+    menu, catalogue = read_menu(file, [ROOT / "plugins"]), memory_catalogue({"toy": toy_events(1, 9)})
+    with pytest.raises(TrigemuError, match=r"trigger 'AT': .* no collection 'had'; did you mean 'hard'"):
+        run(menu, catalogue)
 
 
 def test_its_menu_is_valid() -> None:

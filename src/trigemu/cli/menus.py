@@ -57,7 +57,7 @@ def _checked(file: Path, samples: Iterable[Sample], folders: Iterable[Path]) -> 
     """Return a summary of a file, and notes for its author; raise TrigemuError with all its mistakes."""
     document = load_toml(file)
     if kind_of(document.data) == "profile":
-        profiles = read_profiles(file)
+        profiles = read_profiles(file, samples)
         parts = {
             "observables": profiles.observables,
             "categories": profiles.categories,

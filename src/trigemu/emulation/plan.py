@@ -103,6 +103,8 @@ class Plan:
         For each menu, the training events of the models of a trigger, by its name.
     warnings : tuple of tuple of str
         For each menu, the warnings of its compiled triggers, and about parts that are often misunderstood.
+    objects : frozenset of (str, str)
+        The objects of the menus, each with its collection of the sample.
     """
 
     slots: tuple[Slot, ...]
@@ -111,6 +113,7 @@ class Plan:
     models: tuple[Mapping[str, str], ...] = ()
     trained_on: tuple[Mapping[str, tuple[TrainedOn, ...]], ...] = ()
     warnings: tuple[tuple[str, ...], ...] = ()
+    objects: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def words(self) -> int:
@@ -145,7 +148,8 @@ class Plan:
         for sample in samples:
             for check in self._checks():
                 if problem := check(sample, "sample"):
-                    lacking.setdefault(problem, (check, []))[1].append(sample)
+                    of = lacking.setdefault(problem, (check, []))[1]
+                    of += [] if of[-1:] == [sample] else [sample]  # of several columns of one collection
         for check, (first, *others) in lacking.values():
             more = f" (and {len(others)} other{'s' * (len(others) > 1)})" if others else ""
             yield check(first, f"{_named(first)}{more}")
@@ -154,7 +158,7 @@ class Plan:
         for slot in self.slots:
             yield partial(_alone, slot)
         for need, triggers in self.needs.items():
-            yield partial(_unmet, need, triggers)
+            yield partial(_unmet, need, triggers, self.objects)
 
     def check_background(self, catalogue: Catalogue) -> None:
         """Raise SampleError if the `catalogue` has no background, or if it lacks columns that the triggers
@@ -171,10 +175,16 @@ def _alone(slot: Slot, sample: Sample, called: str) -> str:
     return f"{slot.trigger.place}: trigger {slot.trigger.name!r}: {problem}" if problem else ""
 
 
-def _unmet(need: Need, triggers: Sequence[Trigger], sample: Sample, called: str) -> str:
+def _unmet(
+    need: Need,
+    triggers: Sequence[Trigger],
+    objects: Iterable[tuple[str, str]],
+    sample: Sample,
+    called: str,
+) -> str:
     """Return a message if a sample lacks a column that triggers need."""
     first, *others = triggers
-    problem = lacks(sample, need, called)
+    problem = lacks(sample, need, called, objects)
     return f"{first.place}: trigger {first.name!r}: {problem}{_also(others)}" if problem else ""
 
 
@@ -211,7 +221,9 @@ def lacks_neighbours(sample: Sample, compiled: Compiled, called: str = "") -> st
     )
 
 
-def lacks(sample: Sample, need: Need, called: str = "") -> str | None:
+def lacks(
+    sample: Sample, need: Need, called: str = "", objects: Iterable[tuple[str, str]] = ()
+) -> str | None:
     """Return a message if a sample lacks a column, with the closest existing name.
 
     Parameters
@@ -222,6 +234,8 @@ def lacks(sample: Sample, need: Need, called: str = "") -> str | None:
         The column.
     called : str
         What the message calls the sample; by default its name.
+    objects : iterable of (str, str)
+        Objects of the menu that may have been meant, each with its collection of the sample.
 
     Returns
     -------
@@ -232,9 +246,14 @@ def lacks(sample: Sample, need: Need, called: str = "") -> str | None:
         return _lacks_stored(sample, decision, called or _named(sample))
     (collection, column), schema = need, sample.schema
     columns = schema.collections.get(collection, frozenset()) if collection else schema.scalars
-    names = columns if collection else {*columns, "ht", "mht", *(f"n_{c}" for c in schema.collections)}
+    known = {*schema.collections, *(name for name, base in objects if base in schema.collections)}
+    names = columns if collection else {*columns, "ht", "mht", *(f"n_{name}" for name in known)}
     if collection and collection not in schema.collections:
-        what = f"collection {collection!r}{nearest(collection, schema.collections)}"
+        what = f"collection {collection!r}{nearest(collection, known)}"
+    elif not collection and column.startswith("n_") and column[2:] in schema.collections:
+        return None
+    elif not collection and column in schema.collections and column not in columns:
+        what = f"observable {column!r}, but a collection: write {column}[0].pt or n_{column}"
     elif column not in columns and not (collection and column == "pt"):  # vertices have no pT
         name = f"{collection}.{column}" if collection else column
         what = f"{'column' if collection else 'observable'} {name!r}{nearest(column, names)}"
@@ -284,7 +303,9 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
     models: list[dict[str, str]] = []
     trained_on: list[dict[str, tuple[TrainedOn, ...]]] = []
     warnings: list[tuple[str, ...]] = []
+    objects: set[tuple[str, str]] = set()
     for menu in menus_of(menus):
+        objects.update((name, of.base) for name, of in menu.scope.objects)
         bits.append({})
         models.append({})
         trained_on.append({})
@@ -310,8 +331,15 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
             requirements[trigger.name] = context.requirements
         of_menu += [*signed_differences(requirements), *lost_prescales(menu)]
         warnings.append(tuple(dict.fromkeys(of_menu)))
-    readers = {need: tuple(triggers) for need, triggers in needs.items()}
-    return Plan(tuple(slots), tuple(bits), readers, tuple(models), tuple(trained_on), tuple(warnings))
+    return Plan(
+        tuple(slots),
+        tuple(bits),
+        {need: tuple(triggers) for need, triggers in needs.items()},
+        tuple(models),
+        tuple(trained_on),
+        tuple(warnings),
+        frozenset(objects),
+    )
 
 
 def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:

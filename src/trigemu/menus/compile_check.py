@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from trigemu.observables import Condition, Constant, Number, ObjectSelection, Relation, Scope
+from trigemu.observables import Condition, Constant, Number, Relation, Scope
 from trigemu.support import Document, Key, TableError, TrigemuError, dotted, own_cause, read_table, reason_of
 from trigemu.triggers import BitKind, Compiled, Context, Kind
 
@@ -34,13 +34,6 @@ class _Checking(Context):
         except TrigemuError as error:
             self.mistakes.append((text, str(error)))
             return Relation(">", Constant(0.0), Constant(0.0))
-
-    def objects(self, name: str, *columns: str) -> ObjectSelection:
-        try:
-            return super().objects(name, *columns)
-        except TrigemuError as error:
-            self.mistakes.append((name, str(error)))
-            return ObjectSelection(name)
 
 
 def try_compile(

@@ -209,8 +209,13 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
 
 def _scope(document: Document) -> Scope:
     scope = read_scope(document)
-    integers = read_integers(document, lambda name: scope.object(name).base)
-    return replace(scope, integers=integers)
+
+    def base_of(name: str) -> str:
+        if not scope.has_object(name):  # a scale with a wrong name would have no effect
+            raise TrigemuError(f"unknown object {name!r}{nearest(name, dict(scope.objects))}")
+        return scope.object(name).base
+
+    return replace(scope, integers=read_integers(document, base_of))
 
 
 def _plugin_names(head: Any) -> tuple[str, ...]:

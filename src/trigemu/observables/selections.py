@@ -28,11 +28,11 @@ from trigemu.observables.windows import (
     window_mistakes,
     windows_need,
 )
-from trigemu.support import Document, Key, TomlTable, TrigemuError, chain, excerpt, nearest, read_table
+from trigemu.support import Document, Key, TomlTable, TrigemuError, chain, nearest, read_table
 
 T = TypeVar("T", bound=TomlTable)
 
-#: Objects that a menu may use without declaring them under [objects].
+#: Collections of the sample that most formats have: of each, n_NAME is a number of objects in any sample.
 STANDARD = ("jet", "photon", "electron", "muon", "tau")
 #: The longest chain of selections; each needs up to four of Python's 1000 nested calls.
 MAX_DERIVED = 100
@@ -105,7 +105,7 @@ class SumTable(TomlTable, frozen=True):
     Attributes
     ----------
     of : tuple of str
-        The names of their collections.
+        The names of their collections: objects of the menu, or else collections of the sample.
     """
 
     of: tuple[str, ...]
@@ -189,14 +189,11 @@ class Scope:
     integers: Integers | None = None
 
     def object(self, name: str) -> ObjectSelection:
-        """Return the selection with a `name`; raise TrigemuError, with the closest known name, if there is
-        none."""
-        if name in self._by_name:
-            return self._by_name[name]
-        raise TrigemuError(f"unknown object {excerpt(name)!r}{nearest(name, self._by_name)}")
+        """Return the selection with a `name`; a name that is not declared is a collection of the sample."""
+        return self._by_name.get(name) or ObjectSelection(name)
 
     def has_object(self, name: str) -> bool:
-        """Return whether there is an object with a `name`."""
+        """Return whether an object with a `name` is declared, or standard."""
         return name in self._by_name
 
     @cached_property
@@ -313,17 +310,13 @@ def make_scope(
     """Resolve [objects] and [sums]; a table with mistakes is None, and further mistakes go to
     `report(key, message)`.
 
-    `from` refers to another object of the menu, or else to a collection of the sample; `with` refers to an
-    object of the menu. HT and MHT are sums over jets unless [sums] defines them; if it defines only one of
-    them, the other uses the same objects.
+    `from`, `with` and `of` refer to another object of the menu, or else to a collection of the sample. HT and
+    MHT are sums over jets unless [sums] defines them; if it defines only one of them, the other uses the same
+    objects.
     """
-    for name, object_table in objects.items():
+    for name in objects:
         if not name.isidentifier() or keyword.iskeyword(name):
             report(("objects", name), "expected a name of letters, digits and _, not beginning with a digit")
-        near = object_table and object_table.remove_overlap and object_table.remove_overlap.with_
-        if near and near not in objects and near not in STANDARD:
-            message = f"unknown object {near!r}{nearest(near, {*objects, *STANDARD})}"
-            report(("objects", name, "remove_overlap", "with"), message)
     selections = _ObjectSelections(objects, report)
     members: dict[str, tuple[ObjectSelection, ...]] = {}
     for name, table in sums.items():
@@ -331,10 +324,7 @@ def make_scope(
             report(("sums", name), f"unknown sum {name!r}{nearest(name, ('ht', 'mht'))}")
         if table is None:
             continue
-        unknown = [object_ for object_ in table.of if object_ not in selections]
-        for object_ in unknown:
-            report(("sums", name, "of"), f"unknown object {object_!r}{nearest(object_, selections)}")
-        members[name] = tuple(selections[object_] for object_ in table.of if object_ in selections)
+        members[name] = tuple(selections.get(object_) or ObjectSelection(object_) for object_ in table.of)
     jets = (selections["jet"],)
     ht = members.get("ht", members.get("mht", jets))
     return Scope(tuple(sorted(selections.items(), key=lambda item: item[0])), ht, members.get("mht", ht))

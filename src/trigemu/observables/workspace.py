@@ -90,11 +90,16 @@ class Workspace:
     def scalar(self, name: str) -> Array:
         """Return the column `name`, with one value per event; raise SampleError if the sample lacks it.
 
-        Events that do not come from a sample have stored decisions under their own names.
+        n_NAME is the number of objects of a collection. Events that do not come from a sample have stored
+        decisions under their own names.
         """
-        scalars = self.events.scalars
+        scalars, counted = self.events.scalars, self.events.collections.get(name.removeprefix("n_"))
+        if name in scalars:
+            return scalars[name]
+        if counted is not None and name.startswith("n_"):
+            return np.diff(counted.offsets)
         try:
-            return scalars[name] if name in scalars else scalars[decision_in(("", name)) or name]
+            return scalars[decision_in(("", name)) or name]
         except KeyError:
             raise self._missing(f"{name!r}", nearest(name, self.events.scalars)) from None
 

@@ -82,6 +82,9 @@ class EventFile(Source):
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         return self._opened.read(start, stop, needs)
 
+    def counted(self, needs: Iterable[Need]) -> tuple[Need, ...]:
+        return self._opened.counted(needs)
+
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
         return self._opened.read_stored(start, stop, names)
 

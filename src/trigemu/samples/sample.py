@@ -162,7 +162,8 @@ class Sample:
     def _read(self, file: Source, start: int, stop: int, needs: tuple[Need, ...]) -> Events:
         stored = {name: column for column in needs if (name := decision_in(column)) is not None}
         with naming(self.name, file.path):
-            columns = file.read(start, stop, tuple(need for need in needs if need not in stored.values()))
+            in_file = file.counted(need for need in needs if need not in stored.values())
+            columns = file.read(start, stop, in_file)
             decisions = file.read_stored(start, stop, stored) if stored else {}
         own = columns.weight if self.weighted else np.ones(stop - start)
         weight = np.multiply(own, self.hz_per_weight, dtype=np.float64)

@@ -25,7 +25,7 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -33,10 +33,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from trigemu.emulation import Progress
+from trigemu.emulation import Progress, lacks
 from trigemu.menus import Menu
 from trigemu.observables import Scope, parse_condition, parse_observable, read_scope
-from trigemu.samples import Catalogue
+from trigemu.samples import Catalogue, Sample
 from trigemu.studies.efficiency import Efficiencies, efficiencies
 from trigemu.studies.intervals import Profile
 from trigemu.studies.scan_steps import parse_values
@@ -46,6 +46,7 @@ from trigemu.support import (
     S,
     TomlTable,
     TrigemuError,
+    excerpt,
     load_toml,
     nearest,
     printable,
@@ -273,7 +274,7 @@ def parse_bins(bins: str | tuple[float, ...]) -> tuple[float, ...]:
     return edges
 
 
-def read_profiles(path: Path | str) -> ProfileSet:
+def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSet:
     """Read and check a set of profiles.
 
     From the menus, only the names of menus and triggers are read; `read_menu` checks whether the menus can
@@ -283,6 +284,8 @@ def read_profiles(path: Path | str) -> ProfileSet:
     ----------
     path : path
         The file.
+    samples : iterable of Sample
+        Samples; those that the set names must have the columns that it reads.
 
     Returns
     -------
@@ -309,7 +312,8 @@ def read_profiles(path: Path | str) -> ProfileSet:
     if head:
         menus = _menus(document, head)
         scope = own if own or not menus else _scope_of(menus[0])
-        _check_language(document, scope, head, observables, categories)
+        named = [sample for sample in samples if sample.name in head.samples]
+        _check_language(document, scope, head, observables, categories, named)
         _check_references(document, references, menus)
     document.finish()
     assert head is not None
@@ -362,6 +366,7 @@ def _check_language(
     head: ProfileTable,
     observables: Mapping[int, Observable],
     categories: Mapping[int, Category],
+    samples: Sequence[Sample],
 ) -> None:
     if scope is None:
         return
@@ -372,7 +377,12 @@ def _check_language(
     if head.require is not None:
         texts.append((("profile", "require"), head.require, parse_condition))
     for key, text, parse in texts:
-        document.attempt(lambda parse=parse, text=text: parse(text, scope), key)  # type: ignore[misc]
+        parsed = document.attempt(lambda parse=parse, text=text: parse(text, scope), key)  # type: ignore[misc]
+        objects = [(name, of.base) for name, of in scope.objects]
+        needs = sorted(set(parsed.needs())) if parsed else []
+        problems = (lacks(sample, need, "", objects) for sample in samples for need in needs)
+        for problem in dict.fromkeys(filter(None, problems)):
+            document.problem(key, "", f"{excerpt(text)!r}: {problem}")
 
 
 def _check_references(document: Document, references: Mapping[int, Reference], menus: list[Document]) -> None:

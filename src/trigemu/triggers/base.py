@@ -134,8 +134,8 @@ class Context:
         return condition
 
     def objects(self, name: str, *columns: str) -> ObjectSelection:
-        """Return the object selection with a `name`, and request some of its `columns`; raise TrigemuError
-        for an unknown name."""
+        """Return the object selection with a `name`, and request some of its `columns`. A name that is not
+        declared is a collection of the sample."""
         selection = self.scope.object(name)
         self.needs.update(selection.needs())
         for column in columns:

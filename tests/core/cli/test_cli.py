@@ -173,12 +173,12 @@ def test_a_menu_that_is_none(place: Any, refused: Refused, content: bytes, messa
         (
             "jet[0]",
             "jte[0]",
-            ["menu.toml:5: trigger 'J30': observable: ", "unknown object 'jte'; did you mean 'jet'"],
+            ["menu.toml:2: trigger 'J30': sample 'all' has no collection 'jte'; did you mean 'jet'?"],
         ),
         (
             'object = "muon"',
             'object = "mu"',
-            ["menu.toml:12: trigger 'MU': legs[0].object: unknown object 'mu'"],
+            ["menu.toml:9: trigger 'MU': sample 'all' has no collection 'mu'; did you mean 'muon'?"],
         ),
         (
             "prescale = 2",

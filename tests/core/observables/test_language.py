@@ -91,7 +91,6 @@ def test_a_text_may_go_over_several_lines() -> None:
         (" \n", "is empty"),
         ("jet[0].pt +", "cannot be read"),
         ("jet[0", "cannot be read at column"),
-        ("jett[0].pt", "unknown object 'jett'; did you mean 'jet'? (known: jet, photon)"),
         ("jet[-1].pt", "'jet[-1]': objects are written NAME[NUMBER], counted from 0"),
         ("jet[0:2].pt", "'jet[0:2]': objects are written NAME[NUMBER]"),
         ("jet[True].pt", "'jet[True]': objects are written NAME[NUMBER]"),

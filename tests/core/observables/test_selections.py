@@ -121,12 +121,6 @@ def test_a_sum_follows_the_other_where_it_has_no_definition(
             "depends on itself: a → a",
         ),
         (
-            '[objects.b]\nfrom = "a"\n'
-            '[objects.a]\nfrom = "jet"\nremove_overlap = {with = "phton", dr = 0.4}\n',
-            ("objects", "a", "remove_overlap", "with"),
-            "unknown object 'phton'; did you mean 'photon'? (known: a, b, electron, jet, muon, photon, tau)",
-        ),
-        (
             "[objects.my-jet]\nfrom = 'jet'\n",
             ("objects", "my-jet"),
             "expected a name of letters, digits and _, not beginning with a digit",
@@ -135,11 +129,6 @@ def test_a_sum_follows_the_other_where_it_has_no_definition(
             '[sums.hht]\nof = ["jet"]\n',
             ("sums", "hht"),
             "unknown sum 'hht'; did you mean 'ht'? (known: ht, mht)",
-        ),
-        (
-            '[sums.ht]\nof = ["jte"]\n',
-            ("sums", "ht", "of"),
-            "unknown object 'jte'; did you mean 'jet'? (known: electron, jet, muon, photon, tau)",
         ),
         ("[sums.ht]\nof = []\n", (), "of = []: name at least one object"),
         (

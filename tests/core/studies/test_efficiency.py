@@ -382,7 +382,7 @@ def test_a_trigger_that_only_one_menu_has(tmp_path: Path) -> None:
         ({"triggers": ["JJ"]}, r"no menu has an enabled trigger 'JJ'; did you mean 'J'\?"),
         ({"triggers": ["OFF"]}, "no menu has an enabled trigger 'OFF'"),
         ({"profiles": [Profile("jet[0].ptt", (0.0, 1.0))]}, "no column 'jet.ptt'; did you mean 'pt'"),
-        ({"profiles": [Profile("jte[0].pt", (0.0, 1.0))]}, r"'jte\[0\]\.pt'.*; did you mean 'jet'\?"),
+        ({"profiles": [Profile("jte[0].pt", (0.0, 1.0))]}, "no collection 'jte'; did you mean 'jet'"),
         ({"profiles": [Profile("jet[0].pt", (1e6, 2e6))]}, "has no value from 1e.06 to 2e.06"),
         ({"categories": ["n_jet > 99"]}, "no event is in the category 'n_jet > 99'"),
         ({"categories": ["n_jet"]}, "'n_jet': "),

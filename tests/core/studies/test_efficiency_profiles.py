@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from toys import memory_catalogue, toy_events
 
+from trigemu.samples import Sample
 from trigemu.studies import Profile, ProfileSet, Reference, parse_bins, read_profiles
 from trigemu.support import TableError, TrigemuError
 
@@ -59,9 +62,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def read(folder: Path, text: str) -> ProfileSet:
+def read(folder: Path, text: str, samples: Sequence[Sample] = ()) -> ProfileSet:
     (folder / "profiles.toml").write_text(text)
-    return read_profiles(folder / "profiles.toml")
+    return read_profiles(folder / "profiles.toml", samples)
 
 
 def test_it_says_what_is_wanted(folder: Path) -> None:
@@ -86,8 +89,10 @@ def test_it_says_what_is_wanted(folder: Path) -> None:
 
 def test_its_own_objects_say_what_names_mean(folder: Path) -> None:
     (folder / "first.toml").write_text(MENU)
-    with pytest.raises(TableError, match="unknown object 'hard'"):
-        read(folder, FULL)
+    sample = memory_catalogue({"yy": toy_events(1, 9)}).samples[0]
+    with pytest.raises(TableError) as caught:
+        read(folder, FULL, [sample])
+    assert "profiles.toml:9: 'hard[0].pt': sample 'yy' has no collection 'hard' (known" in str(caught.value)
     found = read(folder, HARD + FULL)
     assert found.scope is not None
     assert found.scope.has_object("hard")
@@ -105,7 +110,6 @@ def test_without_a_name_it_is_called_as_its_file(folder: Path) -> None:
         ('samples = ["yy"]', "samples = []", 4, "length >= 1"),
         ('"first.toml", ', '"nowhere.toml", ', 3, "nowhere.toml: cannot read: No such file or directory"),
         ('"n_hard >= 1"', '"n_hard >="', 5, "'n_hard >=': "),
-        ('"hard[0].pt"', '"hrad[0].pt"', 9, "did you mean 'hard'?"),
         ('"hard[0].pt"', '"n_hard > 1"', 9, "'n_hard > 1': "),
         ("0:100:50", "0:100", 12, "values '0:100': expected FIRST:LAST:STEP"),
         ("0:100:50", "0:40:50", 12, "bins '0:40:50': expected at least two ascending edges"),

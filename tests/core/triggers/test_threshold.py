@@ -58,7 +58,6 @@ def test_the_score_is_the_observable(scope: Scope) -> None:
 @pytest.mark.parametrize(
     ("observable", "requires", "message"),
     [
-        ("jte[0].pt", None, "'jte[0].pt': unknown object 'jte'; did you mean 'jet'?"),
         ("ht > 3", None, "'ht > 3' is not a number"),
         ("ht", "met", "'met' is not a condition"),
         ("ht", "", "'': is empty"),

@@ -129,10 +129,10 @@ padding = 0.0
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        ('"lead[0].pt"]', '\n"led[0].pt"]', 12, "unknown object 'led'; did you mean 'lead'?"),
+        ('"lead[0].pt"]', '\n"lead[0]"]', 12, "'lead[0]' is not a number"),
         ('"met"', '"met > 3"', 11, "'met > 3' is not a number"),
         ('from = "jet"', 'form = "jet"', 2, "unknown key 'form'; did you mean 'from'?"),
-        ('["lead"]', '["lad"]', 4, "[sums.ht]: unknown object 'lad'; did you mean 'lead'?"),
+        ('["lead"]', "[]", 4, "of = []: name at least one object"),
         ("[trained_on]\n", "[traned_on]\n", 5, "unknown key 'traned_on'; did you mean 'trained_on'?"),
         ('catalogue = "toy"', "catalogue = 3", 6, "expected a string"),
         ("[network]\n", "[network]\nscript = 'x.py'\n", 8, "unknown key 'script'"),
@@ -163,7 +163,7 @@ def test_one_mistake(tmp_path: Path, menu_scope: Scope, old: str, new: str, line
 
 
 def test_all_mistakes_at_once(tmp_path: Path, menu_scope: Scope) -> None:
-    text = CARD.replace('"met"', '"mett["').replace('["lead"]', '["lad"]').replace("model.onnx", "no.onnx")
+    text = CARD.replace('"met"', '"mett["').replace('["lead"]', "[]").replace("model.onnx", "no.onnx")
     (tmp_path / "card.toml").write_text(text)
     with pytest.raises(TableError) as error:
         read(Context(menu_scope, tmp_path))

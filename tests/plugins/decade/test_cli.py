@@ -117,12 +117,12 @@ def test_training_names_the_extra(
 
 
 def test_a_configuration_with_mistakes(place: Models, trigemu: Run) -> None:
-    Path("train.toml").write_text(CONFIG.replace("epochs", "epoch").replace("jet[0].pt", "jt[0].pt"))
+    Path("train.toml").write_text(CONFIG.replace("epochs", "epoch").replace("jet[0].pt", "jt[0.pt"))
     status, text = trigemu("decade", "train", "train.toml", "--samples", "catalogue.toml")
     assert status == 2
     first, second = text.splitlines()
     assert first.startswith("trigemu: train.toml:8: unknown key 'epoch'; did you mean 'epochs'?")
-    assert second.startswith("trigemu: train.toml:14: 'jt[0].pt': unknown object 'jt'")
+    assert second.startswith("trigemu: train.toml:14: 'jt[0.pt': cannot be read")
 
 
 @pytest.mark.parametrize("output", ["file", "file/below"])

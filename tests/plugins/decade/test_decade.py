@@ -527,7 +527,10 @@ WRONG: dict[str, tuple[Callable[[Models], None], str]] = {
         r"network.toml:\d+: model.onnx reads 5 features an event, but the card names 6 inputs",
     ),
     "no network": (other_network(b"hello"), r"network.toml:\d+: model.onnx is not an ONNX model"),
-    "unknown object": (other_card((X, 'x = ["jt[0].pt", "met"]')), r"decade.toml:20: .*'jt'.*mean 'jet'"),
+    "no expression": (
+        other_card((X, 'x = ["jt[0].pt +", "met"]')),
+        r"decade.toml:20: 'jt\[0\].pt \+': cannot",
+    ),
     "no x": (other_card((X, "x = []")), r"decade.toml:20: quantile.x = \[\]: expected .* length >= 1"),
     "x is no list": (other_card((X, 'x = "met"')), r"decade.toml:20: quantile.x = 'met': expected a list"),
     "q = 0": (other_card(("q = 0.1", "q = 0")), r"decade.toml:19: quantile.q = 0: expected a number > 0"),
@@ -570,13 +573,11 @@ def test_mistakes_are_reported_with_file_and_line(models: Models, kind: str) -> 
 
 
 def test_all_mistakes_of_a_card_are_reported(models: Models) -> None:
-    models.write_card(
-        (X, 'x = ["jt[0].pt", "jet[0].pt +", "met"]'), ('of = ["jet", "photon"]', 'of = ["jot"]')
-    )
+    models.write_card((X, 'x = ["jet[0]", "jet[0].pt +", "met"]'), ('of = ["jet", "photon"]', "of = []"))
     with pytest.raises(TableError) as error:
         models.menu()
     messages = str(error.value)
-    for wrong in ("decade.toml:12", "'jot'", "decade.toml:20", "'jt'", "'jet[0].pt +'"):
+    for wrong in ("decade.toml:12", "of = []", "decade.toml:20", "'jet[0]' is not", "'jet[0].pt +'"):
         assert wrong in messages
 
 
@@ -603,8 +604,8 @@ def test_the_plugin_need_not_be_named(models: Models) -> None:
     [
         (
             'requires = "n_photon >= 1"',
-            'requires = "foton[0].pt > 1"',
-            "requires: 'foton[0].pt > 1': unknown object 'foton'; did you mean 'photon'",
+            'requires = "photon[0].pt > "',
+            "requires: 'photon[0].pt > ': cannot be read",
         ),
         ('requires = "n_photon >= 1"', "requires = 3", "requires = 3: expected a string"),
         ('card = "decade.toml"\n', "", "the key 'card' is missing"),

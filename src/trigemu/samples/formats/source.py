@@ -159,6 +159,17 @@ class Source(ABC):
         """The name of the tree with the events in a ROOT file; empty for other files."""
         return self.tree
 
+    def counted(self, needs: Iterable[Need]) -> tuple[Need, ...]:
+        """Return needs with a column of the objects in place of a number of objects, such as n_jet, that the
+        file does not have; the number follows from them."""
+        schema = self.schema
+        counts = {
+            ("", f"n_{name}"): (name, "pt" if "pt" in columns else min(columns, default="pt"))
+            for name, columns in schema.collections.items()
+            if f"n_{name}" not in schema.scalars
+        }
+        return tuple(counts.get(need, need) for need in needs)
+
     @property
     def identity(self) -> str:
         """A text that changes when the content does, as far as possible; by default a digest of the path.

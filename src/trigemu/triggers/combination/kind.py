@@ -73,7 +73,7 @@ class Leg(TomlTable, frozen=True):
     Attributes
     ----------
     object : str
-        The collection of the object.
+        The collection of the object: an object of the menu, or else a collection of the sample.
     crossing : int
         Its crossing, relative to that of the event: −2 to 2.
     windows : dict of str to Window or tuple of Window

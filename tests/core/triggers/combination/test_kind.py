@@ -223,11 +223,6 @@ def test_only_columns_that_are_asked_for_are_needed(scope: Scope) -> None:
     } | {("photon", "isolation")}
 
 
-def test_an_unknown_object(scope: Scope) -> None:
-    with pytest.raises(TrigemuError, match=r"unknown object 'mun'; did you mean 'muon'\?"):
-        Combination(legs=(Leg(object="mun"),)).compile(Context(scope))
-
-
 def test_it_compiles_to_the_same_and_travels(scope: Scope) -> None:
     def kind() -> Combination:
         windows = {"pt": Window(min=3.0), "eta": Window(abs_max=2.0)}

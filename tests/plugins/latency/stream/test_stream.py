@@ -243,6 +243,15 @@ def test_an_event_that_there_is_not(tmp_path: Path, event: int) -> None:
         Stream(plan, EVENTS).decide(event)
 
 
+def test_objects_that_the_menu_does_not_declare(tmp_path: Path) -> None:
+    events = dataclasses.replace(EVENTS, collections={**EVENTS.collections, "fat": EVENTS.collections["jet"]})
+    text = anomaly_free().replace("jet[0]", "fat[1]") + 'requires = "n_fat >= 2 and n_fat < 4"\n'
+    plan = make_plan([menu_from(tmp_path, text)])
+    expected = make_plan([menu_from(tmp_path, text.replace("fat", "jet"))])
+    np.testing.assert_array_equal(streamed(plan, events), decide(events, expected))
+    assert 0 < decide(events, plan).sum() < len(events)
+
+
 def anomaly_free() -> str:
     return '[[trigger]]\nname = "T"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 10\n'
 
