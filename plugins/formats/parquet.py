@@ -18,7 +18,7 @@ the catalogue.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,12 +60,13 @@ WEIGHT, ID, PARENT = ("", "weight"), ("", "id"), ("", "parent")
 @dataclass(frozen=True)
 class _ParquetColumn:
     """The location of a column. leaves: the paths in Parquet's schema that have to be read for it; fields:
-    the path to it, from the top-level field down."""
+    the path to it, from the top-level field down. type: its numbers."""
 
     file: str
     leaves: tuple[str, ...]
     fields: tuple[str, ...]
     decision: bool
+    type: str
 
 
 @dataclass
@@ -124,6 +125,14 @@ class Parquet(Source):
             if not of and prefix in single and not column.decision:
                 columns.setdefault((prefix.lower(), own), column)
         return columns
+
+    @property
+    def types(self) -> Mapping[Need, str]:
+        return {need: column.type for need, column in self._columns.items()}
+
+    @property
+    def weight_column(self) -> str:
+        return _name(self._columns[WEIGHT]) if WEIGHT in self._columns else ""
 
     @cached_property
     def entries(self) -> int:
@@ -264,7 +273,7 @@ def _columns_of(file: str, schema: Any, leaves: Iterable[str]) -> Iterator[tuple
             names = [name for name in fields if name]
             name = "_".join(names)
             decision = not lists and (str(type_) == "bool" or name.startswith(DECISIONS))
-            column = _ParquetColumn(file, all_leaves or (path,), fields, decision)
+            column = _ParquetColumn(file, all_leaves or (path,), fields, decision, str(type_))
             if not lists:
                 yield ("", SCALARS.get(name, name)), column
             elif len(names) == 1 and "_" in name:

@@ -12,6 +12,7 @@ from trigemu.cli.console import console, say
 from trigemu.cli.options import Location
 from trigemu.cli.progress import events_bar
 from trigemu.results.kinds.catalogue import VIEW
+from trigemu.results.kinds.columns import columns_page
 from trigemu.samples import seal_catalogue
 from trigemu.support import Engine, TrigemuError, view_of
 
@@ -30,7 +31,10 @@ from trigemu.support import Engine, TrigemuError, view_of
     help="Write digests of all files into the CATALOGUE; every run then verifies the files.",
 )
 def samples(catalogue: Path | str | None, tree: str | None, plots: Path | None, seal: bool) -> None:
-    """List the samples of a CATALOGUE, the embedded one by default."""
+    """List the samples of a CATALOGUE, the embedded one by default.
+
+    Of a file of events in its place, also list its columns by the names that menus give them.
+    """
     if seal:
         if catalogue is None:
             raise TrigemuError("--seal writes into a catalogue: expected CATALOGUE")
@@ -40,6 +44,8 @@ def samples(catalogue: Path | str | None, tree: str | None, plots: Path | None, 
     opened = trigemu.open_catalogue(catalogue, tree=tree)
     drawn = _draw(opened, plots) if plots else []
     console().print(VIEW.page(opened))
+    if not opened.samples[0].weighted:  # a file of events
+        console().print(columns_page(opened.samples[0]))
     for file in drawn:
         say(file)
 

@@ -19,7 +19,7 @@ from .events import (
     first_nan as first_nan,
     make_events as make_events,
 )
-from .formats.source import Source as Source
+from .formats.source import Schema as Schema, Source as Source
 from .locations import opened as opened
 from .margins import entries_with_neighbours as entries_with_neighbours, join_events as join_events
 from .memory import sample_in_memory as sample_in_memory

@@ -82,6 +82,14 @@ class EventFile(Source):
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         return self._opened.read(start, stop, needs)
 
+    @property
+    def types(self) -> Mapping[Need, str]:
+        return self._opened.types
+
+    @property
+    def weight_column(self) -> str:
+        return self._opened.weight_column
+
     def counted(self, needs: Iterable[Need]) -> tuple[Need, ...]:
         return self._opened.counted(needs)
 

@@ -337,6 +337,9 @@ def _sample(
             raise SampleError(
                 f"sample {table.name!r}: {source.path} has different branches from {sources[0].path}"
             )
+    schema = sources[0].schema
+    if not (schema.collections or schema.scalars or sources[0].stored):
+        raise SampleError(f"sample {table.name!r}: {sources[0].path} has no numbers that menus can use")
     if len(sources) == 1 and not sources[0].entries:
         raise SampleError(f"sample {table.name!r}: {sources[0].path} has no events")
     digests = tuple(known.sha256 for known in facts)

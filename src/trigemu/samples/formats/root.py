@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ from trigemu.samples.formats.uproot_file import Branches, field_until, open_root
 from trigemu.samples.locations import located
 from trigemu.samples.sealed import sealed_file
 from trigemu.support import CHUNK_EVENTS, Array, IntArray
+
+#: The type of numbers in the name of a type, such as float in std::vector<float>.
+_NUMBER = re.compile(r"\b(float|double|bool|char|u?int(\d+)?)(?=\b|_t)")
 
 
 @dataclass
@@ -91,6 +95,15 @@ class RootFile(Source):
         if self._is_tree:
             return tuple(int(offset) for offset in self._events.common_entry_offsets())
         return (*(int(c.num_first_entry) for c in self._events.cluster_summaries), self.entries)
+
+    @property
+    def types(self) -> Mapping[Need, str]:
+        of = {need: _NUMBER.search(str(self._events[name].typename)) for need, name in self._branches.items()}
+        return {need: found[0] for need, found in of.items() if found}
+
+    @property
+    def weight_column(self) -> str:
+        return self._own.get("weight", "")
 
     @property
     def has_parents(self) -> bool:

@@ -159,6 +159,16 @@ class Source(ABC):
         """The name of the tree with the events in a ROOT file; empty for other files."""
         return self.tree
 
+    @property
+    def types(self) -> Mapping[Need, str]:
+        """The types of columns in the file, such as "float", as far as they are known; for users to read."""
+        return {}
+
+    @property
+    def weight_column(self) -> str:
+        """The name that the weight has in the file; empty if all events have the weight 1."""
+        return ""
+
     def counted(self, needs: Iterable[Need]) -> tuple[Need, ...]:
         """Return needs with a column of the objects in place of a number of objects, such as n_jet, that the
         file does not have; the number follows from them."""
