@@ -15,6 +15,7 @@ from trigemu.api import (
     check_inputs,
     check_outputs,
     emulate,
+    fed,
     menus_bar,
     on_disk,
     open_catalogue,
@@ -62,7 +63,9 @@ MAX_SECONDS = 1e6
     help="Time limit: no further triggers are timed after it; the menu and the first triggers always are.",
 )
 @options.samples
+@options.tree
 @options.plugin_path
+@options.skip_missing
 @options.json_file
 @options.figure
 def bench(
@@ -72,7 +75,9 @@ def bench(
     threads: int,
     seconds: float,
     catalogue: Path | str | None,
+    tree: str | None,
     plugin_path: tuple[Path, ...],
+    skip_missing: bool,
     json_file: Path | None,
     figure: Path | None,
 ) -> None:
@@ -83,11 +88,14 @@ def bench(
     latency.check(batches, events, threads)
     folders = search_path(plugin_path)
     read = read_menu(menu, folders)
-    samples = open_catalogue(catalogue)
+    samples = open_catalogue(catalogue, tree=tree)
     check_inputs(files, [read], samples)
     engine = Engine()
-    with menus_bar([read], samples, engine) as advance:
-        emulation = emulate([read], samples, executor=engine, progress=advance)
+    with (
+        fed([read], samples, skip_missing) as remaining,
+        menus_bar(remaining, samples, engine) as advance,
+    ):
+        emulation = emulate(remaining, samples, executor=engine, progress=advance)
     steps = latency.steps(emulation.plan, batches, threads) + 1
     with bar("timing", steps, limit=seconds) as advance:
         result = latency.bench(
@@ -99,7 +107,7 @@ def bench(
             progress=advance,
         )
         if 1 in batches:
-            result = replace(result, first=first_decision(menu, catalogue, folders))
+            result = replace(result, first=first_decision(menu, catalogue, tree, folders, skip_missing))
         advance(1)
     if figure:
         from trigemu.api import style

@@ -1,5 +1,6 @@
 from . import api as api
 from .emulation.budgets import solve_budgets as solve_budgets
+from .emulation.fed import fed_menu as fed_menu
 from .emulation.fired import decisions as decisions
 from .emulation.loop import emulate as emulate
 from .emulation.per_event import event_table as event_table

@@ -208,6 +208,7 @@ from .emulation.engine import (
     over_samples as over_samples,
     Progress as Progress,
 )
+from .emulation.fed import fed_menu as fed_menu
 from .emulation.emulation_like import emulation_of as emulation_of
 from .emulation.stored_results import check_events as check_events, check_result as check_result
 from .emulation.loop import emulate as emulate, Emulation as Emulation
@@ -292,6 +293,7 @@ from .support.shown import (
 
 # Commands
 from .cli import options as options
+from .cli.conditions import fed as fed
 from .cli.console import console as console, say as say
 from .cli.outputs import (
     check_inputs as check_inputs,

@@ -36,20 +36,26 @@ class FirstDecision:
     kernels: int
 
 
-def first_decision(menu: Path, samples: Path | str | None, folders: Sequence[Path]) -> FirstDecision:
+def first_decision(
+    menu: Path,
+    samples: Path | str | None,
+    tree: str | None,
+    folders: Sequence[Path],
+    skip_missing: bool = False,
+) -> FirstDecision:
     """Decide an event twice, each time in a new process, with a cache that is empty at first.
 
-    folders: the search path of plugins. Raises TrigemuError if a process fails."""
+    tree: that of the samples, if they are a file. folders: the search path of plugins. skip_missing: whether
+    to leave out triggers that the samples cannot feed. Raises TrigemuError if a process fails."""
+    given = [str(menu), samples and str(samples), tree, [*map(str, folders)], skip_missing]
     with TemporaryDirectory(prefix="trigemu-") as cache:
-        cold, warm = (_decided(cache, menu, samples, folders) for _ in range(2))
+        cold, warm = (_decided(cache, given) for _ in range(2))
     return FirstDecision(cold[0], warm[0], int(cold[1]))
 
 
-def _decided(
-    cache: str, menu: Path, samples: Path | str | None, folders: Sequence[Path]
-) -> tuple[float, float]:
+def _decided(cache: str, given: Sequence[object]) -> tuple[float, float]:
     """Return the time in s, and the number of kernels that were compiled."""
-    arguments = json.dumps([cache, time.time(), str(menu), samples and str(samples), [*map(str, folders)]])
+    arguments = json.dumps([cache, time.time(), *given])
     done = children.run_limited([sys.executable, "-P", "-m", __name__, arguments], Path.cwd(), _LIMITS)
     if done.code:
         last_line = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
@@ -59,15 +65,17 @@ def _decided(
 
 
 def main() -> int:
-    cache, begin, menu, samples, folders = json.loads(sys.argv[1])
+    cache, begin, menu, samples, tree, folders, skip_missing = json.loads(sys.argv[1])
     os.environ["TRIGEMU_CACHE_DIR"] = os.environ["XDG_CACHE_HOME"] = cache
     os.environ.pop("NUMBA_CACHE_DIR", None)
-    from trigemu.api import KERNEL_STATISTICS, make_plan, open_catalogue, read_menu
+    from trigemu.api import KERNEL_STATISTICS, fed_menu, make_plan, open_catalogue, read_menu
 
     from ..stream.stream import Stream
 
-    plan = make_plan([read_menu(Path(menu), [*map(Path, folders)])])
-    sample = open_catalogue(samples).background[0]
+    catalogue = open_catalogue(samples, tree=tree)
+    read = read_menu(Path(menu), [*map(Path, folders)])
+    plan = make_plan(fed_menu(read, catalogue) if skip_missing else read)
+    sample = catalogue.background[0]
     events = sample.read(0, 0, min(16, sample.entries), plan.needs, plan.margin)
     Stream(plan, events).decide(events.core.start or 0)
     sys.stdout.write(json.dumps([time.time() - begin, len(KERNEL_STATISTICS.compiled)]))

@@ -8,7 +8,7 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.conditions import emulated, scaled, written_figures
+from trigemu.cli.conditions import emulated, fed, scaled, written_figures
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
@@ -32,6 +32,7 @@ from trigemu.support import check_outputs, search_path
 @options.pileup
 @options.luminosity
 @click.option("--all", "every", is_flag=True, help="Also print the rates of triggers that do not differ.")
+@options.skip_missing
 @options.overlap
 @options.json_file
 @options.csv_file
@@ -47,6 +48,7 @@ def compare(
     pileup: float | None,
     luminosity: float | None,
     every: bool,
+    skip_missing: bool,
     overlap: str | None,
     json_file: Path | None,
     csv_file: Path | None,
@@ -65,8 +67,11 @@ def compare(
         samples = samples.with_errors(errors)
         check_inputs(files, variants, samples)
         samples = scaled(samples, luminosity)
-        with menus_bar(variants, samples, engine, further=pileup is not None) as advance:
-            emulation = emulated(variants, samples, engine, pileup, advance)
+        with (
+            fed(variants, samples, skip_missing) as remaining,
+            menus_bar(remaining, samples, engine, further=pileup is not None) as advance,
+        ):
+            emulation = emulated(remaining, samples, engine, pileup, advance)
     result = compare_menus(emulation)
     further: list[Page | str] = []
     for variant in result.variants if overlap else ():

@@ -1,15 +1,49 @@
-"""What `run` and `compare` have in common: samples at a pile-up or luminosity, and figures of rates."""
+"""What `run` and `compare` have in common: menus that samples can feed, samples at a pile-up or luminosity,
+figures of rates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from trigemu.emulation import Emulation, Progress, at_luminosity, at_pileup, emulate
+from trigemu.emulation import (
+    Emulation,
+    LackingError,
+    Progress,
+    at_luminosity,
+    at_pileup,
+    emulate,
+    fed_menu,
+)
 from trigemu.menus import Menu
 from trigemu.rates import MenuRates
-from trigemu.samples import Catalogue, without_bad_files
+from trigemu.samples import Catalogue, SampleError, without_bad_files
 from trigemu.support import Engine
+
+
+@contextmanager
+def fed(menus: Sequence[Menu], samples: Catalogue, skip_missing: bool) -> Iterator[list[Menu]]:
+    """Emulate menus within a block, with --skip-missing those that samples can feed.
+
+    Parameters
+    ----------
+    menus : sequence of Menu
+        The menus.
+    samples : Catalogue
+        The samples.
+    skip_missing : bool
+        Whether to leave out triggers that need columns that the samples lack.
+
+    Returns
+    -------
+    context manager of list of Menu
+        The menus to emulate. An error within the block about missing columns mentions the option.
+    """
+    try:
+        yield [fed_menu(menu, samples) for menu in menus] if skip_missing else [*menus]
+    except LackingError as error:
+        raise SampleError(f"{error}\n--skip-missing leaves these triggers out") from error
 
 
 def scaled(samples: Catalogue, luminosity: float | None) -> Catalogue:

@@ -96,6 +96,12 @@ plugin_path = click.option(
     callback=_search_also,
     help="Folder of plugins, repeatable [default: TRIGEMU_PLUGIN_PATH, else plugins/].",
 )
+#: --skip-missing.
+skip_missing = click.option(
+    "--skip-missing",
+    is_flag=True,
+    help="Leave out triggers that need columns that the samples lack, and list them.",
+)
 #: --pileup.
 pileup = click.option("--pileup", type=float, help="Reweight crossings to this mean number of interactions.")
 #: --luminosity.

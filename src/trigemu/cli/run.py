@@ -8,7 +8,7 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.conditions import emulated, scaled, written_figures
+from trigemu.cli.conditions import emulated, fed, scaled, written_figures
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
@@ -35,6 +35,7 @@ from trigemu.support import check_outputs, search_path
 )
 @options.pileup
 @options.luminosity
+@options.skip_missing
 @options.overlap
 @options.json_file
 @options.csv_file
@@ -49,6 +50,7 @@ def run(
     columns: tuple[str, ...],
     pileup: float | None,
     luminosity: float | None,
+    skip_missing: bool,
     overlap: str | None,
     json_file: Path | None,
     csv_file: Path | None,
@@ -65,8 +67,11 @@ def run(
         samples = samples.with_errors(errors)
         check_inputs(files, [read], samples)
         samples = scaled(samples, luminosity)
-        with menus_bar([read], samples, engine, further=pileup is not None) as advance:
-            emulation = emulated([read], samples, engine, pileup, advance)
+        with (
+            fed([read], samples, skip_missing) as remaining,
+            menus_bar(remaining, samples, engine, further=pileup is not None) as advance,
+        ):
+            emulation = emulated(remaining, samples, engine, pileup, advance)
     columns_of = column_rates(emulation, chosen) if chosen else None
     rates = columns_of or {"": trigemu.rates_of(emulation)}
     further: list[Page | str] = []

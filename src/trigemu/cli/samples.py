@@ -14,6 +14,7 @@ from trigemu.cli.progress import events_bar
 from trigemu.results.kinds.catalogue import VIEW
 from trigemu.results.kinds.columns import columns_page
 from trigemu.samples import seal_catalogue
+from trigemu.studies import file_columns
 from trigemu.support import Engine, TrigemuError, view_of
 
 
@@ -45,7 +46,7 @@ def samples(catalogue: Path | str | None, tree: str | None, plots: Path | None, 
     drawn = _draw(opened, plots) if plots else []
     console().print(VIEW.page(opened))
     if not opened.samples[0].weighted:  # a file of events
-        console().print(columns_page(opened.samples[0]))
+        console().print(columns_page(file_columns(opened.samples[0])))
     for file in drawn:
         say(file)
 

@@ -12,10 +12,12 @@ from .engine import (
     over_samples as over_samples,
 )
 from .event_files import check_event_file as check_event_file, write_events as write_events
+from .fed import fed_menu as fed_menu
 from .fired import decisions as decisions, fired_in as fired_in
 from .loop import Axis as Axis, Emulation as Emulation, emulate as emulate
 from .per_event import EventTable as EventTable, event_table as event_table, passes as passes
 from .plan import (
+    LackingError as LackingError,
     Plan as Plan,
     Slot as Slot,
     decide as decide,

@@ -45,6 +45,11 @@ from trigemu.triggers import (
     without_soft_objects,
 )
 
+
+class LackingError(SampleError):
+    """Samples lack columns, or neighbouring crossings, that triggers need."""
+
+
 #: Returns what a sample lacks, or an empty text; the second argument is what the message calls the sample.
 _Check = Callable[[Sample, str], str]
 #: Further triggers that a message names if a sample lacks a column.
@@ -139,7 +144,7 @@ class Plan:
         """Raise SampleError that lists the columns, and neighbouring crossings, that the `sample` lacks, and
         the triggers that need them."""
         if problems := [*self.problems([sample])]:
-            raise SampleError(listed(problems))
+            raise LackingError(listed(problems))
 
     def problems(self, samples: Iterable[Sample]) -> Iterator[str]:
         """Yield a message for each column that `samples` lack, and for missing neighbouring crossings. It has

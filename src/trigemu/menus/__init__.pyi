@@ -5,6 +5,7 @@ from .menu import (
     PrescaleColumns as PrescaleColumns,
     Solution as Solution,
     Trigger as Trigger,
+    Unfed as Unfed,
     named_apart as named_apart,
     own_prescale as own_prescale,
 )

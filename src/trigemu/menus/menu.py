@@ -23,6 +23,9 @@ from trigemu.support import (
 )
 from trigemu.triggers import BitKind, Context, Expression, Extent, Kind, ScoreKind, kind_extent
 
+#: Triggers that a text names.
+_NAMED = 20
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -164,6 +167,22 @@ class PrescaleColumns:
     sha256: str | None = None
 
 
+@dataclass(frozen=True)
+class Unfed:
+    """A trigger that is left out of a menu because samples cannot feed it.
+
+    Attributes
+    ----------
+    name : str
+        The name of the trigger.
+    missing : str
+        What the samples lack, such as a collection; or which trigger it reads, if that one is left out.
+    """
+
+    name: str
+    missing: str
+
+
 @dataclass(frozen=True, repr=False)
 class Menu:
     """A trigger menu, read from a file.
@@ -190,6 +209,8 @@ class Menu:
         Its columns of prescales.
     levels : tuple of str
         The trigger levels in the order in which they decide; empty if there is only one.
+    left_out : tuple of Unfed
+        Triggers of the file that are left out because samples cannot feed them (`fed_menu`).
     """
 
     name: str
@@ -202,9 +223,17 @@ class Menu:
     sha256: str
     columns: PrescaleColumns = PrescaleColumns()
     levels: tuple[str, ...] = ()
+    left_out: tuple[Unfed, ...] = ()
 
     def __repr__(self) -> str:
         return in_brackets(self, f"{quoted(self.name)}: {len(self.triggers)} triggers")
+
+    @property
+    def left_out_text(self) -> str:
+        """The triggers that are left out, each with what is missing."""
+        parts = [f"{out.name} ({out.missing})" for out in self.left_out[:_NAMED]]
+        more = f" and {len(self.left_out) - _NAMED} more" if len(self.left_out) > _NAMED else ""
+        return f"{', '.join(parts)}{more}"
 
     def trigger(self, name: str) -> Trigger:
         """Return the trigger with a `name`.

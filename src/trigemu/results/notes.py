@@ -122,6 +122,13 @@ def notes(result: MenuRates) -> Iterator[Note]:
                 "The mean that the sample was made with is not known (mean_interactions in its catalogue): "
                 "the sample's own distribution is divided out, and the errors include its fluctuations."
             )
+    if result.menu.left_out:
+        triggers = f"{len(result.menu.left_out)} of {len(result.menu.left_out) + len(result.menu.triggers)}"
+        yield Note(
+            f"Left out: {triggers} triggers, since the samples lack what they need: "
+            f"{result.menu.left_out_text}. Rates are those of the menu without them.",
+            "menu",
+        )
     yield from half_used(result)
     yield from solutions(result.menu)
     yield from (Note(f"Warning: {warning}.", "menu") for warning in result.warnings)

@@ -15,6 +15,7 @@ import fsspec
 
 from trigemu.samples.errors import SampleError, UnreadableError
 from trigemu.samples.event_file import OPEN_FILES, Facts, opened_source
+from trigemu.samples.formats import each_format
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import located, opened, parts, timeouts
 from trigemu.samples.sample import naming
@@ -164,6 +165,7 @@ def survey(file: ToOpen) -> Surveyed:
         sha256 = file.sha256 if file.seal else _verified(file)  # seals are compared while reading
         with naming(file.sample, file.path):
             source = opened_source(file.format, file.path, file.seal, file.opening, file.tree)
+            _check_format(source, file.format)
             total, no_sum = _sum_of_weights(source, file)
             return Facts(
                 entries=source.entries,
@@ -182,6 +184,19 @@ def survey(file: ToOpen) -> Surveyed:
     except SampleError as error:
         settled = file.is_remote and isinstance(error.__cause__, FileNotFoundError)
         return Problem(str(error), isinstance(error, UnreadableError), settled)
+
+
+def _check_format(source: Source, format: str) -> None:
+    """Raise SampleError if the tree of a ROOT file is that of another format, with other columns."""
+    tree = source.tree_name.rpartition("/")[2]
+    if not source.trees or tree in source.trees:
+        return
+    for name, other in each_format():
+        if tree in other.trees:
+            raise SampleError(
+                f'its tree {tree!r} has the format {name!r}, not {format!r}: give format = "{name}" in its '
+                f"catalogue entry"
+            )
 
 
 def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:

@@ -1,3 +1,9 @@
+from .columns_in_files import (
+    Example as Example,
+    FileColumn as FileColumn,
+    FileColumns as FileColumns,
+    file_columns as file_columns,
+)
 from .comparison import (
     Change as Change,
     Common as Common,

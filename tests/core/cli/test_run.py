@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+import uproot
 from project import ROOT
 
 from trigemu import open_catalogue
@@ -136,3 +138,41 @@ def test_a_file_in_place_of_a_catalogue_reports_how_its_events_count(trigemu: Ru
     place.write("half.toml", "[menu]\ncrossing_rate_hz = 20e6\n" + menu)
     assert text.format("50 kHz") in " ".join(trigemu("run", "half.toml", "--samples", "all.root")[1].split())
     assert "counts as" not in trigemu("run", "menu.toml", *ON_TOYS)[1]
+
+
+TAU = '[[trigger]]\nname = "TAU"\nkind = "threshold"\nobservable = "tau[0].pt"\nabove = 9\n'
+
+
+@pytest.mark.parametrize("command", [("run", "more.toml"), ("compare", "more.toml", "menu.toml")])
+def test_triggers_that_the_samples_cannot_feed(place: Any, trigemu: Run, command: tuple[str, ...]) -> None:
+    place.write("more.toml", (place.folder / "menu.toml").read_text() + TAU)
+    status, text = trigemu(*command, "--samples", "catalogue.toml", "--json", "out.json")
+    assert status == 2
+    assert "trigger 'TAU': sample 'all' has no collection 'tau'" in text
+    assert text.splitlines()[-1] == "trigemu: --skip-missing leaves these triggers out"
+    assert not Path("out.json").exists()
+    status, text = trigemu(*command, "--samples", "catalogue.toml", "--json", "out.json", "--skip-missing")
+    assert (status, "1 of 3 triggers, since the samples lack" in " ".join(text.split())) == (0, True)
+    document = json.loads(Path("out.json").read_text())
+    more = document["variants"][0] if "variants" in document else document
+    assert more["menu"]["left_out"] == [{"name": "TAU", "missing": "tau"}]
+    assert [t["name"] for t in more["triggers"]] == ["J30", "MU"]
+
+
+def test_a_tree_by_its_name(place: Any, trigemu: Run) -> None:
+    with uproot.open("all.root") as old, uproot.recreate("two.root") as new:
+        branches = old["Events"].arrays(["Jet_pt", "MET_pt"], entry_stop=300)
+        columns = {"jet_pt": branches.Jet_pt, "met": branches.MET_pt}
+        for name, stop in (("a/tree", 300), ("b/tree", 100)):
+            new.mktree(name, {"jet_pt": "var * float32", "met": "float32"})
+            new[name].extend({key: values[:stop] for key, values in columns.items()})
+    place.write(
+        "jets.toml", '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 30\n'
+    )
+    status, text = trigemu("run", "jets.toml", "--samples", "two.root")
+    assert (status, "choose one with --tree NAME" in text) == (2, True)
+    arguments = ("jets.toml", "--samples", "two.root", "--tree", "b/tree")
+    assert trigemu("check-menu", *arguments)[0] == 0
+    assert trigemu("run", *arguments, "--json", "out.json")[0] == 0
+    passed = sum(max(pt, default=0.0) > 30 for pt in columns["jet_pt"][:100].tolist())
+    assert json.loads(Path("out.json").read_text())["triggers"][0]["total_events"] == passed > 0

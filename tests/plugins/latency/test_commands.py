@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,20 @@ def test_nothing_is_too_long_or_broken(place: Any, monkeypatch: pytest.MonkeyPat
     for width in (80, 100, 120):
         for encoding in ("utf-8", "ascii"):
             lines_of(page, width, encoding)
+
+
+def test_triggers_that_the_samples_cannot_feed(
+    place: Any, trigemu: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr(cli, "first_decision", lambda *all_: given.append(all_))
+    tau = '[[trigger]]\nname = "TAU"\nkind = "threshold"\nobservable = "tau[0].pt"\nabove = 9\n'
+    place.write("menu.toml", (place.folder / "menu.toml").read_text() + tau)
+    status, text = trigemu(*ON_TOYS)
+    assert (status, text.splitlines()[-1]) == (2, "trigemu: --skip-missing leaves these triggers out")
+    status, text = trigemu(*ON_TOYS, "--skip-missing", "--json", "-")
+    assert json.loads(text)["menu"]["left_out"] == [{"name": "TAU", "missing": "tau"}]
+    assert given[0][-1] is True
 
 
 def test_other_schemes_than_a_few_are_status_2(

@@ -200,9 +200,10 @@ class _MenuRates(View[MenuRates]):
         menu, catalogue = result.menu, result.catalogue
         levels = {"levels": [_level_numbers(level) for level in result.levels]} if result.levels else {}
         crossings = {"crossing_rate_hz": menu.crossing_rate_hz}
+        missing = {"left_out": [asdict(out) for out in menu.left_out]} if menu.left_out else {}
         samples = catalogue.background
         return {
-            "menu": {"name": menu.name, **crossings, **_rate_numbers(result.rate), **levels},
+            "menu": {"name": menu.name, **crossings, **_rate_numbers(result.rate), **levels, **missing},
             "triggers": [*map(numbers_of, result.triggers)],
             "groups": [*map(numbers_of, result.groups)],
             "overlap": {

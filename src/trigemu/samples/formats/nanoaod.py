@@ -49,6 +49,7 @@ _MAX_LAYOUTS = 16
 @dataclass
 class NanoAOD(RootFile):
     trees: ClassVar[tuple[str, ...]] = ("Events",)
+    any_tree: ClassVar[bool] = True
 
     @cached_property
     def sum_of_weights(self) -> float:

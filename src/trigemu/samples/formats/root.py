@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import awkward as ak
 import numpy as np
@@ -33,11 +33,15 @@ _NUMBER = re.compile(r"\b(float|double|bool|char|u?int(\d+)?)(?=\b|_t)")
 class RootFile(Source):
     """Base class of formats in ROOT files: one file, opened when first used.
 
-    Its events are in the tree `tree`, else in the first of `trees`, else in the only tree with numbers.
+    Its events are in the tree `tree`, else in the first of `trees`, else, if the format reads `any_tree`, in
+    the only tree with numbers.
 
     A format defines `_branches`, `_own`, `trees`, and further members of `Source`. Override `_single` and
     `_converted` if units or types differ from those of `Events`.
     """
+
+    #: Whether a tree of another name than those in `trees` is read if it is the only one with numbers.
+    any_tree: ClassVar[bool] = False
 
     @cached_property
     @abstractmethod
@@ -69,9 +73,9 @@ class RootFile(Source):
 
     @cached_property
     def _found(self) -> tuple[str, Any]:
-        return tree_with_events(self._file, self.tree, self.trees)
+        return tree_with_events(self._file, self.tree, self.trees, self.any_tree)
 
-    @property
+    @cached_property
     def _events(self) -> Any:
         return self._found[1]
 

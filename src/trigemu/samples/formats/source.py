@@ -170,8 +170,20 @@ class Source(ABC):
         return ""
 
     def counted(self, needs: Iterable[Need]) -> tuple[Need, ...]:
-        """Return needs with a column of the objects in place of a number of objects, such as n_jet, that the
-        file does not have; the number follows from them."""
+        """Return needs with a column of the objects in place of a number of objects, such as n_jet.
+
+        Numbers of objects that are columns of the file stay.
+
+        Parameters
+        ----------
+        needs : iterable of Need
+            Columns to read.
+
+        Returns
+        -------
+        tuple of Need
+            Columns from which all of them follow.
+        """
         schema = self.schema
         counts = {
             ("", f"n_{name}"): (name, "pt" if "pt" in columns else min(columns, default="pt"))

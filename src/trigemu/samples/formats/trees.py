@@ -27,7 +27,7 @@ _LIST = re.compile(r"(std::vector|ROOT::VecOps::RVec|ROOT::RVec)<(?P<of>.+)>")
 _CARDINALITY = re.compile(r"ROOT::RNTupleCardinality<.+>")
 
 
-def tree_with_events(file: Any, name: str, usual: Sequence[str]) -> tuple[str, Any]:
+def tree_with_events(file: Any, name: str, usual: Sequence[str], any_tree: bool) -> tuple[str, Any]:
     """Return the tree with the events of a ROOT file, and its name.
 
     Parameters
@@ -35,9 +35,11 @@ def tree_with_events(file: Any, name: str, usual: Sequence[str]) -> tuple[str, A
     file : directory of uproot
         The file.
     name : str
-        The name of the tree; empty: the first of the usual names, or else the only tree that has numbers.
+        The name of the tree; empty: the first of the usual names.
     usual : sequence of str
         The names that the format gives it.
+    any_tree : bool
+        Whether it may also be the only tree with events and numbers.
 
     Raises
     ------
@@ -51,16 +53,14 @@ def tree_with_events(file: Any, name: str, usual: Sequence[str]) -> tuple[str, A
     if name:
         near = sorted(names, key=lambda other: -SequenceMatcher(None, name, excerpt(other)).ratio())
         raise SampleError(f"has no tree {excerpt(name)!r}; its trees, nearest first: {_listed(near)}")
-    opened = ((other, file.get(other)) for other in names)
+    opened = ((other, file.get(other)) for other in names if any_tree)
     usable = {n: tree for n, tree in opened if _is_tree(tree) and tree.num_entries and shapes(tree)}
     if len(usable) == 1:
         return usable.popitem()
     if not usable:
-        expected = " or ".join(map(repr, usual))
+        expected = " or ".join(map(repr, usual)) + ", nor another one with events and numbers" * any_tree
         inside = sorted(set(names or file.keys(recursive=False, cycle=False)))
-        raise SampleError(
-            f"no tree {expected}, nor another one with events and numbers (it has: {_listed(inside)})"
-        )
+        raise SampleError(f"no tree {expected} (it has: {_listed(inside)})")
     described = [
         f"{n} ({tree.num_entries} events, {len(shapes(tree))} columns)" for n, tree in usable.items()
     ]

@@ -16,13 +16,14 @@ import trigemu
 from trigemu.results.kinds.columns import columns_page
 from trigemu.results.table import Table
 from trigemu.samples import Sample
+from trigemu.studies import file_columns
 
 N = 500
 
 
 def listed(sample: Sample) -> tuple[dict[str, str], str]:
     """The columns of each object, and the lines."""
-    page = columns_page(sample)
+    page = columns_page(file_columns(sample))
     rows = [row.values for part in page.parts if isinstance(part, Table) for row in part.rows]
     lines = "\n".join(part for part in page.parts if isinstance(part, str))
     return {row["object"]: row["columns"] for row in rows}, lines

@@ -110,3 +110,16 @@ def test_folders_that_contain_themselves_are_searched_for_a_moment_only() -> Non
             return self
 
     assert 0 < len(tree_names(Folder())) < MOST_KEYS
+
+
+def test_a_tree_of_another_format_is_not_read_as_a_plain_one(tmp_path: Path, columns: dict[str, Any]) -> None:
+    """PHYSLITE has MeV."""
+    write(tmp_path / "a.root", {"CollectionTree": columns})
+    (tmp_path / "c.toml").write_text(
+        '[catalogue]\nname = "c"\nconvention = "crossing"\n[[sample]]\nname = "a"\nrole = "background"\n'
+        'rate_hz = 1.0\nfiles = ["a.root"]\n'
+    )
+    with pytest.raises(
+        SampleError, match="its tree 'CollectionTree' has the format 'physlite', not 'nanoaod'"
+    ):
+        open_catalogue(tmp_path / "c.toml")

@@ -1,0 +1,147 @@
+"""The columns of files of events by the names that menus give them, and a threshold to begin a menu with."""
+
+from __future__ import annotations
+
+import keyword
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu.observables import STANDARD, Scope, Workspace, parse_observable, unit_of
+from trigemu.samples import Sample, SampleError, Schema, UnreadableError
+
+#: Events that the threshold of the example is found from, and the quantile that it is near.
+_EVENTS, _QUANTILE = 10_000, 0.9
+#: The columns that come first: those that all objects have, and missing momentum.
+_FIRST = ("pt", "eta", "phi", "mass", "met", "met_phi")
+_SCOPE = Scope((), (), ())
+
+
+@dataclass(frozen=True)
+class FileColumn:
+    """A column. unit, type: empty if unknown."""
+
+    name: str
+    unit: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """A threshold on an observable that some of the first `events` events are above."""
+
+    observable: str
+    above: float
+    events: int
+
+
+@dataclass(frozen=True)
+class FileColumns:
+    """The columns of a sample, by their names in menus.
+
+    Attributes
+    ----------
+    tree : str
+        The name of the tree with the events in a ROOT file; empty for other files.
+    objects : mapping of str to tuple of FileColumn
+        The columns of each collection.
+    numbers : tuple of FileColumn
+        The numbers per event.
+    weight : str
+        The name of the weight in the file; empty if there is none.
+    decisions : tuple of str
+        The stored decisions.
+    example : Example or None
+        A trigger that fires; None if there is none among the first events.
+    """
+
+    tree: str
+    objects: Mapping[str, tuple[FileColumn, ...]]
+    numbers: tuple[FileColumn, ...]
+    weight: str
+    decisions: tuple[str, ...]
+    example: Example | None
+
+
+def file_columns(sample: Sample) -> FileColumns:
+    """Return the columns of a sample that menus can use.
+
+    Parameters
+    ----------
+    sample : Sample
+        The sample; its first events are read for the example.
+
+    Returns
+    -------
+    FileColumns
+        The columns: jets, photons, … first; in each collection, pT, η and φ.
+    """
+    schema, file = sample.schema, sample.sources[0]
+    objects = {
+        name: tuple(_described(name, schema.collections[name], file.types))
+        for name in _in_order(schema.collections)
+    }
+    counters = {f"n{name}" for name in objects}  # of branches; those of menus begin with n_
+    counters |= {f"n{name}_{column}" for name in objects for column in schema.collections[name]}
+    scalars = {name for name in schema.scalars if name.casefold() not in counters} - sample.stored
+    return FileColumns(
+        tree=file.tree_name,
+        objects=objects,
+        numbers=tuple(_described("", scalars, file.types)),
+        weight=file.weight_column,
+        decisions=tuple(sorted(sample.stored)),
+        example=next(_examples(sample), None),
+    )
+
+
+def _names(names: Iterable[str], first: tuple[str, ...]) -> list[str]:
+    """Return the names that a menu can write, the `first` ones first."""
+    order = {name: number for number, name in enumerate(first)}
+    plain = (name for name in names if name.isidentifier() and not keyword.iskeyword(name))
+    return sorted(plain, key=lambda name: (order.get(name, len(order)), name))
+
+
+def _in_order(collections: Iterable[str]) -> list[str]:
+    return _names(collections, STANDARD)
+
+
+def _described(
+    collection: str, columns: Iterable[str], types: Mapping[tuple[str, str], str]
+) -> Iterator[FileColumn]:
+    for name in _names(columns, _FIRST):
+        number = parse_observable(f"{collection}[0].{name}" if collection else name, _SCOPE)
+        yield FileColumn(name, unit_of(number), types.get((collection, name), ""))
+
+
+def _examples(sample: Sample) -> Iterator[Example]:
+    events = min(sample.sources[0].entries, _EVENTS)
+    for observable in _observables(sample.schema):
+        threshold = _threshold(sample, observable, events)
+        if threshold is not None:
+            yield Example(observable, threshold, events)
+
+
+def _observables(schema: Schema) -> Iterator[str]:
+    collections = _in_order(schema.collections)
+    yield from (f"{name}[0].pt" for name in collections if "pt" in schema.collections[name])
+    yield from _names(schema.scalars, _FIRST)
+
+
+def _threshold(sample: Sample, observable: str, n: int) -> float | None:
+    """Return a threshold of two digits that some of the first n events are above; None if there is none."""
+    number = parse_observable(observable, _SCOPE)
+    try:
+        values = number.evaluate(Workspace(sample.read(0, 0, n, number.needs())))
+    except UnreadableError:
+        raise
+    except SampleError:  # such as a NaN: a run will report it
+        return None
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return None
+    quantile = float(np.quantile(values, _QUANTILE))
+    step = 10.0 ** (math.floor(math.log10(abs(quantile))) - 1) if quantile else 1.0
+    threshold = float(f"{math.floor(quantile / step) * step:.6g}")
+    return threshold if np.any(values > threshold) else None
