@@ -130,7 +130,7 @@ def _observables(schema: Schema) -> Iterator[str]:
 
 
 def _threshold(sample: Sample, observable: str, n: int) -> float | None:
-    """Return a threshold of two digits that some of the first n events are above; None if there is none."""
+    """Return a threshold of two digits that some of the first n events are above; None without any value."""
     number = parse_observable(observable, _SCOPE)
     try:
         values = number.evaluate(Workspace(sample.read(0, 0, n, number.needs())))
@@ -143,5 +143,6 @@ def _threshold(sample: Sample, observable: str, n: int) -> float | None:
         return None
     quantile = float(np.quantile(values, _QUANTILE))
     step = 10.0 ** (math.floor(math.log10(abs(quantile))) - 1) if quantile else 1.0
-    threshold = float(f"{math.floor(quantile / step) * step:.6g}")
-    return threshold if np.any(values > threshold) else None
+    steps = math.floor(quantile / step)
+    steps -= not np.any(values > steps * step)  # such as of values that are all the same
+    return float(f"{steps * step:.6g}")
