@@ -139,4 +139,4 @@ class EventFile(Source):
 @lru_cache(maxsize=OPEN_FILES)
 def opened_source(format: str, path: str, seal: str, opening: str, tree: str) -> Source:
     """Return a file, which is opened when it is first used. opening: see `Facts`."""
-    return format_named(format)(path, seal, tree)
+    return format_named(format)(path, seal, tree=tree)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from trigemu.samples.errors import UnreadableError
@@ -96,7 +96,7 @@ class Source(ABC):
 
     path: str
     seal: str = ""
-    tree: str = ""
+    tree: str = field(default="", kw_only=True)
 
     #: Names that the TTree or RNTuple with the events usually has in a ROOT file; empty for other files.
     trees: ClassVar[tuple[str, ...]] = ()
