@@ -68,7 +68,8 @@ samples = click.option(
 tree = click.option(
     "--tree",
     metavar="NAME",
-    help="Tree (TTree or RNTuple) with the events of a ROOT file [default: the only one with numbers].",
+    help="Tree (TTree or RNTuple) with the events of a ROOT file, such as ntuple/events "
+    "[default: Events, or the only one with numbers].",
 )
 #: --errors.
 errors = click.option(
