@@ -12,14 +12,18 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import say
+from trigemu.emulation import unreached_in_first
 from trigemu.menus import menu_schema
 from trigemu.observables import STANDARD
-from trigemu.samples import Sample
+from trigemu.samples import Catalogue
 from trigemu.studies import read_profiles
 from trigemu.support import Document, available, excerpt, kind_of, listed, load_toml, search_path, toml_text
 
 #: The number of objects that a line names, and the longest definition that it quotes, in characters.
 _NAMED, _LONGEST = 8, 200
+#: The number of events of each sample on which triggers are tried, and the largest number of triggers, for a
+#: few seconds at most.
+_TRIED, _MOST_TRIGGERS = 10_000, 2000
 
 
 @click.command("check-menu")
@@ -32,12 +36,13 @@ def check_menu(
 ) -> None:
     """Check MENUs, and that the samples have the required columns.
 
-    This also checks sets of efficiency profiles.
+    This also checks sets of efficiency profiles. It tries the triggers on the first events of each sample,
+    and warns if a threshold or a cut is beyond all of them.
     """
     mistakes: list[str] = []
-    samples: tuple[Sample, ...] = ()
+    samples: Catalogue | None = None
     try:
-        samples = trigemu.open_catalogue(catalogue, tree=tree).samples
+        samples = trigemu.open_catalogue(catalogue, tree=tree)
     except trigemu.TrigemuError as error:
         mistakes.append(str(error))
     for file in menus:
@@ -53,11 +58,11 @@ def check_menu(
         raise trigemu.TrigemuError("\n".join(mistakes))
 
 
-def _checked(file: Path, samples: Iterable[Sample], folders: Iterable[Path]) -> list[str]:
+def _checked(file: Path, samples: Catalogue | None, folders: Iterable[Path]) -> list[str]:
     """Return a summary of a file, and notes for its author; raise TrigemuError with all its mistakes."""
     document = load_toml(file)
     if kind_of(document.data) == "profile":
-        profiles = read_profiles(file, samples)
+        profiles = read_profiles(file, samples.samples if samples else ())
         parts = {
             "observables": profiles.observables,
             "categories": profiles.categories,
@@ -66,12 +71,14 @@ def _checked(file: Path, samples: Iterable[Sample], folders: Iterable[Path]) -> 
         return [f"efficiency profiles ({', '.join(f'{name}: {len(part)}' for name, part in parts.items())})"]
     menu = trigemu.read_menu(file, folders)
     plan = trigemu.make_plan([menu])
-    if lacking := list(plan.problems(samples)):
+    if samples and (lacking := list(plan.problems(samples.samples))):
         raise trigemu.api.SampleError(listed(lacking))
+    few = len(menu.used) <= _MOST_TRIGGERS
+    unreached = unreached_in_first(menu, samples, _TRIED) if samples and few else ()
     return [
         f"{len(menu.triggers)} triggers, {len(menu.enabled)} enabled",
         *_from_redefined(document),
-        *(f"Warning: {warning}." for warning in plan.warnings[0]),
+        *(f"Warning: {warning}." for warning in (*plan.warnings[0], *unreached)),
     ]
 
 

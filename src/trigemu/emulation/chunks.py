@@ -59,17 +59,18 @@ class Chunk:
         return _PAUSE_S if "://" in self.file.path else 0.0
 
 
-def chunks_of(sample: Sample, events: int) -> Iterator[Chunk]:
-    """Divide the files of a sample into chunks of at most `events` events, if possible at boundaries where
-    reading can begin at no extra cost."""
-    of = sample.identity
+def chunks_of(sample: Sample, events: int, most: int | None = None) -> Iterator[Chunk]:
+    """Divide the files of a sample, or its first `most` events, into chunks of at most `events` events, if
+    possible at boundaries where reading can begin at no extra cost."""
+    of, left = sample.identity, sample.entries if most is None else most
     for number, source in enumerate(sample.sources):
         start, continues = 0, False
-        while start < source.entries:
+        end = min(source.entries, left)
+        left -= end
+        while start < end:
             stop = source.boundaries[bisect_right(source.boundaries, start + events) - 1]
             within = stop <= start
-            if within:
-                stop = min(start + events, source.entries)
+            stop = min(start + events if within else stop, end)
             yield Chunk(sample.number, number, start, stop, source, of, continues)
             start, continues = stop, within
 

@@ -117,7 +117,12 @@ def over_background(
 
 
 def over_samples(
-    samples: Iterable[Sample], job: Job, task: Task[R], executor: Any = None, progress: Progress | None = None
+    samples: Iterable[Sample],
+    job: Job,
+    task: Task[R],
+    executor: Any = None,
+    progress: Progress | None = None,
+    most: int | None = None,
 ) -> Iterator[R]:
     """Run a task over some samples of the catalogue, in chunks.
 
@@ -133,6 +138,8 @@ def over_samples(
         As in `emulate`.
     progress : callable, optional
         Called with the number of events done since the last call.
+    most : int, optional
+        The largest number of events of each sample, the first ones; None: all.
 
     Yields
     ------
@@ -145,7 +152,7 @@ def over_samples(
         At the end, if files could not be read and the catalogue allows to leave them out.
     """
     engine = engine_of(executor)
-    chunks = [chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events)]
+    chunks = [chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events, most)]
     if only := job.catalogue.only:
         sample = job.catalogue.sample(only.sample)
         file = sample.sources[only.file]

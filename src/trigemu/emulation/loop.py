@@ -37,6 +37,7 @@ from trigemu.emulation.engine import Job, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half
 from trigemu.emulation.stored_results import check_result
+from trigemu.emulation.unreached import unreached
 from trigemu.menus import Menu, MenuLike, MenusLike, menu_of, menus_of
 from trigemu.observables import Workspace
 from trigemu.samples import INTERACTIONS, Catalogue, Events, Need, SamplesLike, half_of, samples_of
@@ -92,6 +93,8 @@ class Emulation:
         For each menu, the triggers that were fitted, or read such a trigger.
     only : int or None
         The only bin of the axis in the rates; None: all bins.
+    unreached : tuple of tuple of str
+        For each menu, warnings about triggers that fire in no event because nothing passes a cut of theirs.
     """
 
     input_menus: tuple[Menu, ...]
@@ -102,6 +105,7 @@ class Emulation:
     half: int | None
     fitted: tuple[frozenset[str], ...]
     only: int | None = None
+    unreached: tuple[tuple[str, ...], ...] = ()
 
     def __repr__(self) -> str:
         menus = ", ".join(quoted(menu.name) for menu in self.menus)
@@ -245,7 +249,17 @@ def emulate(
         if sum(map(len, parts)) > len(table) + 4096:  # merging is expensive while tables grow
             table, parts = merge_tables([table, *parts]), []
     table = complete_table([table, *parts])
-    return Emulation(input_menus, solved, catalogue, plan, table, half, fitted_in(solved, plan, catalogue))
+    fired = np.bitwise_or.reduce(table.words, axis=0, initial=0)
+    return Emulation(
+        input_menus,
+        solved,
+        catalogue,
+        plan,
+        table,
+        half,
+        fitted_in(solved, plan, catalogue),
+        unreached=unreached(job, fired, catalogue.background, engine),
+    )
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from trigemu.menus.relations import (
     check_levels,
     order_of,
 )
+from trigemu.menus.units import unit_mistake
 from trigemu.observables import Scope, read_integers, read_scope
 from trigemu.samples import rate_mistakes
 from trigemu.support import (
@@ -114,7 +115,9 @@ class TriggerTable(TomlTable, frozen=True):
     stored : str or None
         The name of its decision in a sample with stored decisions; by default that of the trigger.
     unit : str or None
-        The unit of the score, shown with thresholds in figures and tables.
+        The unit of the score, shown with thresholds in figures and tables: a label, which converts nothing.
+        By default it follows from the observable: pT, masses, HT and missing momenta are in GeV, and another
+        unit for them is an error. The units of other columns of a sample are not known.
     unique_rate_hz : float or None
         A unique rate in Hz, which no other trigger accepts: the run finds the threshold with this rate.
     total_rate_hz : float or None
@@ -300,6 +303,8 @@ def _trigger(
         document.problem((*key, "rate_hz"), where, message)
     for name, message in _budget_mistakes(table, description):
         document.problem((*key, name), where, message)
+    if head.unit and (message := unit_mistake(description, head.unit, scope)):
+        document.problem((*key, "unit"), where, message)
     if isinstance(description, Kind):
         try_compile(document, description, scope, own, key, where)
     if trigger_table is None:

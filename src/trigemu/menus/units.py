@@ -1,10 +1,12 @@
-"""Units of thresholds and observables for figures: given by the menu, or derived from the observable."""
+"""Units of thresholds and observables: given by the menu, or derived from the observable. They are labels of
+figures and tables; nothing is converted."""
 
 from __future__ import annotations
 
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables import parse_observable, unit_of
-from trigemu.support import TrigemuError
+from trigemu.observables import Arithmetic, Constant, Number, Scope, parse_observable, unit_of
+from trigemu.support import TrigemuError, excerpt
+from trigemu.triggers import BitKind, Kind, LegThreshold
 
 
 def unit_of_threshold(menu: Menu, trigger: Trigger) -> str:
@@ -49,6 +51,50 @@ def unit_of_observable(menu: Menu, text: str) -> str:
         return unit_of(parse_observable(text, menu.scope))
     except TrigemuError:  # in names of a file of profiles
         return ""
+
+
+def unit_mistake(description: Kind | BitKind, unit: str, scope: Scope) -> str:
+    """Return the mistake in the unit of a trigger: that its score has another one, which does not depend on
+    factors in the menu.
+
+    Parameters
+    ----------
+    description : Kind or BitKind
+        The trigger.
+    unit : str
+        The unit that the menu gives.
+    scope : Scope
+        The meaning of names.
+
+    Returns
+    -------
+    str
+        Empty if there is none, or the unit of the score is not known.
+    """
+    text = getattr(description, "observable", None)
+    if isinstance(description, LegThreshold) and description.leg < len(description.legs):
+        text = f"{description.legs[description.leg].object}[0].{description.column}"
+    if not isinstance(text, str):
+        return ""
+    try:
+        number = parse_observable(text, scope)
+    except TrigemuError:  # a mistake of its own
+        return ""
+    known = unit_of(number)
+    if not known or unit == known or _is_scaled(number):
+        return ""
+    return (
+        f"unit = {excerpt(unit)!r}: {excerpt(text)} is in {known}, and a unit converts nothing: write the "
+        f'threshold in {known}, and unit = "{known}" or none'
+    )
+
+
+def _is_scaled(number: Number) -> bool:
+    """Whether a constant factor may change the unit, as in jet[0].pt / 1000."""
+    if not isinstance(number, Arithmetic):
+        return False
+    factor = number.operation in "*/" and any(isinstance(part, Constant) for part in number.operands)
+    return factor or any(_is_scaled(part) for part in number.operands)
 
 
 def _observable(trigger: Trigger) -> str | None:

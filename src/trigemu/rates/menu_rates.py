@@ -67,7 +67,11 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
         overlap_error=error,
         half=_half(emulation, number),
         models=emulation.plan.models[number],
-        warnings=(*emulation.plan.warnings[number], *_warnings(menu, catalogue, triggers)),
+        warnings=(
+            *emulation.plan.warnings[number],
+            *(emulation.unreached[number] if emulation.unreached else ()),
+            *_warnings(menu, catalogue, triggers),
+        ),
     )
 
 

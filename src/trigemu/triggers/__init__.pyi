@@ -15,6 +15,10 @@ from .combination.kind import (
     CompiledCombination as CompiledCombination,
     search as search,
 )
+from .combination.leg_threshold import (
+    CompiledLegThreshold as CompiledLegThreshold,
+    LegThreshold as LegThreshold,
+)
 from .combination.pairs import COLUMNS as COLUMNS
 from .extent import Extent as Extent
 from .external import CompiledExternal as CompiledExternal
@@ -33,3 +37,4 @@ from .questions import (
     without_soft_objects as without_soft_objects,
 )
 from .random import Random as Random
+from .threshold import CompiledThreshold as CompiledThreshold

@@ -493,8 +493,8 @@ def test_the_order_of_chunks_changes_no_bit(tmp_path: Path, monkeypatch: pytest.
     catalogue = memory_catalogue({"a": EVENTS, "b": toy_events(3, 90)})
     reference = solved(tmp_path, toys, catalogue)
 
-    def shuffled(sample: Any, events: int) -> list[Chunk]:
-        chunks = list(chunks_of(sample, 13))
+    def shuffled(sample: Any, events: int, most: int | None = None) -> list[Chunk]:
+        chunks = list(chunks_of(sample, 13, most))
         random.Random(5).shuffle(chunks)
         return chunks
 

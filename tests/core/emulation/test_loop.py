@@ -84,8 +84,8 @@ def test_the_order_of_chunks_changes_no_bit(
 ) -> None:
     reference = document(catalogue, tmp_path)
 
-    def shuffled(sample: object, events: int) -> list[Chunk]:
-        chunks = list(chunks_of(sample, 13))  # type: ignore[arg-type]
+    def shuffled(sample: object, events: int, most: int | None = None) -> list[Chunk]:
+        chunks = list(chunks_of(sample, 13, most))  # type: ignore[arg-type]
         random.Random(5).shuffle(chunks)
         return chunks
 

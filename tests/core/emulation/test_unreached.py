@@ -1,0 +1,196 @@
+"""Warnings about triggers that fire in no event, against plain Python over the same events."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toys import engine, memory_catalogue, menu_from, toy_events
+
+from trigemu import emulate, rates_of
+from trigemu.emulation import unreached_in_first
+from trigemu.emulation.chunks import chunks_of
+
+A, B = toy_events(3, 230), toy_events(4, 90)
+EVENTS = A + B
+
+
+def trigger(name: str, keys: str) -> str:
+    return f'[[trigger]]\nname = "{name}"\n{keys}\n'
+
+
+def threshold(observable: str, above: float, keys: str = "") -> str:
+    return f'kind = "threshold"\nobservable = "{observable}"\nabove = {above!r}\n{keys}'
+
+
+def warnings(folder: Path, text: str, **options: Any) -> tuple[str, ...]:
+    emulation = emulate(menu_from(folder, text), memory_catalogue({"a": A, "b": B}), **options)
+    return tuple(w for w in rates_of(emulation).warnings if "fires in" in w or "fire in" in w)
+
+
+def leading(collection: str, number: int = 0) -> list[float]:
+    return [e[collection][number]["pt"] for e in EVENTS if len(e[collection]) > number]
+
+
+def test_exactly_the_thresholds_that_no_event_passes(tmp_path: Path) -> None:
+    """The largest value itself is not above the threshold, the next float below it is."""
+    largest = {f"{c}[{i}].pt": max(leading(c, i)) for c in ("jet", "photon", "muon") for i in (0, 1)}
+    text, expected = "", {}
+    for number, (observable, most) in enumerate(largest.items()):
+        text += trigger(f"AT{number}", threshold(observable, most))
+        text += trigger(f"BELOW{number}", threshold(observable, math.nextafter(most, 0)))
+        expected[f"AT{number}"] = f"the largest {observable} is {most:.4g} GeV"
+    found = warnings(tmp_path, text)
+    assert len(found) == len(expected)
+    for warning, (name, told) in zip(found, expected.items(), strict=True):
+        assert warning.startswith(f"'{name}' ({tmp_path / 'menu.toml'}:")
+        assert "fires in no event of the background: its threshold is " in warning
+        assert warning.endswith(told)
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.0, 1000.0, 1100.0])
+def test_only_a_limit_that_fits_in_mev_raises_the_question(tmp_path: Path, factor: float) -> None:
+    most = max(leading("jet"))
+    above = most * factor
+    found = warnings(tmp_path, trigger("J", threshold("jet[0].pt", above)))
+    assert len(found) == (factor >= 1)
+    asks = [". MeV? trigemu reads GeV: above = " in warning for warning in found]
+    assert asks == [factor == 1000.0] * len(found)
+    # Of a number without a known unit, nobody asks.
+    assert "MeV" not in "".join(warnings(tmp_path, trigger("N", threshold("n_jet", 3000.0))))
+
+
+def test_a_solution_in_the_question_can_be_copied(tmp_path: Path) -> None:
+    (warning,) = warnings(tmp_path, trigger("J", threshold("jet[0].pt", 30000.0)))
+    assert (written := re.search(r"above = (\S+)$", warning))
+    assert float(written[1]) == 30.0
+
+
+MUON = ", pt = { min = 6.0 }"
+
+
+def test_the_leg_without_an_object_is_named(tmp_path: Path) -> None:
+    pt = [o["pt"] for e in EVENTS for o in e["photon"]]
+    assert 20 < max(pt) < 20000
+    legs = 'legs = [{ object = "muon", pt = { min = 6.0 } }, { object = "photon", pt = { min = 20000.0 } }]'
+    text = trigger("MG", f'kind = "combination"\n{legs}')
+    text += trigger("LEG", f'kind = "leg_threshold"\n{legs.replace(MUON, "")}\nabove = 1.0')
+    text += trigger("ETA", 'kind = "combination"\nlegs = [{ object = "jet", eta = { below = -7.0 } }]')
+    both, leg, eta = warnings(tmp_path, text)
+    for warning, name in ((both, "MG"), (leg, "LEG")):
+        assert warning.startswith(f"'{name}' (")
+        assert (
+            f"no photon with pt = {{ min = 20000.0 }} (leg 1); pt is {min(pt):.4g} to {max(pt):.4g} GeV"
+            in (warning)
+        )
+        assert warning.endswith("trigemu reads GeV: pt = { min = 20 }")
+    etas = [o["eta"] for e in EVENTS for o in e["jet"]]
+    assert eta.endswith(
+        f"no jet with eta = {{ below = -7.0 }} (leg 0); eta is {min(etas):.4g} to {max(etas):.4g}"
+    )
+
+
+def test_the_threshold_of_a_leg(tmp_path: Path) -> None:
+    """The score is the largest pT of a muon beside another one."""
+    pairs = [e["muon"][0]["pt"] for e in EVENTS if len(e["muon"]) > 1]
+    keys = f'kind = "leg_threshold"\nlegs = [{{ object = "muon" }}, {{ object = "muon" }}]\nabove = {2e4!r}'
+    (warning,) = warnings(tmp_path, trigger("MM", keys))
+    assert f"its threshold is 20000 GeV, the largest pt of leg 0 is {max(pairs):.4g} GeV" in warning
+    assert warning.endswith("MeV? trigemu reads GeV: above = 20")
+
+
+OBJECTS = """
+[objects.hard]
+from = "jet"
+pt = { min = 25000.0 }
+[objects.harder]
+from = "hard"
+eta = { max = 1 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        (threshold("harder[0].pt", 5.0), "no jet with pt = { min = 25000.0 }; pt is "),
+        (threshold("jet[0].pt", 5.0, 'requires = "met > 0 and harder[0].pt > 7"'), "no jet with pt = { min"),
+        (
+            threshold("jet[0].pt", 5.0, 'requires = "n_jet >= 1 and met < -1"'),
+            "no event with met < -1; met is ",
+        ),
+        (threshold("jet[0].pt", 5.0, 'requires = "20000 < ht"'), "no event with 20000 < ht; ht is "),
+        (
+            threshold("jet[0].pt", 5.0, 'requires = "n_jet == 0"'),
+            "none passes its preselection and has a value",
+        ),
+    ],
+)
+def test_what_keeps_events_from_a_score(tmp_path: Path, keys: str, told: str) -> None:
+    (warning,) = warnings(tmp_path, OBJECTS + trigger("T", keys))
+    assert f"fires in no event of the background: {told}" in warning
+    assert ("MeV?" in warning) == ("25000" in warning or "20000" in warning)
+
+
+def test_a_trigger_whose_parts_pass_in_different_events_has_no_warning(tmp_path: Path) -> None:
+    """Nor one that has no known parts."""
+    legs = '[{ object = "jet" }, { object = "jet" }]\npairs = [{ legs = [0, 1], mass = { min = 1e6 } }]'
+    assert warnings(tmp_path, trigger("JJ", f'kind = "combination"\nlegs = {legs}')) == ()
+
+
+def test_results_do_not_depend_on_chunks_and_workers(tmp_path: Path) -> None:
+    text = OBJECTS + trigger("A", threshold("ht", 1e5)) + trigger("B", threshold("harder[0].pt", 1.0))
+    expected = warnings(tmp_path, text)
+    assert len(expected) == 2
+    for size, workers in ((31, 1), (64, 2)):
+        assert warnings(tmp_path, text, executor=engine(size, workers)) == expected
+
+
+def test_many_triggers_have_one_line(tmp_path: Path) -> None:
+    text = "".join(trigger(f"N{i}", threshold("n_jet", 100.0 + i)) for i in range(30))
+    text += trigger("LAST", threshold("jet[0].pt", 30000.0))
+    found = warnings(tmp_path, text)
+    assert len(found) == 9
+    assert found[0].startswith("'LAST' (")  # with a question
+    assert found[-1].startswith("for similar reasons, these fire in no event of the background: 'N7', 'N8', ")
+    assert found[-1].endswith(" 'N14' and more")
+
+
+def test_the_first_events_of_each_sample(tmp_path: Path) -> None:
+    """A trigger that fires only later has a warning that says which events were tried."""
+    first = max(e["jet"][0]["pt"] for e in A[:60] + B[:60] if e["jet"])
+    assert first < max(leading("jet"))
+    text = trigger("J", threshold("jet[0].pt", first)) + trigger("BUDGET", f"{BUDGET}unique_rate_hz = 1.0")
+    menu, catalogue = menu_from(tmp_path, text), memory_catalogue({"a": A, "b": B})
+    (warning,) = unreached_in_first(menu, catalogue, 60)
+    assert (
+        f"fires in none of the first 60 events of each sample: its threshold is {first:.10g} GeV" in warning
+    )
+    assert warning.endswith(f"the largest jet[0].pt is {first:.4g} GeV")
+    assert unreached_in_first(menu, catalogue, 10_000) == ()
+
+
+BUDGET = 'kind = "threshold"\nobservable = "jet[0].pt"\n'
+
+
+def test_ranges_of_large_samples_are_of_their_first_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trigemu.emulation.unreached.MOST", 60)
+    (warning,) = warnings(tmp_path, trigger("J", threshold("jet[0].pt", 1e7)))
+    first = max(e["jet"][0]["pt"] for e in A[:60] + B[:60] if e["jet"])
+    assert warning.endswith(f"the largest jet[0].pt of the first 60 events of each sample is {first:.4g} GeV")
+
+
+@pytest.mark.parametrize("most", [0, 1, 49, 50, 51, 229, 230, 1000])
+def test_the_first_chunks(most: int) -> None:
+    """Consecutive, and together the first events."""
+    (sample,) = memory_catalogue({"a": A}).samples
+    for size in (7, 60, 1000):
+        chunks = [*chunks_of(sample, size, most)]
+        ends = [0, *(chunk.stop for chunk in chunks)]
+        assert [chunk.start for chunk in chunks] == ends[:-1]
+        assert ends[-1] == min(most, len(A))
+        assert all(0 < chunk.size <= size for chunk in chunks)
