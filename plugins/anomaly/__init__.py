@@ -1,7 +1,7 @@
 """Anomaly triggers: a score of an event from a network in ONNX, and the models of other plugins.
 
 in: a card (TOML) with the inputs and the network
-out: the kind `anomaly`; networks and trees, also for single events
+out: the kind `anomaly`; networks and trees, also for single events; cards for models
 """
 
 import lazy_loader
@@ -10,6 +10,7 @@ from trigemu.api import Plugin
 
 PLUGIN = Plugin(
     kinds={"anomaly": ".anomaly:Anomaly"},
+    commands={"anomaly": ".cli:command"},
 )
 
 # The stub lists the exported names; each is imported when it is first used.

@@ -245,9 +245,10 @@ def event_blocks(work: Workspace, size: int = BLOCK) -> list[Workspace]:
     return [Workspace(work.events[start : start + size]) for start in range(0, n, size)]
 
 
-def open_scorer(context: Context, name: str, sha256: str | None) -> Scorer:
-    """Open the network of a card; raise TableError or TrigemuError if card or model have mistakes."""
-    card = open_card(context, name, sha256, AnomalyCard)
+def open_scorer(context: Context, name: str, sha256: str | None, named_in: str = "menu") -> Scorer:
+    """Open the network of a card; raise TableError or TrigemuError if card or model have mistakes. named_in:
+    whether a "menu" or another "card" names it."""
+    card = open_card(context, name, sha256, AnomalyCard, named_in)
     table = card.table.network
     inputs = read_inputs(
         table.inputs, lambda text, i, j: card.observable(text, ("network", "inputs", i, "observables", j))

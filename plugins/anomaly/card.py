@@ -89,7 +89,8 @@ class Card(Generic[C]):
         try:
             content = self.context.read(path, MAX_BYTES)
         except OSError as error:
-            self.problem(key, f"cannot read {path}: {error.strerror}")
+            where = f"{file.file!r} is relative to the folder of the card"
+            self.problem((*key, "file"), f"cannot read {path}: {error.strerror}; {where}")
             raise TableError(self._document.problems) from None
         digest = hashlib.sha256(content).hexdigest()
         if digest != file.sha256.lower():
@@ -105,13 +106,26 @@ class Card(Generic[C]):
         self._document.finish()
 
 
-def open_card(context: Context, name: str, sha256: str | None, struct: type[C]) -> Card[C]:
-    """Read the card of that name, relative to the folder of the context.
+def open_card(
+    context: Context, name: str, sha256: str | None, struct: type[C], named_in: str = "menu"
+) -> Card[C]:
+    """Read the card of that name, relative to the folder of the context, which is that of a menu or a card.
 
     Raises TableError with all its mistakes, or if its sha256 is not the expected one.
     """
     path = context.folder / name
-    document = load_toml(path, context.read)
+
+    def read(file: Path) -> bytes:
+        try:
+            return context.read(file)
+        except FileNotFoundError as error:
+            message = (
+                f"cannot read: {error.strerror}; {name!r} is relative to the folder of the {named_in}, "
+                f"{context.folder.resolve()}: copy the card there with its models, or give its absolute path"
+            )
+            raise TableError([Problem(str(file), 0, "", message)]) from None
+
+    document = load_toml(path, read)
     if sha256 is not None and document.sha256 != sha256.lower():
         message = (
             f"has sha256 {document.sha256}, not {sha256}: it is a different card; if it was retrained, "

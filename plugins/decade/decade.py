@@ -190,7 +190,7 @@ class Decade(ScoreKind, frozen=True):
         card = open_card(context, self.card, self.sha256, DecadeCard)
         quantile = _quantile(card, self.precision)
         score = card.table.score
-        scorer = open_scorer(card.context, score.card, score.sha256)
+        scorer = open_scorer(card.context, score.card, score.sha256, "card")
         return CompiledDecade(scorer, quantile, card.table.quantile.q, requires, self.threshold)
 
 

@@ -168,7 +168,7 @@ def _card(config: Config) -> _Card | None:
     if name is None:
         return None
     context = config.context  # its needs grow by the columns of the card
-    open_scorer(context, name, None)
+    open_scorer(context, name, None, "configuration")
     return _Card(name, context.folder, context.scope, contents_of(context.models))
 
 

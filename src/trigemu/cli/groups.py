@@ -6,7 +6,7 @@ from __future__ import annotations
 GROUPS = {
     "Everyday": ("run", "compare", "bench", "report", "explore", "samples", "check-menu"),
     "Studies": ("scan", "rates-vs", "efficiency", "calibrate", "events", "scores", "gate"),
-    "Anomaly triggers": ("decade", "firmware"),
+    "Anomaly triggers": ("anomaly", "decade", "firmware"),
     "Experiments and samples": ("import", "check-decisions", "generate"),
     "Maintenance": ("schema", "checkpoint", "warm"),
 }

@@ -275,7 +275,7 @@ Break = Callable[[Path], object]
     ("breaking", "card_line", "message"),
     [
         (lambda d: (d / "card.toml").unlink(), 0, "cannot read: No such file"),
-        (lambda d: (d / "model.onnx").unlink(), 2, "model.onnx: No such file"),
+        (lambda d: (d / "model.onnx").unlink(), 3, "model.onnx: No such file"),
         (lambda d: (d / "model.onnx").write_bytes(linear([2.0])), 4, "the card says"),
         (lambda d: write_card(d, linear([1.0, 2.0]), [(["met"], None)]), 3, "model.onnx reads 2 features"),
         (lambda d: write_card(d, b"junk", [(["met"], None)]), 3, "model.onnx is not an ONNX model"),

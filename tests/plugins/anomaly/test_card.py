@@ -137,8 +137,13 @@ padding = 0.0
         ('catalogue = "toy"', "catalogue = 3", 6, "expected a string"),
         ("[network]\n", "[network]\nscript = 'x.py'\n", 8, "unknown key 'script'"),
         ('file = "model.onnx"\n', "", 7, "the key 'file' is missing"),
-        ('"model.onnx"', '"absent.onnx"', 7, "absent.onnx: No such file or directory"),
-        ('"model.onnx"', '"."', 7, ": Is a directory"),
+        (
+            '"model.onnx"',
+            '"absent.onnx"',
+            8,
+            "absent.onnx: No such file or directory; 'absent.onnx' is relative to the folder",
+        ),
+        ('"model.onnx"', '"."', 8, ": Is a directory"),
         ("[[network.inputs]]", "[[network.input]]", 10, "unknown key 'input'; did you mean 'inputs'?"),
         ("padding = 0.0", 'padding = "0"', 12, "expected a number, got a string"),
         ("padding = 0.0", "padding = nan", 12, "expected a finite number"),
@@ -167,12 +172,19 @@ def test_all_mistakes_at_once(tmp_path: Path, menu_scope: Scope) -> None:
     (tmp_path / "card.toml").write_text(text)
     with pytest.raises(TableError) as error:
         read(Context(menu_scope, tmp_path))
-    assert [problem.line for problem in error.value.problems] == [4, 7, 11]
+    assert [problem.line for problem in error.value.problems] == [4, 8, 11]
 
 
 def test_no_card(tmp_path: Path, menu_scope: Scope) -> None:
-    with pytest.raises(TableError, match=r"card\.toml: cannot read: No such file"):
-        read(Context(menu_scope, tmp_path))
+    """The message says what its path is relative to, also if the menu was found through a link."""
+    (tmp_path / "link").symlink_to(tmp_path)
+    with pytest.raises(TableError) as error:
+        read(Context(menu_scope, tmp_path / "link"))
+    folder = f"the folder of the menu, {tmp_path.resolve()}"
+    assert str(error.value) == (
+        f"{tmp_path}/link/card.toml: cannot read: No such file or directory; 'card.toml' is relative to "
+        f"{folder}: copy the card there with its models, or give its absolute path"
+    )
     (tmp_path / "card.toml").write_text("")
     with pytest.raises(TableError, match="the key 'network' is missing"):
         read(Context(menu_scope, tmp_path))

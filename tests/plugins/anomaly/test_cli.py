@@ -1,0 +1,164 @@
+"""`trigemu anomaly card`: what it writes is read, and gives the rates that ONNX Runtime gives by itself."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import tomllib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+import uproot
+from commands import place as place, root_file as root_file, trigemu as trigemu
+from onnx_toys import autoencoder, linear, model
+from toys import menu_from
+
+from trigemu import open_catalogue, run
+
+Run = Callable[..., tuple[int, str]]
+INPUTS = ("n_jet, met", "jet[0].pt, jet[0].eta")
+TRIGGER = '[[trigger]]\nname = "AD"\nkind = "anomaly"\ncard = "card.toml"\n'
+
+
+def written(place: Any, trigemu: Run, content: bytes, *inputs: str, name: str = "m.onnx") -> dict[str, Any]:
+    (place.folder / name).write_bytes(content)
+    options = [word for text in inputs for word in ("--inputs", text)]
+    status, text = trigemu("anomaly", "card", name, *options, "-o", "card.toml")
+    assert status == 0, text
+    return tomllib.loads((place.folder / "card.toml").read_text()) | {"printed": text}
+
+
+def test_a_menu_with_the_card_has_the_rate_of_onnxruntime(place: Any, trigemu: Run) -> None:
+    """On the embedded sample, whose files uproot reads."""
+    content = autoencoder(4, [3], "Relu")
+    written(place, trigemu, content, *INPUTS)
+    scores, weights = _by_hand(content)
+    above = float(np.sort(scores)[-2000])
+    rate = run(menu_from(place.folder, f"{TRIGGER}above = {above!r}\n"))["AD"].total.hz
+    expected = math.fsum(weights[scores > above])
+    near = np.abs(scores - above) <= 1e-5 * abs(above)  # the last bits differ with the size of a batch
+    unsure = math.fsum(weights[near])
+    assert 0 <= unsure < 0.01 * expected < 0.01 * math.fsum(weights)
+    assert abs(rate - expected) <= unsure + 1e-6 * expected
+
+
+def _by_hand(content: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """The score and the weight in Hz of each background event with a jet."""
+    session = onnxruntime.InferenceSession(content)
+    scores, weights = [], []
+    for sample in open_catalogue().background:
+        (source,) = sample.sources
+        file = uproot.open(source.path)
+        n, met, weight, pt, eta = (
+            file["Events"][name].array(library="ak")
+            for name in ("nJet", "MET_pt", "genWeight", "Jet_pt", "Jet_eta")
+        )
+        some = n > 0
+        columns = (n[some], met[some], pt[some][:, 0], eta[some][:, 0])
+        rows = np.stack([np.asarray(column, np.float32) for column in columns], axis=1)
+        scores.append(session.run(None, {"x": rows})[0].astype(float))
+        summed = float(file["Runs/genEventSumw"].array(library="np").sum())
+        weights.append(np.asarray(weight[some], float) * sample.rate_hz / summed)
+    return np.concatenate(scores), np.concatenate(weights)
+
+
+def test_what_a_card_says(place: Any, trigemu: Run) -> None:
+    """One block an object, in the order of the inputs, whatever the options; nothing is guessed."""
+    content = linear([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    text = "n_jet,dphi(jet[0],mht)", "jet[0].eta, m(jet[0], jet[1]),photon[0].pt , ht/ 2"
+    card = written(place, trigemu, content, *text, name='a "model".onnx')
+    digest = hashlib.sha256(content).hexdigest()
+    blocks = [
+        ["n_jet"],
+        ["dphi(jet[0], mht)", "jet[0].eta"],
+        ["m(jet[0], jet[1])"],
+        ["photon[0].pt"],
+        ["ht / 2"],
+    ]
+    assert card["network"] == {
+        "file": 'a "model".onnx',
+        "sha256": digest,
+        "inputs": [{"observables": block} for block in blocks],
+    }
+    assert card["description"] == "The output 'y' of a \"model\".onnx."
+    assert {*card} == {"description", "network", "printed"}
+    assert "6 inputs in 'x', score 'y' of a \"model\".onnx" in card["printed"]
+    for asked in ("description", "[objects]", "padding", "[trained_on]"):
+        assert f"\n  {asked} " in card["printed"]
+    assert "without jet[0], jet[0], jet[1], photon[0]" in card["printed"]
+
+
+def test_the_comments_can_be_made_keys(place: Any, trigemu: Run) -> None:
+    """Without their signs they are read, and change the score."""
+    written(place, trigemu, linear([1.0, 1.0]), "n_jet", "jet[0].pt")
+    file = place.folder / "card.toml"
+    text = file.read_text().replace("# Add padding = 0.0 if", "padding = 0.0 # if")
+    head, rest = text.split("# [objects.jet]")
+    objects, rest = rest.split("\n\n", 1)
+    training = rest[rest.index("# [trained_on]") :].split("\n\n", 1)
+    uncommented = f"[objects.jet]{objects}\n\n{training[0]}\n\n".replace("\n# ", "\n").replace("# [tr", "[tr")
+    file.write_text(f"{head}{uncommented}{training[1]}")
+    card = tomllib.loads(file.read_text())
+    assert card["objects"] == {"jet": {"from": "jet", "pt": {"min": 20.0}}}
+    assert {*card["trained_on"]} == {"catalogue", "files", "half"}
+    (trigger,) = menu_from(place.folder, f"{TRIGGER}above = 1.0\n").triggers
+    assert trigger.name == "AD"
+    assert card["network"]["inputs"][1]["padding"] == 0.0
+
+
+def test_a_model_in_another_folder(place: Any, trigemu: Run) -> None:
+    (place.folder / "models").mkdir()
+    (place.folder / "cards").mkdir()
+    place.folder.joinpath("models/m.onnx").write_bytes(linear([1.0]))
+    for name in ("models/m.onnx", str(place.folder / "models" / "m.onnx")):
+        status, text = trigemu("anomaly", "card", name, "--inputs", "met", "-o", "cards/card.toml")
+        assert status == 0, text
+        card = tomllib.loads((place.folder / "cards" / "card.toml").read_text())
+        assert card["network"]["file"] == "../models/m.onnx"
+    menu_from(place.folder, f"{TRIGGER.replace('card.toml', 'cards/card.toml')}above = 1.0\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "inputs", "told"),
+    [
+        (linear([1.0, 2.0]), "met", "m.onnx reads 2 features an event, but the card names 1 inputs"),
+        (linear([1.0]), "met, ht", "m.onnx reads 1 features an event, but the card names 2 inputs"),
+        (linear([1.0]), "met > 3", "'met > 3' is not a number"),
+        (linear([1.0]), "met; ht", "'met; ht': cannot be read at column 4"),
+        (linear([1.0]), "", "'': is empty"),
+        (linear([1.0]), "__import__('os')", "unknown function '__import__'"),
+        (b"junk", "met", "m.onnx is not an ONNX model that ONNX Runtime can load"),
+        (model([], {}, 1, more_outputs=("z",)), "met", "m.onnx "),
+        (None, "met", "m.onnx: No such file or directory"),
+    ],
+)
+def test_nothing_is_written_after_a_mistake(
+    place: Any, trigemu: Run, content: bytes | None, inputs: str, told: str
+) -> None:
+    if content is not None:
+        (place.folder / "m.onnx").write_bytes(content)
+    place.write("card.toml", "kept")
+    status, text = trigemu("anomaly", "card", "m.onnx", "--inputs", inputs, "-o", "card.toml")
+    assert status == 2
+    assert text.startswith("trigemu: ")
+    assert told in text
+    assert len(text.splitlines()) == 1
+    assert (place.folder / "card.toml").read_text() == "kept"
+
+
+def test_a_model_is_not_replaced(place: Any, trigemu: Run) -> None:
+    (place.folder / "m.onnx").write_bytes(linear([1.0]))
+    status, text = trigemu("anomaly", "card", "m.onnx", "--inputs", "met", "-o", "m.onnx")
+    assert (status, "m.onnx, which is read, is the same file" in text) == (2, True)
+
+
+def test_a_name_that_toml_cannot_have(place: Any, trigemu: Run) -> None:
+    name = os.fsdecode(b"\xff.onnx")
+    (place.folder / name).write_bytes(linear([1.0]))
+    status, text = trigemu("anomaly", "card", name, "--inputs", "met", "-o", "card.toml")
+    assert (status, "rename the file" in text) == (2, True)
+    assert not (place.folder / "card.toml").exists()
