@@ -27,11 +27,12 @@ from trigemu.api import (
 
 from .timing import costs as latency
 from .timing.first import first_decision
-from .views.bench import figure_of
+from .views.bench import VIEW, figure_of
 
 #: The largest number of events, which all stay in memory; the largest number of threads; the longest time.
 MAX_EVENTS, MAX_THREADS = 100_000_000, 1024
 MAX_SECONDS = 1e6
+_MORE = "--details: rates, all percentiles, parts of scores, first decision, machine."
 
 
 @click.command()
@@ -62,6 +63,9 @@ MAX_SECONDS = 1e6
     show_default=True,
     help="Time limit: no further triggers are timed after it; the menu and the first triggers always are.",
 )
+@click.option(
+    "--details", is_flag=True, help="Print everything: rates, all percentiles, the parts of scores."
+)
 @options.samples
 @options.tree
 @options.plugin_path
@@ -74,6 +78,7 @@ def bench(
     events: int,
     threads: int,
     seconds: float,
+    details: bool,
     catalogue: Path | str | None,
     tree: str | None,
     plugin_path: tuple[Path, ...],
@@ -106,14 +111,15 @@ def bench(
             seconds=seconds,
             progress=advance,
         )
-        if 1 in batches:
+        if 1 in batches and (details or json_file):  # it takes as long as the rest
             result = replace(result, first=first_decision(menu, catalogue, tree, folders, skip_missing))
         advance(1)
     if figure:
         from trigemu.api import style
 
         style.save(figure_of(result), figure)
-    present_result(result, json_file)
+    hint = [] if details else [_MORE]
+    present_result(result, json_file, lines=hint, page=VIEW.page(result, details))
 
 
 def _sizes(text: str) -> Sequence[int]:

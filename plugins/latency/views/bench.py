@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from trigemu.api import Column, Page, Table, View, __version__, machine, name, notes, numbers, stacked
+from trigemu.api import Page, Table, View, __version__, machine, name, notes, numbers, stacked
 
 from ..stream.stream import ARRAYS_FROM
 from ..timing.clock import Timing
-from ..timing.costs import Bench, Timings, TriggerCost
+from ..timing.costs import Bench, Timings
+from .bench_tables import PARTS, SHORT, costs, latencies, microseconds, parts, slowest, throughput
 from .timing import digits, of_timing
 from .trigger_cost import COLUMNS, by_batch, of_trigger, rows_of, smallest_histogram
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Percentile → N, where one call in N takes longer.
-_PERCENTILES = {"p50": 1, "p90": 10, "p99": 100, "p999": 1000, "max": 1}
-#: Labels of the parts of a score in a table; a part without one goes by its name.
-_PARTS = {
-    "features": "features",
-    "autoencoder": "autoencoder",
-    "bdt": "BDT",
-    "sequential": "sequential",
-    "parallel": "parallel",
-    "bare_onnxruntime": "bare ONNX Runtime",
-    "bare_bdt": "bare BDT",
-}
+
+_TOO_FEW = "–: too few calls for such a percentile."
 
 
 class _Bench(View[Bench]):
@@ -39,10 +30,15 @@ class _Bench(View[Bench]):
         triggers = numbers.count(len(result.triggers), "trigger")
         return f"of {name(result.rates.menu.name)}: {triggers}, p50 {p50} ns per event for {events}"
 
-    def page(self, result: Bench) -> Page:
-        tables = [_costs(result), _latencies(result), _throughput(result)]
-        tables += [_parts(cost, result.batches) for cost in result.triggers if cost.parts]
-        return Page(stacked(tables), [*_notes(result)])
+    def page(self, result: Bench, details: bool = False) -> Page:
+        """Return the answer, the slowest triggers and the throughput; with `details`, everything."""
+        if not details:
+            shown = slowest(result)
+            tables = [latencies(result, SHORT, shown), throughput(result)]
+            return Page([_answer(result), "", *stacked(tables)], [*_short_notes(result, len(shown))])
+        tables = [costs(result), latencies(result), throughput(result)]
+        tables += [parts(cost, result.batches) for cost in result.triggers if cost.parts]
+        return Page([_answer(result), "", *stacked(tables)], [*_notes(result)])
 
     def table(self, result: Bench) -> Table:
         """A row has the times of a trigger, or of the menu, at a batch size."""
@@ -81,95 +77,56 @@ class _Bench(View[Bench]):
 VIEW = _Bench()
 
 
-def _what(size: int) -> str:
-    return "Latency of single events in µs" if size == 1 else f"µs per event in batches of {size}"
-
-
-def _table(title: str, first: str, headings: Iterable[str]) -> Table:
-    """Return a table without rows whose first column has names."""
-    columns = (Column(heading, "number", heading, text=digits) for heading in headings)
-    return Table((Column("name", "key", first), *columns), title=title)
-
-
-def _costs(result: Bench) -> Table:
-    sizes = [str(size) for size in result.batches]
-    key, *times = _table("", "trigger", sizes).columns
-    rates = (Column(quantity, "rate", quantity) for quantity in ("total", "unique"))
-    table = Table((key, *rates, *times), title="Rates, and mean ns per event in batches of …")
-    for cost in result.triggers:
-        if cost.trigger.name in result.untimed:  # hundreds, with a note
-            continue
-        of = (cost.rates.total, cost.rates.unique) if cost.rates else ("disabled ", None)
-        table.add(cost.trigger.name, *of, *_mean(cost.batch, result.batches))
-    whole = (result.rates.rate, None, *_mean(result.menu, result.batches))
-    table.add(f"menu {result.rates.menu.name}", *whole, style="summary")
-    return table
-
-
-def _mean(timings: Timings, sizes: Iterable[int]) -> list[float | str]:
-    return [1e9 / timings[size].events_per_s if size in timings else "–" for size in sizes]
-
-
-def _latencies(result: Bench) -> Table:
+def _answer(result: Bench) -> str:
+    """Return the resources for the crossing rate, and the time of an event."""
     size = min(result.batches)
-    table = _table(_what(size), "trigger", ("p50", "p90", "p99", "p99.9", "max"))
-    for cost in result.triggers:
-        if cost.batch:
-            table.add(cost.trigger.name, *_percentiles(cost.batch[size]))
-        if cost.preselected:
-            preselected = f"  preselected: {100 * cost.preselected.share:.3g} %"
-            table.add(preselected, *_percentiles(cost.preselected.batch[size]), style="group")
-    table.add(f"menu {result.rates.menu.name}", *_percentiles(result.menu[size]), style="summary")
-    return table
-
-
-def _percentiles(timing: Timing) -> list[float | str]:
-    return [
-        getattr(timing, f"{percentile}_ns") / 1000 if timing.reaches(one_in) else "–"
-        for percentile, one_in in _PERCENTILES.items()
-    ]
-
-
-def _throughput(result: Bench) -> Table:
     hz = numbers.in_unit(result.rates.menu.crossing_rate_hz, 0.0)
-    threads = [f"by {result.threads} threads"] if result.threads > 1 else []
-    columns = ("events/s", *threads, f"cores for {hz}", "such machines")
-    table = _table("The menu, by batch size", "batch", columns)
-    for size in result.batches:
-        need = result.real_time(size)
-        rates = [result.menu[size].events_per_s, *([result.events_per_s[size]] if threads else [])]
-        table.add(str(size), *map(numbers.short, rates), need.cores, need.machines)
-    return table
+    how = "one event at a time" if size == 1 else f"in batches of {size}"
+    p50, p99 = (microseconds(result.menu[size], percentile) for percentile in SHORT)
+    assert p50 is not None
+    tail = "" if p99 is None else f", p99 {digits(p99)} µs"
+    cores = numbers.short(result.real_time(size).cores)
+    return f"{hz} need {cores} cores, {how}: p50 {digits(p50)} µs{tail} an event."
 
 
-def _parts(cost: TriggerCost, sizes: tuple[int, ...]) -> Table:
-    """Return the table of parts, as medians: added times are smaller than the fluctuations of a mean."""
-    title = f"{cost.trigger.name} on preselected events: p50 in ns per event, in batches of …"
-    table = _table(title, "part", map(str, sizes))
-    whole = cost.preselected.batch if cost.preselected else cost.batch
-    for part, timings in {"the whole trigger": whole, **cost.parts}.items():
-        cells = [timings[size].p50_ns if size in timings else "–" for size in sizes]
-        table.add(_PARTS.get(part, part), *cells)
-    added = [cost.added(size) for size in sizes]
-    for part in dict.fromkeys(part for at in added for part in at):
-        cells = [f"{digits(at[part].ns)} ({at[part].ratio:.2f}×)" if at else "–" for at in added]
-        table.add(f"{part} adds", *cells, style="group")
-    return table
+def _short_notes(result: Bench, shown: int) -> Iterator[str]:
+    if 1 in result.batches:
+        yield (
+            "Batch 1: one event at a time, as a trigger has to decide. Larger ones: events at hand together, "
+            f"as offline; fewer than {ARRAYS_FROM} are decided one after the other, more as arrays."
+        )
+    yield f"{_drawn(result)}. Each trigger is timed alone; the menu computes what triggers share only once."
+    if any(cost.preselected for cost in result.triggers):
+        yield "preselected: times on the share of the rate that passes the preselection."
+    timed = sum(bool(cost.batch) for cost in result.triggers)
+    if shown < timed:
+        yield f"The {shown} slowest of {timed} timed triggers."
+    yield from _left_out(result)
+    if not all(timing.reaches(100) for timing in _smallest(result)):
+        yield _TOO_FEW
+    yield from _engines(result, except_of="machine code")
+    where = result.environment
+    load = f"{where.load_before[0]:.2f}" if where.load_before else "unknown"
+    yield f"{where.cpu}, {where.cores} cores, load {load} before."
+    yield from (f"Warning: {warning}." for warning in result.rates.warnings)
 
 
-def _notes(result: Bench) -> Iterator[str]:
+def _drawn(result: Bench) -> str:
     catalogue = result.rates.catalogue.table
     what = "crossings" if catalogue.convention == "crossing" else "interactions"
-    yield (
-        f"{result.events} {what} ({result.distinct} distinct ones) drawn from {catalogue.name!r} in "
-        f"proportion to their rates; seed {result.seed}. Each trigger is timed alone; the menu computes what "
-        f"triggers share only once. Means and events/s use the median time of each call over several passes; "
-        f"percentiles use all calls."
-    )
-    if result.threads > 1:
-        yield "Threads contend for the GIL; the --workers of trigemu run are processes and do not."
-    if any(cost.preselected for cost in result.triggers):
-        yield "preselected: the share of the rate that passes the preselection, and times on these events."
+    return f"{result.events} {what} drawn from {catalogue.name!r} in proportion to their rates"
+
+
+def _engines(result: Bench, except_of: str = "") -> Iterator[str]:
+    """Yield what evaluates the networks of single events, except for one engine."""
+    for engine in dict.fromkeys(cost.engine for cost in result.triggers):
+        if engine not in ("", except_of):
+            names = ", ".join(cost.trigger.name for cost in result.triggers if cost.engine == engine)
+            yield f"Network of single events ({names}): {engine}."
+
+
+def _left_out(result: Bench) -> Iterator[str]:
+    """Yield why times are missing."""
     if result.untimed:
         yield (
             f"Not timed, since the time was up: {len(result.untimed)} of {len(result.triggers)} triggers, "
@@ -178,8 +135,21 @@ def _notes(result: Bench) -> Iterator[str]:
         )
     if any(not cost.batch and cost.trigger.name not in result.untimed for cost in result.triggers):
         yield "No times are given for kinds that act on the decisions of a whole sample, once."
+
+
+def _notes(result: Bench) -> Iterator[str]:
+    yield (
+        f"{_drawn(result)} ({result.distinct} distinct ones); seed {result.seed}. Each trigger is timed "
+        f"alone; the menu computes what triggers share only once. Means and events/s use the median time of "
+        f"each call over several passes; percentiles use all calls."
+    )
+    if result.threads > 1:
+        yield "Threads contend for the GIL; the --workers of trigemu run are processes and do not."
+    if any(cost.preselected for cost in result.triggers):
+        yield "preselected: the share of the rate that passes the preselection, and times on these events."
+    yield from _left_out(result)
     if not all(timing.reaches(1000) for timing in _smallest(result)):
-        yield "–: too few calls for such a percentile."
+        yield _TOO_FEW
     if any(1 < size < ARRAYS_FROM for size in result.batches):
         yield (
             f"Batches are consecutive events in memory; fewer than {ARRAYS_FROM} are decided one after the "
@@ -188,9 +158,7 @@ def _notes(result: Bench) -> Iterator[str]:
         if any(cost.parts for cost in result.triggers):
             yield "The parts of a score are computed as arrays in every batch of several events."
     yield "Decisions are the same at every batch size, on all of these events."
-    for engine in dict.fromkeys(cost.engine for cost in result.triggers if cost.engine):
-        names = ", ".join(cost.trigger.name for cost in result.triggers if cost.engine == engine)
-        yield f"Network of single events ({names}): {engine}."
+    yield from _engines(result)
     if result.first:
         yield (
             f"The first decision of a process: {result.first.compiled:.1f} s after its start where nothing "
@@ -249,6 +217,6 @@ def figure_of(result: Bench) -> Figure:
         if cost.preselected:
             rows.append(line("preselected", cost.preselected.batch, inner=True))
         parts = [(name, timings) for name, timings in cost.parts.items() if size in timings]
-        rows += [line(_PARTS.get(name, name), timings, inner=True) for name, timings in parts]
+        rows += [line(PARTS.get(name, name), timings, inner=True) for name, timings in parts]
     label = "latency of a single event" if size == 1 else f"time per event in batches of {size}"
     return draw_latencies(rows, label)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from trigemu_latency import FirstDecision, cli
 from trigemu_latency.timing import clock as timing
 
 Run = Callable[..., tuple[int, str]]
@@ -22,7 +23,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_menu(place: Any, trigemu: Run) -> None:
-    status, text = trigemu("bench", "menu.toml", *ON_TOYS, *SHORT, "--threads", "2", *OUT)
+    status, text = trigemu("bench", "menu.toml", *ON_TOYS, *SHORT, "--threads", "2", "--details", *OUT)
     assert status == 0, text
     document = json.loads((place.folder / "out.json").read_text(), parse_constant=pytest.fail)
     assert list(document["menu"]["batch"]) == ["1", "16"]
@@ -40,6 +41,23 @@ def test_a_menu(place: Any, trigemu: Run) -> None:
     assert (place.folder / "out.png").read_bytes().startswith(b"\x89PNG")
     assert "60 crossings" in text
     assert max(map(len, text.splitlines())) <= 100
+
+
+def test_without_details(place: Any, trigemu: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same document, and a line that says how to see more."""
+    monkeypatch.setattr(cli, "first_decision", lambda *_: FirstDecision(12.3, 1.8, 43))
+    command = ("bench", "menu.toml", *ON_TOYS, *SHORT, "--json", "out.json")
+    keys = []
+    for details in (False, True):
+        status, text = trigemu(*command, *["--details"] * details)
+        assert status == 0, text
+        assert ("\n--details: " in text) != details
+        assert ("12.3 s after its start" in " ".join(text.split())) == details
+        assert text.startswith("40 MHz need ")
+        keys.append(list(json.loads((place.folder / "out.json").read_text())))
+    assert keys[0] == keys[1]
+    status, text = trigemu(*command[:-1], "-")
+    assert list(json.loads(text)) == keys[0]  # alone on the standard output
 
 
 def test_few_events_and_little_time(place: Any, trigemu: Run) -> None:

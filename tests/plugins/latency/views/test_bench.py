@@ -12,6 +12,7 @@ from trigemu import __version__
 from trigemu.api import numbers
 from trigemu_latency import Bench, bench
 from trigemu_latency.timing import clock as timing
+from trigemu_latency.views import bench_tables
 from trigemu_latency.views.bench import VIEW, figure_of
 from trigemu_latency.views.timing import digits
 
@@ -35,8 +36,42 @@ def document(result: Bench) -> dict[str, Any]:
     return result.to_dict()
 
 
-def rendered(result: Bench, width: int = 120) -> list[str]:
-    return text_of(VIEW.page(result), width).splitlines()
+def rendered(result: Bench, width: int = 120, details: bool = True) -> list[str]:
+    return text_of(VIEW.page(result, details), width).splitlines()
+
+
+def test_the_answer_comes_first(result: Bench) -> None:
+    """With and without details: cores for the crossing rate, and the time of a single event."""
+    timing = result.menu[1]
+    seconds = 1 / timing.events_per_s
+    first, *others = rendered(result, details=False)
+    assert first == rendered(result)[0]
+    words = first.split()
+    assert words[:4] == ["30", "MHz", "need", numbers.short(30e6 * seconds)]
+    assert f"one event at a time: p50 {digits(timing.p50_ns / 1000)} µs" in first
+    assert (f"p99 {digits(timing.p99_ns / 1000)} µs" in first) == timing.reaches(100)
+    text = " ".join(others)
+    assert "as a trigger has to decide" in text
+    assert "as offline" in text
+    for fine in ("Rates, and mean ns", "p99.9", "garbage collection", "on preselected events: p50"):
+        assert fine not in text
+        assert fine in " ".join(rendered(result))
+    lines = [line for line in others if line.split()[:1] in (["1"], ["8"], ["100"])]
+    assert ["a trigger" in line for line in lines] == [True, False, False]
+    assert ["offline" in line for line in lines] == [False, True, True]
+
+
+def test_only_the_slowest_triggers_are_shown(result: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of the menu; each trigger without times has a sentence."""
+    timed = [cost for cost in result.triggers if cost.batch]
+    latencies = [cost.batch[1].p50_ns for cost in timed]
+    monkeypatch.setattr(bench_tables, "MOST", 2)
+    lines = rendered(result, details=False)
+    expected = [c.trigger.name for c in timed if c.batch[1].p50_ns >= sorted(latencies)[-2]]
+    names = {cost.trigger.name for cost in result.triggers}
+    assert [line.split()[0] for line in lines if line.split()[:1] and line.split()[0] in names] == expected
+    assert f"The 2 slowest of {len(timed)} timed triggers." in lines
+    assert "No times are given for kinds" in " ".join(lines)
 
 
 def test_json_has_the_keys_it_promises(document: dict[str, Any]) -> None:
@@ -121,8 +156,9 @@ def test_the_table_shows_latencies_and_parts(result: Bench) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_tables_fit(result: Bench, width: int) -> None:
-    assert max(map(len, rendered(result, width))) <= width
+@pytest.mark.parametrize("details", [False, True])
+def test_tables_fit(result: Bench, width: int, details: bool) -> None:
+    assert max(map(len, rendered(result, width, details))) <= width
 
 
 @pytest.mark.parametrize(
@@ -137,6 +173,9 @@ def test_larger_batches_alone(tmp_path: Path) -> None:
     """Without single events nothing is called a latency, and percentiles may be missing."""
     result = bench(emulation(tmp_path), batches=(100,), events=230)
     text = "\n".join(rendered(result))
+    assert "need " in text.splitlines()[0]
+    assert "cores, in batches of 100: p50 " in text.splitlines()[0]
+    assert "as a trigger has to decide" not in "\n".join(rendered(result, details=False))
     assert "µs per event in batches of 100" in text
     assert "–: too few calls for such a percentile." in text
     assert "Latency" not in text
