@@ -26,6 +26,7 @@ from trigemu.api import (
     efficiencies,
     emulate,
     exclusive_rates,
+    explain_idle,
     load_toml,
     make_plan,
     named_apart,
@@ -63,7 +64,7 @@ def collect_contents(
     menus = named_apart(menus)
     for step in scans:
         _check_scanned(step, menus)
-    emulation = emulate(menus, catalogue, executor=executor, progress=progress)
+    emulation = explain_idle(emulate(menus, catalogue, executor=executor, progress=progress), executor)
     comparison = compare(emulation) if len(menus) > 1 else None
     return Contents(
         variants=comparison.variants if comparison else (rates_of(emulation),),

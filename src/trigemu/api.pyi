@@ -212,6 +212,7 @@ from .emulation.fed import fed_menu as fed_menu
 from .emulation.emulation_like import emulation_of as emulation_of
 from .emulation.stored_results import check_events as check_events, check_result as check_result
 from .emulation.loop import emulate as emulate, Emulation as Emulation
+from .emulation.unreached import explain_idle as explain_idle
 from .emulation.plan import (
     decide as decide,
     lacks as lacks,

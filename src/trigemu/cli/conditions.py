@@ -14,6 +14,7 @@ from trigemu.emulation import (
     at_luminosity,
     at_pileup,
     emulate,
+    explain_idle,
     fed_menu,
 )
 from trigemu.menus import Menu
@@ -59,7 +60,7 @@ def emulated(
     def on(good: Catalogue) -> Emulation:
         if pileup is not None:
             good = at_pileup(good, pileup, executor=engine, progress=advance)
-        return emulate(menus, good, executor=engine, progress=advance)
+        return explain_idle(emulate(menus, good, executor=engine, progress=advance), engine)
 
     return without_bad_files(samples, on)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
+from trigemu.emulation.unreached import explain_idle
 from trigemu.menus import MenusLike, menus_of
 from trigemu.samples import SamplesLike, samples_of, without_bad_files
 from trigemu.support import TrigemuError, engine_of
@@ -17,7 +18,8 @@ def emulation_of(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Emulation:
-    """Return an emulation unchanged; emulate menus on samples, as in `emulate`.
+    """Return an emulation unchanged; emulate menus on samples, as in `emulate`, and explain why triggers fire
+    in no event.
 
     Parameters
     ----------
@@ -46,4 +48,7 @@ def emulation_of(
         return emulation
     menus, engine = menus_of(emulation), engine_of(executor)
     samples = samples_of(catalogue, executor=engine)
-    return without_bad_files(samples, lambda good: emulate(menus, good, executor=engine, progress=progress))
+    return without_bad_files(
+        samples,
+        lambda good: explain_idle(emulate(menus, good, executor=engine, progress=progress), engine),
+    )

@@ -37,7 +37,6 @@ from trigemu.emulation.engine import Job, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half
 from trigemu.emulation.stored_results import check_result
-from trigemu.emulation.unreached import unreached
 from trigemu.menus import Menu, MenuLike, MenusLike, menu_of, menus_of
 from trigemu.observables import Workspace
 from trigemu.samples import INTERACTIONS, Catalogue, Events, Need, SamplesLike, half_of, samples_of
@@ -94,7 +93,7 @@ class Emulation:
     only : int or None
         The only bin of the axis in the rates; None: all bins.
     unreached : tuple of tuple of str
-        For each menu, warnings about triggers that fire in no event because nothing passes a cut of theirs.
+        For each menu, why triggers fire in no event, if that was asked for (`explain_idle`).
     """
 
     input_menus: tuple[Menu, ...]
@@ -249,17 +248,7 @@ def emulate(
         if sum(map(len, parts)) > len(table) + 4096:  # merging is expensive while tables grow
             table, parts = merge_tables([table, *parts]), []
     table = complete_table([table, *parts])
-    fired = np.bitwise_or.reduce(table.words, axis=0, initial=0)
-    return Emulation(
-        input_menus,
-        solved,
-        catalogue,
-        plan,
-        table,
-        half,
-        fitted_in(solved, plan, catalogue),
-        unreached=unreached(job, fired, catalogue.background, engine),
-    )
+    return Emulation(input_menus, solved, catalogue, plan, table, half, fitted_in(solved, plan, catalogue))
 
 
 @dataclass(frozen=True)

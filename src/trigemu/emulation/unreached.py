@@ -7,7 +7,7 @@ Only for such triggers, one more pass over the first events of each sample finds
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from trigemu.counting import check_array
 from trigemu.emulation.chunks import Chunk
 from trigemu.emulation.engine import Job, over_samples
+from trigemu.emulation.loop import Emulation
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.requirements import Part, Requirement, Scored, parts_of
 from trigemu.emulation.stored_results import check_result
@@ -86,6 +87,27 @@ class _Fired:
     def merge(self, parts: Sequence[Words]) -> Words:
         fired: Words = np.bitwise_or.reduce(parts, axis=0)
         return fired
+
+
+def explain_idle(emulation: Emulation, executor: Any = None) -> Emulation:
+    """Explain why triggers fire in no event, as warnings of the rates; this reads events only for such
+    triggers.
+
+    Parameters
+    ----------
+    emulation : Emulation
+        An emulation.
+    executor
+        As in `emulate`.
+
+    Returns
+    -------
+    Emulation
+        The same with `unreached`.
+    """
+    job = Job(emulation.menus, emulation.plan, emulation.catalogue)
+    fired = np.bitwise_or.reduce(emulation.table.words, axis=0, initial=0)
+    return replace(emulation, unreached=unreached(job, fired, job.catalogue.background, executor))
 
 
 def unreached_in_first(menu: Menu, catalogue: Catalogue, most: int) -> tuple[str, ...]:

@@ -100,3 +100,22 @@ def test_check_menu_reports_that_from_means_the_redefined_object(place: Any, tri
             "not all of the sample's"
         ],
     )
+
+
+def test_a_threshold_in_mev_is_seen_by_every_command(place: Any, trigemu: Run) -> None:
+    """As a warning: the status is 0. check-menu does not need to read all events for it."""
+    menu = (place.folder / "menu.toml").read_text()
+    place.write("mev.toml", menu.replace("above = 30.0", "above = 30000.0"))
+    told = " fires in no event of the {}: its threshold is 30000 GeV, the largest jet[0].pt is "
+    status, text = trigemu("check-menu", "mev.toml", *ON_TOYS)
+    assert status == 0
+    _, warning = text.splitlines()
+    assert warning.startswith(f"Warning: 'J30' (mev.toml:2){told.format('samples')}")
+    assert warning.endswith(" GeV. MeV? trigemu reads GeV: above = 30.")
+    for command in (("run",), ("compare", "menu.toml")):
+        status, text = trigemu(*command, "mev.toml", *ON_TOYS)
+        assert status == 0
+        assert f"Warning: 'J30' (mev.toml:2){told.format('background')}" in " ".join(text.split())
+        assert text.count("MeV?") == 1
+    status, text = trigemu("run", "mev.toml", *ON_TOYS, "--json", "-")
+    assert sum("MeV?" in warning for warning in json.loads(text)["warnings"]) == 1

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from toys import engine, memory_catalogue, menu_from, toy_events
 
-from trigemu import emulate, rates_of
+from trigemu import run
 from trigemu.emulation import unreached_in_first
 from trigemu.emulation.chunks import chunks_of
 
@@ -27,8 +27,8 @@ def threshold(observable: str, above: float, keys: str = "") -> str:
 
 
 def warnings(folder: Path, text: str, **options: Any) -> tuple[str, ...]:
-    emulation = emulate(menu_from(folder, text), memory_catalogue({"a": A, "b": B}), **options)
-    return tuple(w for w in rates_of(emulation).warnings if "fires in" in w or "fire in" in w)
+    rates = run(menu_from(folder, text), memory_catalogue({"a": A, "b": B}), **options)
+    return tuple(w for w in rates.warnings if "fires in" in w or "fire in" in w)
 
 
 def leading(collection: str, number: int = 0) -> list[float]:
