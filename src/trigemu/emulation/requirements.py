@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ from trigemu.observables import (
     parse_tree,
     unit_of,
 )
-from trigemu.support import Array, excerpt, toml_text
+from trigemu.support import Array, TrigemuError, excerpt, toml_text
 from trigemu.triggers import Compiled, CompiledCombination, CompiledLegThreshold, CompiledThreshold
 
 
@@ -91,7 +92,7 @@ class Requirement(NamedTuple):
     least : float or None
         The lower limit, if there is one.
     key : str
-        How the menu gives this limit: "above = {}".
+        How the menu gives this limit, with {} in its place: "above = {}".
     """
 
     values: Scored | Cut | Compared
@@ -135,10 +136,11 @@ def parts_of(menu: Menu, trigger: Trigger, slot: int, compiled: Compiled) -> Ite
         own = ObjectSelection(leg.objects.base, leg.objects, leg.windows)
         yield Part(None, tuple(_cuts(own, names, f" (leg {number})")))
     requires = getattr(trigger.description, "requires", None)
-    for text in _comparisons(parse_tree(requires)) if isinstance(requires, str) else ():
-        relation = parse_condition(text, menu.scope)
-        if isinstance(relation, Relation):
-            yield Part(_compared(relation, text), tuple(_all_cuts(relation, names)))
+    with suppress(TrigemuError):  # a plugin may have a key of this name for something else
+        for text in _comparisons(parse_tree(requires)) if isinstance(requires, str) else ():
+            relation = parse_condition(text, menu.scope)
+            if isinstance(relation, Relation):
+                yield Part(_compared(relation, text), tuple(_all_cuts(relation, names)))
     if compiled.threshold is not None:
         cuts = _all_cuts(compiled.observable, names) if isinstance(compiled, CompiledThreshold) else ()
         yield Part(_scored(menu, trigger, slot, compiled), tuple(cuts))
@@ -214,7 +216,7 @@ def _cuts(
             name,
             unit_of(Element(objects, 0, column)),
             of.lowest if isinstance(of, Window) else None,
-            f"{name} = {{{{ {key} = {{}} }}}}",
+            f"{name} = {{ {key} = {{}} }}",
         )
 
 

@@ -17,15 +17,15 @@ from trigemu.emulation.chunks import Chunk
 from trigemu.emulation.engine import Job, over_samples
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.plan import Plan, decide, make_plan
-from trigemu.emulation.requirements import Part, Requirement, Scored, parts_of
+from trigemu.emulation.requirements import Cut, Part, Requirement, Scored, parts_of
 from trigemu.emulation.stored_results import check_result
 from trigemu.menus import Menu, Trigger
 from trigemu.observables import Workspace
 from trigemu.samples import Catalogue, Events, Sample
 from trigemu.support import FloatArray, IntArray, TrigemuError, Words
 
-#: The number of events of each sample that ranges are from; a pass over them takes seconds at most.
-MOST = 1_000_000
+#: The number of events that ranges are from, the same of each sample; a pass over them takes seconds.
+MOST = 10_000_000
 #: The largest number of triggers that are explained, and of those with a warning of their own.
 _EXPLAINED, _NAMED = 200, 8
 _MEV_PER_GEV = 1000.0
@@ -167,9 +167,9 @@ def unreached(
     compared = tuple(dict.fromkeys(r.values for r in requirements if r))
     if not compared or not any(sample.entries for sample in samples):
         return tuple(() for _ in job.menus)
-    task = _Measure(compared)
-    ranges = task.merge([*over_samples(samples, job, task, executor, most=most or MOST)])
-    explained = _Explained({of: i for i, of in enumerate(compared)}, ranges, *_where(samples, most))
+    task, read = _Measure(compared), most or max(1, MOST // len(samples))
+    ranges = task.merge([*over_samples(samples, job, task, executor, most=read)])
+    explained = _Explained({of: i for i, of in enumerate(compared)}, ranges, *_where(samples, most, read))
     return tuple(tuple(explained.warnings(of)) for of in parts)
 
 
@@ -188,12 +188,13 @@ def _of_idle(menu: Menu, bits: Mapping[str, int], plan: Plan, fired: Words) -> l
     return [(t, tuple(parts_of(menu, t, slot, plan.slots[slot].compiled))) for t, slot in idle]
 
 
-def _where(samples: Sequence[Sample], most: int | None) -> tuple[str, str]:
-    """Return the events in which triggers do not fire, and those of the ranges, if these are others."""
+def _where(samples: Sequence[Sample], most: int | None, read: int) -> tuple[str, str]:
+    """Return the events in which triggers do not fire, the first `most` of each sample, and those of the
+    ranges, the first `read`, if these are others."""
     longest = max(sample.entries for sample in samples)
     if most is not None and most < longest:
         return f"none of the first {most} events of each sample", ""
-    of_values = f" of the first {MOST} events of each sample" if longest > MOST else ""
+    of_values = f" of the first {read} events of each sample" if longest > read else ""
     return f"no event of the {'samples' if most is not None else 'background'}", of_values
 
 
@@ -247,8 +248,10 @@ class _Explained:
         quantity, unit = requirement.quantity, f" {requirement.unit}" if requirement.unit else ""
         (low, high), of_score = self._range(requirement), isinstance(requirement.values, Scored)
         if not self._has_values(requirement):
-            passes = "passes its preselection and has a value of" if of_score else "has a value of"
-            return f"none {passes} {quantity}"
+            if of_score:
+                return f"none passes its preselection and has a value of {quantity}"
+            none = "there is none at all" if isinstance(requirement.values, Cut) else f"none has {quantity}"
+            return f"no {requirement.text}; {none}"
         if of_score:
             largest = f"the largest {quantity}{self.of_values} is {high:.4g}{unit}"
             return f"its threshold is {requirement.least:.10g}{unit}, {largest}"
@@ -260,4 +263,5 @@ class _Explained:
         (low, high), least = self._range(requirement), requirement.least
         if least is None or requirement.unit != "GeV" or not low <= least / _MEV_PER_GEV <= high < least:
             return ""
-        return f". MeV? trigemu reads GeV: {requirement.key.format(f'{least / _MEV_PER_GEV:g}')}"
+        in_gev = requirement.key.replace("{}", f"{least / _MEV_PER_GEV:g}")
+        return f". MeV? trigemu reads GeV: {in_gev}"

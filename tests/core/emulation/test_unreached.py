@@ -134,6 +134,15 @@ def test_what_keeps_events_from_a_score(tmp_path: Path, keys: str, told: str) ->
     assert ("MeV?" in warning) == ("25000" in warning or "20000" in warning)
 
 
+def test_a_sample_without_such_objects(tmp_path: Path) -> None:
+    text = trigger("M", 'kind = "combination"\nlegs = [{ object = "muon", pt = { min = 6.0 } }]')
+    text += trigger("R", threshold("jet[0].pt", 5.0, 'requires = "muon[0].eta < 2"'))
+    catalogue = memory_catalogue({"a": [event | {"muon": []} for event in A]})
+    legs, requires = run(menu_from(tmp_path, text), catalogue).warnings[:2]
+    assert legs.endswith(": no muon with pt = { min = 6.0 } (leg 0); there is none at all")
+    assert requires.endswith(": no event with muon[0].eta < 2; none has muon[0].eta")
+
+
 def test_a_trigger_whose_parts_pass_in_different_events_has_no_warning(tmp_path: Path) -> None:
     """Nor one that has no known parts."""
     legs = '[{ object = "jet" }, { object = "jet" }]\npairs = [{ legs = [0, 1], mass = { min = 1e6 } }]'
@@ -178,7 +187,7 @@ BUDGET = 'kind = "threshold"\nobservable = "jet[0].pt"\n'
 def test_ranges_of_large_samples_are_of_their_first_events(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trigemu.emulation.unreached.MOST", 60)
+    monkeypatch.setattr("trigemu.emulation.unreached.MOST", 121)  # of two samples
     (warning,) = warnings(tmp_path, trigger("J", threshold("jet[0].pt", 1e7)))
     first = max(e["jet"][0]["pt"] for e in A[:60] + B[:60] if e["jet"])
     assert warning.endswith(f"the largest jet[0].pt of the first 60 events of each sample is {first:.4g} GeV")
