@@ -23,7 +23,7 @@ import trigemu
 _CLOSED = re.compile(r"(?<![`:\w])(`[^`]+`)(?=[\w²³])")
 #: An underscore at the end of a word, as in abs_…
 _TRAILING = re.compile(r"(?<=\w)_(?=[…\s])")
-#: The rooms of what users call, in the order of the flow.
+#: The subpackages of what users call, in the order of the flow.
 _ROOMS = ("samples", "menus", "emulation", "rates", "studies", "support")
 
 
@@ -45,7 +45,7 @@ class Name(NamedTuple):
 
 
 def exported(module: ModuleType) -> dict[str, list[Name]]:
-    """Return the names in a stub by heading; in the one of `trigemu`, the headings are the rooms."""
+    """Return the names in a stub by heading; in the one of `trigemu`, the headings are the subpackages."""
     source = Path(module.__file__ or "").with_suffix(".pyi").read_text()
     package = module.__name__ if (module.__file__ or "").endswith("__init__.py") else module.__package__
     headings = {at: line[2:] for at, line in enumerate(source.splitlines(), 1) if line.startswith("# ")}

@@ -55,7 +55,7 @@ def _check(task: Any, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
         check_result(task, plan, chunks, [getattr(part, field.name) for field in fields(part)])
 
 
-# Not a decorator: mypy would infer its type only after this module, and it checks rooms in any order.
+# Not a decorator: mypy would infer its type only after this module, and it checks subpackages in any order.
 check_result: _SingleDispatchCallable[None] = singledispatch(_check)
 
 

@@ -1,7 +1,7 @@
 """Base classes of results that can be shown: in a terminal, in a notebook, as a document, a data frame, a
 figure.
 
-The rooms that make results do not import the code that shows them.
+The subpackages that make results do not import the code that shows them.
 """
 
 from __future__ import annotations

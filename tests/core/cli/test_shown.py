@@ -81,7 +81,7 @@ def test_efficiencies_with_their_labels(place: Any, trigemu: Run, catalogue: Any
     turnon = result["jet[0].pt"]
     assert turnon.to_dict() == result.to_dict()["turnons"][0]
     assert turnon.curves[1].to_dict() == turnon.to_dict()["curves"][1]
-    assert turnon.plot().get_title("right") == "with a muon"
+    assert turnon.plot().get_title("right") == "all, with a muon"
 
 
 def test_rates_in_bins(place: Any, trigemu: Run, catalogue: Any) -> None:
