@@ -53,7 +53,8 @@ class _Measure:
         work, n = Workspace(events), len(self.compared)
         ranges = Ranges(np.zeros(n, np.int64), np.full(n, np.inf), np.full(n, -np.inf))
         for number, values_of in enumerate(self.compared):
-            values, ranges.passing[number] = values_of(plan, work)
+            compared, ranges.passing[number] = values_of(plan, work)
+            values = compared.astype(np.float64, copy=False)  # of integers, too
             ranges.lowest[number] = np.fmin.reduce(values, initial=np.inf)
             ranges.highest[number] = np.fmax.reduce(values, initial=-np.inf)
         return ranges

@@ -134,6 +134,18 @@ def test_what_keeps_events_from_a_score(tmp_path: Path, keys: str, told: str) ->
     assert ("MeV?" in warning) == ("25000" in warning or "20000" in warning)
 
 
+def test_a_column_of_integers(tmp_path: Path) -> None:
+    """In a leg, in an object, and as a score."""
+    assert {o["charge"] for e in EVENTS for o in e["muon"]} == {-1, 1}
+    text = '[objects.odd]\nfrom = "muon"\ncharge = { any_of = [3, 5] }\n'
+    text += trigger("LEG", 'kind = "combination"\nlegs = [{ object = "muon", charge = { min = 2 } }]')
+    text += trigger("SCORE", threshold("muon[0].charge", 1.0)) + trigger("ODD", threshold("odd[0].pt", 1.0))
+    leg, score, odd = warnings(tmp_path, text)
+    assert leg.endswith("no muon with charge = { min = 2.0 } (leg 0); charge is -1 to 1")
+    assert score.endswith("its threshold is 1, the largest muon[0].charge is 1")
+    assert odd.endswith("no muon with charge = { any_of = [3, 5] }; charge is -1 to 1")
+
+
 def test_a_sample_without_such_objects(tmp_path: Path) -> None:
     text = trigger("M", 'kind = "combination"\nlegs = [{ object = "muon", pt = { min = 6.0 } }]')
     text += trigger("R", threshold("jet[0].pt", 5.0, 'requires = "muon[0].eta < 2"'))

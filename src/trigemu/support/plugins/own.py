@@ -19,6 +19,7 @@ PROVIDED = {
     },
     "importers": {"cms-l1": "cms", "cms-phase2": "cms"},
     "commands": {
+        "anomaly": "anomaly",
         "bench": "latency",
         "check-decisions": "cms",
         "decade": "decade",
