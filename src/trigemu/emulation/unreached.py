@@ -29,6 +29,8 @@ MOST = 10_000_000
 #: The largest number of triggers that are explained, and of those with a warning of their own.
 _EXPLAINED, _NAMED = 200, 8
 _MEV_PER_GEV = 1000.0
+#: The lowest limit in GeV that may have been written in MeV: no trigger cuts below.
+_LEAST_GEV = 1.0
 _Idle = tuple[Trigger, tuple[Part, ...]]
 
 
@@ -262,7 +264,9 @@ class _Explained:
     def _in_gev(self, requirement: Requirement) -> str:
         """Return a question if the lower limit would be within the range as a number of MeV."""
         (low, high), least = self._range(requirement), requirement.least
-        if least is None or requirement.unit != "GeV" or not low <= least / _MEV_PER_GEV <= high < least:
+        if least is None or requirement.unit != "GeV" or high >= least:
+            return ""
+        if not max(low, _LEAST_GEV) <= least / _MEV_PER_GEV <= high:
             return ""
         in_gev = requirement.key.replace("{}", f"{least / _MEV_PER_GEV:g}")
         return f". MeV? trigemu reads GeV: {in_gev}"

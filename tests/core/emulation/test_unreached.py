@@ -59,6 +59,10 @@ def test_only_a_limit_that_fits_in_mev_raises_the_question(tmp_path: Path, facto
     assert len(found) == (factor >= 1)
     asks = [". MeV? trigemu reads GeV: above = " in warning for warning in found]
     assert asks == [factor == 1000.0] * len(found)
+    # A limit of an ordinary size is not meant in MeV, although HT goes down to 0.
+    (warning,) = warnings(tmp_path, trigger("HT", threshold("ht", 999.0)))
+    assert "the largest ht is " in warning
+    assert "MeV" not in warning
     # Of a number without a known unit, nobody asks.
     assert "MeV" not in "".join(warnings(tmp_path, trigger("N", threshold("n_jet", 3000.0))))
 
