@@ -71,7 +71,9 @@ from .support.kernels import (
     c_function as c_function,
     call_function as call_function,
     inlined as inlined,
+    inner as inner,
     kernel as kernel,
+    numbers_at as numbers_at,
     pointer as pointer,
 )
 
@@ -116,7 +118,14 @@ from .observables import (
 )
 from .observables.expressions import Condition as Condition, Number as Number
 from .observables.language import parse_tree as parse_tree, quoting as quoting
-from .observables.model_inputs import Elements as Elements, Features as Features, Inputs as Inputs
+from .observables.input_kernels import (
+    DONE as DONE,
+    FULL as FULL,
+    Features as Features,
+    INFINITE as INFINITE,
+    inputs_function as inputs_function,
+)
+from .observables.model_inputs import Inputs as Inputs
 from .observables.selections import (
     ObjectSelection as ObjectSelection,
     read_scope as read_scope,

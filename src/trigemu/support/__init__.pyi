@@ -74,7 +74,9 @@ from .kernels import (
     c_function as c_function,
     call_function as call_function,
     inlined as inlined,
+    inner as inner,
     kernel as kernel,
+    numbers_at as numbers_at,
     pointer as pointer,
 )
 from .machine import (

@@ -6,6 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pytest
+from numba.np.numpy_support import from_dtype
+
+from trigemu.support.kernels import kernel, numbers_at
+
 FIRST = """
 from trigemu.support.kernels import kernel
 FACTOR = {factor}
@@ -49,3 +55,50 @@ def test_a_kernel_is_compiled_anew_when_what_it_calls_changes(tmp_path: Path) ->
     assert run(2.0, 3.0) == (10.0, 1)
     assert run(2.0, 4.0) == (12.0, 0)
     assert run(3.0, 4.0) == (18.0, 0)
+
+
+GENERATOR = """
+from numba import types
+from numba.extending import intrinsic
+@intrinsic
+def plus(typing, x):
+    def generate(context, builder, signature, arguments):
+        from llvmlite import ir
+        return builder.fadd(arguments[0], ir.Constant(ir.DoubleType(), {term}))
+    return types.float64(types.float64), generate
+"""
+CALLER = """
+from trigemu.support.kernels import kernel
+from generator import plus
+@kernel
+def outer(x):
+    return plus(x)
+print(outer(1.0), sum(outer.stats.cache_hits.values()))
+"""
+
+
+def test_a_kernel_is_compiled_anew_when_generated_code_changes(tmp_path: Path) -> None:
+    """An intrinsic of another file writes LLVM code."""
+    (tmp_path / "caller.py").write_text(CALLER)
+    results = []
+    for term in (2.0, 2.0, 5.0):
+        (tmp_path / "generator.py").write_text(GENERATOR.format(term=term))
+        command = [sys.executable, "caller.py"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        results.append(tuple(map(float, done.stdout.split())))
+    assert results == [(3.0, 0), (3.0, 1), (6.0, 0)]
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.float32, np.float64, np.uint8])
+def test_numbers_at_addresses(kind: type) -> None:
+    read, write = numbers_at(from_dtype(np.dtype(kind)))
+
+    @kernel
+    def copied(source: int, target: int, n: int) -> None:
+        for i in range(n):
+            write(target, i, read(source, i))
+
+    values = np.array([0, 1, 200, 7]).astype(kind)
+    result = np.zeros(4, kind)
+    copied(values.ctypes.data, result[1:].ctypes.data, 3)
+    assert result.tolist() == [0, 0, 1, 200]
