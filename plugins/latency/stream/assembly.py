@@ -49,6 +49,7 @@ class Assembly:
         self._capacity = max([1, *(int(count.max(initial=0)) for count in counts)])
         self._positions: dict[Hashable, int] = {}
         self._arrays: list[Array] = []
+        self._alive: list[object] = []
 
     def once(self, key: Hashable, make: Callable[[], int]) -> int:
         if key not in self._positions:

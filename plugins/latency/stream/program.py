@@ -3,11 +3,12 @@ translated once."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
+
+import numpy as np
 
 from trigemu.api import (
     COLUMNS,
@@ -17,11 +18,11 @@ from trigemu.api import (
     CompiledExternal,
     CompiledFunction,
     Condition,
-    Elements,
     Features,
     Inputs,
     Number,
     expressions,
+    inputs_function,
     vectors,
 )
 from trigemu_anomaly import ModelCall, Native
@@ -29,6 +30,7 @@ from trigemu_anomaly import ModelCall, Native
 from . import opcodes as do
 from .assembly import HALF, Assembly, NoFormError
 from .choice import chooser
+from .inputs import filler
 
 
 class Program(Assembly):
@@ -40,28 +42,20 @@ class Program(Assembly):
 
     def request(self, number: int, bit: int, call: ModelCall) -> None:
         """Request model `number`, with its inputs written, if its preselection passes and no required input
-        is missing. A model that is machine code runs at once and is requested only if its score is near the
-        threshold."""
+        is missing. A model that is machine code decides at once instead."""
         requires = None if call.requires is None else self.register(call.requires)
         positions, length = self._positions.copy(), len(self._code)
         try:
             with self._only_if(requires):
                 for inputs, features in call.reads:
                     self._store(inputs, features)
-                self.add(do.REQUEST, number, bit, *self._native(call.native))
+                native = call.native or Native(0, 0)
+                self.add(do.REQUEST, number, bit, native.function, native.arguments)
         except NoFormError:
             del self._code[length:]
             raise
         finally:
             self._positions = positions  # instructions that may be skipped cannot be reused elsewhere
-
-    def _native(self, native: Native | None) -> tuple[int, int]:
-        """Return the positions of the addresses and the threshold of machine code; (−1, 0) if there is
-        none."""
-        if native is None or not native.network:
-            return -1, 0
-        *code, threshold, near = dataclasses.astuple(native)
-        return self.put(*code), self.constant(threshold, near)
 
     @contextmanager
     def _only_if(self, register: int | None) -> Iterator[None]:
@@ -74,18 +68,17 @@ class Program(Assembly):
         self._code[at] = self._padded(do.SKIP, register, len(self._code) - at - 1)
 
     def _store(self, inputs: Inputs, features: Features) -> None:
-        address = features.ctypes.data
+        address = int(features.ctypes.data)
+        if inputs.table.is_direct:
+            bound, complete = inputs.table.bind(self._work, 1 + self._capacity), np.zeros(1, np.bool_)
+            numbers = (bound.address, 0, 1, address, 0, 1, complete.ctypes.data, inputs_function())
+            arguments = np.array(numbers, np.int64)
+            self._alive += bound, complete, arguments
+            self.add(do.INPUTS, filler(), arguments.ctypes.data)
+            return
         first = self.constant(*(math.nan if padding is None else padding for padding in inputs.padding))
-        for part in inputs.parts:
-            if not isinstance(part, Elements):
-                at = part.at
-                self.add(do.STORE, address + 4 * at, self.register(part.number), first + at)
-                continue
-            phi = -1 if part.phi is None else self.register(part.phi)
-            of, column = self.selection(part.of), self.column(part.of.base, part.column)
-            elements = zip(part.index.tolist(), part.at.tolist(), strict=True)
-            position = self.put(*(n for index, at in elements for n in (index, address + 4 * at, first + at)))
-            self.add(do.FILL, position, len(part.index), of, column, phi)
+        for at, number in enumerate(inputs.numbers):
+            self.add(do.STORE, address + 4 * at, self.register(number), first + at)
 
     def register(self, node: Number | Condition | Compiled) -> int:
         """Return the register of the value of a node."""

@@ -19,6 +19,13 @@ from .hardware_scales import (
     needed as needed,
     read_integers as read_integers,
 )
+from .input_kernels import (
+    DONE as DONE,
+    FULL as FULL,
+    INFINITE as INFINITE,
+    Features as Features,
+    inputs_function as inputs_function,
+)
 from .language import (
     MAX_LEVELS as MAX_LEVELS,
     compared_numbers as compared_numbers,
@@ -27,7 +34,7 @@ from .language import (
     parse_tree as parse_tree,
     quoting as quoting,
 )
-from .model_inputs import Elements as Elements, Features as Features, Inputs as Inputs
+from .model_inputs import Inputs as Inputs
 from .momenta import (
     delta_phi as delta_phi,
     delta_r as delta_r,

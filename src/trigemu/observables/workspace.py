@@ -291,12 +291,12 @@ def _clear(
         is_close = False
         for j in range(near[event], near[event + 1]):
             d_eta = np.float64(eta[i]) - np.float64(near_eta[j])
-            is_close |= _within_dr(d_eta, np.float64(phi[i]), np.float64(near_phi[j]), dr)
+            is_close |= within_dr(d_eta, np.float64(phi[i]), np.float64(near_phi[j]), dr)
         clear[i] = not is_close
 
 
 @inlined
-def _within_dr(d_eta: float, phi1: float, phi2: float, dr: float) -> bool:
+def within_dr(d_eta: float, phi1: float, phi2: float, dr: float) -> bool:
     """Whether hypot(Δη, Δφ) < ΔR; computed exactly only if the squares are too close to decide."""
     d_phi = abs(phi1 - phi2)
     nearer = min(d_phi, 2 * math.pi - d_phi)

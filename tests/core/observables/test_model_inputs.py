@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -12,16 +13,34 @@ from hypothesis import given, strategies as st
 from toys import columns, toy_events
 
 from trigemu.observables import Inputs, ObjectTable, Window, Workspace, make_scope
+from trigemu.observables.selections import OverlapRemoval, SumTable
 from trigemu.samples import Collection, SampleError, make_events
 from trigemu.triggers import Context
 
 EVENTS = toy_events(8, 120)
-HARD = {"hard": ObjectTable(from_="jet", windows={"pt": Window(min=20.0)})}
+HARD = {
+    "hard": ObjectTable(from_="jet", windows={"pt": Window(min=20.0)}),
+    "central": ObjectTable(from_="hard", windows={"eta": Window(abs_max=1.5)}),
+    "clear": ObjectTable(from_="hard", remove_overlap=OverlapRemoval("photon", 1.2)),
+    "either": ObjectTable(from_="jet", windows={"pt": (Window(max=15.0), Window(min=30.0))}),
+}
+SUMS = {"ht": SumTable(of=("clear", "photon")), "mht": SumTable(of=("jet",))}
 
 
 def column(event: dict[str, Any], name: str, index: int, of: str) -> float | None:
     objects = [o for o in event["jet"] if o["pt"] >= 20] if name == "hard" else event[name]
     return objects[index][of] if index < len(objects) else None
+
+
+def hard(event: dict[str, Any]) -> list[dict[str, float]]:
+    return [j for j in event["jet"] if j["pt"] >= 20]
+
+
+def clear(event: dict[str, Any]) -> list[dict[str, float]]:
+    def distance(a: dict[str, float], b: dict[str, float]) -> float:
+        return math.hypot(a["eta"] - b["eta"], math.remainder(a["phi"] - b["phi"], 2 * math.pi))
+
+    return [j for j in hard(event) if all(distance(j, p) >= 1.2 for p in event["photon"])]
 
 
 def dphi(first: float | None, second: float | None) -> float | None:
@@ -31,10 +50,11 @@ def dphi(first: float | None, second: float | None) -> float | None:
 
 
 def mht_phi(event: dict[str, Any]) -> float:
-    px, py = (-sum(j["pt"] * f(j["phi"]) for j in event["jet"]) for f in (math.cos, math.sin))
+    px, py = (-sum(j["pt"] * f(j["phi"]) for j in event["jet"]) for f in BOTH)
     return math.atan2(py, px)
 
 
+BOTH = math.cos, math.sin
 VALUE = {
     "hard[0].pt": lambda e: column(e, "hard", 0, "pt"),
     "hard[2].pt": lambda e: column(e, "hard", 2, "pt"),
@@ -50,11 +70,18 @@ VALUE = {
     "jet[1].eta": lambda e: e["jet"][1]["eta"] if len(e["jet"]) > 1 else None,
     "photon[0].pt": lambda e: e["photon"][0]["pt"] if e["photon"] else None,
     "met / 3": lambda e: e["met"] / 3,
+    "ht": lambda e: sum(o["pt"] for o in clear(e)) + sum(o["pt"] for o in e["photon"]),
+    "mht": lambda e: math.hypot(*(sum(j["pt"] * f(j["phi"]) for j in e["jet"]) for f in BOTH)),
+    "n_clear": lambda e: len(clear(e)),
+    "clear[0].phi": lambda e: clear(e)[0]["phi"] if clear(e) else None,
+    "n_central": lambda e: sum(abs(j["eta"]) <= 1.5 for j in hard(e)),
+    "n_either": lambda e: sum(not 15 < j["pt"] < 30 for j in e["jet"]),
+    "either[1].pt": lambda e: ([*(j["pt"] for j in e["jet"] if not 15 < j["pt"] < 30), None, None])[1],
 }
 
 
 def inputs(*given: tuple[str, float | None]) -> Inputs:
-    context = Context(make_scope(HARD, {}, lambda key, message: pytest.fail(message)))
+    context = Context(make_scope(HARD, SUMS, lambda key, message: pytest.fail(message)))
     texts = tuple(text for text, _ in given)
     return Inputs(tuple(map(context.observable, texts)), texts, tuple(padding for _, padding in given))
 
@@ -78,6 +105,8 @@ def test_columns_in_the_order_of_the_card(given: list[tuple[str, float | None]])
         for (text, _), found, value in zip(given, row, expected, strict=True):
             if "dphi" in text:  # of objects back to back, the last bit decides the sign of π
                 assert math.remainder(found - value, 2 * math.pi) == pytest.approx(0, abs=1e-6)
+            elif text in ("ht", "mht"):
+                assert found == pytest.approx(value, rel=1e-6)
             else:
                 assert found == value
 
@@ -89,6 +118,38 @@ def test_elements_in_any_order(order: tuple[int, ...]) -> None:
     expected = [[e["jet"][i]["pt"] if i < len(e["jet"]) else -1.0 - i for i in order] for e in EVENTS]
     assert features.tolist() == expected
     assert complete.all()
+
+
+def test_any_number_of_objects() -> None:
+    """There is room for 512 in sixteen events at first."""
+    c = columns(EVENTS)
+    counts = np.array([3, 700, 0, 2, 5000, 1])
+    pt = np.concatenate([np.sort(np.random.default_rng(n).uniform(1, 50, n))[::-1] for n in counts])
+    jets = Collection(np.concatenate([[0], np.cumsum(counts)]), {"pt": pt, "eta": pt / 50, "phi": pt / 50})
+    scalars = {"met": c.scalars["met"][:6]}
+    work = Workspace(make_events("toy", c.weight[:6], {"jet": jets}, scalars))
+    features, _ = inputs(("n_hard", None), ("n_jet", None), ("hard[1].pt", 0.0)).evaluate(work)
+    starts = jets.offsets
+    expected = [pt[a:b][pt[a:b] >= 20] for a, b in itertools.pairwise(starts)]
+    assert features[:, 0].tolist() == [len(values) for values in expected]
+    assert features[:, 1].tolist() == counts.tolist()
+    assert features[:, 2].tolist() == [np.float32(values[1]) if len(values) > 1 else 0 for values in expected]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
+@pytest.mark.parametrize("start", [0, 5, 37])
+def test_types_of_columns_and_views_of_events(dtype: type, start: int) -> None:
+    c = columns(EVENTS)
+    plain = c.collections["jet"]
+    values = np.round(plain.columns["pt"]).astype(dtype)
+    c.collections["jet"] = Collection(plain.offsets, {**plain.columns, "pt": values})
+    scalars = {"met": np.round(c.scalars["met"]).astype(dtype)}
+    events = make_events("toy", c.weight, c.collections, scalars)[start:]
+    features, _ = inputs(("jet[1].pt", -1.0), ("met", None), ("ht", None)).evaluate(Workspace(events))
+    for row, event in zip(features.tolist(), EVENTS[start:], strict=True):
+        pts = [float(np.dtype(dtype).type(round(j["pt"]))) for j in event["jet"]]
+        assert row[0] == ([*pts, -1.0, -1.0][1] if len(pts) > 1 else -1.0)
+        assert row[1] == round(event["met"])
 
 
 def test_of_no_events() -> None:
