@@ -159,7 +159,7 @@ def evaluators(folder: Path) -> dict[str, Callable[[int], object]]:
     of = case("decade")
     trees = of.plan.slots[of.model].compiled.quantile.trees  # type: ignore[attr-defined]
     return {
-        "trigemu": trigemu_latency.Stream(of.plan, of.events).stages(of.model)["bare_bdt"],
+        "trigemu": trigemu_latency.Stream(of.plan, of.events).stages(of.model)["bdt"],
         "trigemu_batch_of_one": lambda i: trees.predict(row[i]),
         "ctypes": by_ctypes,
         "tl2cgen": lambda i: predictor.predict(tl2cgen.DMatrix(row[i])),

@@ -3,7 +3,7 @@ import trigemu.api
 from .anomaly import (
     InputBlock as InputBlock,
     Scorer as Scorer,
-    event_blocks as event_blocks,
+    is_above as is_above,
     open_scorer as open_scorer,
     preselected as preselected,
     read_inputs as read_inputs,
@@ -19,22 +19,11 @@ from .fixed_point import (
     ApFixed as ApFixed,
 )
 from .fixed_row import FixedRow as FixedRow, score_by as score_by
-from .machine_code import (
-    CodeRecipe as CodeRecipe,
-    build_library as build_library,
-    open_library as open_library,
-    output_tail as output_tail,
-)
 from .model_call import Model as Model, ModelCall as ModelCall, Native as Native
-from .network import Network as Network
+from .network import KERNELS as KERNELS, Engine as Engine, Network as Network
+from .onnx_session import SessionRow as SessionRow
 from .precision import PrecisionTable as PrecisionTable, TreeModel as TreeModel, table_of as table_of
-from .single_row import (
-    Row as Row,
-    add_leaves as add_leaves,
-    decided as decided,
-    settled_decision as settled_decision,
-    tree_score as tree_score,
-)
+from .single_row import NativeDecision as NativeDecision, RowFunction as RowFunction, StepRow as StepRow
 from .tree_cells import CellRow as CellRow, cell_table as cell_table
 from .trees import (
     MAX_DEPTH as MAX_DEPTH,

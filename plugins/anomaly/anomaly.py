@@ -9,6 +9,7 @@ The card lists the inputs of the model; standardisation and masks are part of th
     [network]
     file = "autoencoder.onnx"
     sha256 = "…"
+    engine = "onnxruntime"              # optional: in place of trigemu's own kernels
 
     [[network.inputs]]
     observables = ["n_jet", "ht"]       # an event without one of these has no score
@@ -47,12 +48,10 @@ from trigemu.api import (
 )
 
 from .card import CardTable, ModelFile, open_card
-from .model_call import ModelCall, Native
-from .network import Network
-from .single_row import Row, settled_decision
-
-#: Events per block of features, which stays in the CPU caches until the network reads it.
-BLOCK = 4096
+from .model_call import ModelCall
+from .network import Engine, Network
+from .onnx_session import SessionRow
+from .single_row import NativeDecision, StepRow
 
 
 class InputBlock(TomlTable, frozen=True):
@@ -82,9 +81,13 @@ class NetworkTable(ModelFile, frozen=True):
     ----------
     inputs : tuple of InputBlock
         The inputs of the model, in order.
+    engine : "onnxruntime" or None
+        What evaluates the model. None: trigemu's own kernels, with ONNX Runtime for models that have an
+        operator that they lack.
     """
 
     inputs: tuple[InputBlock, ...]
+    engine: Engine | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if not any(block.observables for block in self.inputs):
@@ -156,29 +159,38 @@ def _(trigger: CompiledAnomaly, events: Events) -> dict[str, Callable[[], object
 
 @answers("trigemu_latency.single", CompiledAnomaly)
 def _(trigger: CompiledAnomaly) -> ModelCall:
-    row = trigger.scorer.network.row()
-    native = Native(*row.addresses, 0, 0, 0, 0, 0, trigger.threshold, row.near)
+    network = trigger.scorer.network
+    row = network.row()
+    decision = SingleScore(network, row, trigger.threshold)
     reads = ((trigger.scorer.inputs, row.features),)
-    return ModelCall(trigger.requires, reads, SingleScore(row, trigger.threshold), native)
+    return ModelCall(trigger.requires, reads, decision, decision.native)
 
 
 class SingleScore:
     """The single-event model: the score compared with a threshold."""
 
-    def __init__(self, row: Row, threshold: float) -> None:
-        self._row, self.engine, self._settle = row, row.engine, (threshold, row.near)
+    def __init__(self, network: Network, row: StepRow | SessionRow, threshold: float) -> None:
+        self._network, self._row, self._threshold = network, row, threshold
+        self.engine = network.engine
+        self._decision = NativeDecision(row, threshold) if isinstance(row, StepRow) else None
+        self.native = self._decision.native if self._decision else None
 
     def __call__(self) -> int:
-        y = self._row.evaluate()
-        return settled_decision(y, y, *self._settle)
+        return self._decision() if self._decision else is_above(self._row.evaluate(), self._threshold)
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
         """Return its stages for timing; the network runs on the features that were written last."""
+        bare = self._network.bound(np.zeros((1, self._row.features.size), np.float32))
         return {
             "features": features,
             "autoencoder": lambda event: self._row.evaluate(),
-            "bare_onnxruntime": lambda event: self._row.run(),
+            "bare_onnxruntime": lambda event: bare(),
         }
+
+
+def is_above(score: float, threshold: float) -> int:
+    """Return the decision of a `Model`."""
+    return -1 if score != score else int(score > threshold)
 
 
 def preselected(work: Workspace, requires: Condition | None) -> tuple[Workspace, BoolArray]:
@@ -215,34 +227,25 @@ class Scorer:
     def scores(self, work: Workspace) -> FloatArray:
         """Return the scores float64[n] of all events of a workspace; −inf if an input without padding is
         missing."""
-        return work.once(self, lambda: self.scores_of(map(self.inputs.evaluate, event_blocks(work))))
+        return work.once(self, lambda: self._scores(work))
 
-    def scores_of(self, evaluated: Iterable[tuple[Features, BoolArray]]) -> FloatArray:
-        """Return the scores float64[n] for the results of `inputs.evaluate` on consecutive blocks of
-        events."""
-        lanes = self.network.lanes()
-        complete_blocks = [np.empty(0, np.bool_)]
-        for features, complete in evaluated:
-            lanes.add(features)
-            complete_blocks.append(complete)
-        return np.where(np.concatenate(complete_blocks), lanes.scores(), -np.inf)
+    def _scores(self, work: Workspace) -> FloatArray:
+        if self.network.is_native:
+            return self.network.score_events(self.inputs, work)[0]
+        return self.scores_of(*self.inputs.evaluate(work))
+
+    def scores_of(self, features: Features, complete: BoolArray) -> FloatArray:
+        """Return the scores float64[n] for a result of `inputs.evaluate`."""
+        return np.where(complete, self.network.score(features), -np.inf)
 
     def stages(self, events: Events) -> dict[str, Callable[[], object]]:
         """Return its stages for timing, by name, on all of these events."""
         features, _ = self.inputs.evaluate(Workspace(events))
         return {
-            "features": lambda: [self.inputs.evaluate(block) for block in event_blocks(Workspace(events))],
+            "features": lambda: self.inputs.evaluate(Workspace(events)),
             "autoencoder": lambda: self.network.score(features),
             "bare_onnxruntime": self.network.bound(features),
         }
-
-
-def event_blocks(work: Workspace, size: int = BLOCK) -> list[Workspace]:
-    """Split the events of a workspace into blocks."""
-    n = len(work.events)
-    if n <= size:
-        return [work]
-    return [Workspace(work.events[start : start + size]) for start in range(0, n, size)]
 
 
 def open_scorer(context: Context, name: str, sha256: str | None, named_in: str = "menu") -> Scorer:
@@ -256,7 +259,7 @@ def open_scorer(context: Context, name: str, sha256: str | None, named_in: str =
     content = card.model(table, ("network",))
     card.finish()
     try:
-        return Scorer(inputs, table.sha256.lower(), Network(content, len(inputs)))
+        return Scorer(inputs, table.sha256.lower(), Network(content, len(inputs), table.engine))
     except TrigemuError as error:
         card.problem(("network", "file"), f"{table.file} {error}")
         card.finish()

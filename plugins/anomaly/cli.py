@@ -27,6 +27,7 @@ from trigemu.api import (
 
 from .card import MAX_BYTES
 from .network import Network
+from .onnx_graph import read_graph
 
 #: The first lines of a card: what its author has to add.
 _HEAD = """\
@@ -120,11 +121,8 @@ def _relative(model: Path, folder: Path) -> Path:
 
 def _names(content: bytes) -> tuple[str, str]:
     """Return the names of the input and the output of a model that was checked."""
-    import onnx  # takes long to import
-
-    graph = onnx.load_model_from_string(content).graph
-    weights = {weight.name for weight in graph.initializer}
-    return next(i.name for i in graph.input if i.name not in weights), graph.output[0].name
+    graph = read_graph(content)
+    return next(i.name for i in graph.inputs if i.name not in graph.weights), graph.outputs[0].name
 
 
 def _card(model: Path, sha256: str, output: str, blocks: Sequence[tuple[str, list[str]]]) -> str:

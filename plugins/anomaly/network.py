@@ -1,221 +1,132 @@
-"""An ONNX model with one score per event, run by ONNX Runtime on one thread."""
+"""A network with one score per event: as steps, or by ONNX Runtime."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
-from pathlib import Path
-from threading import Lock, Timer
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from trigemu.api import Features, FloatArray, TrigemuError, own_cause
+from trigemu.api import INFINITE, Features, FloatArray, Inputs, IntArray, Workspace, inputs_function
 
-from .lanes import BATCH, LANES, Lanes, aligned
-from .network_code import NetworkCode, compiled_network
-from .network_error import trial_rows
-from .onnx_file import check_onnx
-from .single_row import Row
+from .evaluator import score_blocks, score_events
+from .network_steps import trace
+from .onnx_file import checked_graph
+from .onnx_session import Session, SessionRow
+from .single_row import RowFunction, StepRow
+from .step_memory import BoundSteps, Layout, lay_out, needed_steps
+from .steps import Array, UnknownError
+from .vector_code import LANES
 
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession, RunOptions, SessionOptions
-
-_SILENT = 4
-_NO_FOLDER = "/dev/null/none"
-#: Bytes that loading a model and a batch of events may use.
-_MEMORY = 4 * 2**30
-#: Longest time for a batch of events, in seconds.
-_SECONDS = 30.0
-_LIMITING = Lock()
+#: The engine of a network whose operators all have steps.
+KERNELS = "trigemu's kernels"
+#: A choice of a card: ONNX Runtime, whatever the network.
+Engine = Literal["onnxruntime"]
 
 
 class Network:
     """A network with one score per event. Not picklable: created in each process.
 
-    Raises TrigemuError if a model cannot be used.
+    An event has one score: the same bits alone and among any others.
+
+    Parameters
+    ----------
+    content : bytes
+        The ONNX file.
+    features : int
+        The number of its inputs.
+    engine : "onnxruntime" or None
+        None: steps, where all operators have some (`network_steps.RULES`), else ONNX Runtime.
+
+    Attributes
+    ----------
+    engine : str
+        What evaluates it, and why.
+    chosen : bool
+        Whether the card chose ONNX Runtime.
+
+    Raises
+    ------
+    TrigemuError
+        If the model cannot be used.
     """
 
-    def __init__(self, content: bytes, features: int) -> None:
-        check_onnx(content)
-        self._content = content
-        self._code: NetworkCode | str | None = None
-        with _limited_memory():
-            self._open(content, features)
-
-    def _open(self, content: bytes, features: int) -> None:
-        self._features = features
-        # Without optimisation first: ONNX Runtime computes constants while it optimises a model, and cannot
-        # be stopped there.
-        for load in (_unoptimised, _optimised):
-            self._session = load(content)
-            self._input = self._input_name()
-            self._try()
-        self._check_independence()
-
-    def _input_name(self) -> str:
-        inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
-        if len(inputs) != 1 or inputs[0].type != "tensor(float)" or len(outputs) != 1:
-            raise TrigemuError(
-                f"has the inputs {[i.name for i in inputs]} and the outputs {[o.name for o in outputs]}: "
-                f"expected one input float[n, {self._features}] and one output, the score"
-            )
-        declared = inputs[0].shape
-        if len(declared) != 2 or (isinstance(declared[1], int) and declared[1] != self._features):
-            features = f"{declared[1]} features an event" if len(declared) == 2 else f"the shape {declared}"
-            raise TrigemuError(f"reads {features}, but the card names {self._features} inputs")
-        if isinstance(declared[0], int):
-            raise TrigemuError(f"takes {declared[0]} events per call: export it with a variable batch size")
-        if outputs[0].type not in ("tensor(float)", "tensor(double)"):
-            raise TrigemuError(f"gives {outputs[0].type}, expected a score, float[n] or double[n]")
-        return str(inputs[0].name)
-
-    def _try(self) -> None:
-        """Raise TrigemuError unless it returns one number per event, and a batch in time."""
-        from onnxruntime import RunOptions
-
-        options = RunOptions()
-        stop = Timer(_SECONDS, setattr, (options, "terminate", True))
-        stop.daemon = True
-        stop.start()
+    def __init__(self, content: bytes, features: int, engine: Engine | None = None) -> None:
+        graph = checked_graph(content)
+        self._content, self._features, self.chosen = content, features, engine is not None
+        self._blocks: Layout | None = None
+        self._free: list[BoundSteps] = []
         try:
-            for size in (LANES, BATCH):
-                trial = self._run(np.zeros((size, self._features), np.float32), options)
-                if trial.size != size:
-                    raise TrigemuError(f"gives {trial.size / size:g} numbers an event, expected one score")
-        except TrigemuError:
-            raise
-        except Exception as error:
-            if own := own_cause(error):
-                raise own from error
-            if options.terminate:
-                raise TrigemuError(
-                    f"takes over {_SECONDS:g} s for {BATCH} events: expected a smaller network"
-                ) from None
-            raise TrigemuError(f"cannot be run on {self._features} features: {_short(error)}") from None
-        finally:
-            stop.cancel()
+            if engine:
+                raise UnknownError("as the card says")
+            steps, score = trace(graph, features)
+            needed = needed_steps(steps, score)
+            self._blocks = lay_out(steps, needed, features, score, LANES)
+            self._row = lay_out(steps, needed, features, score, 1)
+            self.engine = KERNELS
+        except UnknownError as error:
+            self.engine = f"ONNX Runtime ({error})"
+            self._session  # noqa: B018 (loads the model, or raises)
 
-    def _check_independence(self) -> None:
-        """Raise TrigemuError if the score of a row depends on the other rows, or changes from call to
-        call."""
-        random = np.random.default_rng(1)
-        rows = aligned(LANES, self._features)
-        rows[:] = random.normal(size=rows.shape)
-        scores = self._run(rows)[::2].copy()
-        rows[1::2] = random.normal(size=rows[1::2].shape)
-        if not np.array_equal(self._run(rows)[::2], scores, equal_nan=True):
-            raise TrigemuError(
-                "gives a row another score when the other rows change: it mixes the events of a call or "
-                "draws random numbers; export it in the mode of inference"
-            )
+    @cached_property
+    def _session(self) -> Session:
+        return Session(self._content, self._features)
 
     def score(self, features: Features) -> FloatArray:
-        """Return the scores float64[n] of features float32[n, k]; NaN if the model returns NaN. The score of
-        a row does not depend on the other rows."""
-        lanes = self.lanes()
-        lanes.add(features)
-        return lanes.scores()
+        """Return the scores float64[n] of features float32[n, k]; NaN if the model returns NaN."""
+        if features.shape[1:] != (self._features,):
+            raise ValueError(f"a network of {self._features} features got an array {features.shape}")
+        if self._blocks is None:
+            return self._session.score(features)
+        scores = np.empty(len(features))
+        with self._bound(self._blocks) as steps:
+            score_blocks(*steps, np.ascontiguousarray(features, np.float32), scores)
+        return scores
 
-    def lanes(self) -> Lanes:
-        """Return a collector that takes features block by block and computes their scores."""
-        return Lanes(self._run, self._features)
+    @property
+    def is_native(self) -> bool:
+        """Whether it is evaluated as steps, and `score_events` exists."""
+        return self._blocks is not None
 
-    def bound(self, features: Features) -> Callable[[], npt.NDArray[np.floating]]:
-        """Return a function that runs the bare model on these rows; its scores may differ from `score` in the
-        last bits."""
-        rows = aligned(*features.shape)
-        rows[:] = features
-        row = Row(self._session, rows)
+    def score_events(
+        self,
+        inputs: Inputs,
+        work: Workspace,
+        trees: RowFunction | None = None,
+        columns: IntArray | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the scores of events, float64[n], −∞ without a needed input; and those of trees, whose
+        inputs are these columns, int64[d], of the network's, float64[n]."""
+        assert self._blocks
+        scores, of_trees = np.empty((2, len(work.events)))
+        at = np.empty(0, np.int64) if columns is None else columns
+        function, arguments = (trees.function, trees.arguments) if trees else (0, 0)
+        fill, x = inputs_function(), np.empty(len(at), np.float32)
 
-        def run() -> npt.NDArray[np.floating]:
-            row.run()
-            return row.score
+        def run(table: int) -> int:
+            return score_events(fill, table, *steps, function, arguments, at, x, scores, of_trees)
 
-        return run
+        with self._bound(self._blocks) as steps:
+            if inputs.run(work, run) == INFINITE:
+                inputs.evaluate(work)  # raises the error that names the event
+        return scores, of_trees
 
-    def row(self) -> Row:
-        """Return memory for one row at a time, tested on rows of small and large numbers."""
-        row, trial = Row(self._session, aligned(1, self._features)), trial_rows(self._features)
-        rows = aligned(*trial.shape)
-        rows[:] = trial
-        scores = self._run(rows).astype(np.float64)
-        row.compare(trial, scores)
-        row.take(self._compiled(trial, scores, row.score.dtype.type))
-        return row
+    @contextmanager
+    def _bound(self, layout: Layout) -> Iterator[tuple[int, int, int, int]]:
+        """Yield the addresses of steps with memory that no other thread uses."""
+        steps = self._free.pop() if self._free else layout.bind()
+        yield steps.arguments
+        self._free.append(steps)
 
-    def _compiled(self, trial: Features, scores: FloatArray, kind: type[np.floating]) -> NetworkCode | str:
-        """Return the network as machine code, or why there is none; compiled once for all streams."""
-        if self._code is None:
-            self._code = compiled_network(self._content, trial, scores, kind)
-        return self._code
+    def row(self) -> StepRow | SessionRow:
+        """Return memory for one event at a time."""
+        return StepRow(self._row, self._features) if self._blocks else self._session.row()
 
-    def _run(self, features: Features, options: RunOptions | None = None) -> FloatArray:
-        output: FloatArray = self._session.run(None, {self._input: features}, options)[0]
-        return output.reshape(-1)
+    def bound(self, features: Features) -> Callable[[], Array]:
+        """Return a function that runs the model on all these rows in one call of ONNX Runtime; its scores may
+        differ from `score` in the last bits.
 
-
-@contextmanager
-def _limited_memory() -> Iterator[None]:
-    """Limit the additional memory of this process to `_MEMORY`, on Linux: an absurd model is then an error
-    and does not end this process or another one."""
-    with _LIMITING:
-        try:
-            import resource
-
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-        except (ImportError, OSError):
-            yield
-            return
-        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
-        lowered = min([pages * resource.getpagesize() + _MEMORY, *limits])
-        resource.setrlimit(resource.RLIMIT_AS, (lowered, hard))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-# onnxruntime is imported late: it slows down start-up, and most menus have no network.
-def _unoptimised(content: bytes) -> InferenceSession:
-    from onnxruntime import GraphOptimizationLevel, SessionOptions
-
-    options = SessionOptions()
-    options.graph_optimization_level = GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.add_session_config_entry("session.disable_prepacking", "1")
-    return _session(content, options)
-
-
-@lru_cache(maxsize=32)
-def _optimised(content: bytes) -> InferenceSession:
-    from onnxruntime import SessionOptions
-
-    return _session(content, SessionOptions())
-
-
-def _session(content: bytes, options: SessionOptions) -> InferenceSession:
-    from onnxruntime import InferenceSession
-
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = _SILENT
-    # Weights must be in the model: a folder that does not exist keeps it from reading other files.
-    options.add_session_config_entry("session.model_external_initializers_file_folder_path", _NO_FOLDER)
-    try:
-        return InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    except Exception as error:
-        if own := own_cause(error):
-            raise own from error
-        if _NO_FOLDER in str(error) or "external data" in str(error).lower():
-            raise TrigemuError(
-                "keeps its weights in another file (external data), which its sha256 does not cover: save "
-                "it with all weights inside"
-            ) from None
-        raise TrigemuError(f"is not an ONNX model that ONNX Runtime can load: {_short(error)}") from None
-
-
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+        Raises TrigemuError if ONNX Runtime cannot load the model."""
+        return self._session.bound(features)

@@ -1,167 +1,97 @@
-"""Run a network on one row, with memory that is bound once, and test whether the decision is certain.
+"""Decide one event by machine code: a network, and trees whose score is subtracted.
 
-A single row goes through different code than a row in a batch (`lanes.py`). Its score differs from
-`Network.score` in the last bits, and therefore decides only if it is not close to the threshold.
+The machine of single events calls one C function for the whole decision, which calls those of the network and
+of the trees by their addresses: none is compiled into another one.
 """
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
-import numba
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
-from trigemu.api import Features, FloatArray, IntArray, kernel, pointer
+from trigemu.api import Features, IntArray, address_of, c_function, call_function, kernel, numbers_at
 
 from .fixed_row import score_by
+from .model_call import Native
+from .step_memory import Layout
 
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
-
-    from .network_code import NetworkCode
-
-#: A score this close to the threshold, relative to the score if that is above 1, does not decide. Float32
-#: sums in another order differ by a thousandth of that.
-NEAR = 1e-3
-#: The same, in units of the largest difference found in trial rows.
-_TIMES_TRIAL = 1000.0
-#: The same, in units of the largest difference that machine code can have on trial rows. For real rows near
-#: the threshold the difference is up to 8 times as large; rows with more have scores far below it.
-_TIMES_BOUND = 32.0
+_integer, _ = numbers_at(types.int64)
+_double, _ = numbers_at(types.float64)
+_single, _put_single = numbers_at(types.float32)
 
 
-class Row:
-    """Memory for one row of a network, or more. features: float32[1, k], read by `run`. score: float32[1] or
-    float64[1], written by `run`. near: the distance to the threshold within which a score does not decide.
-    code: the address of the network as machine code, for `call`, or 0. addresses: the arguments of
-    `score_of`. engine: what evaluates the network, and why."""
+class RowFunction(Protocol):
+    """Trees for one row. function, arguments: addresses for `score_by`, valid as long as the object
+    exists."""
 
-    def __init__(self, session: InferenceSession, features: Features) -> None:
-        (source,), (output,) = session.get_inputs(), session.get_outputs()
-        kind = np.float64 if output.type == "tensor(double)" else np.float32
-        shape = session.run(None, {source.name: features})[0].shape
-        binding = session.io_binding()
-        self.features, self.score, self.near = features, np.zeros(shape, kind).reshape(-1), NEAR
-        binding.bind_input(source.name, "cpu", 0, np.float32, features.shape, features.ctypes.data)
-        binding.bind_output(output.name, "cpu", 0, kind, shape, self.score.ctypes.data)
-        self._session, self._binding = session, binding
-        self.code, self.engine = 0, "ONNX Runtime"
-        self.addresses = 0, features.ctypes.data, self.score.ctypes.data, self.score.itemsize
+    function: int
+    arguments: int
 
-    def run(self) -> None:
-        self._session.run_with_iobinding(self._binding)
 
-    def compare(self, rows: Features, scores: FloatArray) -> None:
-        """Increase `near` if the scores of single rows differ by more than expected from float32 rounding."""
-        for row, score in zip(rows, scores.tolist(), strict=True):
-            self.features[:] = row
-            self.run()
-            apart = abs(self.score.item() - score) / max(1.0, abs(score))
-            if apart < math.inf:  # false for NaN, too
-                self.near = max(self.near, _TIMES_TRIAL * apart)
+class StepRow:
+    """A network for one event. features: float32[k], its input; the steps read it where it is. run, table,
+    score: the addresses of `run_steps`, of its table, and of the score, a float32."""
 
-    def take(self, code: NetworkCode | str) -> None:
-        """Use the network as machine code, or note the reason why there is none."""
-        if isinstance(code, str):
-            self.engine = (
-                f"ONNX Runtime, because {code if code.startswith('there') else f'the network {code}'}"
-            )
-            return
-        self.code, self.engine = code.address, "machine code"
-        self.addresses = code.address, *self.addresses[1:]
-        self._library = code
-        self.near = max(self.near, _TIMES_BOUND * code.apart)
-
-    @property
-    def address(self) -> tuple[int, int]:
-        """The address and the size in bytes of the score."""
-        return self.addresses[2:]
+    def __init__(self, layout: Layout, features: int) -> None:
+        self._steps = layout.bind()
+        self.features: Features = self._steps.memory[layout.at : layout.at + features]
+        self.run, self.table, _, self.score = self._steps.arguments
 
     def evaluate(self) -> float:
-        """Run the network on the features, as machine code if there is any, and return the score."""
-        if self.code:
-            return score_of(*self.addresses)
-        self.run()
-        return score_at(*self.address)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def call(typing: Any, function: Any, first: Any, second: Any) -> Any:
-    """Call the function void(void *, void *) at an address with two addresses."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer, pointer])
-        at, *addresses = arguments
-        called = builder.inttoptr(at, kind.as_pointer())
-        builder.call(called, [builder.inttoptr(address, pointer) for address in addresses])
-        return context.get_dummy_value()
-
-    return types.void(types.uintp, types.uintp, types.uintp), generate
+        """Return the score of the features."""
+        return _evaluate(self.run, self.table, self.score)
 
 
 @kernel
-def score_at(address: int, size: int) -> float:
-    """Return the float of 4 or 8 bytes at an address."""
-    if size == 4:
-        return np.float64(numba.carray(pointer(address), (1,), np.float32)[0])
-    return numba.carray(pointer(address), (1,), np.float64)[0]  # type: ignore[no-any-return]
+def _evaluate(run: int, table: int, score: int) -> float:
+    call_function(run, table)
+    return np.float64(_single(score, 0))
+
+
+class NativeDecision:
+    """Whether y, less the score of trees if there are any, is above a threshold. x: float32[d], the input of
+    the trees; columns: int64[d], the inputs of the network that it is copied from, or None: x is written
+    otherwise. `native`: the decision as machine code."""
+
+    def __init__(
+        self,
+        row: StepRow,
+        threshold: float,
+        trees: RowFunction | None = None,
+        x: Features | None = None,
+        columns: IntArray | None = None,
+    ) -> None:
+        of_trees = (
+            (0, 0, 0) if trees is None or x is None else (trees.function, trees.arguments, x.ctypes.data)
+        )
+        copied = (0, 0) if columns is None else (columns.ctypes.data, len(columns))
+        above = np.array([threshold])
+        of_network = row.run, row.table, row.score, row.features.ctypes.data
+        arguments = np.array([*of_network, *of_trees, *copied, above.ctypes.data], np.int64)
+        self._memory = row, trees, x, columns, above, arguments
+        self.native = Native(address_of(_decide, types.intp(types.intp)), int(arguments.ctypes.data))
+
+    def __call__(self) -> int:
+        return decided(self.native.function, self.native.arguments)
+
+
+@c_function
+def _decide(arguments: int) -> int:
+    call_function(_integer(arguments, 0), _integer(arguments, 1))
+    score = np.float64(_single(_integer(arguments, 2), 0))
+    if _integer(arguments, 4) != 0:
+        x, columns = _integer(arguments, 6), _integer(arguments, 7)
+        for i in range(_integer(arguments, 8)):
+            _put_single(x, i, _single(_integer(arguments, 3), _integer(columns, i)))
+        score -= score_by(_integer(arguments, 4), _integer(arguments, 5), x)
+    if score != score:
+        return -1
+    return 1 if score > _double(_integer(arguments, 9), 0) else 0
 
 
 @kernel
-def score_of(code: int, features: int, address: int, size: int) -> float:
-    """Run a network as machine code on the features at an address, and return the score that it writes."""
-    call(code, features, address)
-    return score_at(address, size)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def add_leaves(typing: Any, address: Any, row: Any, result: Any) -> Any:
-    """Call predict(row, pred_margin = 0, result), the function that tl2cgen generates, at an address: it adds
-    the leaves of a row to the result."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer, ir.IntType(32), pointer])
-        at, row_, result_ = arguments
-        function = builder.inttoptr(at, kind.as_pointer())
-        margin = ir.Constant(ir.IntType(32), 0)
-        builder.call(function, [builder.inttoptr(row_, pointer), margin, builder.inttoptr(result_, pointer)])
-        return context.get_dummy_value()
-
-    return types.void(types.uintp, types.uintp, types.uintp), generate
-
-
-@kernel
-def tree_score(predict: int, row: int, result: int) -> float:
-    """Evaluate the float32 row at an address, using the float32 at `result` as memory."""
-    score = numba.carray(pointer(result), (1,), np.float32)
-    score[0] = 0.0  # the trees add to the present value
-    add_leaves(predict, row, result)
-    return np.float64(score[0])
-
-
-@kernel
-def settled_decision(y: float, score: float, threshold: float, near: float) -> int:
-    """Return 1 if the score, derived from y, is above the threshold, 0 if it is not, −1 if it is too close to
-    the threshold or NaN."""
-    if abs(score - threshold) > near * max(1.0, abs(y)):
-        return 1 if score > threshold else 0
-    return -1
-
-
-@kernel
-def decided(code: IntArray, threshold: float, near: float) -> int:
-    """Decide one event with machine code alone, like `settled_decision`. code: the addresses of a
-    `Native`."""
-    y = score_of(code[0], code[1], code[2], code[3])
-    quantile = 0.0
-    if code[4] != 0:
-        quantile = tree_score(code[4], code[5], code[6])
-    elif code[7] != 0:
-        quantile = score_by(code[7], code[8], code[5])
-    return settled_decision(y, y - quantile, threshold, near)
+def decided(function: int, arguments: int) -> int:
+    """Call the decision of a `Native`."""
+    return call_function(function, arguments)  # type: ignore[no-any-return]

@@ -22,8 +22,8 @@ The card names the card of the score y, and the BDT that gives Y(x):
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Annotated
 
@@ -55,9 +55,9 @@ from trigemu_anomaly import (
     ModelCall,
     ModelFile,
     PrecisionTable,
+    RowFunction,
     Scorer,
     TreeModel,
-    event_blocks,
     open_card,
     open_scorer,
     preselected,
@@ -71,9 +71,6 @@ from .single import SingleDecade
 
 #: Tolerance on q: XGBoost stores the quantile as a float32.
 _SINGLE = 1e-6
-#: Smallest number of events for which two threads are faster than one: they contend for Python between
-#: kernels.
-MIN_PARALLEL = 4096
 
 
 class ScoreTable(TomlTable, frozen=True):
@@ -188,13 +185,13 @@ class Decade(ScoreKind, frozen=True):
     def compile(self, context: Context) -> CompiledDecade:
         requires = None if self.requires is None else context.condition(self.requires)
         card = open_card(context, self.card, self.sha256, DecadeCard)
-        quantile = _quantile(card, self.precision)
         score = card.table.score
         scorer = open_scorer(card.context, score.card, score.sha256, "card")
+        quantile = _quantile(card, self.precision, scorer.network.chosen)
         return CompiledDecade(scorer, quantile, card.table.quantile.q, requires, self.threshold)
 
 
-def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quantile:
+def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, compiled: bool) -> Quantile:
     table = card.table.quantile
     inputs = read_inputs(
         (InputBlock(table.x, table.missing),), lambda text, i, j: card.observable(text, ("quantile", "x", j))
@@ -202,7 +199,7 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quant
     content = card.model(table, ("quantile",))
     card.finish()
     try:
-        trees = load_trees(content, len(inputs))
+        trees = load_trees(content, len(inputs), compiled)
     except TrigemuError as error:
         card.problem(("quantile", "file"), f"{table.file} {error}")
         card.finish()
@@ -213,10 +210,8 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quant
     card.finish()
     if precision:
         fixed = precision.of(trees.ensemble)
-        trees = replace(
-            trees, predict=predictor(fixed), interpreted="", row=partial(FixedRow, fixed), address=0
-        )
-    return Quantile(inputs, table.sha256.lower(), trees, precision)
+        trees = replace(trees, predict=predictor(fixed), interpreted="", row=partial(FixedRow, fixed))
+    return Quantile(inputs, table.sha256.lower(), trees, precision, content)
 
 
 @dataclass(frozen=True)
@@ -232,61 +227,62 @@ class Parts:
 
 @dataclass(frozen=True)
 class CompiledDecade(Compiled):
-    """A compiled `decade` trigger. pool: a second thread, which computes Y(x) while this one computes y;
-    None: both in sequence, with the same result."""
+    """A compiled `decade` trigger."""
 
     scorer: Scorer
     quantile: Quantile
     q: float
     requires: Condition | None
     threshold: float
-    pool: Executor | None = field(default_factory=lambda: ThreadPoolExecutor(1), compare=False)
 
     def evaluate(self, work: Workspace) -> FloatArray:
         selected, passed = preselected(work, self.requires)
         return scores_among(passed, lambda: np.subtract(*self._scores(selected)))
 
     def parts(self, work: Workspace) -> Parts:
-        """Compute y and Y(x), which are independent of each other, in parallel."""
+        """Compute y and Y(x)."""
         selected, passed = preselected(work, self.requires)
         return Parts(selected, passed, *self._scores(selected))
 
     def _scores(self, selected: Workspace) -> tuple[FloatArray, FloatArray]:
         """Return y and Y(x)."""
-        return self._both(selected, self.pool if len(selected.events) >= MIN_PARALLEL else None)
-
-    def _both(self, selected: Workspace, pool: Executor | None) -> tuple[FloatArray, FloatArray]:
-        """Return y and Y(x). The pool, if any, computes them for half of the events."""
         if selected.has(self.scorer):  # y was computed for another trigger
             x, _ = self.quantile.inputs.evaluate(selected)
             return self.scorer.scores(selected), self.quantile.predict(x)
-        halves = event_blocks(selected, -(-len(selected.events) // 2)) if pool else [selected]
-        futures = [pool.submit(self._of_part, half) for half in halves[1:]] if pool else []
-        parts = [self._of_part(halves[0]), *(future.result() for future in futures)]
-        y, quantile = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        y, quantile = self._both(selected)
         return selected.once(self.scorer, lambda: y), quantile
 
-    def _of_part(self, work: Workspace) -> tuple[FloatArray, FloatArray]:
-        """Return y and Y(x), on this thread."""
-        quantiles: list[FloatArray] = []
+    def _both(self, work: Workspace) -> tuple[FloatArray, FloatArray]:
+        network, row = self.scorer.network, self.quantile.trees.row
+        if network.is_native and row and self.columns is not None:
+            trees = self._free.pop() if self._free else row()  # another thread may use the others
+            scores = network.score_events(self.scorer.inputs, work, trees, self.columns)
+            self._free.append(trees)
+            return scores
+        if not network.chosen:
+            return self.scorer.scores(work), self.quantile.predict(self.quantile.inputs.evaluate(work)[0])
+        features, complete, x = self._features(work)
+        quantile = self.pool.submit(self.quantile.predict, x)
+        return self.scorer.scores_of(features, complete), quantile.result()
 
-        def evaluated() -> Iterator[tuple[Features, BoolArray]]:
-            for block in event_blocks(work):
-                features, complete, x = self._features(block)
-                quantiles.append(self.quantile.predict(x))
-                yield features, complete
+    @cached_property
+    def _free(self) -> list[RowFunction]:
+        return []
 
-        return self.scorer.scores_of(evaluated()), np.concatenate(quantiles)
+    @cached_property
+    def pool(self) -> ThreadPoolExecutor:
+        """A second thread, which computes Y(x) while this one runs ONNX Runtime, where a card chooses it."""
+        return ThreadPoolExecutor(1)
 
     def _features(self, work: Workspace) -> tuple[Features, BoolArray, Features]:
         """Return the inputs of the network, whether each event has all of them, and x."""
         features, complete = self.scorer.inputs.evaluate(work)
-        if self._columns is None:
+        if self.columns is None:
             return features, complete, self.quantile.inputs.evaluate(work)[0]
-        return features, complete, features.take(self._columns, axis=1)
+        return features, complete, features.take(self.columns, axis=1)
 
     @cached_property
-    def _columns(self) -> IntArray | None:
+    def columns(self) -> IntArray | None:
         """The columns of the network's features that are x; None if x is not among them."""
         return self.quantile.inputs.within(self.scorer.inputs)
 
@@ -299,17 +295,22 @@ class CompiledDecade(Compiled):
     def stages(self, events: Events) -> dict[str, Callable[[], object]]:
         """Return its stages for timing, by name, on all of these events."""
 
-        def score(pool: Executor | None) -> FloatArray:
-            y, quantile = self._both(Workspace(events), pool)
-            return y - quantile
+        def sequential() -> FloatArray:
+            return np.asarray(np.subtract(*self._both(Workspace(events))))
 
-        x = self._features(Workspace(events))[2]
+        def parallel() -> FloatArray:
+            x = self._features(Workspace(events))[2]
+            quantile = self.pool.submit(compiled.predict, x)
+            return np.asarray(bare() - quantile.result())
+
+        compiled, x = self.quantile.compiled, self._features(Workspace(events))[2]
+        bare = self.scorer.network.bound(self.scorer.inputs.evaluate(Workspace(events))[0])
         return self.scorer.stages(events) | {
-            "features": lambda: [self._features(block) for block in event_blocks(Workspace(events))],
+            "features": lambda: self._features(Workspace(events)),
             "bdt": lambda: self.quantile.predict(x),
-            "sequential": lambda: score(None),
-            "parallel": lambda: score(self.pool),
-            "bare_bdt": lambda: self.quantile.trees.predict(x),
+            "sequential": sequential,
+            "parallel": parallel,
+            "bare_bdt": lambda: compiled.predict(x),
         }
 
 
@@ -338,8 +339,9 @@ def _(trigger: CompiledDecade, events: Events) -> dict[str, Callable[[], object]
 
 @answers("trigemu_latency.single", CompiledDecade)
 def _(trigger: CompiledDecade) -> ModelCall:
-    trees = trigger.quantile.trees
-    row, x = trigger.scorer.network.row(), np.zeros(len(trigger.quantile.inputs), np.float32)
-    reads = (trigger.quantile.inputs, x), (trigger.scorer.inputs, row.features)
-    model = SingleDecade(row, trees, x, trigger.threshold, trigger.pool)
+    network, quantile = trigger.scorer.network, trigger.quantile
+    row, columns = network.row(), trigger.columns
+    model = SingleDecade(network, row, quantile, columns, trigger.threshold)
+    of_trees = ((quantile.inputs, model.x),) if columns is None else ()
+    reads = (trigger.scorer.inputs, row.features), *of_trees
     return ModelCall(trigger.requires, reads, model, model.native)

@@ -12,14 +12,28 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import tl2cgen
 import treelite
+from llvmlite import ir
+from numba import carray, types
+from numba.extending import intrinsic
 
-from trigemu.api import Features, TrigemuError, children, kernel, own_cause
-from trigemu_anomaly import CodeRecipe, add_leaves, build_library, open_library, output_tail
+from trigemu.api import (
+    Features,
+    TrigemuError,
+    address_of,
+    c_function,
+    children,
+    kernel,
+    own_cause,
+    pointer,
+)
+
+from .machine_code import CodeRecipe, build_library, open_library, output_tail
 
 #: Tolerance relative to the largest value, for sums of float32 leaves in another order.
 _TOLERANCE = 1e-5
@@ -138,6 +152,45 @@ def edges(model: treelite.Model, n: int) -> Features:
     towards = random.choice(np.array([-np.inf, np.inf], np.float32), x.shape)
     moved = np.nextafter(x, towards)
     return np.where(random.random(x.shape) < 1 / 3, x, moved).astype(np.float32)
+
+
+class LibraryRow:
+    """A library for one row at a time. function, arguments: addresses for `score_by`; they are valid as long
+    as the object exists."""
+
+    def __init__(self, library: Library) -> None:
+        self._library, numbers = library, np.array([library.address], np.int64)
+        arguments = np.array([0, numbers.ctypes.data, 0], np.int64)
+        self._memory = numbers, arguments
+        self.arguments = int(arguments.ctypes.data)
+        self.function = address_of(_of_arguments, types.intp(types.intp))
+
+
+@c_function
+def _of_arguments(arguments: int) -> int:
+    at = carray(pointer(arguments), (3,), np.int64)
+    score = carray(pointer(arguments), (1,), np.float32)
+    score[0] = 0.0  # the trees add to the present value
+    add_leaves(carray(pointer(at[1]), (1,), np.int64)[0], at[2], arguments)
+    carray(pointer(arguments), (1,), np.float64)[0] = np.float64(score[0])
+    return 1
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_leaves(typing: Any, address: Any, row: Any, result: Any) -> Any:
+    """Call predict(row, pred_margin = 0, result), the function that tl2cgen generates, at an address: it adds
+    the leaves of a row to the result."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer, ir.IntType(32), pointer])
+        at, row_, result_ = arguments
+        function = builder.inttoptr(at, kind.as_pointer())
+        margin = ir.Constant(ir.IntType(32), 0)
+        builder.call(function, [builder.inttoptr(row_, pointer), margin, builder.inttoptr(result_, pointer)])
+        return context.get_dummy_value()
+
+    return types.void(types.uintp, types.uintp, types.uintp), generate
 
 
 @kernel

@@ -10,9 +10,9 @@ import numpy as np
 import treelite
 
 from trigemu.api import Features, FloatArray, Inputs, TrigemuError, own_cause
-from trigemu_anomaly import CellRow, Ensemble, FixedRow, PrecisionTable, cell_table
+from trigemu_anomaly import CellRow, Ensemble, PrecisionTable, RowFunction, cell_table
 
-from .library import Scores, build, interpret
+from .library import LibraryRow, Scores, build, interpret
 from .model_file import read_model
 from .precision import read_ensemble
 
@@ -24,14 +24,13 @@ MAX_COMPILED = 20_000
 class Trees:
     """Boosted trees. predict: float32[n, d] → float32[n]. interpreted: why treelite's interpreter evaluates
     them, "" if it does not. tau: the quantile they were trained for. ensemble: their nodes. row: makes their
-    look-up tables for single events, if they have any. address: of the compiled function, or 0."""
+    form for single events, if they have any."""
 
     predict: Callable[[Features], Scores | FloatArray]
     interpreted: str
     tau: float
     ensemble: Ensemble
-    row: Callable[[], CellRow | FixedRow] | None = None
-    address: int = 0
+    row: Callable[[], RowFunction] | None = None
 
 
 @dataclass(frozen=True)
@@ -43,16 +42,22 @@ class Quantile:
     sha256: str
     trees: Trees = field(compare=False)
     precision: PrecisionTable | None = None
+    content: bytes = field(default=b"", compare=False)
 
     def predict(self, x: Features) -> FloatArray:
         """Return Y(x), float64[n], for x float32[n, d]."""
         return self.trees.predict(x).astype(np.float64)
 
+    @property
+    def compiled(self) -> Trees:
+        """The trees as compiled by treelite, for comparison."""
+        return load_trees(self.content, len(self.inputs), True)
+
 
 @lru_cache(maxsize=32)
-def load_trees(content: bytes, features: int) -> Trees:
+def load_trees(content: bytes, features: int, compiled: bool = False) -> Trees:
     """Read a BDT with this number of inputs and make a table of it, or compile it if the table would be too
-    large; raise TrigemuError if it cannot be used."""
+    large, or if `compiled`; raise TrigemuError if it cannot be used."""
     checked = read_model(content, features)
     try:
         model = treelite.frontend.from_xgboost_json(checked.json)
@@ -62,12 +67,13 @@ def load_trees(content: bytes, features: int) -> Trees:
         reason = " ".join(str(error).split())[:200]
         raise TrigemuError(f"is not a model that treelite can read ({reason})") from None
     ensemble = read_ensemble(model)
-    if cells := cell_table(ensemble):
+    cells = None if compiled else cell_table(ensemble)
+    if cells:
         return Trees(cells.predict, "", checked.tau, ensemble, partial(CellRow, cells))
     nodes = len(ensemble.feature)
     library = build(model, content) if nodes <= MAX_COMPILED else None
     if library:
-        return Trees(library.predict, "", checked.tau, ensemble, address=library.address)
+        return Trees(library.predict, "", checked.tau, ensemble, partial(LibraryRow, library))
     reason = "no C compiler (gcc, clang or the variable CC)"
     if nodes > MAX_COMPILED:
         reason = f"{nodes} nodes, of which at most {MAX_COMPILED} are compiled"

@@ -3,71 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 
 import numpy as np
 
-from trigemu.api import Features
-from trigemu_anomaly import Native, Row, decided, score_by, settled_decision, tree_score
+from trigemu.api import Features, IntArray
+from trigemu_anomaly import NativeDecision, Network, SessionRow, StepRow, is_above, score_by
 
-from .quantile import Trees
+from .quantile import Quantile, Trees
 
 
 class SingleDecade:
-    """The single-event model. x: float32[d], the input of the trees, which run after the network: passing
-    them to another thread takes much longer than running them."""
+    """The single-event model. columns: int64[d], the inputs of the network that are x, the input of the
+    trees; None: something else writes `x`, float32[d]."""
 
-    def __init__(self, row: Row, trees: Trees, x: Features, threshold: float, pool: Executor | None) -> None:
-        self._x, self._pool = x, pool
-        self._row, self.engine, self._settle = row, row.engine, (threshold, row.near)
-        quantile, tables = np.zeros(1, np.float32), trees.row and trees.row()
-        self._kept = trees, quantile, tables  # keeps the memory at the addresses alive
-        result, by = quantile.ctypes.data, (tables.function, tables.arguments) if tables else (0, 0)
-        self._tree: Callable[[int], float]
-        if trees.address:
-            self._tree = lambda at: tree_score(trees.address, at, result)
-        elif tables:
-            self._tree = lambda at: score_by(*by, at)
-        else:  # without a C compiler: for the event whose features were written last
-            self._tree = lambda at: float(trees.predict(x[np.newaxis])[0])
-        addresses = *row.addresses, trees.address, x.ctypes.data, result, *by
-        self.native = Native(*addresses, *self._settle) if trees.address or tables else None
-        self._numbers = np.array(addresses, np.int64)
+    def __init__(
+        self,
+        network: Network,
+        row: StepRow | SessionRow,
+        quantile: Quantile,
+        columns: IntArray | None,
+        threshold: float,
+    ) -> None:
+        self._network, self._row, self._quantile = network, row, quantile
+        self._columns, self._threshold, self.engine = columns, threshold, network.engine
+        self.x = np.zeros(len(quantile.inputs), np.float32)
+        self._tree = _score(quantile.trees)
+        self._decision: NativeDecision | None = None
+        if isinstance(row, StepRow) and quantile.trees.row:
+            self._decision = NativeDecision(row, threshold, quantile.trees.row(), self.x, columns)
+        self.native = self._decision.native if self._decision else None
 
     def __call__(self) -> int:
-        if self.native and self.native.network:
-            return decided(self._numbers, *self._settle)
-        y = self._row.evaluate()
-        return settled_decision(y, y - self._tree(self._x.ctypes.data), *self._settle)
+        if self._decision:
+            return self._decision()
+        if self._columns is not None:
+            self._row.features.take(self._columns, out=self.x)
+        if self._network.chosen:
+            quantile = self._pool.submit(self._tree, self.x)
+            return is_above(self._row.evaluate() - quantile.result(), self._threshold)
+        return is_above(self._row.evaluate() - self._tree(self.x), self._threshold)
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(1)
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
         """Return its stages for timing; the network runs on the features written last, the trees on x of the
         event."""
-        x = np.empty((n, len(self._x)), np.float32)
+        x = np.empty((n, len(self.x)), np.float32)
         for event in range(n):
             features(event)
-            x[event] = self._x
-        rows = [x.ctypes.data + event * x.strides[0] for event in range(n)]
-
-        def trees(event: int, of: Features = x) -> float:  # `of` keeps the memory at the addresses alive
-            return self._tree(rows[event])
+            x[event] = self.x if self._columns is None else self._row.features.ravel()[self._columns]
+        rows, compiled = list(x), _score(self._quantile.compiled)
+        bare = self._network.bound(np.zeros((1, self._row.features.size), np.float32))
 
         def sequential(event: int) -> int:
             features(event)
             return self()
 
         def parallel(event: int) -> float:
-            assert self._pool
             features(event)
-            quantile = self._pool.submit(trees, event)
-            return self._row.evaluate() - quantile.result()
+            quantile = self._pool.submit(compiled, rows[event])
+            bare()
+            return quantile.result()
 
         return {
             "features": features,
             "autoencoder": lambda event: self._row.evaluate(),
-            "bdt": trees,
+            "bdt": lambda event: self._tree(rows[event]),
             "sequential": sequential,
-            **({"parallel": parallel} if self._pool else {}),
-            "bare_onnxruntime": lambda event: self._row.run(),
-            "bare_bdt": trees,
+            "parallel": parallel,
+            "bare_onnxruntime": lambda event: bare(),
+            "bare_bdt": lambda event: compiled(rows[event]),
         }
+
+
+def _score(trees: Trees) -> Callable[[Features], float]:
+    """Return a function of the input of trees, float32[d]."""
+    if trees.row is None:
+        return lambda x: float(trees.predict(x[np.newaxis])[0])
+    row = trees.row()
+    return lambda x: score_by(row.function, row.arguments, x.ctypes.data)

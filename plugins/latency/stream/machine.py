@@ -15,7 +15,6 @@ import numpy as np
 from numba import carray, types
 
 from trigemu.api import FloatArray, IntArray, Words, call_function, kernel, momenta, pointer
-from trigemu_anomaly import decided
 
 from . import opcodes as do
 from .compute import compute
@@ -33,27 +32,6 @@ def _store(address: int, value: float, padding: float) -> int:
     if math.isinf(single[0]):
         return do.REFUSED
     return 0 if lacking else 1
-
-
-@kernel
-def _fill(t: IntArray, i: IntArray) -> int:
-    """Write, for i[2] objects of selection i[3], the column that begins at i[4], or its Δφ to register i[5]
-    if that is not −1. The pool has the number of each object, the address of a float32 and the register of
-    the padding. Return as `_store`."""
-    pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)
-    r = floats(t, do.REGISTERS)
-    complete = 1
-    for k in range(i[1], i[1] + 3 * i[2], 3):
-        value = math.nan
-        if pool[k] < rows[i[3]]:
-            value = columns[i[4] + rows[i[3] + 1 + pool[k]]]
-            if i[5] >= 0:
-                value = momenta.delta_phi(value, r[i[5]])
-        stored = _store(pool[k + 1], value, r[pool[k + 2]])
-        if stored == do.REFUSED:
-            return do.REFUSED
-        complete &= stored
-    return complete
 
 
 @kernel
@@ -269,20 +247,26 @@ def run(address: int, event: int) -> int:
         elif op == do.SKIP:
             if r[i[1]] == 0.0:
                 at += do.WIDTH * i[2]
-        elif op <= do.FILL:
-            stored = _store(i[1], r[i[2]], r[i[3]]) if op == do.STORE else _fill(t, i)
+        elif op == do.STORE:
+            stored = _store(i[1], r[i[2]], r[i[3]])
+            if stored == do.REFUSED:
+                return do.REFUSED
+            complete &= stored
+        elif op == do.INPUTS:
+            carray(pointer(i[2]), (2,), np.int64)[1] = event
+            stored = call_function(i[1], i[2])
             if stored == do.REFUSED:
                 return do.REFUSED
             complete &= stored
         elif op == do.REQUEST:
-            decision = -1
-            if complete and i[3] >= 0:
-                pool = integers(t, do.POOL)
-                decision = decided(pool[i[3] : i[3] + do.NATIVE], r[i[4]], r[i[4] + 1])
-            if decision > 0:
-                decisions[i[2] // 64] |= np.uint64(1) << np.uint64(i[2] % 64)
-            elif decision < 0:
+            if i[3] == 0:
                 requested |= complete << i[1]
+            elif complete:
+                decision = call_function(i[3], i[4])
+                if decision < 0:
+                    return do.REFUSED
+                if decision > 0:
+                    decisions[i[2] // 64] |= np.uint64(1) << np.uint64(i[2] % 64)
             complete = 1
         elif op == do.CALL:
             if not _called(t, i):

@@ -18,7 +18,7 @@ WIDTH = 9
 # → the rows of one column.
 (SCALED,) = range(39, 40)
 # → outside.
-(SKIP, STORE, FILL, REQUEST, CALL, FIRE) = range(40, 46)
+(SKIP, STORE, INPUTS, REQUEST, CALL, FIRE) = range(40, 46)
 
 #: How a value is compared with a window: low ≤ v ≤ high, the same for |v|, φ that wraps around, one of some
 #: values, bits that must all be set.
@@ -27,9 +27,6 @@ WIDTH = 9
 (MORE, OTHERWISE, END) = range(3)
 #: The length of a comparison: column, how, two operands, what follows.
 TEST = 5
-
-#: The length of the addresses of a model that is machine code.
-NATIVE = 9
 
 #: The arrays, in the order of the table, which holds the number of events, then address and length of each
 #: array, then the address of the instruction that calls a function.

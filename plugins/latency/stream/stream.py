@@ -192,8 +192,8 @@ class Stream:
         return None
 
     def _decide_again(self, event: int) -> None:
-        """Decide an event with the function `decide`, where the program or a model could not decide, or to
-        raise an error."""
+        """Decide an event with the function `decide`, where the program could not decide, or to raise an
+        error."""
         if not 0 <= event < len(self._events):
             raise IndexError(f"event {event} of {len(self._events)}")
         self.words[:] = self._decide_arrays(event, event + 1, self._plan)[0]
@@ -216,8 +216,7 @@ class Stream:
 
     @property
     def engines(self) -> Mapping[int, str]:
-        """What runs the network of each slot that has one, by its bit: machine code, or ONNX Runtime and
-        why."""
+        """What runs the network of each slot that has one, by its bit."""
         models = ((bit, getattr(model, "engine", None)) for _, bit, model in self._models)
         return {bit: engine for bit, engine in models if engine}
 

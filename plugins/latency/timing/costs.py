@@ -104,8 +104,7 @@ class TriggerCost(Shown):
     parts : mapping of str to mapping of int to Timing
         For each part by name, batch size → measured times on events that pass the preselection.
     engine : str
-        What evaluates its network on single events: machine code, or ONNX Runtime and why; "" without a
-        network.
+        What evaluates its network: trigemu's kernels, or ONNX Runtime and why; "" without a network.
     """
 
     _view: ClassVar[str] = "trigemu_latency.views.trigger_cost"

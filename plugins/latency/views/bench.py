@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from trigemu.api import Page, Table, View, __version__, machine, name, notes, numbers, stacked
+from trigemu_anomaly import KERNELS
 
 from ..stream.stream import ARRAYS_FROM
 from ..timing.clock import Timing
@@ -104,7 +105,7 @@ def _short_notes(result: Bench, shown: int) -> Iterator[str]:
     yield from _left_out(result)
     if not all(timing.reaches(100) for timing in _smallest(result)):
         yield _TOO_FEW
-    yield from _engines(result, except_of="machine code")
+    yield from _engines(result, except_of=KERNELS)
     where = result.environment
     load = f"{where.load_before[0]:.2f}" if where.load_before else "unknown"
     yield f"{where.cpu}, {where.cores} cores, load {load} before."
@@ -167,8 +168,8 @@ def _notes(result: Bench) -> Iterator[str]:
         )
     if any(cost.added(size) for cost in result.triggers for size in result.batches):
         yield (
-            "adds: the time that the whole score, with its BDT after the network or in parallel, takes "
-            "beyond features and autoencoder."
+            "sequential: as the trigger decides; parallel: ONNX Runtime, and the BDT as compiled by treelite "
+            "on a second thread. adds: the time that either takes beyond features and autoencoder."
         )
     yield from _surroundings(result.environment)
     yield from (text for text in notes.texts(notes.notes(result.rates)) if text)

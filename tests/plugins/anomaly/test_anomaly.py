@@ -18,8 +18,7 @@ from toys import columns, engine, even_events, memory_catalogue, menu_from, toy_
 
 from trigemu import Menu, TrigemuError, emulate, make_events, make_plan, rates_of, read_menu
 from trigemu.api import Engine, TableError, Workspace
-from trigemu_anomaly.anomaly import BLOCK
-from trigemu_anomaly.lanes import Lanes
+from trigemu_anomaly import Network
 
 EVENTS = toy_events(21, 150)
 LOGARITHM = model([helper.make_node("Log", ["x"], ["y"])], {}, 1, output=("n", 1))
@@ -154,8 +153,10 @@ def test_equal_cards_are_one_trigger(two_menus: tuple[Menu, Menu], tmp_path: Pat
 def test_equal_models_are_run_once(two_menus: tuple[Menu, Menu], monkeypatch: pytest.MonkeyPatch) -> None:
     """Independently of their thresholds: once for all events, once for preselected events."""
     run: list[int] = []
-    plain = Lanes.add
-    monkeypatch.setattr(Lanes, "add", lambda self, x: (run.append(len(x)), plain(self, x))[1])
+    plain = Network.score_events
+    monkeypatch.setattr(
+        Network, "score_events", lambda self, x, work: (run.append(len(work.events)), plain(self, x, work))[1]
+    )
     emulate([two_menus[0], menu_at_other_cut(two_menus[0])], memory_catalogue({"a": EVENTS}))
     assert run == [len(EVENTS), sum(len(e["jet"]) > 1 for e in EVENTS)]
 
@@ -193,20 +194,34 @@ def test_a_score_is_the_same_alone_and_among_others(tmp_path: Path) -> None:
     ]
 
 
-def test_many_events_are_scored_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("engine", ["", "onnxruntime"])
+def test_any_number_of_events_has_the_scores_of_single_ones(tmp_path: Path, engine: str) -> None:
     """Triggers for which no event is selected, or can be scored."""
     inputs = [(["jet[0].pt"], None), (["met"], 0.0)]
-    write_card(tmp_path, autoencoder(2, (8, 3, 8), "Tanh"), inputs)
+    write_card(tmp_path, autoencoder(2, (8, 3, 8), "Tanh"), inputs, engine=engine)
     menu = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "met > 3"'))
     once = scores(menu)
-    sizes: list[int] = []
-    plain = Lanes.add
-    monkeypatch.setattr(Lanes, "add", lambda self, x: (sizes.append(len(x)), plain(self, x))[1])
-    times = 2 * BLOCK // len(EVENTS) + 1
-    assert scores(menu, EVENTS * times) == once * times
-    assert len(sizes) > 1
-    assert max(sizes) == BLOCK
-    assert sum(sizes) == times * sum(e["met"] > 3 for e in EVENTS)
+    assert set(once) > {-math.inf}
+    for times in (1, 2, 16, 17, 40):
+        assert scores(menu, EVENTS * times) == once * times
+
+
+def test_engines_agree(tmp_path: Path) -> None:
+    """The choice of the card changes the last bits, and the name of the engine."""
+    results = []
+    for choice, name in (("", "trigemu's kernels"), ("onnxruntime", "ONNX Runtime (as the card says)")):
+        write_card(tmp_path, NETWORK, INPUTS, engine=choice)
+        menu = menu_from(tmp_path, trigger())
+        compiled = make_plan([menu]).slots[0].compiled
+        assert compiled.scorer.network.engine == name
+        results.append(scores(menu))
+    assert results[0] == pytest.approx(results[1], rel=1e-5)
+
+
+def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
+    write_card(tmp_path, linear([1.0]), [(["met"], None)], engine="tensorrt")
+    with pytest.raises(TableError, match="engine"):
+        make_plan([menu_from(tmp_path, trigger())])
 
 
 def test_its_stages(tmp_path: Path) -> None:
@@ -221,9 +236,9 @@ def test_its_stages(tmp_path: Path) -> None:
     expected = compiled.evaluate(Workspace(events))
     result, complete = compiled.scorer.inputs.evaluate(Workspace(events))
     for _ in range(2):
-        parts = stages["features"]()
-        assert np.array_equal(np.concatenate([features for features, _ in parts]), result)
-        assert np.array_equal(np.concatenate([full for _, full in parts]), complete)
+        features, full = stages["features"]()
+        assert np.array_equal(features, result)
+        assert np.array_equal(full, complete)
         assert np.array_equal(stages["autoencoder"](), expected)
         np.testing.assert_allclose(stages["bare_onnxruntime"](), expected, rtol=1e-5)
 

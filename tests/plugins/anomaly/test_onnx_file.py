@@ -11,8 +11,8 @@ from onnx import TensorProto, helper
 from onnx_toys import autoencoder, linear, model
 
 from trigemu import TrigemuError
-from trigemu_anomaly import Network, network
-from trigemu_anomaly.onnx_file import check_onnx
+from trigemu_anomaly import Network, onnx_session
+from trigemu_anomaly.onnx_file import checked_graph
 
 TOTAL = helper.make_node("ReduceSum", ["x", "last"], ["t"], keepdims=0)
 LAST = {"last": np.array([1])}
@@ -78,7 +78,7 @@ def test_bombs_are_refused(kind: str) -> None:
 
 
 def test_memory_is_limited_while_a_model_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "_MEMORY", 2**29)
+    monkeypatch.setattr(onnx_session, "_MEMORY", 2**29)
     large = of_shape(node("ConstantOfShape", "s", "big"), s=np.array([2**20, 2**9]))  # 2 GiB
     with pytest.raises(TrigemuError, match=r"ONNX Runtime can load|cannot be run"):
         Network(large, 3)
@@ -92,7 +92,7 @@ def test_shapes_that_depend_on_the_number_of_events_only_are_read() -> None:
 
 @pytest.mark.parametrize("activation", ["Relu", "Tanh", "Softplus"])
 def test_honest_models_are_accepted(activation: str) -> None:
-    check_onnx(autoencoder(7, (4, 2, 4), activation))
+    checked_graph(autoencoder(7, (4, 2, 4), activation))
 
 
 def test_every_damage_of_a_byte_gives_a_message_or_a_model() -> None:
@@ -102,7 +102,7 @@ def test_every_damage_of_a_byte_gives_a_message_or_a_model() -> None:
         for bit in (0x01, 0x80):
             content[at] ^= bit
             with suppress(TrigemuError):
-                check_onnx(bytes(content))
+                checked_graph(bytes(content))
                 messages.append("")
             content[at] ^= bit
     assert 0 < len(messages) < 2 * len(content)

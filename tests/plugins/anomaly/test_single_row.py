@@ -1,4 +1,4 @@
-"""One row through a network, and whether its score is decisive."""
+"""Decisions of one event as machine code."""
 
 from __future__ import annotations
 
@@ -6,65 +6,54 @@ import math
 
 import numpy as np
 import pytest
-from onnx_toys import autoencoder
+from onnx import helper
+from onnx_toys import autoencoder, model
+from tree_toys import random_trees
 
-from trigemu_anomaly import Network, settled_decision
-from trigemu_anomaly.single_row import NEAR, score_at
+from trigemu_anomaly import CellRow, NativeDecision, Network, StepRow, cell_table
 
 NETWORK = Network(autoencoder(6, (16, 3, 16), "Relu"), 6)
 ROWS = np.random.default_rng(2).normal(0, 2, (200, 6)).astype(np.float32)
 
 
-def test_a_row_is_off_by_its_last_bits() -> None:
-    """By none in most rows; that it is in some is what `settled_decision` is there for."""
-    row, scores = NETWORK.row(), NETWORK.score(ROWS)
-    alone = []
-    for features in ROWS:
+def step_row(network: Network) -> StepRow:
+    row = network.row()
+    assert isinstance(row, StepRow)
+    return row
+
+
+@pytest.mark.parametrize("where", [-math.inf, 0.0, math.inf])
+def test_a_decision_is_the_comparison_of_the_score(where: float) -> None:
+    """At the score itself, and at the numbers before and after it."""
+    row, scores = step_row(NETWORK), NETWORK.score(ROWS)
+    for features, score in zip(ROWS, scores.tolist(), strict=True):
+        threshold = score if where == 0.0 else float(np.nextafter(score, where))
         row.features[:] = features
-        row.run()
-        alone.append(score_at(*row.address))
-    assert row.near == NEAR
-    assert (np.array(alone) != scores).any()
-    np.testing.assert_allclose(alone, scores, rtol=NEAR / 1000)
+        assert NativeDecision(row, threshold)() == int(score > threshold)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1000.0])
-def test_rows_that_are_off_by_more_widen_what_is_near(scale: float) -> None:
-    row, scores = NETWORK.row(), NETWORK.score(ROWS)
-    row.compare(ROWS, scores)
-    assert row.near == NEAR
-    row.compare(ROWS[:1], scores[:1] + np.array([scale]))
-    assert row.near == pytest.approx(1000 * scale / max(1.0, scores[0] + scale), rel=1e-6)
-    before = row.near
-    row.compare(ROWS[:2], np.array([math.nan, math.inf]))
-    assert row.near == before
+def test_the_score_of_trees_is_subtracted() -> None:
+    """Of inputs of the network, or of others."""
+    trees = random_trees(5, 3, features=2)
+    table = cell_table(trees)
+    assert table
+    columns, x = np.array([4, 1]), np.zeros(2, np.float32)
+    expected = NETWORK.score(ROWS) - table.predict(np.ascontiguousarray(ROWS[:, columns]))
+    threshold = float(np.median(expected))
+    for copied in (columns, None):
+        row = step_row(NETWORK)
+        decision = NativeDecision(row, threshold, CellRow(table), x, copied)
+        for features, score in zip(ROWS, expected.tolist(), strict=True):
+            row.features[:] = features
+            if copied is None:
+                x[:] = features[columns]
+            assert decision() == int(score > threshold)
 
 
-@pytest.mark.parametrize(
-    ("y", "score", "cut", "expected"),
-    [
-        (0.5, 0.5, 0.39, 1),
-        (0.5, 0.5, 0.61, 0),
-        (0.5, 0.5, 0.41, -1),
-        (0.5, 0.5, 0.59, -1),
-        (0.5, 0.5, 0.5, -1),
-        (-30.0, -30.0, -31.0, -1),
-        (-30.0, -30.0, -34.0, 1),
-        (-30.0, 0.5, 0.0, -1),  # a difference is as uncertain as what it is made of
-        (0.5, 0.5, math.inf, 0),
-        (0.5, 0.5, -math.inf, 1),
-        (math.inf, math.inf, 3.0, -1),
-        (math.inf, math.inf, math.inf, -1),
-        (-math.inf, -math.inf, -math.inf, -1),
-        (math.nan, math.nan, 0.0, -1),
-        (math.nan, math.nan, -math.inf, -1),
-    ],
-)
-def test_settled(y: float, score: float, cut: float, expected: int) -> None:
-    assert settled_decision(y, score, cut, 0.1) == expected
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_score_at(kind: type) -> None:
-    values = np.array([1.5, -0.1], kind)
-    assert score_at(values[1:].ctypes.data, values.itemsize) == float(values[1])
+def test_a_score_that_is_nan_is_no_decision() -> None:
+    logarithm = Network(model([helper.make_node("Log", ["x"], ["y"])], {}, 1, output=("n", 1)), 1)
+    row = step_row(logarithm)
+    decision = NativeDecision(row, -math.inf)
+    for value, expected in ((1.0, 1), (0.0, 0), (-1.0, -1)):
+        row.features[:] = value
+        assert decision() == expected

@@ -19,8 +19,7 @@ from decade_toys import train_quantile
 
 from trigemu import TrigemuError
 from trigemu.support import Limits
-from trigemu_anomaly import machine_code
-from trigemu_decade import library
+from trigemu_decade import library, machine_code
 
 Compiler = Callable[..., Path]
 

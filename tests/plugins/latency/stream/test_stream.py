@@ -20,7 +20,6 @@ from toys import menu_from
 import trigemu
 from trigemu import Collection, Events, TrigemuError, decide, make_plan
 from trigemu.api import Compiled, Number, Plan, Slot, Workspace
-from trigemu_anomaly.single_row import NEAR
 from trigemu_latency import Stream
 
 EVENTS = events_of(11, 400)
@@ -72,13 +71,13 @@ def test_any_number_of_slots(tmp_path: Path, number: int) -> None:
 
 
 @pytest.mark.parametrize("content", [linear([1.0] * 6, flat=False), autoencoder(6, (16, 3, 16), "Relu")])
-def test_cuts_on_scores_and_next_to_them(tmp_path: Path, content: bytes) -> None:
-    """Some rows have another score if they are run alone: what is near a cut is for the batch to say."""
+def test_thresholds_at_scores_and_next_to_them(tmp_path: Path, content: bytes) -> None:
+    """An event alone has the bits that it has in a batch."""
     write_card(tmp_path, content, INPUTS)
     values = np.unique(scores(tmp_path))[1::30]
     near = [np.nextafter(values, -np.inf), values, np.nextafter(values, np.inf)]
-    cuts = np.concatenate([*near, values * (1 - NEAR / 2), values * (1 - 4 * NEAR), [np.inf, -np.inf]])
-    for some in np.array_split(cuts, -(-len(cuts) // 40)):
+    thresholds = np.concatenate([*near, [np.inf, -np.inf]])
+    for some in np.array_split(thresholds, -(-len(thresholds) // 40)):
         plan = plan_at(tmp_path, some)
         words = decide(EVENTS, plan)
         assert words.any()

@@ -1,4 +1,4 @@
-"""Models as machine code: C that a generator writes → a library on this machine.
+"""Trees as machine code: C that a generator writes → a library on this machine.
 
 Libraries are kept in the cache folders and are never distributed with a menu. Their name consists of digests
 of the sources, of the compiler, and of the library itself, because loading a truncated one would crash the
@@ -30,7 +30,7 @@ class CodeRecipe(Generic[T]):
     what: its name in messages, such as "the trees". depends_on: the model and the versions of the
     generators. write: writes main.c into a folder, or raises TrigemuError. check: opens the library at a
     path, compares it with the model and returns it, or raises TrigemuError. limits: limits on time and memory
-    of the compiler; advice: what to do if it exceeds them. options: further options of the compiler.
+    of the compiler; advice: what to do if it exceeds them.
     """
 
     what: str
@@ -39,7 +39,6 @@ class CodeRecipe(Generic[T]):
     check: Callable[[Path], T]
     limits: children.Limits
     advice: str
-    options: tuple[str, ...] = ()
 
 
 def build_library(recipe: CodeRecipe[T]) -> T | None:
@@ -110,7 +109,7 @@ def _compile(recipe: CodeRecipe[T], folder: Path, name: str) -> Path:
     path = Path(shutil.which(name) or name).absolute()
     recipe.write(folder)
     for options in (
-        ["-c", "-O3", *recipe.options, "-o", "main.o", "main.c", "-fPIC"],
+        ["-c", "-O3", "-o", "main.o", "main.c", "-fPIC"],
         ["-shared", "-O3", "-o", "model.so", "main.o"],
     ):
         try:

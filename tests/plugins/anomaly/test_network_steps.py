@@ -1,0 +1,316 @@
+"""Networks as steps, against the reference implementation of ONNX in float64, and ONNX Runtime."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings, strategies as st
+from onnx import TensorProto, helper
+from onnx_graphs import random_graph
+from onnx_toys import autoencoder, linear, model
+from onnx_truth import by_onnx_runtime, in_double
+
+from trigemu_anomaly import Network, evaluator
+from trigemu_anomaly.network_steps import trace
+from trigemu_anomaly.onnx_graph import read_graph
+from trigemu_anomaly.step_memory import needed_steps
+from trigemu_anomaly.steps import Step, UnknownError
+
+KERNELS = "trigemu's kernels"
+
+
+def rows(n: int, features: int, seed: int = 1) -> np.ndarray:
+    """A fifth of the numbers are 0, as of missing objects."""
+    random = np.random.default_rng(seed)
+    result = random.normal(0, 3, (n, features)).astype(np.float32)
+    result[random.random(result.shape) < 0.2] = 0.0
+    return result
+
+
+def steps_of(content: bytes, features: int) -> list[Step]:
+    return needed_steps(*trace(read_graph(content), features))
+
+
+def alone(network: Network, x: np.ndarray) -> np.ndarray:
+    row, scores = network.row(), np.empty(len(x))
+    for event in range(len(x)):
+        row.features[:] = x[event]
+        scores[event] = row.evaluate()
+    return scores
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32))
+def test_random_graphs(seed: int) -> None:
+    """The error is that of ONNX Runtime or smaller, up to a few units; one event has the bits of a batch."""
+    content, features = random_graph(seed)
+    network, x = Network(content, features), rows(100, features, seed=2)
+    assert network.engine == KERNELS
+    scores, exact = network.score(x), in_double(content, x)
+    theirs = np.abs(by_onnx_runtime(content, x) - exact).max()
+    assert np.abs(scores - exact).max() <= 2 * theirs + 3e-7
+    np.testing.assert_array_equal(alone(network, x), scores)
+
+
+@pytest.mark.parametrize("activation", ["Relu", "Tanh", "Sigmoid", "Elu", "LeakyRelu"])
+def test_autoencoders(activation: str) -> None:
+    content = autoencoder(34, (32, 16, 8, 3, 8, 16, 32), activation)
+    network, x = Network(content, 34), rows(2000, 34, seed=3)
+    scores, exact = network.score(x), in_double(content, x)
+    np.testing.assert_allclose(scores, exact, rtol=1e-6)
+    np.testing.assert_array_equal(alone(network, x), scores)
+
+
+def node(kind: str, inputs: str, output: str = "y", **how: object) -> onnx.NodeProto:
+    return helper.make_node(kind, inputs.split(), [output], **how)
+
+
+def total(x: str) -> onnx.NodeProto:
+    return node("ReduceSum", f"{x} last", keepdims=0)
+
+
+WEIGHTS = {
+    "last": np.array([1]),
+    "second": np.array([2]),
+    "both": np.array([1, 2]),
+    "shape": np.array([0, 2, 3]),
+    "flat": np.array([-1, 6]),
+    "w": np.arange(6, dtype=np.float32).reshape(2, 3) / 7,
+    "square": np.arange(9, dtype=np.float32).reshape(3, 3) / 7,
+    "b": np.arange(3, dtype=np.float32).reshape(1, 3),
+    "one": np.array(1.5, np.float32),
+    "two": np.array([2.0], np.float32),
+    "half": np.array(0.5, np.float32),
+    "mask": np.array([True, False, True, False, False, True]),
+    "indices": np.array([[0, 2], [2, 1]]),
+    "starts": np.array([-2]),
+    "ends": np.array([-100]),
+    "steps": np.array([-1]),
+    "variance": np.array([1, 2, 3, 4, 5, 6], np.float32),
+}
+GRAPHS: dict[str, Sequence[onnx.NodeProto]] = {
+    "reshaped": [
+        node("Reshape", "x shape", "r"),
+        node("MatMul", "r square", "p"),
+        node("ReduceMax", "p", "m", axes=[2], keepdims=0),
+        total("m"),
+    ],
+    "back": [node("Reshape", "x shape", "r"), node("Reshape", "r flat", "f"), total("f")],
+    "several axes": [node("Reshape", "x shape", "r"), node("ReduceSum", "r both", keepdims=0)],
+    "negative axes": [node("Reshape", "x shape", "r"), node("ReduceMean", "r", axes=[-1, -2], keepdims=0)],
+    "a bias as a matrix": [
+        node("Gather", "x i", "g", axis=1),
+        node("Gemm", "g w b", "m", alpha=2.0, beta=0.5),
+        total("m"),
+    ],
+    "squeezed": [
+        node("Unsqueeze", "x second", "u"),
+        node("Squeeze", "u second", "s"),
+        total("s"),
+    ],
+    "a slice backwards": [node("Slice", "x starts ends last steps", "s"), total("s")],
+    "taken twice": [
+        node("Gather", "x indices", "g", axis=1),
+        node("ReduceSum", "g both", keepdims=0),
+    ],
+    "a known mask": [node("Where", "mask x one", "s"), total("s")],
+    "a constant of one axis more": [node("Unsqueeze", "one first", "o"), node("Add", "x o", "s"), total("s")],
+    "constants alone": [node("Exp", "one", "e"), node("Mul", "x e", "s"), total("s")],
+    "squares and roots": [
+        node("Pow", "x two", "p"),
+        node("Pow", "p half", "q"),
+        node("Pow", "q one", "r"),
+        total("r"),
+    ],
+    "normalised": [
+        node("BatchNormalization", "x variance variance variance variance", "s", epsilon=0.1),
+        total("s"),
+    ],
+    "a minimum of three": [node("Min", "x one two", "s"), node("Max", "s", "t"), total("t")],
+    "half of Clip": [node("Clip", "x one", "s"), total("s")],
+    "the input itself": [node("Gather", "x second", axis=1)],
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_forms_of_operators(name: str) -> None:
+    weights = WEIGHTS | {"i": np.array([0, 2]), "first": np.array([0])}
+    output = ("n", 1) if name == "the input itself" else ("n",)
+    content = model(GRAPHS[name], weights, 6, output=output)
+    network, x = Network(content, 6), rows(40, 6)
+    assert network.engine == KERNELS
+    np.testing.assert_allclose(network.score(x), in_double(content, x), rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(alone(network, x), network.score(x))
+
+
+def older(nodes: Sequence[onnx.NodeProto], opset: int) -> bytes:
+    result = onnx.load_from_string(model(nodes, WEIGHTS, 6))
+    result.opset_import[0].version = opset
+    return result.SerializeToString()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "opset"),
+    [
+        ([node("Clip", "x", "c", min=-1.0, max=2.0), node("ReduceSum", "c", axes=[1], keepdims=0)], 10),
+        (
+            [
+                node("Slice", "x", "c", starts=[1], ends=[4], axes=[1]),
+                node("ReduceMean", "c", axes=[1], keepdims=0),
+            ],
+            9,
+        ),
+        ([node("Softmax", "x", "c"), node("ReduceMax", "c", axes=[1], keepdims=0)], 11),
+        ([node("Softmax", "x", "c"), node("ReduceMax", "c", axes=[1], keepdims=0)], 13),
+        ([node("ReduceMax", "x", "c", axes=[1]), node("Squeeze", "c", axes=[1])], 12),
+    ],
+    ids=["Clip", "Slice", "Softmax 11", "Softmax 13", "Squeeze"],
+)
+def test_older_versions(nodes: Sequence[onnx.NodeProto], opset: int) -> None:
+    content, x = older(nodes, opset), rows(40, 6)
+    network = Network(content, 6)
+    assert network.engine == KERNELS
+    np.testing.assert_allclose(network.score(x), by_onnx_runtime(content, x), rtol=1e-6)
+
+
+INTEGERS = [node("Cast", "x", "c", to=TensorProto.INT64), node("Cast", "c", "d", to=1), total("d")]
+PRODUCT = [
+    node("Reshape", "x other", "t"),
+    node("Reshape", "x shape", "r"),
+    node("MatMul", "r t", "c"),
+    node("ReduceSum", "c both", keepdims=0),
+]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "reason"),
+    [
+        ([node("Cos", "x", "c"), total("c")], "the operator 'Cos'"),
+        (INTEGERS, "another type"),
+        ([node("MatMul", "x v", "c"), total("c")], "more than 200000 weights"),
+        (PRODUCT, "two values"),
+    ],
+    ids=["an operator", "integers", "large", "a product of values"],
+)  # fmt: skip
+def test_other_graphs_run_in_onnx_runtime(nodes: Sequence[onnx.NodeProto], reason: str) -> None:
+    weights = WEIGHTS | {"v": np.ones((6, 40_000), np.float32), "other": np.array([0, 3, 2])}
+    content, x = model(nodes, weights, 6), rows(20, 6)
+    network = Network(content, 6)
+    assert network.engine.startswith("ONNX Runtime (")
+    assert reason in network.engine
+    np.testing.assert_allclose(network.score(x), by_onnx_runtime(content, x), rtol=1e-5)
+    np.testing.assert_array_equal(alone(network, x), network.score(x))
+
+
+def test_only_logarithms_that_the_score_depends_on() -> None:
+    """A mask known beforehand chooses between x and ln x."""
+    nodes = [node("Log", "x", "l"), node("Where", "mask l x", "s"), total("s")]
+    steps = steps_of(model(nodes, WEIGHTS, 6), 6)
+    assert [(step.op, len(step.y)) for step in steps] == [(evaluator.LOGARITHM, 3), (evaluator.SUM, 1)]
+
+
+def test_layers_apply_a_relu_that_alone_reads_them() -> None:
+    dense = node("Gemm", "x v", "d")
+    alone, shared = (
+        [node("Relu", "d", "r"), total("r")],
+        [node("Relu", "d", "r"), node("Add", "d r", "s"), total("s")],
+    )
+    for further, ops in ((alone, [evaluator.DENSE, evaluator.SUM]), (shared, None)):
+        weights = WEIGHTS | {"v": np.eye(6, dtype=np.float32)}
+        steps = steps_of(model([dense, *further], weights, 6), 6)
+        assert steps[0].is_relu == (ops is not None)
+        assert ops is None or [step.op for step in steps] == ops
+
+
+DOUBLED = [node("Concat", f"c{i} c{i}", f"c{i + 1}", axis=1) for i in range(40)]
+TAKEN = [
+    node("Gather", "x many", "g", axis=1),
+    node("Unsqueeze", "g second", "u"),
+    node("Gather", "u many", "h", axis=2),
+    node("ReduceSum", "h both", keepdims=0),
+]
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [node("Identity", "x", "c0"), *DOUBLED, total("c40")],
+        TAKEN,
+        [node("Add", "column row", "large"), total("x")],
+    ],
+    ids=["doubled", "taken", "constants"],
+)
+def test_the_size_of_what_is_followed_is_limited(nodes: Sequence[onnx.NodeProto]) -> None:
+    """Before memory is used; ONNX Runtime may then refuse the model, or not."""
+    many = np.zeros(2**19, np.int64)
+    weights = WEIGHTS | {"many": many, "column": np.ones((2**17, 1), np.float32)}
+    weights["row"] = np.ones((1, 2**17), np.float32)
+    content = model(nodes, weights, 6)
+    with pytest.raises(UnknownError, match="an array of over 1048576 numbers"):
+        trace(read_graph(content), 6)
+
+
+def test_a_batch_mixes_no_events() -> None:
+    """What combines events is not followed: ONNX Runtime's checks refuse it."""
+    for nodes in (
+        [node("ReduceSum", "x first", "s", keepdims=1), node("Sub", "x s", "d"), total("d")],
+        [node("Reshape", "x wide", "r"), total("r")],
+        [node("Concat", "x x", "c", axis=0), total("c")],
+    ):
+        weights = WEIGHTS | {"first": np.array([0]), "wide": np.array([-1, 3])}
+        with pytest.raises(UnknownError, match=r"along the events|does not fit"):
+            trace(read_graph(model(nodes, weights, 6)), 6)
+
+
+SCORES = """
+import sys
+import numpy as np
+from pathlib import Path
+from trigemu_anomaly import Network
+x = np.load(sys.argv[2])
+network = Network(Path(sys.argv[1]).read_bytes(), x.shape[1])
+row, scores = network.row(), network.score(x)
+for features, score in zip(x[:50], scores[:50]):
+    row.features[:] = features
+    assert row.evaluate() == score
+np.save(sys.argv[3], scores)
+"""
+
+
+def test_processors_without_wide_vectors_and_fma_give_the_same_bits(tmp_path: Path) -> None:
+    """LLVM compiles for x86-64-v2: vectors of four float32, and an fma that is a function."""
+    content, x = autoencoder(34, (32, 16, 8, 3, 8, 16, 32), "Tanh"), rows(300, 34)
+    (tmp_path / "model.onnx").write_bytes(content)
+    np.save(tmp_path / "x.npy", x)
+    command = [
+        sys.executable,
+        "-c",
+        SCORES,
+        *(str(tmp_path / name) for name in ("model.onnx", "x.npy", "y.npy")),
+    ]
+    features = {"NUMBA_CPU_NAME": "x86-64-v2", "NUMBA_CPU_FEATURES": ""}
+    subprocess.run(command, env=os.environ | features | {"XDG_CACHE_HOME": str(tmp_path)}, check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), Network(content, 34).score(x))
+
+
+def test_threads_do_not_share_memory() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    content = autoencoder(34, (32, 3, 32), "Tanh")
+    network, x = Network(content, 34), rows(5000, 34)
+    expected = network.score(x)
+    with ThreadPoolExecutor(4) as pool:
+        for result in pool.map(network.score, [x] * 12):
+            np.testing.assert_array_equal(result, expected)
+
+
+def test_another_number_of_features_is_refused() -> None:
+    with pytest.raises(ValueError, match="a network of 3 features got an array"):
+        Network(linear([1.0, 2.0, 3.0]), 3).score(rows(2, 4))

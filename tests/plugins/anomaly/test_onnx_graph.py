@@ -1,0 +1,90 @@
+"""What is read of ONNX files, against the package onnx."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings, strategies as st
+from onnx import TensorProto, helper, numpy_helper
+from onnx_graphs import random_graph
+from onnx_toys import linear, model
+
+from trigemu_anomaly.onnx_graph import MAX_NUMBERS, read_graph
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_graph_is_read_as_onnx_reads_it(seed: int) -> None:
+    content, features = random_graph(seed)
+    graph, truth = read_graph(content), onnx.load_from_string(content).graph
+    assert graph.opset == 17
+    assert [(n.kind, n.inputs, n.outputs) for n in graph.nodes] == [
+        (n.op_type, list(n.input), list(n.output)) for n in truth.node
+    ]
+    for node, expected in zip(graph.nodes, truth.node, strict=True):
+        values = {a.name: helper.get_attribute_value(a) for a in expected.attribute}
+        assert node.attributes == values
+    assert list(graph.weights) == [w.name for w in truth.initializer]
+    for weight in truth.initializer:
+        array, own = numpy_helper.to_array(weight), graph.weights[weight.name]
+        assert own is not None
+        assert own.dtype == array.dtype
+        np.testing.assert_array_equal(own, array)
+    (x,), (y,) = graph.inputs, graph.outputs
+    assert (x.name, x.kind, x.shape) == ("x", TensorProto.FLOAT, [None, features])
+    assert (y.name, y.kind) == ("y", TensorProto.FLOAT)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int32, np.int64, np.bool_])
+@pytest.mark.parametrize("raw", [True, False])
+def test_types_of_weights(kind: type, raw: bool) -> None:
+    """Numbers are in a field of their type, or raw; integers may be negative."""
+    values = np.array([[1.5, 0, -2], [300, -(2**31), 7]]).astype(kind)
+    code = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+    data = values.tobytes() if raw else values.ravel().tolist()
+    weight = helper.make_tensor("w", code, values.shape, data, raw=raw)
+    content = onnx.load_from_string(linear([1.0]))
+    content.graph.initializer.append(weight)
+    own = read_graph(content.SerializeToString()).weights["w"]
+    assert own is not None
+    assert own.dtype == values.dtype
+    np.testing.assert_array_equal(own, values)
+
+
+def test_attributes_that_are_zero() -> None:
+    """Protobuf leaves zeros out."""
+    node = helper.make_node("Toy", ["x"], ["y"], axis=0, alpha=0.0, axes=[0, 0], more=[0.0])
+    (own,) = read_graph(model([node], {}, 1)).nodes
+    assert own.attributes == {"axis": 0, "alpha": 0.0, "axes": [0, 0], "more": [0.0]}
+
+
+def test_text_and_graphs_are_not_read() -> None:
+    then = helper.make_graph([], "g", [], [])
+    node = helper.make_node("If", ["x"], ["y"], then_branch=then, mode="linear")
+    (own,) = read_graph(model([node], {}, 1)).nodes
+    assert own.nested
+    assert own.attributes == {"then_branch": None, "mode": None}
+
+
+def test_types_that_are_not_read_and_other_files() -> None:
+    content = onnx.load_from_string(linear([1.0]))
+    half = helper.make_tensor("half", TensorProto.FLOAT16, [1], [1.0])
+    outside = helper.make_tensor("outside", TensorProto.FLOAT, [1], [1.0])
+    outside.data_location = TensorProto.EXTERNAL
+    outside.external_data.add(key="location", value="/etc/passwd")
+    content.graph.initializer.extend([half, outside])
+    weights = read_graph(content.SerializeToString()).weights
+    assert weights["half"] is None
+    assert weights["outside"] is None
+
+
+def test_the_number_of_integers_is_limited() -> None:
+    """Each takes much more memory than in the file."""
+    weight = helper.make_tensor(
+        "w", TensorProto.INT64, [MAX_NUMBERS + 1], np.zeros(MAX_NUMBERS + 1, np.int64)
+    )
+    content = onnx.load_from_string(linear([1.0]))
+    content.graph.initializer.append(weight)
+    with pytest.raises(ValueError, match="too many integers"):
+        read_graph(content.SerializeToString())
