@@ -46,6 +46,8 @@ from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, Words
 _MAX_SWEEPS = 200
 #: The fraction of a budget above which a tie is reported.
 _COARSE = 0.01
+#: The fraction of a budget above which a miss is reported: single events then have larger rates.
+_MISSED = 0.1
 #: The relative tolerance, so that a user can request a rate from a message, even if it was rounded up.
 _DIGITS = 1e-5
 
@@ -350,12 +352,20 @@ def _between(higher: float, lower: float) -> float:
 
 
 def ties(menu: Menu) -> Iterator[str]:
-    """Yield a warning for each solved trigger whose budget is missed because several events share one
-    score."""
+    """Yield a warning for each solved trigger whose budget is missed, because several events share one score
+    or single events have large rates."""
     for trigger in menu.triggers:
         budget, solution = trigger.budget, trigger.solution
-        if budget and solution and solution.tie_hz > _COARSE * budget.hz:
+        if not (budget and solution):
+            continue
+        if solution.tie_hz > _COARSE * budget.hz:
             yield (
                 f"{trigger.name!r}: events of {solution.tie_hz:.4g} Hz share the score at which "
                 f"{budget.key} = {budget.hz:g} is reached, so no threshold comes closer to it"
+            )
+        elif abs(solution.hz - budget.hz) > _MISSED * budget.hz:
+            yield (
+                f"{trigger.name!r}: no threshold comes closer to {budget.key} = {budget.hz:g} than "
+                f"{solution.hz:.4g} Hz, since a single event makes up more than the difference: use a sample "
+                f"with more events, or a larger budget"
             )

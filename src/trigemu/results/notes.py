@@ -42,12 +42,30 @@ def texts(notes: Iterable[Note]) -> Iterator[str]:
     return (note.text + note.cases for note in notes)
 
 
-def legend(rates: Sequence[TriggerRates], menus: Sequence[Rate]) -> Iterator[Note]:
-    """Yield a line for each mark that the rates of triggers, of groups and of menus show."""
-    every = [*menus, *(r.rates[quantity] for r in rates for quantity in LISTED)]
+def legend(
+    rates: Sequence[TriggerRates], menus: Sequence[Rate], quantities: Sequence[str] = LISTED
+) -> Iterator[Note]:
+    """Yield a line for each mark that is shown.
+
+    Parameters
+    ----------
+    rates : sequence of TriggerRates
+        The triggers and groups that are shown, also of several menus.
+    menus : sequence of Rate
+        The rates of menus and levels.
+    quantities : sequence of str
+        The rates of triggers that are shown.
+
+    Yields
+    ------
+    Note
+        Each is a line.
+    """
+    every = [*menus, *(r.rates[quantity] for r in rates for quantity in quantities)]
     if any(rate.upper_limit_hz is not None for rate in every):
         yield Note("<: no event; upper limit at 68 %.")
-    contained = list(dict.fromkeys(_contained(r) for r in rates if r.unique.contained_in))
+    by_construction = (r for r in rates if "unique" in quantities and r.unique.contained_in)
+    contained = list(dict.fromkeys(map(_contained, by_construction)))
     if contained:
         more = f" and {len(contained) - _NAMED} more" if len(contained) > _NAMED else ""
         yield Note(
@@ -59,7 +77,8 @@ def legend(rates: Sequence[TriggerRates], menus: Sequence[Rate]) -> Iterator[Not
             "=: a rate budget, from which the threshold was found; as a measurement it says nothing.",
             "budget",
         )
-    if unseen := [*_unseen(rates), *("menu" for rate in menus if rate.unseen)]:
+    of_menus = ("menu" for rate in menus if rate.unseen)
+    if unseen := list(dict.fromkeys([*_unseen(rates, quantities), *of_menus])):
         more = f" and {len(unseen) - _NAMED} more" if len(unseen) > _NAMED else ""
         yield Note(
             "*: a sample may be missing by chance; one event of it would change the rate by more than its "
@@ -78,22 +97,24 @@ def _contained(rates: TriggerRates) -> str:
     return f"{name} ({' or '.join(rates.unique.contained_in)})"
 
 
-def _unseen(rates: Sequence[TriggerRates]) -> Iterator[str]:
+def _unseen(rates: Sequence[TriggerRates], quantities: Sequence[str]) -> Iterator[str]:
     """Yield what a single event of a sample without any would add to the rates of a trigger or group."""
     for of in rates:
-        marked = [of.rates[quantity] for quantity in LISTED if of.rates[quantity].unseen]
+        marked = [of.rates[quantity] for quantity in quantities if of.rates[quantity].unseen]
         if marked:
             largest = max(marked, key=lambda rate: rate.unseen_hz)
             yield f"{of.name} (up to {in_unit(largest.unseen_hz, 0.0)} of {' or '.join(largest.unseen)})"
 
 
-def notes(result: MenuRates) -> Iterator[Note]:
+def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[Note]:
     """Yield the notes below the rates of a menu.
 
     Parameters
     ----------
     result : MenuRates
         The rates.
+    marks : iterable of Note, optional
+        What explains the marks that are shown; None: those of all its rates.
 
     Yields
     ------
@@ -108,8 +129,7 @@ def notes(result: MenuRates) -> Iterator[Note]:
     yield Note(f"±: statistical errors only. {_conditions(result)}")
     yield Note("Events: those in the total; N_eff: effective number of independent interactions.", "events")
     yield from rejections(result)
-    wholes = [result.rate, *(level.rate for level in result.levels)]
-    yield from legend((*result.triggers, *result.groups), wholes)
+    yield from legend((*result.triggers, *result.groups), wholes(result)) if marks is None else marks
     if pileup := result.catalogue.pileup:
         yield Note(
             f"Pile-up: crossings reweighted from µ = {pileup.before:.4g} to {pileup.mean:g} (Poisson; their "
@@ -132,6 +152,22 @@ def notes(result: MenuRates) -> Iterator[Note]:
     yield from half_used(result)
     yield from solutions(result.menu)
     yield from (Note(f"Warning: {warning}.", "menu") for warning in result.warnings)
+
+
+def wholes(result: MenuRates) -> list[Rate]:
+    """Return the rates of a menu and of its levels.
+
+    Parameters
+    ----------
+    result : MenuRates
+        The rates.
+
+    Returns
+    -------
+    list of Rate
+        That of the menu is first.
+    """
+    return [result.rate, *(level.rate for level in result.levels)]
 
 
 def _conditions(result: MenuRates) -> str:

@@ -20,7 +20,7 @@ from toys import engine, evaluation_half, even_events, is_evaluation, memory_cat
 
 from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of, read_menu
 from trigemu.emulation import Chunk, budgets as module, chunks_of, solve_budgets, threshold_for
-from trigemu.menus import write_calibrated
+from trigemu.menus import Solution, write_calibrated
 from trigemu.samples import SampleError
 
 Event = dict[str, Any]
@@ -144,6 +144,19 @@ def test_a_coarse_tie_is_told(tmp_path: Path) -> None:
     (warning,) = (text for text in told if "share the score" in text)
     assert warning.startswith("'A': events of ")
     assert "share the score at which unique_rate_hz = 45 is reached" in warning
+
+
+@pytest.mark.parametrize(
+    ("hz", "tie_hz", "told"), [(91, 0, 0), (109, 0, 0), (89, 0, 1), (111, 0, 1), (89, 30, 1)]
+)
+def test_a_budget_missed_by_more_than_a_tenth_is_told(
+    tmp_path: Path, hz: float, tie_hz: float, told: int
+) -> None:
+    menu = menu_from(tmp_path, toml([Toy("A", "met", budget=("total", 100.0))]))
+    warnings = [*module.ties(menu.solved({"A": Solution(1.0, 0.1, tie_hz, hz)}))]
+    assert len(warnings) == told
+    single = f"closer to total_rate_hz = 100 than {hz} Hz, since a single event"
+    assert any(single in text for text in warnings) == (told and not tie_hz)
 
 
 def test_a_tie_of_one_event_that_counts_is_none() -> None:

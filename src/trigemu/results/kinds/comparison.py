@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from trigemu.counting import COMPARED
 from trigemu.rates import MenuRates, Rate
 from trigemu.results.kinds.menu_rates import VIEW as OF_MENU, columns, row
-from trigemu.results.notes import notes
+from trigemu.results.notes import Note, legend, notes, wholes
 from trigemu.results.numbers import count, signed
 from trigemu.results.table import RATE_PARTS, Column, Page, RowStyle, Table, stacked
 from trigemu.results.view import View, name
@@ -66,7 +66,7 @@ class _Comparison(View[Comparison]):
         tables = [changes_table(result), _gains(result), _rates(result, shown), _common_table(result)]
         equal = len(names) - len(shown)
         left_out = [f"{count(equal, 'trigger')} with the same rates not shown: --all."] if equal else []
-        return Page(stacked(table for table in tables if table.rows), [*left_out, *_notes(result)])
+        return Page(stacked(table for table in tables if table.rows), [*left_out, *_notes(result, shown)])
 
     def table(self, result: Comparison) -> Table:
         """The rates of a trigger in a variant, and the differences from the first variant."""
@@ -251,16 +251,19 @@ def _common_table(result: Comparison) -> Table:
     return table
 
 
-def _notes(result: Comparison) -> Iterator[str]:
+def _notes(result: Comparison, shown: Collection[str]) -> Iterator[str]:
+    """Yield the notes below the rates of some triggers; what the variants have in common once."""
     yield (
         "Differences use the same events; their errors include the correlation. Gained: what the second "
         "accepts beyond the first; a prescaled event counts with the increase of its accepted fraction."
     )
-    yield from dict.fromkeys(note for v in result.variants for note in _of_variant(v) if note)
+    triggers = [trigger for v in result.variants for trigger in v.triggers if trigger.name in shown]
+    marks = [*legend(triggers, [rate for v in result.variants for rate in wholes(v)], COMPARED)]
+    yield from dict.fromkeys(note for v in result.variants for note in _of_variant(v, marks) if note)
 
 
-def _of_variant(variant: MenuRates) -> Iterator[str]:
+def _of_variant(variant: MenuRates, marks: Sequence[Note]) -> Iterator[str]:
     """Yield the notes of `run`; those about a menu begin with its name."""
-    for note in notes(variant):
+    for note in notes(variant, marks):
         text = note.text + note.cases
         yield f"{variant.menu.name}: {text}" if note.about == "menu" else text

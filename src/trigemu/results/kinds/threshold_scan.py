@@ -12,7 +12,7 @@ import numpy as np
 from trigemu.counting import COMPARED
 from trigemu.rates import MenuRates, Rate
 from trigemu.results.kinds.menu_rates import VIEW as OF_MENU
-from trigemu.results.notes import notes
+from trigemu.results.notes import legend, notes, wholes
 from trigemu.results.numbers import count, in_unit, rejection_text, threshold_label
 from trigemu.results.table import Column, Page, Table
 from trigemu.results.view import View, name
@@ -39,7 +39,10 @@ class _Scan(View[Scan]):
     def page(self, result: Scan, brackets: Sequence[BudgetBracket] = ()) -> Page:
         """Over a plane, only the rates of the levels and of the menu are printed. brackets: the settings that
         bracket a budget."""
-        below = dict.fromkeys(note.text for point in result.points for note in notes(point))
+        scanned = [t for p in result.points for t in p.triggers if t.name in _scanned(result)]
+        of_menus = [rate for point in result.points for rate in wholes(point)]
+        marks = [*legend(scanned if len(result.steps) == 1 else (), of_menus, COMPARED)]
+        below = dict.fromkeys(note.text for point in result.points for note in notes(point, marks))
         return Page([_printed(result)], [*_lines(brackets), *below])
 
     def table(self, result: Scan) -> Table:
