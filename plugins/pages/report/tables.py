@@ -19,6 +19,7 @@ from trigemu.api import (
     Rate,
     RowStyle,
     Table,
+    TomlTable,
     Trigger,
     Turnon,
     numbers,
@@ -72,7 +73,8 @@ def _gains(comparison: Comparison) -> dict[tuple[str, str], tuple[float, float]]
 
 
 def definitions(variants: Sequence[MenuRates]) -> Table:
-    """Return a line per definition of a trigger, with its threshold in each menu that has it."""
+    """Return a line per definition of a trigger, with its threshold in each menu that has it; those of one
+    name follow each other."""
     by_definition: dict[tuple[str, ...], dict[str, str]] = {}
     for variant in variants:
         for trigger in variant.menu.used:
@@ -90,17 +92,15 @@ def definitions(variants: Sequence[MenuRates]) -> Table:
         *(Column(f"in {name}", "number", f"in {name}") for name in names),
     )
     table = Table(columns, title="Triggers and their thresholds.")
-    for definition, thresholds in by_definition.items():
+    order = {name: number for number, (name, *_) in reversed([*enumerate(by_definition)])}
+    for definition, thresholds in sorted(by_definition.items(), key=lambda item: order[item[0][0]]):
         table.add(*definition, *(thresholds.get(name, NONE) for name in names))
     return table
 
 
 def _definition(trigger: Trigger) -> tuple[str, ...]:
-    described = {
-        key: value
-        for key, value in msgspec.to_builtins(trigger.description, enc_hook=str).items()
-        if key not in _LEFT_OUT
-    }
+    written = _written(trigger.description)
+    described = {key: value for key, value in written.items() if key not in _LEFT_OUT}
     if trigger.budget:
         described[trigger.budget.key] = trigger.budget.hz
     if trigger.seed:
@@ -112,8 +112,24 @@ def _definition(trigger: Trigger) -> tuple[str, ...]:
     return trigger.name, trigger.kind, "; ".join(parts), trigger.group or "", prescale
 
 
+def _written(value: Any) -> Any:
+    """Return a value as a menu writes it: tables without the keys that have their defaults."""
+    if isinstance(value, TomlTable):
+        keys = {f.name: getattr(value, f.name) for f in msgspec.structs.fields(value)}
+        further = keys.pop(value.further) if value.further else {}
+        defaults = {f.name: f.default for f in msgspec.structs.fields(value)}
+        return _written({k: v for k, v in keys.items() if v != defaults[k]} | further)
+    if isinstance(value, Mapping):
+        return {key: _written(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [*map(_written, value)]
+    return msgspec.to_builtins(value, enc_hook=str)
+
+
 def _formatted(value: Any) -> str:
-    """Format a value of a description, without fields that are not set."""
+    """Format a value as in a menu, without quotation marks and empty tables."""
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, Mapping):
         inner = ", ".join(f"{key} = {text}" for key, entry in value.items() if (text := _formatted(entry)))
         return f"{{ {inner} }}" if inner else ""

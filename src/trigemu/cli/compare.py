@@ -59,8 +59,6 @@ def compare(
     check_outputs(files, (*menus, catalogue, prescales))
     if len(menus) < 2:
         raise trigemu.TrigemuError(f"{menus[0]}: a comparison needs at least two menus")
-    if prescales and not column:
-        raise click.UsageError("--prescales has columns: choose one with --column")
     read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus])
     variants = [_at_column(menu, prescales, column) for menu in read]
     with processing.opened(catalogue) as (engine, samples):
@@ -83,6 +81,9 @@ def compare(
 def _at_column(menu: Menu, prescales: Path | None, column: str | None) -> Menu:
     """Return a menu with the prescales of a column, if one is chosen and the menu has any."""
     with_columns = read_prescales(menu, prescales) if prescales else menu
+    if prescales and column is None:
+        names = ", ".join(with_columns.columns.names)
+        raise click.UsageError(f"--prescales has columns ({names}): choose one with --column")
     if column is None or not with_columns.columns.names:
         return menu
     (name,) = chosen_columns(with_columns, [column])

@@ -54,6 +54,8 @@ class LackingError(SampleError):
 _Check = Callable[[Sample, str], str]
 #: Further triggers that a message names if a sample lacks a column.
 _NAMED = 8
+#: Names of other programs, and the columns that are meant.
+_SAME = {"et": "pt"}
 
 
 @dataclass(frozen=True)
@@ -162,8 +164,12 @@ class Plan:
     def _checks(self) -> Iterator[_Check]:
         for slot in self.slots:
             yield partial(_alone, slot)
+        of_collections: dict[str, dict[tuple[str, str], Trigger]] = {}
+        for (collection, _), triggers in self.needs.items():
+            of_collections.setdefault(collection, {}).update({(t.place, t.name): t for t in triggers})
         for need, triggers in self.needs.items():
-            yield partial(_unmet, need, triggers, self.objects)
+            all_of = (*of_collections.pop(need[0], {}).values(),)
+            yield partial(_unmet, need, triggers, all_of, self.objects)
 
     def check_background(self, catalogue: Catalogue) -> None:
         """Raise SampleError if the `catalogue` has no background, or if it lacks columns that the triggers
@@ -183,11 +189,17 @@ def _alone(slot: Slot, sample: Sample, called: str) -> str:
 def _unmet(
     need: Need,
     triggers: Sequence[Trigger],
+    all_of: Sequence[Trigger],
     objects: Iterable[tuple[str, str]],
     sample: Sample,
     called: str,
 ) -> str:
-    """Return a message if a sample lacks a column that triggers need."""
+    """Return a message if a sample lacks a column that triggers need. all_of: those that need any column of
+    its collection, for the first of these; a missing collection is reported once."""
+    if need[0] and need[0] not in sample.schema.collections:
+        if not all_of:
+            return ""
+        triggers = all_of
     first, *others = triggers
     problem = lacks(sample, need, called, objects)
     return f"{first.place}: trigger {first.name!r}: {problem}{_also(others)}" if problem else ""
@@ -252,7 +264,7 @@ def lacks(
     (collection, column), schema = need, sample.schema
     columns = schema.collections.get(collection, frozenset()) if collection else schema.scalars
     known = {*schema.collections, *(name for name, base in objects if base in schema.collections)}
-    names = columns if collection else {*columns, "ht", "mht", *(f"n_{name}" for name in known)}
+    names = columns if collection else {*schema.numbers, "ht", "mht", *(f"n_{name}" for name in known)}
     if collection and collection not in schema.collections:
         what = f"collection {collection!r}{nearest(collection, known)}"
     elif not collection and column.startswith("n_") and column[2:] in schema.collections:
@@ -261,7 +273,9 @@ def lacks(
         what = f"observable {column!r}, but a collection: write {column}[0].pt or n_{column}"
     elif column not in columns and not (collection and column == "pt"):  # vertices have no pT
         name = f"{collection}.{column}" if collection else column
-        what = f"{'column' if collection else 'observable'} {name!r}{nearest(column, names)}"
+        what = (
+            f"{'column' if collection else 'observable'} {name!r}{nearest(_SAME.get(column, column), names)}"
+        )
     else:
         return None
     why = "; pairs of objects under [integer] are computed from it" if column.startswith("hw_") else ""

@@ -29,6 +29,8 @@ from trigemu.support import MAX_PROBLEMS, TrigemuError, excerpt, listed, nearest
 ALL_COLUMNS = "all"
 #: The largest prescale: it would accept one of all crossings in a year.
 MAX_PRESCALE = 1e15
+#: Triggers without a row that a message names.
+_NAMED = 3
 
 #: Name of a trigger → line and prescales of its row.
 Rows = dict[str, tuple[int, tuple[float, ...]]]
@@ -82,12 +84,23 @@ def read_prescales(menu: Menu, path: Path) -> Menu:
     ]
     if not problems:
         missing = [trigger for trigger in menu.enabled if trigger.name not in rows]
-        problems += [(len(lines), f"no row for trigger {t.name!r} ({t.place})") for t in missing]
+        if missing:
+            problems.append((len(lines), _no_row(missing)))
     if problems:
         raise TrigemuError(listed([f"{path}:{line}: {text}" for line, text in sorted(problems)]))
     triggers = tuple(_with(trigger, rows, menu.crossing_rate_hz) for trigger in menu.triggers)
     columns = PrescaleColumns(names, path, hashlib.sha256(content).hexdigest())
     return replace(menu, triggers=triggers, columns=columns)
+
+
+def _no_row(triggers: Sequence[Trigger]) -> str:
+    """Return a message on triggers without a row."""
+    named = [f"{trigger.name!r} ({trigger.place})" for trigger in triggers[:_NAMED]]
+    more = f" and {len(triggers) - _NAMED} more" if len(triggers) > _NAMED else ""
+    return (
+        f"no row for trigger{'s' * (len(triggers) > 1)} {', '.join(named)}{more}: each enabled trigger needs "
+        f"one, with 1 if it is not prescaled"
+    )
 
 
 def _with(trigger: Trigger, rows: Rows, crossing_rate_hz: float) -> Trigger:

@@ -83,13 +83,10 @@ def file_columns(sample: Sample) -> FileColumns:
         name: tuple(_described(name, schema.collections[name], file.types))
         for name in _in_order(schema.collections)
     }
-    counters = {f"n{name}" for name in objects}  # of branches; those of menus begin with n_
-    counters |= {f"n{name}_{column}" for name in objects for column in schema.collections[name]}
-    scalars = {name for name in schema.scalars if name.casefold() not in counters} - sample.stored
     return FileColumns(
         tree=file.tree_name,
         objects=objects,
-        numbers=tuple(_described("", scalars, file.types)),
+        numbers=tuple(_described("", schema.numbers - sample.stored, file.types)),
         weight=file.weight_column,
         decisions=tuple(sorted(sample.stored)),
         example=next(_examples(sample), None),

@@ -123,6 +123,10 @@ def test_workers_change_nothing(place: Any, trigemu: Run, variants: tuple[str, .
         (("menu.toml", "nowhere.toml"), "nowhere.toml: cannot read"),
         (("menu.toml", "tau.toml"), "tau.toml:2: trigger 'J30': sample 'all' has no collection 'tau'"),
         (("menu.toml", "hard.toml", "--json", "nowhere/out.json"), "there is no folder nowhere"),
+        (
+            ("menu.toml", "hard.toml", "--prescales", "p.csv"),
+            "--prescales has columns (high, low): choose one with --column",
+        ),
         ((), "Missing argument"),
     ],
 )
@@ -130,6 +134,7 @@ def test_mistakes_end_with_a_message_and_no_file(
     place: Any, trigemu: Run, variants: tuple[str, ...], arguments: tuple[str, ...], message: str
 ) -> None:
     place.write("tau.toml", (place.folder / "menu.toml").read_text().replace("jet[0]", "tau[0]"))
+    place.write("p.csv", "name,high,low\nJ30,2,1\nMU,1,1\n")
     before = place.files()
     out = OUT if "--json" not in arguments else OUT[2:]
     status, text = trigemu("compare", *arguments, *ON_TOYS, *out)

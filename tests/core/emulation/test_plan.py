@@ -143,6 +143,28 @@ def test_every_trigger_that_needs_a_column_is_named(tmp_path: Path) -> None:
         assert str(error.value).startswith(f"{place}:1: trigger 'T0': sample 'toys' has no observable")
 
 
+def test_a_collection_that_a_sample_lacks_is_reported_once(tmp_path: Path) -> None:
+    """With all triggers that need any of its columns."""
+    text = (
+        threshold("A", "jets[0].eta", 1) + threshold("B", "jets[0].pt", 1) + threshold("C", "jets[1].pt", 1)
+    )
+    (sample,) = memory_catalogue({"toys": EVENTS}).samples
+    with pytest.raises(TrigemuError) as error:
+        make_plan([menu_from(tmp_path, text)]).check(sample)
+    (line,) = str(error.value).splitlines()
+    place = tmp_path / "menu.toml"
+    assert line.startswith(
+        f"{place}:1: trigger 'A': sample 'toys' has no collection 'jets'; did you mean 'jet'?"
+    )
+    assert line.endswith(f"; 'B' ({place}:7), 'C' ({place}:13) need it too")
+
+
+def test_et_is_pt(tmp_path: Path) -> None:
+    (sample,) = memory_catalogue({"toys": EVENTS}).samples
+    with pytest.raises(TrigemuError, match=r"no column 'jet\.et'; did you mean 'pt'\?"):
+        make_plan([menu_from(tmp_path, threshold("A", "jet[0].et", 1))]).check(sample)
+
+
 def test_all_columns_that_a_sample_lacks(tmp_path: Path) -> None:
     text = threshold("A", "jetty[0].pt", 1) + threshold("B", "jet[0].etta", 1) + threshold("C", "met_ph", 1)
     menu = menu_from(tmp_path, '[objects.jetty]\nfrom = "jetts"\n' + text)

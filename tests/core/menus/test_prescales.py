@@ -162,6 +162,10 @@ def test_a_file_replaces_the_columns_of_the_menu(tmp_path: Path) -> None:
         ("name,x,\nA,1,1\nB,1,1\nR,1,1\n", "p.csv:1: a column has no name"),
         ("name,all\nA,1\nB,1\nR,1\n", "p.csv:1: a column cannot be called 'all'"),
         ("name,x\nA,1\nB,1\n", r"p.csv:3: no row for trigger 'R' \(.*menu.toml:20\)"),
+        (
+            "name,x\n",
+            r"p.csv:1: no row for triggers 'A' .*, 'R' .*: each enabled trigger needs one, with 1 if",
+        ),
         ("name,x\nA,1\nC,1\nB,1\nR,1\n", "p.csv:3: the menu .*menu.toml has no trigger 'C'"),
         ("name,x\nA,1\nB,1\nR,1\nB,2\n", r"p.csv:5: trigger 'B' already has a row \(line 3\)"),
         ("name,x\nA,1\nB,1,2\nR,1\n", "p.csv:3: trigger 'B' has 2 prescales for 1 columns"),

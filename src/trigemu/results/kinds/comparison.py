@@ -264,6 +264,6 @@ def _notes(result: Comparison, shown: Collection[str]) -> Iterator[str]:
 
 def _of_variant(variant: MenuRates, marks: Sequence[Note]) -> Iterator[str]:
     """Yield the notes of `run`; those about a menu begin with its name."""
-    for note in notes(variant, marks):
+    for note in (note for note in notes(variant, marks) if note.about != "events"):
         text = note.text + note.cases
         yield f"{variant.menu.name}: {text}" if note.about == "menu" else text

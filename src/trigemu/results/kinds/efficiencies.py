@@ -12,6 +12,7 @@ from trigemu.results.kinds.turnon import (
     VIEW as OF_TURNON,
     add_overall,
     figure_of,
+    has_gains,
     printed_table,
     table_of,
     turnon_table,
@@ -92,7 +93,7 @@ VIEW = _Efficiencies()
 def _by_category(turnons: Sequence[Turnon]) -> Iterator[Table]:
     """Yield a table for each category, with the samples that were measured apart."""
     for category in dict.fromkeys(turnon.name for turnon in turnons):
-        table = printed_table(category, "sample")
+        table = printed_table(category, "sample", turnons[0])
         for turnon in turnons:
             if turnon.name == category:
                 add_overall(table, turnon, str(turnon.sample))
@@ -102,7 +103,8 @@ def _by_category(turnons: Sequence[Turnon]) -> Iterator[Table]:
 def _notes(result: Efficiencies, with_bins: bool) -> Iterator[str]:
     required = f" with {result.require}" if result.require else ""
     yield f"Events of {' + '.join(result.samples)}{required}; intervals at 68 %."
-    yield f"Gain: efficiency less that of {result.menus[0].name}, on the same events."
+    if has_gains(result.turnons[0]):
+        yield f"Gain: efficiency less that of {result.menus[0].name}, on the same events."
     if any(curve.overall.gain_threshold_error > 0 for t in result.turnons for curve in t.curves):
         yield "Errors of gains include those of thresholds that rate budgets found."
     if not with_bins:

@@ -42,7 +42,8 @@ class _Scan(View[Scan]):
         scanned = [t for p in result.points for t in p.triggers if t.name in _scanned(result)]
         of_menus = [rate for point in result.points for rate in wholes(point)]
         marks = [*legend(scanned if len(result.steps) == 1 else (), of_menus, COMPARED)]
-        below = dict.fromkeys(note.text for point in result.points for note in notes(point, marks))
+        every = (note for point in result.points for note in notes(point, marks))
+        below = dict.fromkeys(note.text + note.cases for note in every if note.about != "events")
         return Page([_printed(result)], [*_lines(brackets), *below])
 
     def table(self, result: Scan) -> Table:

@@ -200,15 +200,24 @@ def _gain(gain: float, error: float) -> str:
     return f"{100 * gain:+z.{_DIGITS}f} ± {100 * error:.{_DIGITS}f}" if gain or error else "0"
 
 
-def printed_table(title: str, bins: str) -> Table:
-    """Return a table for the lines of curves, without rows. bins: the heading of the first column."""
+def printed_table(title: str, bins: str, turnon: Turnon) -> Table:
+    """Return a table for the lines of curves, without rows: without gains if there is one menu, and without
+    triggers if there is none. bins: the heading of the first column."""
     events = Column("events", "count", "events", gives_way=1)
-    return Table((Column("bin", "key", bins), events, *_NAMES, *PRINTED), title=title)
+    menu, trigger = _NAMES
+    names = (menu, trigger) if any(curve.trigger for curve in turnon.curves) else (menu,)
+    numbers = PRINTED if has_gains(turnon) else PRINTED[:-1]
+    return Table((Column("bin", "key", bins), events, *names, *numbers), title=title)
+
+
+def has_gains(turnon: Turnon) -> bool:
+    """Return whether there is a menu whose efficiency can be compared with that of the first."""
+    return len({curve.menu for curve in turnon.curves}) > 1
 
 
 def turnon_table(turnon: Turnon, with_bins: bool = True) -> Table:
     """Return the efficiencies in a category as a whole, and in the bins of its observable."""
-    table = printed_table(turnon.name, turnon.profile.name if with_bins else "")
+    table = printed_table(turnon.name, turnon.profile.name if with_bins else "", turnon)
     rows = [[*printed_rows(curve)] for curve in turnon.curves]
     for i, (low, high) in enumerate(pairwise(turnon.profile.edges) if with_bins else ()):
         _add_lines(table, turnon, f"{low:g} to {high:g}", turnon.events[i], [of[i] for of in rows])

@@ -30,6 +30,14 @@ class Schema:
     collections: Mapping[str, frozenset[str]]
     scalars: frozenset[str]
 
+    @property
+    def numbers(self) -> frozenset[str]:
+        """The numbers per event that do not count the objects of a branch, as nJet and njet_pt do; menus
+        write n_jet."""
+        counters = {f"n{name}" for name in self.collections}
+        counters |= {f"n{name}_{column}" for name, of in self.collections.items() for column in of}
+        return frozenset(name for name in self.scalars if name.casefold() not in counters)
+
 
 @dataclass(frozen=True)
 class ReadEvents:

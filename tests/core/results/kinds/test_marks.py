@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,3 +78,25 @@ def test_a_scan(menu: Any) -> None:
     made = rows(replace(result, points=(marked(first), second)))
     assert [row["menu rate_unseen"] for row in made] == ["soft;hard", ""]
     assert [row["L1 rate_unseen"] for row in made] == ["soft;hard", ""]
+
+
+def test_legends_explain_the_marks_that_are_shown(tmp_path: Path) -> None:
+    """A comparison explains each once for all menus, a scan only those of what it prints."""
+    trigger = '[[trigger]]\nname = "{}"\nkind = "threshold"\nobservable = "{}"\nabove = {}\n'
+    texts = [
+        trigger.format("J20", "jet[0].pt", 20)
+        + trigger.format("J40", "jet[0].pt", high)
+        + trigger.format("NEVER", "met", 1e6)
+        for high in (40, 50)
+    ]
+    menus = []
+    for number, text in enumerate(texts):
+        (folder := tmp_path / str(number)).mkdir()
+        menus.append(menu_from(folder, text))
+    compared = view_of(compare(menus, CATALOGUE)).page(compare(menus, CATALOGUE))
+    lines = [line for line in compared.notes if line.startswith(("0:", "<:"))]
+    assert len(lines) == 1
+    assert lines[0].startswith("0: ")
+    assert lines[0].count("J40 (J20)") == 1
+    scanned = scan(menus[0], Steps("J20", (20.0, 25.0)), CATALOGUE)
+    assert not [line for line in view_of(scanned).page(scanned).notes if line.startswith(("0:", "<:"))]

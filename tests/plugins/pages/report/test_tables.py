@@ -79,7 +79,20 @@ def test_equal_definitions_appear_once(two: Contents) -> None:
     assert heads(table)[-2:] == ["in one", "in two"]
     assert jet[-2:] == ["30 GeV", "40 GeV"]
     assert muon[-2:] == ["yes", "–"]
-    assert "legs = [{ object = muon" in muon[2]
+    assert muon[2] == "legs = [{ object = muon, pt = { min = 10 } }]"  # without defaults
+
+
+def test_definitions_of_one_trigger_follow_each_other(tmp_path: Path) -> None:
+    changed = MU.replace("10.0", "12.0")
+    both = contents(
+        tmp_path, HEAD.format("one") + MU + J30.format(30.0), HEAD.format("two") + changed + J30.format(30.0)
+    )
+    rows = cells(tables.definitions(both.variants))
+    assert [(row[0], *row[-2:]) for row in rows] == [
+        ("MU", "yes", "–"),
+        ("MU", "–", "yes"),
+        ("J30", "30 GeV", "30 GeV"),
+    ]
 
 
 def test_differences_are_of_the_later_menu_less_the_earlier(two: Contents) -> None:
