@@ -12,7 +12,7 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import say
-from trigemu.emulation import unreached_in_first
+from trigemu.emulation import too_loose_in_first, unreached_in_first
 from trigemu.menus import menu_schema
 from trigemu.observables import STANDARD
 from trigemu.samples import Catalogue
@@ -37,7 +37,7 @@ def check_menu(
     """Check MENUs, and that the samples have the required columns.
 
     This also checks sets of efficiency profiles. It tries the triggers on the first events of each sample,
-    and warns if a threshold or a cut is beyond all of them.
+    and warns if a threshold or a cut is beyond all of them, or below all of them.
     """
     mistakes: list[str] = []
     samples: Catalogue | None = None
@@ -74,11 +74,12 @@ def _checked(file: Path, samples: Catalogue | None, folders: Iterable[Path]) -> 
     if samples and (lacking := list(plan.problems(samples.samples))):
         raise trigemu.api.SampleError(listed(lacking))
     few = len(menu.used) <= _MOST_TRIGGERS
-    unreached = unreached_in_first(menu, samples, _TRIED) if samples and few else ()
+    tried = (unreached_in_first, too_loose_in_first) if samples and few else ()
+    on_samples = [text for find in tried for text in find(menu, samples, _TRIED)]
     return [
         f"{len(menu.triggers)} triggers, {len(menu.enabled)} enabled",
         *_from_redefined(document),
-        *(f"Warning: {warning}." for warning in (*plan.warnings[0], *unreached)),
+        *(f"Warning: {warning}." for warning in (*plan.warnings[0], *on_samples)),
     ]
 
 

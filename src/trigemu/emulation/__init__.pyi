@@ -42,4 +42,5 @@ from .scores import (
     definition as definition,
 )
 from .stored_results import check_events as check_events, check_result as check_result
+from .too_loose import too_loose_in_first as too_loose_in_first
 from .unreached import explain_idle as explain_idle, unreached_in_first as unreached_in_first

@@ -27,10 +27,10 @@ from trigemu.support import FloatArray, IntArray, TrigemuError, Words
 #: The number of events that ranges are from, the same of each sample; a pass over them takes seconds.
 MOST = 10_000_000
 #: The largest number of triggers that are explained, and of those with a warning of their own.
-_EXPLAINED, _NAMED = 200, 8
+EXPLAINED, NAMED = 200, 8
 _MEV_PER_GEV = 1000.0
 #: The lowest limit in GeV that may have been written in MeV: no trigger cuts below.
-_LEAST_GEV = 1.0
+LEAST_GEV = 1.0
 _Idle = tuple[Trigger, tuple[Part, ...]]
 
 
@@ -45,7 +45,7 @@ class Ranges:
 
 
 @dataclass(frozen=True)
-class _Measure:
+class Measure:
     """The task that finds the ranges of a chunk."""
 
     compared: tuple[Any, ...]
@@ -70,7 +70,7 @@ class _Measure:
 
 
 @check_result.register
-def _(task: _Measure, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+def _(task: Measure, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not isinstance(part, Ranges):
         raise TrigemuError("it has no ranges")
     for name, kind in (("passing", "i8"), ("lowest", "f8"), ("highest", "f8")):
@@ -132,7 +132,7 @@ def unreached_in_first(menu: Menu, catalogue: Catalogue, most: int) -> tuple[str
     """
     plan = make_plan([menu])
     job, task, bits = Job((menu,), plan, catalogue), _Fired(), plan.bits[0]
-    fired, slots = np.zeros(plan.words, np.uint64), [bits[trigger.name] for trigger in _judged(menu, bits)]
+    fired, slots = np.zeros(plan.words, np.uint64), [bits[trigger.name] for trigger in judged(menu, bits)]
     # In rare samples most triggers fire: usually these are the only ones that are read.
     for sample in sorted(catalogue.samples, key=lambda sample: np.nan_to_num(sample.rate_hz)):
         fired = task.merge([fired, *over_samples([sample], job, task, most=most)])
@@ -170,13 +170,13 @@ def unreached(
     compared = tuple(dict.fromkeys(r.values for r in requirements if r))
     if not compared or not any(sample.entries for sample in samples):
         return tuple(() for _ in job.menus)
-    task, read = _Measure(compared), most or max(1, MOST // len(samples))
+    task, read = Measure(compared), most or max(1, MOST // len(samples))
     ranges = task.merge([*over_samples(samples, job, task, executor, most=read)])
     explained = _Explained({of: i for i, of in enumerate(compared)}, ranges, *_where(samples, most, read))
     return tuple(tuple(explained.warnings(of)) for of in parts)
 
 
-def _judged(menu: Menu, bits: Mapping[str, int]) -> list[Trigger]:
+def judged(menu: Menu, bits: Mapping[str, int]) -> list[Trigger]:
     """Return the triggers of a menu that read events; those with a budget have no threshold of their own."""
     return [trigger for trigger in menu.used if trigger.name in bits and not trigger.budget]
 
@@ -187,7 +187,7 @@ def _fires(fired: Words, slot: int) -> bool:
 
 def _of_idle(menu: Menu, bits: Mapping[str, int], plan: Plan, fired: Words) -> list[_Idle]:
     """Return the first triggers of a menu that never fire, with their parts."""
-    idle = [(t, bits[t.name]) for t in _judged(menu, bits) if not _fires(fired, bits[t.name])][:_EXPLAINED]
+    idle = [(t, bits[t.name]) for t in judged(menu, bits) if not _fires(fired, bits[t.name])][:EXPLAINED]
     return [(t, tuple(parts_of(menu, t, slot, plan.slots[slot].compiled))) for t, slot in idle]
 
 
@@ -216,11 +216,11 @@ class _Explained:
         reasons = [(t, reason) for t, parts in triggers if (reason := self._reason(parts))]
         texts = [(trigger, self._text(reason), self._in_gev(reason)) for trigger, reason in reasons]
         texts.sort(key=lambda item: not item[2])
-        for trigger, text, in_gev in texts[:_NAMED]:
+        for trigger, text, in_gev in texts[:NAMED]:
             yield f"{trigger.name!r} ({trigger.place}) fires in {self.where}: {text}{in_gev}"
-        if further := [repr(trigger.name) for trigger, *_ in texts[_NAMED:]]:
-            more = " and more" if len(further) > _NAMED else ""
-            yield f"for similar reasons, these fire in {self.where}: {', '.join(further[:_NAMED])}{more}"
+        if further := [repr(trigger.name) for trigger, *_ in texts[NAMED:]]:
+            more = " and more" if len(further) > NAMED else ""
+            yield f"for similar reasons, these fire in {self.where}: {', '.join(further[:NAMED])}{more}"
 
     def _reason(self, parts: Sequence[Part]) -> Requirement | None:
         """Return a requirement that nothing passes: the threshold, if any event has a score."""
@@ -266,7 +266,7 @@ class _Explained:
         (low, high), least = self._range(requirement), requirement.least
         if least is None or requirement.unit != "GeV" or high >= least:
             return ""
-        if not max(low, _LEAST_GEV) <= least / _MEV_PER_GEV <= high:
+        if not max(low, LEAST_GEV) <= least / _MEV_PER_GEV <= high:
             return ""
         in_gev = requirement.key.replace("{}", f"{least / _MEV_PER_GEV:g}")
         return f". MeV? trigemu reads GeV: {in_gev}"

@@ -30,11 +30,12 @@ class FileColumn:
 
 @dataclass(frozen=True)
 class Example:
-    """A threshold on an observable that some of the first `events` events are above."""
+    """A threshold on an observable that some of the first `events` events are above. unit: as of columns."""
 
     observable: str
     above: float
     events: int
+    unit: str
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def _examples(sample: Sample) -> Iterator[Example]:
     for observable in _observables(sample.schema):
         threshold = _threshold(sample, observable, events)
         if threshold is not None:
-            yield Example(observable, threshold, events)
+            yield Example(observable, threshold, events, unit_of(parse_observable(observable, _SCOPE)))
 
 
 def _observables(schema: Schema) -> Iterator[str]:

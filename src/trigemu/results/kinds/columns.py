@@ -12,6 +12,8 @@ from trigemu.support import excerpt, toml_text
 
 #: Columns of a line, and stored decisions that are named one by one.
 _NAMED, _FEW = 60, 12
+#: A threshold of the example in GeV that only values in MeV suggest: of a tenth of all events.
+_IN_MEV = 3000.0
 _COLUMNS = (
     Column("object", "key", "object"),
     Column("number", "label", "number"),
@@ -84,3 +86,6 @@ def _example(result: FileColumns) -> Iterator[str]:
     yield f"A trigger that fires in some of the first {count(example.events, 'event')}:"
     yield ""
     yield from toml_text.table("[[trigger]]", entries).splitlines()
+    if example.unit == "GeV" and example.above >= _IN_MEV:
+        yield ""
+        yield f"Is {example.observable} in MeV? trigemu reads GeV: convert the file."

@@ -77,3 +77,13 @@ def test_the_example_runs_and_each_name_can_be_used(tmp_path: Path, make: Callab
     menu.write_text(example)
     result = trigemu.run(menu, catalogue)
     assert 0 < result.triggers[0].total.events < catalogue.samples[0].entries
+
+
+@pytest.mark.parametrize("factor", [1.0, 1000.0])
+def test_values_in_mev_raise_the_question(tmp_path: Path, factor: float) -> None:
+    file = tmp_path / "a.root"
+    with uproot.recreate(file) as root:
+        root.mktree("t", {"jet_pt": "var * float64"})
+        root["t"].extend({"jet_pt": ak.Array([[20.0 * factor, 30.0 * factor]] * 50)})
+    _, lines = listed(trigemu.catalogue_of(file).samples[0])
+    assert ("Is jet[0].pt in MeV? trigemu reads GeV: convert the file." in lines) == (factor > 1)
