@@ -73,7 +73,7 @@ def differences(contents: Contents) -> Iterator[Section]:
         return
     comparison = contents.comparison
     changes = replace(changes_table(comparison), title="What is defined differently.")
-    shown = (tables.differences(comparison), changes, tables.common(comparison))
+    shown = (changes, tables.differences(comparison), tables.common(comparison))
     text = "The menus were run on the same events."
     yield Section("Differences", (text,), tuple(table for table in shown if table.rows))
 

@@ -73,9 +73,9 @@ def _checked(file: Path, samples: Catalogue | None, folders: Iterable[Path]) -> 
     plan = trigemu.make_plan([menu])
     if samples and (lacking := list(plan.problems(samples.samples))):
         raise trigemu.api.SampleError(listed(lacking))
-    few = len(menu.used) <= _MOST_TRIGGERS
-    tried = (unreached_in_first, too_loose_in_first) if samples and few else ()
-    on_samples = [text for find in tried for text in find(menu, samples, _TRIED)]
+    on_samples: tuple[str, ...] = ()
+    if samples and len(menu.used) <= _MOST_TRIGGERS:
+        on_samples = unreached_in_first(menu, samples, _TRIED) + too_loose_in_first(menu, samples, _TRIED)
     return [
         f"{len(menu.triggers)} triggers, {len(menu.enabled)} enabled",
         *_from_redefined(document),
