@@ -54,8 +54,6 @@ class LackingError(SampleError):
 _Check = Callable[[Sample, str], str]
 #: Further triggers that a message names if a sample lacks a column.
 _NAMED = 8
-#: Names of other programs, and the columns that are meant.
-_SAME = {"et": "pt"}
 
 
 @dataclass(frozen=True)
@@ -273,9 +271,7 @@ def lacks(
         what = f"observable {column!r}, but a collection: write {column}[0].pt or n_{column}"
     elif column not in columns and not (collection and column == "pt"):  # vertices have no pT
         name = f"{collection}.{column}" if collection else column
-        what = (
-            f"{'column' if collection else 'observable'} {name!r}{nearest(_SAME.get(column, column), names)}"
-        )
+        what = f"{'column' if collection else 'observable'} {name!r}{nearest(column, names)}"
     else:
         return None
     why = "; pairs of objects under [integer] are computed from it" if column.startswith("hw_") else ""

@@ -274,6 +274,9 @@ def _trigger(
     struct = _struct(document, kinds, kind, key, where) if isinstance(kind, str) else None
     own = {name: value for name, value in table.items() if name not in _COMMON}
     head_table = {name: value for name, value in table.items() if name in _COMMON}
+    if "kind" not in table:
+        document.problem(key, where, f"the key 'kind' is missing{nearest('', kinds)}")
+        head_table["kind"] = ""
     trigger_table = read_table(document, head_table, TriggerTable, key, where)
     head = trigger_table or TriggerTable(name=str(table.get("name") or where), kind=str(kind))
     seed = None

@@ -125,6 +125,10 @@ def own_cause(error: BaseException) -> TrigemuError | None:
     return None
 
 
+#: Usual names of what menus call otherwise.
+_MEANT = {"et": "pt", "threshold": "above", "cut": "above"}
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of a message on an unknown name: the closest known name, and few or the nearest names.
 
@@ -155,6 +159,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
         at = bisect_left(names, name)
         near = [n.casefold() for n in names[max(0, at - MAX_COMPARED // 2) : at + MAX_COMPARED // 2]]
     unknown = name[:MAX_EXCERPT].casefold()
+    if (meant := _MEANT.get(unknown)) in folded:
+        unknown = str(meant)
     close = difflib.get_close_matches(unknown, near, n=1, cutoff=0.6)
     hint = f"; did you mean {excerpt(folded[close[0]])!r}?" if close else ""
     if close and len(names) > LISTED:

@@ -224,11 +224,16 @@ def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Docum
     except OSError as error:
         raise refused(0, f"cannot read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise refused(1 + content.count(b"\n", 0, error.start), "not a text file (UTF-8)") from None
+        line, what = 1 + content.count(b"\n", 0, error.start), "not a text file (UTF-8)"
+        if content.startswith(_OF_EVENTS):
+            line, what = 0, "a file of events, not of text: commands take it as --samples"
+        raise refused(line, what) from None
     except tomllib.TOMLDecodeError as error:
         match = re.search(r"\(at line (\d+)", str(error))
         line = int(match[1]) if match else text.count("\n") + 1
-        raise refused(line, f"not valid TOML: {error}") from None
+        unquoted = _UNQUOTED.fullmatch(text.split("\n")[line - 1])
+        hint = '; text has quotation marks: {} = "{}"'.format(*unquoted.groups()) if unquoted else ""
+        raise refused(line, f"not valid TOML: {error}{hint}") from None
     except RecursionError:
         raise refused(1, "is nested too deeply") from None
     except ValueError:  # of int(), for numbers that Python refuses to read
@@ -236,6 +241,14 @@ def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Docum
     if _depth(data) > MAX_DEPTH:
         raise refused(1, f"is nested too deeply: there may be {MAX_DEPTH} levels of tables and lists")
     return Document(path, data, lines_of(text), hashlib.sha256(content).hexdigest())
+
+
+#: How files of events begin: ROOT, Parquet, HDF5.
+_OF_EVENTS = (b"root", b"PAR1", b"\x89HDF")
+#: A line with text that is not in quotation marks.
+_UNQUOTED = re.compile(
+    r"\s*([\w-]{1,40})\s*=\s*(?!(?:true|false|inf|nan)\b)([A-Za-z_][\w.\[\]()+*/-]{0,40})\s*(?:#.*)?"
+)
 
 
 def _line_of_digits(text: str) -> int:

@@ -281,7 +281,8 @@ LEG = '{ object = "jet" }'
         ("menu = 3\n" + trigger(RANDOM), 1, "[menu]: menu = 3: expected a table"),
         ("objects = 3\n" + trigger(RANDOM), 1, "expected tables [objects.NAME]"),
         ("sums = [1]\n" + trigger(RANDOM), 1, "expected tables [sums.NAME]"),
-        (trigger(""), 1, "trigger 'T': the key 'kind' is missing"),
+        (trigger(""), 1, "trigger 'T': the key 'kind' is missing (known: anomaly, combination, "),
+        (trigger('kind = "threshold"\nobservable = "met"\nthreshold = 1'), 5, "did you mean 'above'?"),
         (trigger("kind = []"), 3, "trigger 'T': kind = []: expected a string, got a list"),
         (trigger('kind = "logic"'), 1, "trigger 'T': the key 'expression' is missing"),
         (

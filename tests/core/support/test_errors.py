@@ -14,6 +14,8 @@ from trigemu.support import MAX_EXCERPT, chain, errors, excerpt, listed, nearest
 def test_the_nearest_name_and_the_known_ones() -> None:
     assert nearest("Jte", ["jet", "muon"]) == "; did you mean 'jet'? (known: jet, muon)"
     assert nearest("x", []) == " (known: none)"
+    assert nearest("ET", ["eta", "phi", "pt"]) == "; did you mean 'pt'? (known: eta, phi, pt)"
+    assert nearest("et", ["eta", "phi"]).startswith("; did you mean 'eta'?")
 
 
 def test_of_many_names_some_are_listed() -> None:
