@@ -26,23 +26,26 @@ WIDTH = 8
 ) = range(17)  # fmt: skip
 (POWER, COPY, DENSE, SUM, PRODUCT, LARGEST, SMALLEST) = range(17, 24)
 
-_add = elementwise(lambda a, b: a + b, 2)
-_subtract = elementwise(lambda a, b: a - b, 2)
-_multiply = elementwise(lambda a, b: a * b, 2)
-_divide = elementwise(lambda a, b: a / b, 2)
-_maximum = elementwise(code.maximum, 2)
-_minimum = elementwise(code.minimum, 2)
-_equal = elementwise(lambda a, b: a.compare("==", b).as_number(), 2)
-_choose = elementwise(lambda a, b, c: a.compare("==", 0.0).choose(c, b), 3)
-_negative = elementwise(lambda a: a * -1.0, 1)
-_absolute = elementwise(lambda a: a.call("fabs"), 1)
-_not = elementwise(lambda a: a.compare("==", 0.0).as_number(), 1)
-_relu = elementwise(code.relu, 1)
-_if_negative = elementwise(lambda a, b: a.compare("<", 0.0).choose(b, a), 2)
-_square_root = elementwise(lambda a: a.call("sqrt"), 1)
-_exponential = elementwise(code.exponential, 1)
-_logarithm = elementwise(code.logarithm, 1)
-_tangent = elementwise(code.hyperbolic_tangent, 1)
+#: In the order of their numbers.
+_elementwise = elementwise(
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a * b,
+    lambda a, b: a / b,
+    lambda a, b: code.maximum(a, b),
+    lambda a, b: code.minimum(a, b),
+    lambda a, b: a.compare("==", b).as_number(),
+    lambda a, b, c: a.compare("==", 0.0).choose(c, b),
+    lambda a, b: a.compare("<", 0.0).choose(b, a),
+    lambda a: a * -1.0,
+    lambda a: a.call("fabs"),
+    lambda a: a.compare("==", 0.0).as_number(),
+    lambda a: code.relu(a),
+    lambda a: a.call("sqrt"),
+    lambda a: code.exponential(a),
+    lambda a: code.logarithm(a),
+    lambda a: code.hyperbolic_tangent(a),
+)
 _block_layer, _row_layer = dense(row=False, together=4), dense(row=True, together=2)
 _block_sum, _row_sum = reduction(lambda a, b: a + b, 0.0)
 _block_product, _row_product = reduction(lambda a, b: a * b, 1.0)
@@ -70,40 +73,8 @@ def run_steps(table: int) -> int:
                 _row_layer(a, at, of, _integer(s, 6), n, y, is_relu)
             else:
                 _block_layer(a, at, of, _integer(s, 6), n, y, is_relu)
-        elif op == ADD:
-            _add(y, a, b, c, n)
-        elif op == SUBTRACT:
-            _subtract(y, a, b, c, n)
-        elif op == MULTIPLY:
-            _multiply(y, a, b, c, n)
-        elif op == DIVIDE:
-            _divide(y, a, b, c, n)
-        elif op == MAXIMUM:
-            _maximum(y, a, b, c, n)
-        elif op == MINIMUM:
-            _minimum(y, a, b, c, n)
-        elif op == EQUAL:
-            _equal(y, a, b, c, n)
-        elif op == CHOOSE:
-            _choose(y, a, b, c, n)
-        elif op == NEGATIVE:
-            _negative(y, a, b, c, n)
-        elif op == ABSOLUTE:
-            _absolute(y, a, b, c, n)
-        elif op == NOT:
-            _not(y, a, b, c, n)
-        elif op == RELU:
-            _relu(y, a, b, c, n)
-        elif op == IF_NEGATIVE:
-            _if_negative(y, a, b, c, n)
-        elif op == SQUARE_ROOT:
-            _square_root(y, a, b, c, n)
-        elif op == EXPONENTIAL:
-            _exponential(y, a, b, c, n)
-        elif op == LOGARITHM:
-            _logarithm(y, a, b, c, n)
-        elif op == TANGENT:
-            _tangent(y, a, b, c, n)
+        elif op < POWER:
+            _elementwise(op, y, a, b, c, n)
         elif op == COPY:
             places = lists + 8 * _integer(s, 2)
             if lanes == 1:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -172,22 +171,31 @@ def hyperbolic_tangent(x: Lanes) -> Lanes:
     return size.compare("<", 0.625).choose(near, far)
 
 
-def elementwise(function: Callable[..., Lanes], operands: int) -> Any:
-    """Make a function for kernels: (y, a, b, c, n) computes n vectors y of the vectors a, b, c, of which it
-    reads the first one, two or three. All but n are addresses of float32."""
+def elementwise(*functions: Callable[..., Lanes]) -> Any:
+    """Make a function for kernels: (number, y, a, b, c, n) computes n vectors y of the vectors a, b, c by one
+    of these functions, which reads the first one, two or three. y, a, b, c are addresses of float32."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        y, *addresses, n = arguments
-        pointers = [builder.inttoptr(at, _FLOATS.as_pointer()) for at in (y, *addresses[:operands])]
+        number, *addresses, n = arguments
+        pointers = [builder.inttoptr(at, _FLOATS.as_pointer()) for at in addresses]
         with cgutils.for_range(builder, n) as loop:
-            y_, *read = (builder.gep(pointer, [loop.index]) for pointer in pointers)
-            result = function(*(Lanes(builder, builder.load(at, align=4)) for at in read))
-            builder.store(result.value, y_, align=4)
+            y, *operands = (builder.gep(pointer, [loop.index]) for pointer in pointers)
+            end = builder.append_basic_block()
+            choice = builder.switch(number, end)
+            for own, function in enumerate(functions):
+                block = builder.append_basic_block()
+                choice.add_case(ir.Constant(_LONG, own), block)
+                builder.position_at_end(block)
+                read = operands[: function.__code__.co_argcount]
+                result = function(*(Lanes(builder, builder.load(at, align=4)) for at in read))
+                builder.store(result.value, y, align=4)
+                builder.branch(end)
+            builder.position_at_end(end)
         return context.get_dummy_value()
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def vectors(typing: Any, y: Any, a: Any, b: Any, c: Any, n: Any) -> Any:
-        return types.void(*[types.int64] * 5), generate
+    def vectors(typing: Any, number: Any, y: Any, a: Any, b: Any, c: Any, n: Any) -> Any:
+        return types.void(*[types.int64] * 6), generate
 
     return vectors
 
@@ -270,29 +278,20 @@ def reduction(function: Callable[[Lanes, Lanes], Lanes], neutral: float) -> tupl
     """Make functions for kernels, for blocks and for a row: (y, x, n) reduces n numbers to one. Every
     sixteenth number goes into the same partial result; `tree` combines these."""
     number = ir.Constant(_LONG, LANES)
-
-    def accumulated(builder: Any, load: Callable[[Any], Lanes], count: Any) -> Lanes:
-        sums = cgutils.alloca_once(builder, _FLOATS)
-        builder.store(ir.Constant(_FLOATS, [neutral] * LANES), sums)
-        with cgutils.for_range(builder, count) as loop:
-            total = function(Lanes(builder, builder.load(sums)), load(loop.index))
-            builder.store(total.value, sums)
-        return Lanes(builder, builder.load(sums))
+    neutrals = ir.Constant(_FLOATS, [neutral] * LANES)
 
     def of_block(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         y, x, n = arguments
         y, x = (builder.inttoptr(at, _FLOATS.as_pointer()) for at in (y, x))
-
-        def load(at: Any) -> Lanes:
-            return Lanes(builder, builder.load(builder.gep(x, [at]), align=4))
-
-        results = []
-        for q in range(LANES):
-            own = ir.Constant(_LONG, q)
-            count = builder.sdiv(builder.add(n, ir.Constant(_LONG, LANES - 1 - q)), number)
-            every = partial(_every, builder, load, own)
-            results.append(accumulated(builder, every, count))
-        builder.store(tree(function, results).value, y, align=4)
+        results = cgutils.alloca_once(builder, _FLOATS, size=LANES)
+        with cgutils.for_range(builder, number) as loop:
+            builder.store(neutrals, builder.gep(results, [loop.index]))
+        with cgutils.for_range(builder, n) as loop:
+            own = builder.gep(results, [builder.and_(loop.index, ir.Constant(_LONG, LANES - 1))])
+            value = Lanes(builder, builder.load(builder.gep(x, [loop.index]), align=4))
+            builder.store(function(Lanes(builder, builder.load(own)), value).value, own)
+        own = [builder.load(builder.gep(results, [ir.Constant(_LONG, q)])) for q in range(LANES)]
+        builder.store(tree(function, [Lanes(builder, value) for value in own]).value, y, align=4)
         return context.get_dummy_value()
 
     def of_row(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -300,15 +299,14 @@ def reduction(function: Callable[[Lanes, Lanes], Lanes], neutral: float) -> tupl
         y, x = builder.inttoptr(y, _FLOAT.as_pointer()), builder.inttoptr(x, _FLOATS.as_pointer())
         count = builder.sdiv(builder.add(n, ir.Constant(_LONG, LANES - 1)), number)
         lane = ir.Constant(_INTS, list(range(LANES)))
-        neutrals = ir.Constant(_FLOATS, [neutral] * LANES)
-
-        def load(at: Any) -> Lanes:
-            left = builder.trunc(builder.sub(n, builder.mul(at, number)), _INT)
+        results = cgutils.alloca_once_value(builder, neutrals)
+        with cgutils.for_range(builder, count) as loop:
+            left = builder.trunc(builder.sub(n, builder.mul(loop.index, number)), _INT)
             inside = builder.icmp_signed("<", lane, _splat(builder, left))
-            value = builder.load(builder.gep(x, [at]), align=4)
-            return Lanes(builder, builder.select(inside, value, neutrals))
-
-        result = accumulated(builder, load, count)
+            value = builder.load(builder.gep(x, [loop.index]), align=4)
+            chosen = Lanes(builder, builder.select(inside, value, neutrals))
+            builder.store(function(Lanes(builder, builder.load(results)), chosen).value, results)
+        result = Lanes(builder, builder.load(results))
         while result.value.type.count > 1:
             half = result.value.type.count // 2
             undefined = ir.Constant(result.value.type, ir.Undefined)
@@ -323,11 +321,6 @@ def reduction(function: Callable[[Lanes, Lanes], Lanes], neutral: float) -> tupl
         return context.get_dummy_value()
 
     return _reducing(of_block), _reducing(of_row)
-
-
-def _every(builder: Any, load: Callable[[Any], Lanes], first: Any, number: Any) -> Lanes:
-    """Load a row, sixteen after the one before."""
-    return load(builder.add(builder.mul(number, ir.Constant(_LONG, LANES)), first))
 
 
 def _reducing(generate: Callable[..., Any]) -> Any:

@@ -37,7 +37,7 @@ SUM, PART, RESULT = 3, 3, 3
 ELEMENTS, DELTA_PHIS, COUNT, SCALAR, OF_SUM, MISSING, DIRECTION = range(7)
 STEP, MEMBER = 7, 2
 #: A table has addresses: of selections, tests, sums, parts, steps, members, and numbers (the values of
-#: missing inputs, then bounds); of columns (address, type) and rows (address of the offsets, address of the
+#: missing inputs, then bounds); of columns (address, whether float64) and rows (address of the offsets, address of the
 #: rows or 0, the row that these count from); of memory: results of sums by event, and for each selection,
 #: where the rows of an event start, the rows, and the event of each. Then the numbers of selections, sums,
 #: steps and inputs, and the room for the rows of a selection.
@@ -54,20 +54,13 @@ INFINITE, FULL, DONE = -2, -1, 0
 _integer, _set = numbers_at(types.int64)
 _double, _put = numbers_at(types.float64)
 _single, _put_single = numbers_at(types.float32)
-_short, _ = numbers_at(types.int32)
 _, _put_flag = numbers_at(types.uint8)
 
 
 @inner
 def _value(columns: int, column: int, row: int) -> float:
     address, kind = _integer(columns, 2 * column), _integer(columns, 2 * column + 1)
-    if kind == 0:
-        return np.float64(_single(address, row))
-    if kind == 1:
-        return _double(address, row)  # type: ignore[no-any-return]
-    if kind == 2:
-        return np.float64(_short(address, row))
-    return np.float64(_integer(address, row))
+    return np.float64(_single(address, row)) if kind == 0 else _double(address, row)
 
 
 @inner

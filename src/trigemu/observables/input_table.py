@@ -19,7 +19,8 @@ from trigemu.observables.windows import AnyOf, Column, Window, any_of
 from trigemu.observables.workspace import Workspace
 from trigemu.support import Array, IntArray
 
-_TYPES = {np.dtype(kind): number for number, kind in enumerate((np.float32, np.float64, np.int32, np.int64))}
+#: The types of columns that the kernel reads, and their numbers; others are converted.
+_TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
 
 
 class InputTable:
