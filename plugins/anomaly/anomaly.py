@@ -180,7 +180,7 @@ class SingleScore:
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
         """Return its stages for timing; the network runs on the features that were written last."""
-        bare = self._network.bound(np.zeros((1, self._row.features.size), np.float32))
+        bare = self._network.bound(self._row.features.reshape(1, -1))
         return {
             "features": features,
             "autoencoder": lambda event: self._row.evaluate(),

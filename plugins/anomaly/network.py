@@ -125,8 +125,8 @@ class Network:
         return StepRow(self._row, self._features) if self._blocks else self._session.row()
 
     def bound(self, features: Features) -> Callable[[], Array]:
-        """Return a function that runs the model on all these rows in one call of ONNX Runtime; its scores may
-        differ from `score` in the last bits.
+        """Return a function that runs the model on what these rows, float32[n, k], contain then, in one call
+        of ONNX Runtime; its scores may differ from `score` in the last bits.
 
         Raises TrigemuError if ONNX Runtime cannot load the model."""
         return self._session.bound(features)

@@ -118,10 +118,8 @@ class Session:
         return SessionRow(self._session, aligned(self._features).reshape(1, -1))
 
     def bound(self, features: Features) -> Callable[[], Array]:
-        """Return a function that computes the scores of all these rows in one call."""
-        rows = aligned(features.size).reshape(features.shape)
-        rows[:] = features
-        row = SessionRow(self._session, rows)
+        """Return a function that computes the scores of what these rows contain then, in one call."""
+        row = SessionRow(self._session, features)
 
         def run() -> Array:
             row.run()

@@ -57,7 +57,7 @@ class SingleDecade:
             features(event)
             x[event] = self.x if self._columns is None else self._row.features.ravel()[self._columns]
         rows, compiled = list(x), _score(self._quantile.compiled)
-        bare = self._network.bound(np.zeros((1, self._row.features.size), np.float32))
+        bare = self._network.bound(self._row.features.reshape(1, -1))
 
         def sequential(event: int) -> int:
             features(event)
@@ -66,8 +66,7 @@ class SingleDecade:
         def parallel(event: int) -> float:
             features(event)
             quantile = self._pool.submit(compiled, rows[event])
-            bare()
-            return quantile.result()
+            return float(bare()[0]) - quantile.result()
 
         return {
             "features": features,

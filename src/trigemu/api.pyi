@@ -120,7 +120,6 @@ from .observables.expressions import Condition as Condition, Number as Number
 from .observables.language import parse_tree as parse_tree, quoting as quoting
 from .observables.input_kernels import (
     DONE as DONE,
-    FULL as FULL,
     Features as Features,
     INFINITE as INFINITE,
     inputs_function as inputs_function,

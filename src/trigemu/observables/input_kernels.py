@@ -37,17 +37,21 @@ SUM, PART, RESULT = 3, 3, 3
 ELEMENTS, DELTA_PHIS, COUNT, SCALAR, OF_SUM, MISSING, DIRECTION = range(7)
 STEP, MEMBER = 7, 2
 #: A table has addresses: of selections, tests, sums, parts, steps, members, and numbers (the values of
-#: missing inputs, then bounds); of columns (address, whether float64) and rows (address of the offsets, address of the
-#: rows or 0, the row that these count from); of memory: results of sums by event, and for each selection,
-#: where the rows of an event start, the rows, and the event of each. Then the numbers of selections, sums,
-#: steps and inputs, and the room for the rows of a selection.
+#: missing inputs, then bounds); of columns (address, whether float64) and rows (address of the offsets,
+#: address of the rows or 0, the row that these count from); of memory: results of sums by event, and for each
+#: selection, where the rows of an event start, the rows, and the event of each. Then the numbers of
+#: selections, sums, steps and inputs, and the room for the rows of a selection.
 (AT_SELECTIONS, AT_TESTS, AT_SUMS, AT_PARTS, AT_STEPS, AT_MEMBERS, AT_NUMBERS) = range(7)
 (AT_COLUMNS, AT_ROWS, AT_RESULTS, AT_STARTS, AT_CHOSEN, AT_OWNERS) = range(7, 13)
 (SELECTIONS, SUMS, STEPS, INPUTS, ROOM_OF_TABLE, TABLE) = range(13, 19)
 #: Objects of a block for which there is room at first.
 ROOM = 512
-#: What the kernel returns: an input is infinite, there is no room for the objects, or neither.
-INFINITE, FULL, DONE = -2, -1, 0
+#: What `fill_block` returns: it wrote all inputs.
+DONE = 0
+#: What `fill_block` returns: there is no room for the objects of the events.
+FULL = -1
+#: What `fill_block` returns: an input is infinite as a float32.
+INFINITE = -2
 
 
 # Arrays that are passed from kernel to kernel take longer than the work on an event; addresses do not.
