@@ -43,7 +43,7 @@ def too_loose_in_first(menu: Menu, catalogue: Catalogue, most: int) -> tuple[str
         slot = bits[trigger.name]
         for part in parts_of(menu, trigger, slot, plan.slots[slot].compiled):
             for of in (*part.cuts, *([part.whole] if part.whole else [])):
-                if of.unit == "GeV" and of.least is not None and of.least >= LEAST_GEV:
+                if _is_judged(of):
                     key = of.text if isinstance(of.values, Scored) else of.values
                     of_limits.setdefault(key, (trigger, of))
     job, open_ = Job((menu,), plan, catalogue), [*of_limits.values()]
@@ -57,6 +57,12 @@ def too_loose_in_first(menu: Menu, catalogue: Catalogue, most: int) -> tuple[str
     found = [(*pair, float(low)) for pair, low in zip(open_, lowest, strict=True) if low < np.inf]
     where = f"the first {most} events of each sample"
     return tuple(_text(trigger, of, low, where) for trigger, of, low in found[:NAMED])
+
+
+def _is_judged(of: Requirement) -> bool:
+    """Return whether a limit may be lower than those of the samples: not one on the mass of a pair, which
+    the limits on its objects bound."""
+    return of.unit == "GeV" and (of.least or 0.0) >= LEAST_GEV and not of.quantity.startswith("m(")
 
 
 def _smallest(sample: Sample, job: Job, limits: Sequence[Requirement], most: int) -> FloatArray:

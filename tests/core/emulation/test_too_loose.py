@@ -71,5 +71,10 @@ def test_a_sample_in_mev_raises_the_question(tmp_path: Path) -> None:
     assert not warnings(tmp_path, TRIGGER.format("N", "n_jet", 0.5), a=in_mev)
 
 
+def test_masses_of_pairs_are_bounded_by_their_objects(tmp_path: Path) -> None:
+    assert warnings(tmp_path, TRIGGER.format("M", "max(m(jet[0], jet[1]), 40)", 1.0))
+    assert not warnings(tmp_path, TRIGGER.format("M", "m(jet[0], muon[0])", 1.0))
+
+
 def test_without_any_value_nothing_is_said(tmp_path: Path) -> None:
     assert not warnings(tmp_path, TRIGGER.format("J", "jet[9].pt", 5.0))
