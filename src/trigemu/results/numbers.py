@@ -124,7 +124,8 @@ def signed(hz: float, error_hz: float, least_hz: float = 0.0) -> str:
         `+1.350±0.045 kHz`, or `0` where there is none.
     """
     text = unsigned(hz, error_hz, least_hz)
-    return text if hz <= 0 or text.startswith("0") else f"+{text}"
+    is_positive = hz > 0 and any(digit in "123456789" for digit in text.partition("±")[0])
+    return f"+{text}" if is_positive else text
 
 
 def unsigned(hz: float, error_hz: float, least_hz: float = 0.0) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from trigemu.counting import COMPARED
-from trigemu.rates import MenuRates, Rate
+from trigemu.rates import Rate
 from trigemu.results.kinds.menu_rates import VIEW as OF_MENU, columns, row
-from trigemu.results.notes import Note, legend, notes, wholes
+from trigemu.results.notes import legend, notes, texts, wholes
 from trigemu.results.numbers import count, signed
 from trigemu.results.table import RATE_PARTS, Column, Page, RowStyle, Table, stacked
 from trigemu.results.view import View, name
@@ -252,18 +252,19 @@ def _common_table(result: Comparison) -> Table:
 
 
 def _notes(result: Comparison, shown: Collection[str]) -> Iterator[str]:
-    """Yield the notes below the rates of some triggers; what the variants have in common once."""
+    """Yield the notes below the rates of some triggers: what all variants have in common once, other notes
+    about a menu with its name."""
     yield (
         "Differences use the same events; their errors include the correlation. Gained: what the second "
         "accepts beyond the first; a prescaled event counts with the increase of its accepted fraction."
     )
     triggers = [trigger for v in result.variants for trigger in v.triggers if trigger.name in shown]
     marks = [*legend(triggers, [rate for v in result.variants for rate in wholes(v)], COMPARED)]
-    yield from dict.fromkeys(note for v in result.variants for note in _of_variant(v, marks) if note)
-
-
-def _of_variant(variant: MenuRates, marks: Sequence[Note]) -> Iterator[str]:
-    """Yield the notes of `run`; those about a menu begin with its name."""
-    for note in (note for note in notes(variant, marks) if note.about != "events"):
-        text = note.text + note.cases
-        yield f"{variant.menu.name}: {text}" if note.about == "menu" else text
+    of_variants = [[n for n in notes(v, marks) if n.about != "events"] for v in result.variants]
+    of_all = set.intersection(*(set(texts(of)) for of in of_variants))
+    lines: dict[str, None] = {}
+    for variant, of in zip(result.variants, of_variants, strict=True):
+        for note, text in zip(of, texts(of), strict=True):
+            named = note.about == "menu" and text not in of_all
+            lines[f"{variant.menu.name}: {text}" if named else text] = None
+    yield from filter(None, lines)

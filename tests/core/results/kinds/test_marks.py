@@ -98,5 +98,13 @@ def test_legends_explain_the_marks_that_are_shown(tmp_path: Path) -> None:
     assert len(lines) == 1
     assert lines[0].startswith("0: ")
     assert lines[0].count("J40 (J20)") == 1
+    solved = trigger.format("B", "met", 1).replace("above = 1", "total_rate_hz = 25.0")
+    both = []
+    for number, high in enumerate((40, 50)):
+        (folder := tmp_path / f"solved{number}").mkdir()
+        both.append(menu_from(folder, solved + trigger.format("J", "jet[0].pt", high)))
+    notes = view_of(compare(both, CATALOGUE)).page(compare(both, CATALOGUE)).notes
+    assert sum(": threshold " in line for line in notes) == 1  # the same in both: without a name
+    assert any(line.startswith("B: threshold ") for line in notes)
     scanned = scan(menus[0], Steps("J20", (20.0, 25.0)), CATALOGUE)
     assert not [line for line in view_of(scanned).page(scanned).notes if line.startswith(("0:", "<:"))]
