@@ -19,6 +19,8 @@ from trigemu.observables.windows import AnyOf, Column, Window, any_of
 from trigemu.observables.workspace import Workspace
 from trigemu.support import Array, IntArray
 
+#: Elements from this number on are computed as arrays.
+_MANY = 256
 #: The types of columns that the kernel reads, and their numbers; others are converted.
 _TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
 
@@ -48,11 +50,15 @@ class InputTable:
         self._numbers = [value or 0.0 for value in padding]
         self._lists: tuple[list[tuple[int, ...]], ...] = ([], [], [], [], [], [])
         groups: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
+        elements: set[tuple[tuple[int, int, int, int], int]] = set()
         for at, (number, value) in enumerate(zip(numbers, padding, strict=True)):
             step, index = self._step(number)
-            member = index, at, int(value is None)
-            again = sum(index == other for key, of in groups.items() if key[:-1] == step for other, *_ in of)
-            groups.setdefault((*step, again), []).append(member)
+            if (step, index) in elements or index >= _MANY:
+                step, index = self._as_array(number), 0
+            is_element = step[0] <= do.DELTA_PHIS
+            if is_element:
+                elements.add((step, index))
+            groups.setdefault((*step, 0 if is_element else at), []).append((index, at, int(value is None)))
         for of, is_vector in self._sums.items():
             self._sum_rows(of, is_vector)
         *_, steps, members = self._lists
@@ -78,17 +84,18 @@ class InputTable:
         if isinstance(number, OfVectors) and isinstance(number.vectors[-1], MissingMomentum):
             first, summed = number.vectors[0], number.vectors[-1].of
             if number.vectors == (first,) and number.function in ("pt", "phi"):
-                return (
-                    do.MISSING if number.function == "pt" else do.DIRECTION,
-                    0,
-                    0,
-                    self._sum(summed, True),
-                ), 0
+                kind = do.MISSING if number.function == "pt" else do.DIRECTION
+                return (kind, 0, 0, self._sum(summed, True)), 0
             if number.function == "dphi" and isinstance(first, ObjectVector):
                 phi = self._column((first.of.base, first.of.column("phi")))
                 return (do.DELTA_PHIS, self._selection(first.of), phi, self._sum(summed, True)), first.index
-        self.is_direct &= isinstance(number, Scalar)
-        return (do.SCALAR, 0, self._column(number), 0), 0
+        if isinstance(number, Scalar):
+            return (do.SCALAR, 0, self._column(number), 0), 0
+        return self._as_array(number), 0
+
+    def _as_array(self, number: Number) -> tuple[int, int, int, int]:
+        self.is_direct = False
+        return do.SCALAR, 0, self._column(number), 0
 
     def _sum(self, of: tuple[ObjectSelection, ...], is_vector: bool) -> int:
         """Return the number of a sum, which is made once for the same selections."""
@@ -143,7 +150,7 @@ class InputTable:
         work : Workspace
             The events.
         room : int
-            The largest number of objects in an event; the kernel refuses events with more.
+            The largest number of objects of a selection in a block of events.
 
         Returns
         -------

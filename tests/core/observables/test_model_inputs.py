@@ -120,6 +120,27 @@ def test_elements_in_any_order(order: tuple[int, ...]) -> None:
     assert complete.all()
 
 
+def test_elements_that_repeat_and_far_ones() -> None:
+    texts = (
+        "jet[0].pt",
+        "jet[0].pt",
+        "jet[0].pt",
+        "jet[300].pt",
+        "jet[9999].pt",
+        "jet[1].pt",
+        "n_jet",
+        "n_jet",
+    )
+    features, complete = inputs(*((text, -1.0 - at) for at, text in enumerate(texts))).evaluate(
+        workspace(EVENTS)
+    )
+    for row, event in zip(features.tolist(), EVENTS, strict=True):
+        first = [event["jet"][0]["pt"]] * 3 if event["jet"] else [-1.0, -2.0, -3.0]
+        second = event["jet"][1]["pt"] if len(event["jet"]) > 1 else -6.0
+        assert row == [*first, -4.0, -5.0, second, len(event["jet"]), len(event["jet"])]
+    assert complete.all()
+
+
 def test_any_number_of_objects() -> None:
     """There is room for 512 in sixteen events at first."""
     c = columns(EVENTS)
