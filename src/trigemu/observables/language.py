@@ -94,6 +94,10 @@ def quoting(text: str) -> Iterator[None]:
         raise TrigemuError(f"{excerpt(text)!r}: {error}") from None
 
 
+#: Signs of other languages, and the words of this one.
+_WORDS = {"&&": "and", "||": "or", "!(": "not ("}
+
+
 def parse_tree(text: str, longest: int = MAX_CHARACTERS) -> ast.expr:
     """Return the syntax tree of an expression on one or more lines.
 
@@ -124,7 +128,9 @@ def parse_tree(text: str, longest: int = MAX_CHARACTERS) -> ast.expr:
     except (SyntaxError, ValueError) as error:
         column = getattr(error, "offset", None)
         at = f" at column {column}" if column else ""
-        raise TrigemuError(f"cannot be read{at}: {getattr(error, 'msg', error)}") from None
+        words = [f"write {word} for {sign}" for sign, word in _WORDS.items() if sign in text]
+        reason = ", ".join(words) or getattr(error, "msg", error)
+        raise TrigemuError(f"cannot be read{at}: {reason}") from None
     except (RecursionError, MemoryError):  # the stack of Python's parser is full
         raise TrigemuError(deep) from None
     if len(text) > MAX_LEVELS and _deeper(tree, MAX_LEVELS):
@@ -164,6 +170,11 @@ class _Reader:
             case ast.Attribute(value=ast.Subscript() as element, attr=column):
                 vector = self._element(element)
                 return vector.element(column)
+            case ast.Attribute(value=ast.Name(id=name), attr=column) if not column.startswith("_"):
+                raise TrigemuError(
+                    f"{self._source(node)!r} has a number for each object: write {name}[0].{column} for the "
+                    f"first one"
+                )
             case ast.Subscript():
                 return self._element(node)
             case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]):
@@ -201,6 +212,11 @@ class _Reader:
             return Scalar("met")
         if isinstance(result, MissingMomentum):
             return OfVectors("pt", (result,))
+        if isinstance(result, Condition):
+            raise TrigemuError(
+                f"{self._source(node)!r} is a condition, not a number per event: a trigger has the number as "
+                f"its observable and the bound as above; further conditions are its requires"
+            )
         if not isinstance(result, Number):
             raise TrigemuError(f"{self._source(node)!r} is not a number per event, such as jet[0].pt")
         return result
