@@ -86,7 +86,7 @@ def card(model: Path, texts: tuple[str, ...], file: Path) -> None:
     try:
         Network(content, len(inputs))
     except TrigemuError as error:
-        raise TrigemuError(f"{model} {error}") from None
+        raise TrigemuError(f"{model} {error}".replace("the card names", "--inputs names")) from None
     read, score = _names(content)
     sha256 = hashlib.sha256(content).hexdigest()
     blocks = [(key, [text for text, _ in group]) for key, group in groupby(inputs, lambda item: item[1])]

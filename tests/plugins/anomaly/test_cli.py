@@ -125,9 +125,9 @@ def test_a_model_in_another_folder(place: Any, trigemu: Run) -> None:
 @pytest.mark.parametrize(
     ("content", "inputs", "told"),
     [
-        (linear([1.0, 2.0]), "met", "m.onnx reads 2 features an event, but the card names 1 inputs"),
-        (linear([1.0]), "met, ht", "m.onnx reads 1 features an event, but the card names 2 inputs"),
-        (linear([1.0]), "met > 3", "'met > 3' is not a number"),
+        (linear([1.0, 2.0]), "met", "m.onnx reads 2 features an event, but --inputs names 1 inputs"),
+        (linear([1.0]), "met, ht", "m.onnx reads 1 features an event, but --inputs names 2 inputs"),
+        (linear([1.0]), "met > 3", "'met > 3' is a condition, not a number"),
         (linear([1.0]), "met; ht", "'met; ht': cannot be read at column 4"),
         (linear([1.0]), "", "'': is empty"),
         (linear([1.0]), "__import__('os')", "unknown function '__import__'"),
