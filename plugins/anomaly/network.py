@@ -117,7 +117,7 @@ class Network:
     def _bound(self, layout: Layout) -> Iterator[tuple[int, int, int, int]]:
         """Yield the addresses of steps with memory that no other thread uses."""
         steps = self._free.pop() if self._free else layout.bind()
-        yield steps.arguments
+        yield steps.addresses
         self._free.append(steps)
 
     def row(self) -> StepRow | SessionRow:

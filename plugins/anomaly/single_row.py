@@ -37,7 +37,7 @@ class StepRow:
     def __init__(self, layout: Layout, features: int) -> None:
         self._steps = layout.bind()
         self.features: Features = self._steps.memory[layout.at : layout.at + features]
-        self.run, self.table, _, self.score = self._steps.arguments
+        self.run, self.table, _, self.score = self._steps.addresses
 
     def evaluate(self) -> float:
         """Return the score of the features."""

@@ -37,25 +37,22 @@ class Layout:
         memory = aligned(len(self.memory))
         memory[:] = self.memory
         arrays = self.steps, self.lists, self.weights, memory
-        numbers = [*(array.ctypes.data for array in arrays), len(self.steps), self.lanes]
-        return BoundSteps(np.array(numbers, np.int64), memory, self, memory.ctypes.data)
+        numbers = [*(int(array.ctypes.data) for array in arrays), len(self.steps), self.lanes]
+        table = np.array(numbers, np.int64)
+        at, out = (numbers[3] + 4 * place for place in (self.at, self.out))
+        run = address_of(do.run_steps, types.intp(types.intp))
+        return BoundSteps((run, int(table.ctypes.data), at, out), memory, table, self)
 
 
 @dataclass(frozen=True)
 class BoundSteps:
-    """Steps with memory. table: for `run_steps`. memory: float32, of the layout's places. address: of the
-    memory."""
+    """Steps with memory. addresses: of `run_steps`, of its table, of the input and of the score. memory:
+    float32, of the layout's places."""
 
-    table: IntArray
+    addresses: tuple[int, int, int, int]
     memory: Floats
+    table: IntArray
     layout: Layout
-    address: int
-
-    @property
-    def arguments(self) -> tuple[int, int, int, int]:
-        """The address of `run_steps`, and of its table, the input and the score."""
-        at, out = (self.address + 4 * place for place in (self.layout.at, self.layout.out))
-        return address_of(do.run_steps, types.intp(types.intp)), int(self.table.ctypes.data), at, out
 
 
 def needed_steps(trace: Trace, score: int) -> list[Step]:

@@ -12,14 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import carray, types
+from numba import types
 
-from trigemu.api import Features, IntArray, address_of, c_function, kernel, pointer
+from trigemu.api import Features, IntArray, address_of, c_function, kernel, numbers_at
 
 from .trees import Ensemble
 
 Floats = npt.NDArray[np.float32]
 
+_integer, _ = numbers_at(types.int64)
+_single, _ = numbers_at(types.float32)
+_, _put = numbers_at(types.float64)
 #: Most cells of a table, which then has 1 MB and stays in the caches of a core.
 MAX_CELLS = 2**18
 #: Most leaves that are added to cells to make a table, which takes half a second.
@@ -125,8 +128,7 @@ class CellRow:
     def __init__(self, table: CellTable) -> None:
         arrays = [np.ascontiguousarray(array) for array in vars(table).values()]
         numbers = [number for array in arrays for number in (len(array), array.ctypes.data)]
-        score = np.zeros(1, np.float32)
-        self._memory = np.array([table.width, score.ctypes.data, *numbers], np.int64), arrays, score
+        self._memory = np.array(numbers, np.int64), arrays
         self._arguments = np.array([0, self._memory[0].ctypes.data, 0], np.int64)
         self.arguments = int(self._arguments.ctypes.data)
         self.function = address_of(_of_arguments, types.intp(types.intp))
@@ -159,18 +161,17 @@ def _predict(
 
 @c_function
 def _of_arguments(arguments: int) -> int:
-    at = carray(pointer(arguments), (3,), np.int64)
-    t = carray(pointer(at[1]), (14,), np.int64)
-    score = carray(pointer(t[1]), (1,), np.float32)
-    _predict(
-        carray(pointer(at[2]), (1, t[0]), np.float32),
-        carray(pointer(t[3]), (t[2],), np.int64),
-        carray(pointer(t[5]), (t[4],), np.int64),
-        carray(pointer(t[7]), (t[6],), np.int64),
-        carray(pointer(t[9]), (t[8],), np.int64),
-        carray(pointer(t[11]), (t[10],), np.float32),
-        carray(pointer(t[13]), (t[12],), np.float32),
-        score,
-    )
-    carray(pointer(arguments), (1,), np.float64)[0] = score[0]
+    t, x, cell = _integer(arguments, 1), _integer(arguments, 2), 0
+    feature, stride, level = _integer(t, 1), _integer(t, 3), _integer(t, 5)
+    start, cuts = _integer(t, 7), _integer(t, 9)
+    for k in range(_integer(t, 0)):
+        value = _single(x, _integer(feature, k))
+        below = 0  # as in `_predict`
+        for at in range(_integer(level, k), _integer(level, k + 1)):
+            first = _integer(start, at) + _WIDTH * below
+            below *= _WIDTH
+            for i in range(first, first + _WIDTH):
+                below += int(value >= _single(cuts, i))
+        cell += _integer(stride, k) * below
+    _put(arguments, 0, np.float64(_single(_integer(t, 11), cell)))
     return 1

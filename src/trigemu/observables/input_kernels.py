@@ -9,6 +9,7 @@ of objects in an event, a loop of its own for each, would be guessed wrongly by 
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -325,6 +326,7 @@ def fill_events(fill: int, t: int, features: Features, complete: BoolArray) -> i
     return DONE if is_finite else INFINITE
 
 
+@cache
 def inputs_function() -> int:
     """Return the address of `fill_block`, for `call_function`.
 

@@ -129,7 +129,7 @@ def parse_tree(text: str, longest: int = MAX_CHARACTERS) -> ast.expr:
         column = getattr(error, "offset", None)
         at = f" at column {column}" if column else ""
         words = [f"write {word} for {sign}" for sign, word in _WORDS.items() if sign in text]
-        reason = ", ".join(words) or getattr(error, "msg", error)
+        reason = ", ".join(words) or str(getattr(error, "msg", error))
         raise TrigemuError(f"cannot be read{at}: {reason}") from None
     except (RecursionError, MemoryError):  # the stack of Python's parser is full
         raise TrigemuError(deep) from None
