@@ -58,7 +58,7 @@ def test_the_score_is_the_observable(scope: Scope) -> None:
 @pytest.mark.parametrize(
     ("observable", "requires", "message"),
     [
-        ("ht > 3", None, "'ht > 3' is not a number"),
+        ("ht > 3", None, "'ht > 3' is a condition, not a number"),
         ("ht", "met", "'met' is not a condition"),
         ("ht", "", "'': is empty"),
     ],

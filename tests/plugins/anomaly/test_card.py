@@ -130,7 +130,7 @@ padding = 0.0
     ("old", "new", "line", "message"),
     [
         ('"lead[0].pt"]', '\n"lead[0]"]', 12, "'lead[0]' is not a number"),
-        ('"met"', '"met > 3"', 11, "'met > 3' is not a number"),
+        ('"met"', '"met > 3"', 11, "'met > 3' is a condition, not a number"),
         ('from = "jet"', 'form = "jet"', 2, "unknown key 'form'; did you mean 'from'?"),
         ('["lead"]', "[]", 4, "of = []: name at least one object"),
         ("[trained_on]\n", "[traned_on]\n", 5, "unknown key 'traned_on'; did you mean 'trained_on'?"),
