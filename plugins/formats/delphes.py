@@ -35,6 +35,8 @@ COLUMNS = {
 
 @dataclass
 class Delphes(RootFile):
+    """A file of Delphes."""
+
     trees: ClassVar[tuple[str, ...]] = ("Delphes",)
 
     @cached_property

@@ -66,6 +66,8 @@ class _Menu:
 
 @dataclass
 class Physlite(RootFile):
+    """A PHYSLITE file of ATLAS."""
+
     trees: ClassVar[tuple[str, ...]] = ("CollectionTree", "EventData")
 
     @property

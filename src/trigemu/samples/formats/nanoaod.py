@@ -48,6 +48,8 @@ _MAX_LAYOUTS = 16
 
 @dataclass
 class NanoAOD(RootFile):
+    """A NanoAOD file of CMS, or another ROOT file with collections and plain columns."""
+
     trees: ClassVar[tuple[str, ...]] = ("Events",)
     any_tree: ClassVar[bool] = True
 
