@@ -29,7 +29,7 @@ class SingleDecade:
         self._network, self._row, self._quantile = network, row, quantile
         self._columns, self._threshold, self.engine = columns, threshold, network.engine
         self.x = np.zeros(len(quantile.inputs), np.float32)
-        self._tree = _score(quantile.trees)
+        self._tree = _scores(quantile.trees, self.x[np.newaxis])
         self._decision: NativeDecision | None = None
         if isinstance(row, StepRow) and quantile.trees.row:
             self._decision = NativeDecision(row, threshold, quantile.trees.row(), self.x, columns)
@@ -41,9 +41,9 @@ class SingleDecade:
         if self._columns is not None:
             self._row.features.take(self._columns, out=self.x)
         if self._network.chosen:
-            quantile = self._pool.submit(self._tree, self.x)
+            quantile = self._pool.submit(self._tree, 0)
             return is_above(self._row.evaluate() - quantile.result(), self._threshold)
-        return is_above(self._row.evaluate() - self._tree(self.x), self._threshold)
+        return is_above(self._row.evaluate() - self._tree(0), self._threshold)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -56,7 +56,7 @@ class SingleDecade:
         for event in range(n):
             features(event)
             x[event] = self.x if self._columns is None else self._row.features.ravel()[self._columns]
-        rows, compiled = list(x), _score(self._quantile.compiled)
+        trees, compiled = (_scores(of, x) for of in (self._quantile.trees, self._quantile.compiled))
         bare = self._network.bound(self._row.features.reshape(1, -1))
 
         def sequential(event: int) -> int:
@@ -65,23 +65,27 @@ class SingleDecade:
 
         def parallel(event: int) -> float:
             features(event)
-            quantile = self._pool.submit(compiled, rows[event])
+            quantile = self._pool.submit(compiled, event)
             return float(bare()[0]) - quantile.result()
 
         return {
             "features": features,
             "autoencoder": lambda event: self._row.evaluate(),
-            "bdt": lambda event: self._tree(rows[event]),
+            "bdt": trees,
             "sequential": sequential,
             "parallel": parallel,
             "bare_onnxruntime": lambda event: bare(),
-            "bare_bdt": lambda event: compiled(rows[event]),
+            "bare_bdt": compiled,
         }
 
 
-def _score(trees: Trees) -> Callable[[Features], float]:
-    """Return a function of the input of trees, float32[d]."""
+def _scores(trees: Trees, x: Features) -> Callable[[int], float]:
+    """Return a function from the number of a row of x, float32[n, d], to its score."""
     if trees.row is None:
-        return lambda x: float(trees.predict(x[np.newaxis])[0])
-    row = trees.row()
-    return lambda x: score_by(row.function, row.arguments, x.ctypes.data)
+        return lambda event: float(trees.predict(x[event : event + 1])[0])
+    row, first, step = trees.row(), int(x.ctypes.data), x.strides[0]
+
+    def score(event: int, of: Features = x) -> float:  # `of` keeps the memory at the addresses alive
+        return score_by(row.function, row.arguments, first + step * event)
+
+    return score
