@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from explorer_blocks import unpacked
 from explorer_truth import random_slot, same, truth
-from hypothesis import Phase, given, settings, strategies as st
+from hypothesis import Phase, example, given, settings, strategies as st
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, menu_from, toy_events
 
@@ -61,9 +61,24 @@ def check(menus: list[Menu], catalogue: Catalogue, states: int, seed: int = 1) -
             file.write_text(toml)
             slots.append(trigemu.read_menu(file))
         numbers = page["numbers"]
+        all_numbers = dict(numbers)
         for name, expected in truth(scores, slots, profiles):
-            assert same(name, numbers.pop(name), expected), (address, name)
+            found = numbers.pop(name)
+            if is_contained(all_numbers, name) and len(expected) == len(found):
+                # Where only the page proves that others accept all events, its limits are lower.
+                assert found[-1] <= expected[-1] * (1 + 1e-9), (address, name)
+                found, expected = found[:-1], expected[:-1]
+            assert same(name, found, expected), (address, name)
         assert not numbers, address
+
+
+def is_contained(numbers: dict[str, Any], name: str) -> bool:
+    """Whether the page says that the unique rate of a trigger or group is 0 by construction."""
+    what, _, quantity = name.rpartition(" ")
+    if quantity not in ("total", "unique", "share"):
+        return False
+    rate, *_, limit = numbers[f"{what} unique"]
+    return bool(rate == 0 and limit == 0)
 
 
 NESTED = """
@@ -138,7 +153,26 @@ def test_a_rate_that_is_0_by_construction_has_no_limit(
     assert contained <= by_run
 
 
+def trigger(name: str, kind: int | str, prescale: float = 1.0, **further: Any) -> dict[str, Any]:
+    plain = {"coherent": None, "group": None, "enabled": True, "seed": None}
+    return {"name": name, "kind": kind, "prescale": prescale, **plain, **further}
+
+
+#: The page, and not `run`, proves that T4 accepts all events of T3.
+CONTAINED = [
+    trigger("T2", "random", 100.0, seed="T1"),
+    trigger("T7", 7, coherent="a"),
+    trigger("T1", 5, coherent="a", group="y"),
+    trigger("T6", 5, group="x"),
+    trigger("T4", "logic", coherent="a", expression="(not (T2)) and (T2) or T3"),
+    trigger("T5", 5, enabled=False),
+    trigger("T3", 6, coherent="b", seed="not (not (not (T2)))"),
+    trigger("T0", 7, 3.5, coherent="b"),
+]
+
+
 @given(menus(), st.integers(0, 2**32 - 1))
+@example(CONTAINED, 1210996)
 @settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # shrinking takes minutes
 def test_any_menu(triggers: list[dict[str, Any]], seed: int) -> None:
     """With seeds, logic, random, prescales, coherent sets, switches, fitted or not, shared parents."""
