@@ -149,7 +149,7 @@ def score_events(
     """Compute inputs and scores of n events, sixteen at a time, and the scores of trees, of columns of the
     same inputs.
 
-    fill, inputs: the addresses of `fill_inputs` and of the table of inputs. run, table, at, out: as for
+    fill, inputs: the addresses of `inputs_function` and of the table of inputs. run, table, at, out: as for
     `score_blocks`. trees, arguments: addresses for `score_by`, or 0. columns: int64[d], the inputs of the
     trees, and x: float32[d], memory for these. scores, of_trees: float64[n], to be written; −∞ without a
     needed input. Returns as `fill_block`.
