@@ -37,10 +37,11 @@ def fed_menu(menu: MenuLike, samples: SamplesLike = None) -> Menu:
     --------
     >>> import awkward as ak
     >>> import trigemu
-    >>> jets = ak.Array({"jet": [[{"pt": 120.0, "eta": 0.0, "phi": 0.0}]]})
-    >>> menu = trigemu.fed_menu("menus/primary.toml", jets)
-    >>> [trigger.name for trigger in menu.triggers], menu.left_out
-    (['J100'], (Unfed(name='G30', missing='photon'),))
+    >>> particles = [{"pt": 120.0, "eta": 0.0, "phi": 0.0}]
+    >>> events = ak.Array({"jet": [particles], "photon": [particles]})
+    >>> menu = trigemu.fed_menu("menus/two-level.toml", events)
+    >>> menu.left_out[:2]
+    (Unfed(name='L1_MET90', missing='met'), Unfed(name='L1_E20', missing='electron'))
     """
     menu, catalogue = menu_of(menu), samples_of(samples)
     missing = _missing(menu, catalogue.background)
