@@ -1,7 +1,7 @@
-"""Anomaly triggers: a score of an event from a network in ONNX, and the models of other plugins.
+"""Triggers on the score of a model, such as anomaly triggers, and the models of other plugins.
 
-in: a card (TOML) with the inputs and the network
-out: the kind `anomaly`; networks and trees, also for single events; cards for models
+in: a card (TOML) with the inputs and the model: ONNX, or boosted trees
+out: the kind `network`, or `anomaly`; networks and trees, also for single events; cards for models
 """
 
 import lazy_loader
@@ -9,7 +9,7 @@ import lazy_loader
 from trigemu.api import Plugin
 
 PLUGIN = Plugin(
-    kinds={"anomaly": ".anomaly:Anomaly"},
+    kinds={"anomaly": ".anomaly:Anomaly", "network": ".anomaly:Anomaly"},
     commands={"anomaly": ".cli:command"},
 )
 

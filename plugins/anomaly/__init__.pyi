@@ -9,6 +9,7 @@ from .anomaly import (
     read_inputs as read_inputs,
     scores_among as scores_among,
 )
+from .boosted import Trees as Trees, compile_trees as compile_trees, load_trees as load_trees
 from .card import Card as Card, CardTable as CardTable, ModelFile as ModelFile, open_card as open_card
 from .fixed_point import (
     MAX_INTEGER as MAX_INTEGER,
@@ -20,10 +21,17 @@ from .fixed_point import (
 )
 from .fixed_row import FixedRow as FixedRow, score_by as score_by
 from .model_call import Model as Model, ModelCall as ModelCall, Native as Native
+from .models import open_model as open_model
 from .network import KERNELS as KERNELS, Engine as Engine, Network as Network
 from .onnx_session import SessionRow as SessionRow
 from .precision import PrecisionTable as PrecisionTable, TreeModel as TreeModel, table_of as table_of
-from .single_row import NativeDecision as NativeDecision, RowFunction as RowFunction, StepRow as StepRow
+from .score_model import ScoreModel as ScoreModel
+from .single_row import (
+    NativeDecision as NativeDecision,
+    NativeRow as NativeRow,
+    RowFunction as RowFunction,
+    StepRow as StepRow,
+)
 from .tree_cells import CellRow as CellRow, cell_table as cell_table
 from .trees import (
     MAX_DEPTH as MAX_DEPTH,
@@ -33,5 +41,6 @@ from .trees import (
     FixedEnsemble as FixedEnsemble,
     Precision as Precision,
 )
+from .xgboost_file import LOGISTIC as LOGISTIC, QUANTILE as QUANTILE, Objective as Objective
 
 PLUGIN: trigemu.api.Plugin

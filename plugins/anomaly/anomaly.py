@@ -1,15 +1,16 @@
-"""`anomaly`: anomaly detection, a threshold on the score of an ONNX model.
+"""`network`, or `anomaly`: a threshold on the score of a model, such as one for anomaly detection.
 
     card = "autoencoder.toml"           # relative to the menu
     requires = "n_photon >= 1"          # optional: the model is evaluated only on events that pass
     unique_rate_hz = 1350.0             # or above = …
 
-The card lists the inputs of the model; standardisation and masks are part of the model.
+The card lists the inputs of the model; standardisation and masks are part of the model. The content of its
+file says what it is: ONNX, or boosted trees that XGBoost wrote.
 
     [network]
     file = "autoencoder.onnx"
     sha256 = "…"
-    engine = "onnxruntime"              # optional: in place of trigemu's own kernels
+    engine = "onnxruntime"              # optional: in place of trigemu's own kernels, for ONNX
 
     [[network.inputs]]
     observables = ["n_jet", "ht"]       # an event without one of these has no score
@@ -49,9 +50,11 @@ from trigemu.api import (
 
 from .card import CardTable, ModelFile, open_card
 from .model_call import ModelCall
-from .network import Engine, Network
+from .models import open_model
+from .network import Engine
 from .onnx_session import SessionRow
-from .single_row import NativeDecision, StepRow
+from .score_model import ScoreModel
+from .single_row import NativeDecision, NativeRow
 
 
 class InputBlock(TomlTable, frozen=True):
@@ -75,14 +78,16 @@ class InputBlock(TomlTable, frozen=True):
 
 
 class NetworkTable(ModelFile, frozen=True):
-    """[network]: the ONNX model and its inputs.
+    """[network]: the model and its inputs. The file is ONNX, or JSON that XGBoost wrote for a classifier of
+    two classes (`binary:logistic`), whose score is the margin: the sum of its trees, before it becomes a
+    probability.
 
     Attributes
     ----------
     inputs : tuple of InputBlock
         The inputs of the model, in order.
     engine : "onnxruntime" or None
-        What evaluates the model. None: trigemu's own kernels, with ONNX Runtime for models that have an
+        What evaluates an ONNX model. None: trigemu's own kernels, with ONNX Runtime for models that have an
         operator that they lack.
     """
 
@@ -95,7 +100,7 @@ class NetworkTable(ModelFile, frozen=True):
 
 
 class AnomalyCard(CardTable, frozen=True):
-    """The card of a network with a score.
+    """The card of a model with a score.
 
     Attributes
     ----------
@@ -107,7 +112,7 @@ class AnomalyCard(CardTable, frozen=True):
 
 
 class Anomaly(ScoreKind, frozen=True):
-    """The trigger kind `anomaly`: its score is the output of the model in a card.
+    """The trigger kind `network`, also called `anomaly`: its score is the output of the model in a card.
 
     Attributes
     ----------
@@ -169,22 +174,22 @@ def _(trigger: CompiledAnomaly) -> ModelCall:
 class SingleScore:
     """The single-event model: the score compared with a threshold."""
 
-    def __init__(self, network: Network, row: StepRow | SessionRow, threshold: float) -> None:
+    def __init__(self, network: ScoreModel, row: NativeRow | SessionRow, threshold: float) -> None:
         self._network, self._row, self._threshold = network, row, threshold
         self.engine = network.engine
-        self._decision = NativeDecision(row, threshold) if isinstance(row, StepRow) else None
+        self._decision = NativeDecision(row, threshold) if isinstance(row, NativeRow) else None
         self.native = self._decision.native if self._decision else None
 
     def __call__(self) -> int:
         return self._decision() if self._decision else is_above(self._row.evaluate(), self._threshold)
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
-        """Return its stages for timing; the network runs on the features that were written last."""
+        """Return its stages for timing; the model runs on the features that were written last."""
         bare = self._network.bound(self._row.features.reshape(1, -1))
         return {
             "features": features,
             "autoencoder": lambda event: self._row.evaluate(),
-            "bare_onnxruntime": lambda event: bare(),
+            **({"bare_onnxruntime": lambda event: bare()} if bare else {}),
         }
 
 
@@ -212,11 +217,11 @@ def scores_among(selected: BoolArray, scores: Callable[[], FloatArray]) -> Float
 
 @dataclass(frozen=True)
 class Scorer:
-    """A network and its inputs; compared by the content of the model file."""
+    """A model and its inputs; compared by the content of the model file."""
 
     inputs: Inputs
     sha256: str
-    network: Network
+    network: ScoreModel
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scorer) and (self.inputs, self.sha256) == (other.inputs, other.sha256)
@@ -227,12 +232,7 @@ class Scorer:
     def scores(self, work: Workspace) -> FloatArray:
         """Return the scores float64[n] of all events of a workspace; −inf if an input without padding is
         missing."""
-        return work.once(self, lambda: self._scores(work))
-
-    def _scores(self, work: Workspace) -> FloatArray:
-        if self.network.is_native:
-            return self.network.score_events(self.inputs, work)[0]
-        return self.scores_of(*self.inputs.evaluate(work))
+        return work.once(self, lambda: self.network.score_events(self.inputs, work)[0])
 
     def scores_of(self, features: Features, complete: BoolArray) -> FloatArray:
         """Return the scores float64[n] for a result of `inputs.evaluate`."""
@@ -241,15 +241,16 @@ class Scorer:
     def stages(self, events: Events) -> dict[str, Callable[[], object]]:
         """Return its stages for timing, by name, on all of these events."""
         features, _ = self.inputs.evaluate(Workspace(events))
+        bare = self.network.bound(features)
         return {
             "features": lambda: self.inputs.evaluate(Workspace(events)),
             "autoencoder": lambda: self.network.score(features),
-            "bare_onnxruntime": self.network.bound(features),
+            **({"bare_onnxruntime": bare} if bare else {}),
         }
 
 
 def open_scorer(context: Context, name: str, sha256: str | None, named_in: str = "menu") -> Scorer:
-    """Open the network of a card; raise TableError or TrigemuError if card or model have mistakes. named_in:
+    """Open the model of a card; raise TableError or TrigemuError if card or model have mistakes. named_in:
     whether a "menu" or another "card" names it."""
     card = open_card(context, name, sha256, AnomalyCard, named_in)
     table = card.table.network
@@ -259,7 +260,7 @@ def open_scorer(context: Context, name: str, sha256: str | None, named_in: str =
     content = card.model(table, ("network",))
     card.finish()
     try:
-        return Scorer(inputs, table.sha256.lower(), Network(content, len(inputs), table.engine))
+        return Scorer(inputs, table.sha256.lower(), open_model(content, len(inputs), table.engine))
     except TrigemuError as error:
         card.problem(("network", "file"), f"{table.file} {error}")
         card.finish()

@@ -15,6 +15,7 @@ from .evaluator import score_blocks, score_events
 from .network_steps import trace
 from .onnx_file import checked_graph
 from .onnx_session import Session, SessionRow
+from .score_model import ScoreModel
 from .single_row import RowFunction, StepRow
 from .step_memory import BoundSteps, Layout, lay_out, needed_steps
 from .steps import Array, UnknownError
@@ -26,10 +27,8 @@ KERNELS = "trigemu's kernels"
 Engine = Literal["onnxruntime"]
 
 
-class Network:
-    """A network with one score per event. Not picklable: created in each process.
-
-    An event has one score: the same bits alone and among any others.
+class Network(ScoreModel):
+    """A network in ONNX with one score per event.
 
     Parameters
     ----------
@@ -39,13 +38,6 @@ class Network:
         The number of its inputs.
     engine : "onnxruntime" or None
         None: steps, where all operators have some (`network_steps.RULES`), else ONNX Runtime.
-
-    Attributes
-    ----------
-    engine : str
-        What evaluates it, and why.
-    chosen : bool
-        Whether the card chose ONNX Runtime.
 
     Raises
     ------
@@ -75,7 +67,6 @@ class Network:
         return Session(self._content, self._features)
 
     def score(self, features: Features) -> FloatArray:
-        """Return the scores float64[n] of features float32[n, k]; NaN if the model returns NaN."""
         if features.shape[1:] != (self._features,):
             raise ValueError(f"a network of {self._features} features got an array {features.shape}")
         if self._blocks is None:
@@ -85,11 +76,6 @@ class Network:
             score_blocks(*steps, np.ascontiguousarray(features, np.float32), scores)
         return scores
 
-    @property
-    def is_native(self) -> bool:
-        """Whether it is evaluated as steps, and `score_events` exists."""
-        return self._blocks is not None
-
     def score_events(
         self,
         inputs: Inputs,
@@ -97,9 +83,8 @@ class Network:
         trees: RowFunction | None = None,
         columns: IntArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the scores of events, float64[n], −∞ without a needed input; and those of trees, whose
-        inputs are these columns, int64[d], of the network's, float64[n]."""
-        assert self._blocks
+        if self._blocks is None:
+            return super().score_events(inputs, work, trees, columns)
         scores, of_trees = np.empty((2, len(work.events)))
         at = np.empty(0, np.int64) if columns is None else columns
         function, arguments = (trees.function, trees.arguments) if trees else (0, 0)
@@ -121,12 +106,7 @@ class Network:
         self._free.append(steps)
 
     def row(self) -> StepRow | SessionRow:
-        """Return memory for one event at a time."""
         return StepRow(self._row, self._features) if self._blocks else self._session.row()
 
     def bound(self, features: Features) -> Callable[[], Array]:
-        """Return a function that runs the model on what these rows, float32[n, k], contain then, in one call
-        of ONNX Runtime; its scores may differ from `score` in the last bits.
-
-        Raises TrigemuError if ONNX Runtime cannot load the model."""
         return self._session.bound(features)

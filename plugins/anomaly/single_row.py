@@ -1,6 +1,6 @@
-"""Decide one event by machine code: a network, and trees whose score is subtracted.
+"""Decide one event by machine code: a model, and trees whose score is subtracted.
 
-The machine of single events calls one C function for the whole decision, which calls those of the network and
+The machine of single events calls one C function for the whole decision, which calls those of the model and
 of the trees by their addresses: none is compiled into another one.
 """
 
@@ -30,18 +30,26 @@ class RowFunction(Protocol):
     arguments: int
 
 
-class StepRow:
-    """A network for one event. features: float32[k], its input; the steps read it where it is. run, table,
-    score: the addresses of `run_steps`, of its table, and of the score, a float32."""
+class NativeRow:
+    """A model for one event. features: float32[k], its input. run, table: the addresses of a C function
+    intp(intp) and of its argument, which computes the score of the features. score: the address of the score,
+    a float32. All are valid as long as the object exists."""
 
-    def __init__(self, layout: Layout, features: int) -> None:
-        self._steps = layout.bind()
-        self.features: Features = self._steps.memory[layout.at : layout.at + features]
-        self.run, self.table, _, self.score = self._steps.addresses
+    def __init__(self, features: Features, run: int, table: int, score: int) -> None:
+        self.features, self.run, self.table, self.score = features, run, table, score
 
     def evaluate(self) -> float:
         """Return the score of the features."""
         return _evaluate(self.run, self.table, self.score)
+
+
+class StepRow(NativeRow):
+    """A network for one event: its steps read the features where they are."""
+
+    def __init__(self, layout: Layout, features: int) -> None:
+        self._steps = layout.bind()
+        run, table, _, score = self._steps.addresses
+        super().__init__(self._steps.memory[layout.at : layout.at + features], run, table, score)
 
 
 @kernel
@@ -57,7 +65,7 @@ class NativeDecision:
 
     def __init__(
         self,
-        row: StepRow,
+        row: NativeRow,
         threshold: float,
         trees: RowFunction | None = None,
         x: Features | None = None,

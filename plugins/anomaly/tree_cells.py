@@ -69,7 +69,7 @@ class CellTable:
 def cell_table(trees: Ensemble) -> CellTable | None:
     """Make the table of trees; None if it would be too large."""
     split = trees.feature >= 0
-    threshold = _as_single(trees.threshold)
+    threshold = as_single(trees.threshold)
     feature = np.unique(trees.feature[split]).astype(np.int64)
     of_each = [np.unique(threshold[trees.feature == number]) for number in feature]
     shape = [len(cuts) + 1 for cuts in of_each]
@@ -90,7 +90,7 @@ def cell_table(trees: Ensemble) -> CellTable | None:
     )
 
 
-def _as_single(threshold: npt.NDArray[np.float64]) -> Floats:
+def as_single(threshold: npt.NDArray[np.float64]) -> Floats:
     """Round thresholds up, which does not change any comparison with a value in single precision."""
     single = threshold.astype(np.float32)
     return np.where(single < threshold, np.nextafter(single, np.float32(np.inf)), single)

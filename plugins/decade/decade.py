@@ -31,6 +31,7 @@ import msgspec
 import numpy as np
 
 from trigemu.api import (
+    Array,
     BoolArray,
     Compiled,
     Condition,
@@ -48,6 +49,7 @@ from trigemu.api import (
     warnings_of,
 )
 from trigemu_anomaly import (
+    QUANTILE,
     Card,
     CardTable,
     FixedRow,
@@ -58,6 +60,7 @@ from trigemu_anomaly import (
     RowFunction,
     Scorer,
     TreeModel,
+    load_trees,
     open_card,
     open_scorer,
     preselected,
@@ -65,8 +68,7 @@ from trigemu_anomaly import (
     scores_among,
 )
 
-from .precision import predictor
-from .quantile import Quantile, load_trees
+from .quantile import Quantile
 from .single import SingleDecade
 
 #: Tolerance on q: XGBoost stores the quantile as a float32.
@@ -74,7 +76,7 @@ _SINGLE = 1e-6
 
 
 class ScoreTable(TomlTable, frozen=True):
-    """[score]: the card of an `anomaly` model.
+    """[score]: the card of a model, as of the kinds `network` and `anomaly`.
 
     Attributes
     ----------
@@ -187,11 +189,11 @@ class Decade(ScoreKind, frozen=True):
         card = open_card(context, self.card, self.sha256, DecadeCard)
         score = card.table.score
         scorer = open_scorer(card.context, score.card, score.sha256, "card")
-        quantile = _quantile(card, self.precision, scorer.network.chosen)
+        quantile = _quantile(card, self.precision)
         return CompiledDecade(scorer, quantile, card.table.quantile.q, requires, self.threshold)
 
 
-def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, compiled: bool) -> Quantile:
+def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quantile:
     table = card.table.quantile
     inputs = read_inputs(
         (InputBlock(table.x, table.missing),), lambda text, i, j: card.observable(text, ("quantile", "x", j))
@@ -199,7 +201,7 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, compiled
     content = card.model(table, ("quantile",))
     card.finish()
     try:
-        trees = load_trees(content, len(inputs), compiled)
+        trees = load_trees(content, len(inputs), QUANTILE)
     except TrigemuError as error:
         card.problem(("quantile", "file"), f"{table.file} {error}")
         card.finish()
@@ -210,7 +212,9 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, compiled
     card.finish()
     if precision:
         fixed = precision.of(trees.ensemble)
-        trees = replace(trees, predict=predictor(fixed), interpreted="", row=partial(FixedRow, fixed))
+        trees = replace(
+            trees, predict=lambda x: fixed.to_float(fixed.predict(x)), row=partial(FixedRow, fixed)
+        )
     return Quantile(inputs, table.sha256.lower(), trees, precision, content)
 
 
@@ -253,14 +257,15 @@ class CompiledDecade(Compiled):
         return selected.once(self.scorer, lambda: y), quantile
 
     def _both(self, work: Workspace) -> tuple[FloatArray, FloatArray]:
-        network, row = self.scorer.network, self.quantile.trees.row
-        if network.is_native and row and self.columns is not None:
-            trees = self._free.pop() if self._free else row()  # another thread may use the others
+        network = self.scorer.network
+        if self.columns is None and not network.chosen:
+            return self.scorer.scores(work), self.quantile.predict(self.quantile.inputs.evaluate(work)[0])
+        if not network.chosen:
+            # Another thread may use the others.
+            trees = self._free.pop() if self._free else self.quantile.trees.row()
             scores = network.score_events(self.scorer.inputs, work, trees, self.columns)
             self._free.append(trees)
             return scores
-        if not network.chosen:
-            return self.scorer.scores(work), self.quantile.predict(self.quantile.inputs.evaluate(work)[0])
         features, complete, x = self._features(work)
         quantile = self.pool.submit(self.quantile.predict, x)
         return self.scorer.scores_of(features, complete), quantile.result()
@@ -298,20 +303,23 @@ class CompiledDecade(Compiled):
         def sequential() -> FloatArray:
             return np.asarray(np.subtract(*self._both(Workspace(events))))
 
-        def parallel() -> FloatArray:
-            x = self._features(Workspace(events))[2]
-            quantile = self.pool.submit(compiled.predict, x)
-            return np.asarray(bare() - quantile.result())
-
-        compiled, x = self.quantile.compiled, self._features(Workspace(events))[2]
-        bare = self.scorer.network.bound(self.scorer.inputs.evaluate(Workspace(events))[0])
-        return self.scorer.stages(events) | {
+        network, x = self.scorer.network, self._features(Workspace(events))[2]
+        stages: dict[str, Callable[[], object]] = {
             "features": lambda: self._features(Workspace(events)),
             "bdt": lambda: self.quantile.predict(x),
             "sequential": sequential,
-            "parallel": parallel,
-            "bare_bdt": lambda: compiled.predict(x),
         }
+        if compiled := self.quantile.compiled:
+            features = self.scorer.inputs.evaluate(Workspace(events))[0]
+            bare: Callable[[], Array] = network.bound(features) or (lambda: network.score(features))
+
+            def parallel() -> FloatArray:
+                x = self._features(Workspace(events))[2]
+                quantile = self.pool.submit(compiled.predict, x)
+                return np.asarray(np.subtract(bare(), quantile.result()))
+
+            stages |= {"parallel": parallel, "bare_bdt": lambda: compiled.predict(x)}
+        return self.scorer.stages(events) | stages
 
 
 @preselection.register(CompiledDecade)
@@ -321,10 +329,7 @@ def _(trigger: CompiledDecade) -> Condition | None:
 
 @warnings_of.register(CompiledDecade)
 def _(trigger: CompiledDecade) -> tuple[str, ...]:
-    if trigger.quantile.precision:
-        return trigger.trees.warnings
-    why = trigger.quantile.trees.interpreted
-    return (f"{why}: boosted trees are interpreted, more slowly",) if why else ()
+    return trigger.trees.warnings
 
 
 @answers("trigemu_firmware.trees", CompiledDecade)

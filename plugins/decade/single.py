@@ -9,9 +9,17 @@ from functools import cached_property
 import numpy as np
 
 from trigemu.api import Features, IntArray
-from trigemu_anomaly import NativeDecision, Network, SessionRow, StepRow, is_above, score_by
+from trigemu_anomaly import (
+    NativeDecision,
+    NativeRow,
+    ScoreModel,
+    SessionRow,
+    Trees,
+    is_above,
+    score_by,
+)
 
-from .quantile import Quantile, Trees
+from .quantile import Quantile
 
 
 class SingleDecade:
@@ -20,8 +28,8 @@ class SingleDecade:
 
     def __init__(
         self,
-        network: Network,
-        row: StepRow | SessionRow,
+        network: ScoreModel,
+        row: NativeRow | SessionRow,
         quantile: Quantile,
         columns: IntArray | None,
         threshold: float,
@@ -31,7 +39,7 @@ class SingleDecade:
         self.x = np.zeros(len(quantile.inputs), np.float32)
         self._tree = _scores(quantile.trees, self.x[np.newaxis])
         self._decision: NativeDecision | None = None
-        if isinstance(row, StepRow) and quantile.trees.row:
+        if isinstance(row, NativeRow):
             self._decision = NativeDecision(row, threshold, quantile.trees.row(), self.x, columns)
         self.native = self._decision.native if self._decision else None
 
@@ -56,33 +64,34 @@ class SingleDecade:
         for event in range(n):
             features(event)
             x[event] = self.x if self._columns is None else self._row.features.ravel()[self._columns]
-        trees, compiled = (_scores(of, x) for of in (self._quantile.trees, self._quantile.compiled))
         bare = self._network.bound(self._row.features.reshape(1, -1))
 
         def sequential(event: int) -> int:
             features(event)
             return self()
 
-        def parallel(event: int) -> float:
-            features(event)
-            quantile = self._pool.submit(compiled, event)
-            return float(bare()[0]) - quantile.result()
-
-        return {
+        stages: dict[str, Callable[[int], object]] = {
             "features": features,
             "autoencoder": lambda event: self._row.evaluate(),
-            "bdt": trees,
+            "bdt": _scores(self._quantile.trees, x),
             "sequential": sequential,
-            "parallel": parallel,
-            "bare_onnxruntime": lambda event: bare(),
-            "bare_bdt": compiled,
         }
+        if bare:
+            stages["bare_onnxruntime"] = lambda event: bare()
+        if trees := self._quantile.compiled:
+            compiled = _scores(trees, x)
+
+            def parallel(event: int) -> float:
+                features(event)
+                quantile = self._pool.submit(compiled, event)
+                return (float(bare()[0]) if bare else self._row.evaluate()) - quantile.result()
+
+            stages |= {"parallel": parallel, "bare_bdt": compiled}
+        return stages
 
 
 def _scores(trees: Trees, x: Features) -> Callable[[int], float]:
     """Return a function from the number of a row of x, float32[n, d], to its score."""
-    if trees.row is None:
-        return lambda event: float(trees.predict(x[event : event + 1])[0])
     row, first, step = trees.row(), int(x.ctypes.data), x.strides[0]
 
     def score(event: int, of: Features = x) -> float:  # `of` keeps the memory at the addresses alive

@@ -240,7 +240,7 @@ def _trees() -> Corpus:
         "20 000 trees": many,
     }
     for name, change in changes.items():
-        for way in ("table", "compiled", "interpreted", "fixed"):
+        for way in ("table", "walked", "fixed"):
             yield f"{name}, {way}", "quantile models", lambda change=change, way=way: case(change, way)
 
     def leaf() -> Files:

@@ -14,7 +14,7 @@ from toys import memory_catalogue, toy_events
 
 from trigemu import Catalogue
 from trigemu_anomaly import tree_cells
-from trigemu_decade.quantile import load_trees
+from trigemu_anomaly.boosted import compile_trees, load_trees
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -25,33 +25,36 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+def _forget() -> None:
+    for read in (load_trees, compile_trees):
+        read.cache_clear()
+
+
 @pytest.fixture
 def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder for compiled trees, and nothing loaded yet."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("TRIGEMU_CACHE_DIR", raising=False)
-    load_trees.cache_clear()
+    _forget()
     return tmp_path / "cache" / "trigemu"
 
 
 @pytest.fixture
 def no_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """All trees have too many cells for a table: they are compiled."""
+    """All trees have too many cells for a table: they are followed one by one."""
     monkeypatch.setattr(tree_cells, "MAX_CELLS", 0)
-    load_trees.cache_clear()
+    _forget()
     yield
-    load_trees.cache_clear()
+    _forget()
 
 
 @pytest.fixture
-def no_compiler(
-    fresh_cache: Path, no_tables: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
+def no_compiler(fresh_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     monkeypatch.setenv("CC", "nowhere/cc")
-    load_trees.cache_clear()
+    _forget()
     yield
-    load_trees.cache_clear()
+    _forget()
 
 
 @pytest.fixture

@@ -120,10 +120,10 @@ class TriggerCost(Shown):
         """Return the time that "sequential" and "parallel" add at a batch size; empty if the trigger does not
         have these parts."""
         p50 = {name: timings[size].p50_ns for name, timings in self.parts.items() if size in timings}
-        if not {*_BARE, *_CORRECTED} <= set(p50):
+        if not set(_BARE) <= set(p50):
             return {}
         bare = sum(p50[name] for name in _BARE)
-        return {name: Added(p50[name] - bare, p50[name] / bare) for name in _CORRECTED}
+        return {name: Added(p50[name] - bare, p50[name] / bare) for name in _CORRECTED if name in p50}
 
 
 @dataclass(frozen=True)

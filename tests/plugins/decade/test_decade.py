@@ -8,7 +8,6 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -365,38 +364,19 @@ def test_a_budget_is_met(models: Models, catalogue: Catalogue, plain_events: Eve
     assert result.triggers[2].threshold == solution.threshold
 
 
-def test_without_a_compiler(
-    models: Models,
-    catalogue: Catalogue,
-    fresh_cache: Path,
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
+def test_trees_of_too_many_cells(
+    models: Models, catalogue: Catalogue, request: pytest.FixtureRequest
 ) -> None:
-    """The same decisions, and one warning for all triggers."""
-    text = MENU + MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
-    menu = models.menu(text.removesuffix("above = 0.0\n") + "above = 0.3\n")
-    request.getfixturevalue("no_tables")
-    kinds = [compiled(menu)]
-    results = [rates_of(emulate([menu], catalogue))]
-    request.getfixturevalue("no_compiler")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(fresh_cache / "empty"))
-    kinds.append(compiled(menu))
-    results.append(rates_of(emulate([menu], catalogue)))
-    assert [not kind.quantile.trees.interpreted for kind in kinds] == [True, False]
+    """The same scores, without a table and without a compiler."""
+    menu = models.menu()
     events = read_events(menu, catalogue)
-    scores = [kind.evaluate(Workspace(events)) for kind in kinds]
-    assert scores[0] == pytest.approx(scores[1], abs=1e-6)
-    assert results[0].triggers == results[1].triggers
-    about = [[w for w in result.warnings if "compiler" in w] for result in results]
-    expected = "no C compiler (gcc, clang or the variable CC): boosted trees are interpreted, more slowly"
-    assert about == [[], [expected]]
-
-
-def test_a_trigger_that_is_not_used_warns_of_nothing(
-    models: Models, catalogue: Catalogue, no_compiler: None
-) -> None:
-    menu = models.menu(MENU, ("above = 0.0", "above = 0.0\nenabled = false"))
-    assert not [w for w in rates_of(emulate([menu], catalogue)).warnings if "compiler" in w]
+    kinds = [compiled(menu)]
+    scores = [kinds[0].evaluate(Workspace(events))]
+    request.getfixturevalue("no_tables")
+    request.getfixturevalue("no_compiler")
+    kinds.append(compiled(menu))
+    assert [kind.quantile.trees.engine for kind in kinds] == ["a table", "trees, one by one"]
+    np.testing.assert_array_equal(kinds[1].evaluate(Workspace(events)), scores[0])
 
 
 def test_an_observable_that_no_sample_has(models: Models, catalogue: Catalogue) -> None:

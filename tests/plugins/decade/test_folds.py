@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trigemu.api import IntArray, threshold_for
-from trigemu_decade.quantile import load_trees
+from trigemu_anomaly import QUANTILE, load_trees
 from trigemu_decade.training import regression
 from trigemu_decade.training.folds import Sample, out_of_fold
 from trigemu_decade.training.regression import Settings
@@ -54,7 +54,7 @@ def test_the_threshold_out_of_fold_accepts_the_requested_fraction_of_other_event
             sample.x, sample.y, sample.weight, Q, SETTINGS, seed=1, stop=sample.stop, trees=trees
         )
         assert output.trees == trees
-        table = load_trees(output.json, 1)
+        table = load_trees(output.json, 1, QUANTILE)
         result.append(
             [
                 np.mean(sample.y > table.predict(sample.x)),

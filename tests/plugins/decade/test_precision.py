@@ -1,18 +1,14 @@
-"""Y(x) in fixed point: the trees of XGBoost as plain arrays, variants of a menu, and the commands."""
+"""Y(x) in fixed point: variants of a menu, and the commands."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-import treelite
 import xgboost
 from decade_toys import MENU, Models, compiled, read_events
-from tree_toys import floating_walk
 
 from trigemu import Catalogue, TrigemuError, compare, emulate, rates_of
 from trigemu.api import Workspace
-from trigemu_decade.precision import read_ensemble
-from trigemu_decade.quantile import load_trees
 
 COARSE = 'precision = { input = "ap_fixed<8,8>", threshold = "ap_fixed<8,8>", score = "ap_fixed<10,3>" }'
 WIDE = 'precision = { input = "ap_fixed<32,14>", threshold = "ap_fixed<32,14>", score = "ap_fixed<32,8>" }'
@@ -26,27 +22,6 @@ def rows(n: int = 400) -> np.ndarray:
 
 def with_precision(text: str) -> tuple[str, str]:
     return "above = 0.0", f"above = 0.0\n{text}"
-
-
-def test_plain_arrays_are_the_trees_of_xgboost(booster: xgboost.Booster) -> None:
-    trees = load_trees(bytes(booster.save_raw("json")), 2).ensemble
-    assert trees.trees == booster.num_boosted_rounds()
-    dumped = "".join(booster.get_dump())
-    assert (trees.split_nodes, len(trees.feature)) == (dumped.count("yes="), dumped.count("\n"))
-    expected = booster.inplace_predict(rows())
-    assert floating_walk(trees, rows()) == pytest.approx(expected, rel=1e-6, abs=1e-6)
-    edge = np.float32([[trees.threshold[0]] * 2])  # equal goes right
-    assert floating_walk(trees, edge) == pytest.approx(booster.inplace_predict(edge), rel=1e-6)
-
-
-def test_categories_are_refused() -> None:
-    rng = np.random.default_rng(1)
-    x = rng.integers(0, 5, (500, 1)).astype(np.float32)
-    data = xgboost.DMatrix(x, (x[:, 0] % 2) + 0.0, feature_types=["c"], enable_categorical=True)
-    booster = xgboost.train({"max_cat_to_onehot": 1, "nthread": 1}, data, 2)
-    model = treelite.frontend.from_xgboost_json(booster.save_raw("json").decode())
-    with pytest.raises(TrigemuError, match="splits on categories"):
-        read_ensemble(model)
 
 
 def test_wide_types_are_the_floating_trigger(models: Models, catalogue: Catalogue) -> None:

@@ -15,7 +15,7 @@ from toys import columns
 import trigemu
 from trigemu import Catalogue, Events, TrigemuError, decide, emulate, make_plan
 from trigemu.api import Plan, Slot, Workspace
-from trigemu_decade.library import LibraryRow
+from trigemu_anomaly.tree_walk import WalkRow
 from trigemu_latency import Stream, bench
 from trigemu_latency.timing import clock as timing
 from trigemu_latency.views.bench import figure_of
@@ -96,10 +96,10 @@ def test_menus_that_are_ready_to_run(name: str) -> None:
 
 
 @pytest.mark.usefixtures("no_tables")
-def test_the_full_menu_with_compiled_trees(models: Models, events: Events) -> None:
+def test_the_full_menu_with_trees_one_by_one(models: Models, events: Events) -> None:
     plan = make_plan([models.menu()])
     trees = plan.slots[plan.bits[0]["AD"]].compiled.quantile.trees  # type: ignore[attr-defined]
-    assert isinstance(trees.row(), LibraryRow)
+    assert isinstance(trees.row(), WalkRow)
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
 
 

@@ -9,7 +9,7 @@ OWN = "trigemu_"
 #: The plugin of each name that users may write, by the part of a `Plugin`. The packages declare the same, but
 #: they may be missing.
 PROVIDED = {
-    "kinds": {"anomaly": "anomaly", "decade": "decade"},
+    "kinds": {"anomaly": "anomaly", "decade": "decade", "network": "anomaly"},
     "formats": {
         "challenge": "formats",
         "cms-l1-vector": "cms",

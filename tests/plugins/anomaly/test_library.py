@@ -19,7 +19,7 @@ from decade_toys import train_quantile
 
 from trigemu import TrigemuError
 from trigemu.support import Limits
-from trigemu_decade import library, machine_code
+from trigemu_anomaly import library, machine_code
 
 Compiler = Callable[..., Path]
 
@@ -281,12 +281,10 @@ def test_two_processes_compile_at_once(booster: xgboost.Booster, fresh_cache: Pa
     script = (
         "import sys, numpy as np\n"
         "from pathlib import Path\n"
-        "from trigemu_anomaly import tree_cells\n"
-        "from trigemu_decade.quantile import load_trees\n"
-        "tree_cells.MAX_CELLS = 0\n"
+        "from trigemu_anomaly import QUANTILE, compile_trees\n"
         "print('ready', flush=True); input()\n"
-        f"trees = load_trees(Path({str(model)!r}).read_bytes(), 2)\n"
-        f"print(not trees.interpreted, trees.predict(np.load({str(tmp_path / 'x.npy')!r})).tolist())\n"
+        f"trees = compile_trees(Path({str(model)!r}).read_bytes(), 2, QUANTILE)\n"
+        f"print(trees.engine, trees.predict(np.load({str(tmp_path / 'x.npy')!r})).tolist())\n"
     )
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     both = [subprocess.Popen([sys.executable, "-c", script], **pipes) for _ in range(2)]
@@ -297,7 +295,7 @@ def test_two_processes_compile_at_once(booster: xgboost.Booster, fresh_cache: Pa
         process.stdin.flush()
     messages = [process.communicate(timeout=60)[0] for process in both]
     assert messages[0] == messages[1]
-    assert messages[0].startswith("True [")
+    assert messages[0].startswith("treelite [")
     assert {file.suffix for file in kept(fresh_cache)} == {".so"}
 
 

@@ -1,4 +1,4 @@
-"""XGBoost models of Y(x) in JSON, checked before any library reads them.
+"""XGBoost models in JSON, checked before any library reads them.
 
 treelite, tl2cgen and compiled code trust the structure of trees: a child that is out of range or reached
 twice, or a split on an input that does not exist, ends the process or keeps it busy forever. They therefore
@@ -9,16 +9,21 @@ of treelite) are not supported, since only those libraries can read them.
 from __future__ import annotations
 
 import json
+import math
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
 
 from trigemu.api import TrigemuError
-from trigemu_anomaly import MAX_DEPTH, MAX_NODES, MAX_TREES
 
-OBJECTIVE = "reg:quantileerror"
+from .trees import MAX_DEPTH, MAX_NODES, MAX_TREES
+
+#: What trees are trained for: a conditional quantile, or the probability of a class.
+Objective = Literal["reg:quantileerror", "binary:logistic"]
+QUANTILE: Objective = "reg:quantileerror"
+LOGISTIC: Objective = "binary:logistic"
 
 #: Largest file: XGBoost writes at most 200 bytes per node.
 MAX_BYTES = 2**25
@@ -90,23 +95,25 @@ class _File(msgspec.Struct, frozen=True):
     version: tuple[int, int, int] | None = None
 
 
-class QuantileModel(msgspec.Struct, frozen=True):
-    """A checked model. tau: the quantile it was trained for. json: the model in XGBoost's format, with only
-    the fields that are read."""
+class CheckedTrees(msgspec.Struct, frozen=True):
+    """A checked model. tau: the quantile it was trained for, NaN for a classifier. json: the model in the
+    format of XGBoost, with only the fields that are read; its score is the sum of its leaves and its base."""
 
     tau: float
     json: str
 
 
-def read_model(content: bytes, features: int) -> QuantileModel:
-    """Check the file of a model with this number of inputs; raise TrigemuError if it cannot be used."""
+def read_model(content: bytes, features: int, objective: Objective) -> CheckedTrees:
+    """Check the file of a model that was trained for this objective and has this number of inputs; raise
+    TrigemuError if it cannot be used."""
     file = _parse(content)
     learner = file.learner
-    tau = _tau(learner.objective)
+    tau = _tau(learner.objective, objective)
     parameters, booster = learner.learner_model_param, learner.gradient_booster
     features_in_file = _integer(parameters.num_feature, "num_feature")
     if features_in_file != features:
-        raise TrigemuError(f"reads {features_in_file} features, but the card names {features} in x")
+        named = f"{features} in x" if objective == QUANTILE else f"{features} inputs"
+        raise TrigemuError(f"reads {features_in_file} features, but the card names {named}")
     for name in ("num_class", "num_target"):
         number = _integer(getattr(parameters, name), name)
         if number > 1:
@@ -118,7 +125,7 @@ def read_model(content: bytes, features: int) -> QuantileModel:
         len(booster.weight_drop) != len(trees) or not _finite(booster.weight_drop)
     ):
         raise TrigemuError("is damaged: expected one finite weight_drop for each tree")
-    return QuantileModel(tau, json.dumps(_written(file, trees, features)))
+    return CheckedTrees(tau, json.dumps(_written(file, trees, features)))
 
 
 def _parse(content: bytes) -> _File:
@@ -132,16 +139,22 @@ def _parse(content: bytes) -> _File:
         raise TrigemuError(f"is not a complete XGBoost model in JSON ({reason})") from None
 
 
-def _tau(objective: _Objective) -> float:
+def _tau(objective: _Objective, expected: Objective) -> float:
+    if expected == LOGISTIC:
+        if objective.name != LOGISTIC:
+            raise TrigemuError(
+                f"was trained for {objective.name[:50]!r}: expected {LOGISTIC!r}, a classifier of two classes"
+            )
+        return math.nan
     text = objective.quantile_loss_param.quantile_alpha[:100]
     try:
         quantiles = np.array(json.loads(text), np.float64)
         text = str(quantiles.tolist())
     except (ValueError, TypeError, OverflowError, RecursionError):
         quantiles = np.empty(0)
-    if objective.name != OBJECTIVE or quantiles.size != 1:
+    if objective.name != QUANTILE or quantiles.size != 1:
         raise TrigemuError(
-            f"was trained for {objective.name[:50]!r} at the quantiles {text}: expected {OBJECTIVE!r} at one"
+            f"was trained for {objective.name[:50]!r} at the quantiles {text}: expected {QUANTILE!r} at one"
         )
     tau = float(quantiles.ravel()[0])
     if not 0.0 < tau < 1.0:
@@ -246,10 +259,8 @@ def _finite(values: list[float]) -> bool:
 
 def _written(file: _File, trees: list[_Tree], features: int) -> dict[str, Any]:
     """Return the document for treelite. Numbers are float32, as in XGBoost, so that no parser rounds them."""
-    booster, parameters = file.learner.gradient_booster, file.learner.learner_model_param
-    base = _BASE.fullmatch(parameters.base_score)
-    if not base or not _finite([float(base[1])]):
-        raise TrigemuError(f"has base_score = {parameters.base_score[:50]!r}: expected one finite number")
+    booster = file.learner.gradient_booster
+    base = _base(file.learner)
     model = {
         "gbtree_model_param": {"num_trees": str(len(trees)), "num_parallel_tree": "1"},
         "tree_info": [0] * len(trees),
@@ -265,15 +276,29 @@ def _written(file: _File, trees: list[_Tree], features: int) -> dict[str, Any]:
             if booster.name == "gbtree"
             else {"name": "dart", "gbtree": plain, "weight_drop": _singles(booster.weight_drop)},
             "learner_model_param": {
-                "base_score": parameters.base_score,
+                "base_score": base,
                 "num_class": "0",
                 "num_feature": str(features),
                 "num_target": "1",
             },
-            "objective": {"name": OBJECTIVE},
+            "objective": {"name": QUANTILE},  # treelite then adds base and leaves, and nothing else
         },
         **({} if file.version is None else {"version": file.version}),
     }
+
+
+def _base(learner: _Learner) -> str:
+    """Return the number to which leaves are added. Of a classifier, the file gives it as a probability."""
+    text = learner.learner_model_param.base_score
+    base = _BASE.fullmatch(text)
+    if not base or not _finite([float(base[1])]):
+        raise TrigemuError(f"has base_score = {text[:50]!r}: expected one finite number")
+    if learner.objective.name != LOGISTIC:
+        return text
+    probability = np.float32(base[1])
+    if not 0 < probability < 1:
+        raise TrigemuError(f"has base_score = {text[:50]!r}: expected a probability between 0 and 1")
+    return repr(float(-np.log(1 / probability - 1)))
 
 
 def _tree(number: int, tree: _Tree, features: int) -> dict[str, Any]:

@@ -16,10 +16,9 @@ import xgboost
 from decade_toys import train_quantile
 
 from trigemu import TrigemuError
-from trigemu_anomaly import ApFixed, FixedEnsemble, Precision
-from trigemu_decade import model_file
-from trigemu_decade.model_file import read_model
-from trigemu_decade.precision import read_ensemble
+from trigemu_anomaly import ApFixed, FixedEnsemble, Precision, xgboost_file
+from trigemu_anomaly.boosted import read_ensemble
+from trigemu_anomaly.xgboost_file import QUANTILE, read_model
 
 Change = Callable[[Any], object]
 
@@ -116,7 +115,7 @@ def test_broken_trees_are_refused(kind: str) -> None:
     content = changed(change)
     start = time.process_time()
     with pytest.raises(TrigemuError, match=message) as error:
-        read_model(content, 2)
+        read_model(content, 2, QUANTILE)
     assert len(str(error.value)) < 400
     assert time.process_time() - start < 5
 
@@ -136,31 +135,31 @@ def test_broken_trees_are_refused(kind: str) -> None:
 )
 def test_json_that_is_absurd(content: bytes) -> None:
     with pytest.raises(TrigemuError, match="is not a complete XGBoost model in JSON") as error:
-        read_model(content, 2)
+        read_model(content, 2, QUANTILE)
     assert len(str(error.value)) < 300
 
 
 def test_a_file_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_file, "MAX_BYTES", 1000)
+    monkeypatch.setattr(xgboost_file, "MAX_BYTES", 1000)
     content = changed(lambda learner: None)
     with pytest.raises(TrigemuError, match=f"has {len(content)} bytes: expected at most 1000"):
-        read_model(content, 2)
+        read_model(content, 2, QUANTILE)
 
 
 @pytest.mark.parametrize(("name", "bound"), [("MAX_TREES", 2), ("MAX_NODES", 20)])
 def test_trees_that_would_be_compiled_for_hours(
     monkeypatch: pytest.MonkeyPatch, name: str, bound: int
 ) -> None:
-    monkeypatch.setattr(model_file, name, bound)
+    monkeypatch.setattr(xgboost_file, name, bound)
     with pytest.raises(TrigemuError, match=rf"has 3 trees with \d\d nodes: expected at most .*{bound}"):
-        read_model(changed(lambda learner: None), 2)
+        read_model(changed(lambda learner: None), 2, QUANTILE)
 
 
 def test_of_keys_given_twice_treelite_reads_the_one_that_was_checked() -> None:
     """It would take both lists of trees."""
     text = changed(lambda learner: None).decode()
     twice = text.replace('"trees": [', '"trees": [{"left_children": [0]}], "trees": [')
-    assert read_model(twice.encode(), 2).json == read_model(text.encode(), 2).json
+    assert read_model(twice.encode(), 2, QUANTILE).json == read_model(text.encode(), 2, QUANTILE).json
 
 
 def train(**parameters: Any) -> xgboost.Booster:
@@ -182,7 +181,7 @@ KINDS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("parameters", KINDS, ids=str)
 def test_treelite_reads_the_same_numbers_as_from_the_file_itself(parameters: dict[str, Any]) -> None:
     content = bytes(train(**parameters).save_raw("json"))
-    checked = read_model(content, 2)
+    checked = read_model(content, 2, QUANTILE)
     assert checked.tau == pytest.approx(0.9)
     ours, theirs = (treelite.frontend.from_xgboost_json(text) for text in (checked.json, content.decode()))
     assert ours.num_tree == theirs.num_tree > 0
@@ -199,7 +198,8 @@ def test_nodes_that_pruning_deleted_are_left_out() -> None:
     """treelite keeps them, as leaves that nothing leads to; trees as look-up tables would have taken them."""
     content = bytes(train(tree_method="exact", gamma=3.0).save_raw("json"))
     ours, theirs = (
-        treelite.frontend.from_xgboost_json(text) for text in (read_model(content, 2).json, content.decode())
+        treelite.frontend.from_xgboost_json(text)
+        for text in (read_model(content, 2, QUANTILE).json, content.decode())
     )
     x = np.float32(np.random.default_rng(2).normal(size=(1000, 2)))
     expected = treelite.gtil.predict(theirs, x)

@@ -1,0 +1,43 @@
+"""The model of a card, chosen by the content of its file."""
+
+from __future__ import annotations
+
+import json
+
+from trigemu.api import TrigemuError, excerpt
+
+from .network import Engine, Network
+from .score_model import ScoreModel
+
+#: Largest model in JSON, in bytes.
+MAX_JSON = 2**25
+
+
+def open_model(content: bytes, features: int, engine: Engine | None = None) -> ScoreModel:
+    """Return the model of a file with this number of inputs: ONNX, or JSON of XGBoost.
+
+    engine: the choice of the card. Raises TrigemuError if the model cannot be used.
+    """
+    if not content.lstrip().startswith(b"{"):
+        return Network(content, features, engine)
+    if engine:
+        raise TrigemuError(f"is JSON, not ONNX: leave out engine = {engine!r}")
+    keys = _keys(content)
+    if "learner" in keys:
+        from .classifier import Classifier  # treelite takes half a second
+
+        return Classifier(content, features)
+    names = excerpt(", ".join(keys))
+    raise TrigemuError(f"is JSON with the keys {names}: expected an ONNX model, or trees that XGBoost wrote")
+
+
+def _keys(content: bytes) -> list[str]:
+    if len(content) > MAX_JSON:
+        raise TrigemuError(f"has {len(content)} bytes: expected at most {MAX_JSON} of JSON")
+    try:
+        return list(json.loads(content))
+    except (ValueError, RecursionError) as error:
+        raise TrigemuError(
+            f"begins like JSON, and cannot be read as such ({excerpt(str(error))}): "
+            "let XGBoost write a file that ends with .json"
+        ) from None

@@ -1,0 +1,200 @@
+"""Boosted trees as XGBoost saves them: what evaluates them, and the messages for what is not used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import treelite
+import xgboost
+from decade_toys import train_quantile
+from tree_toys import floating_walk
+
+from trigemu import TrigemuError
+from trigemu_anomaly import LOGISTIC, QUANTILE, boosted, compile_trees, library, load_trees, score_by
+from trigemu_anomaly.boosted import read_ensemble
+
+
+def content(booster: xgboost.Booster) -> bytes:
+    return bytes(booster.save_raw("json"))
+
+
+def grid(features: int = 2) -> np.ndarray:
+    x = np.float32(np.random.default_rng(5).exponential(25, (500, features)))
+    x[::3, 0] = 0
+    return x
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {},
+        {"num_parallel_tree": 3},
+        {"base_score": 7.5},
+        {"trees": 1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("way", ["no_tables", "compiled", ""])
+def test_models_are_evaluated_as_xgboost_does(
+    kind: dict[str, Any], way: str, request: pytest.FixtureRequest
+) -> None:
+    if way == "no_tables":
+        request.getfixturevalue(way)
+    booster = train_quantile(2, **kind)
+    trees = (compile_trees if way == "compiled" else load_trees)(content(booster), 2, QUANTILE)
+    assert trees.predict(grid()) == pytest.approx(booster.inplace_predict(grid()), rel=1e-6, abs=1e-6)
+    assert trees.predict(grid()[:0]).shape == (0,)
+    row = trees.row()
+    alone = [score_by(row.function, row.arguments, x.ctypes.data) for x in grid()]
+    np.testing.assert_array_equal(alone, trees.predict(grid()))
+
+
+@pytest.mark.parametrize("way", ["no_tables", ""])
+@pytest.mark.parametrize("trees", [1, 23, 150])
+def test_tables_and_trees_have_the_bits_of_the_interpreter(
+    trees: int, way: str, request: pytest.FixtureRequest
+) -> None:
+    if way:
+        request.getfixturevalue(way)
+    booster = train_quantile(2, trees=trees)
+    model = treelite.frontend.from_xgboost_json(content(booster).decode())
+    x = np.concatenate([grid(), library.edges(model, 2000)])
+    loaded = load_trees(content(booster), 2, QUANTILE)
+    assert loaded.engine == ("trees, one by one" if way else "a table")
+    np.testing.assert_array_equal(loaded.predict(x), library.interpret(model, x))
+
+
+@pytest.mark.parametrize("base", [0.5, 0.02])
+def test_the_score_of_a_classifier_is_its_margin(base: float) -> None:
+    """The probability of XGBoost after the logistic function, and its margin before it."""
+    x = np.float32(np.random.default_rng(6).exponential(25, (3000, 8)))
+    signal = x[:, :3].sum(axis=1) + x[:, 5] > 120
+    data = xgboost.DMatrix(x, signal)
+    booster = xgboost.train(
+        {"objective": "binary:logistic", "base_score": base, "max_depth": 5, "nthread": 1}, data, 30
+    )
+    trees = load_trees(content(booster), 8, LOGISTIC)
+    assert trees.engine == "trees, one by one"
+    margin = trees.predict(x)
+    assert margin == pytest.approx(booster.predict(data, output_margin=True), abs=1e-5)
+    assert 1 / (1 + np.exp(-margin)) == pytest.approx(booster.predict(data), abs=1e-5)
+    assert compile_trees(content(booster), 8, LOGISTIC).predict(x) == pytest.approx(margin, abs=1e-5)
+
+
+def test_no_compiler_is_needed(no_compiler: None) -> None:
+    booster = train_quantile(2)
+    assert load_trees(content(booster), 2, QUANTILE).engine == "a table"
+    with pytest.raises(TrigemuError, match=r"no C compiler \(gcc, clang or the variable CC\)"):
+        compile_trees(content(booster), 2, QUANTILE)
+
+
+def test_a_large_model_is_not_compiled(
+    monkeypatch: pytest.MonkeyPatch, fresh_cache: Path, compiler: Callable[[str], Path]
+) -> None:
+    """One node too many: no compiler is started."""
+    booster, compilations = train_quantile(2), compiler('exec gcc "$@"')
+    nodes = len(compile_trees(content(booster), 2, QUANTILE).ensemble.feature)
+    assert compilations.read_text()
+    compile_trees.cache_clear()
+    monkeypatch.setattr(boosted, "MAX_COMPILED", nodes - 1)
+    compilations.write_text("")
+    with pytest.raises(TrigemuError, match=f"has {nodes} nodes, of which at most {nodes - 1} are compiled"):
+        compile_trees(content(booster), 2, QUANTILE)
+    assert compilations.read_text() == ""
+
+
+def test_a_model_is_loaded_once(booster: xgboost.Booster) -> None:
+    assert load_trees(content(booster), 2, QUANTILE) is load_trees(content(booster), 2, QUANTILE)
+
+
+def test_plain_arrays_are_the_trees_of_xgboost(booster: xgboost.Booster) -> None:
+    trees = load_trees(content(booster), 2, QUANTILE).ensemble
+    assert trees.trees == booster.num_boosted_rounds()
+    dumped = "".join(booster.get_dump())
+    assert (trees.split_nodes, len(trees.feature)) == (dumped.count("yes="), dumped.count("\n"))
+    expected = booster.inplace_predict(grid())
+    assert floating_walk(trees, grid()) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    edge = np.float32([[trees.threshold[0]] * 2])  # equal goes right
+    assert floating_walk(trees, edge) == pytest.approx(booster.inplace_predict(edge), rel=1e-6)
+
+
+def test_categories_are_refused() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 5, (500, 1)).astype(np.float32)
+    data = xgboost.DMatrix(x, (x[:, 0] % 2) + 0.0, feature_types=["c"], enable_categorical=True)
+    booster = xgboost.train({"max_cat_to_onehot": 1, "nthread": 1}, data, 2)
+    model = treelite.frontend.from_xgboost_json(booster.save_raw("json").decode())
+    with pytest.raises(TrigemuError, match="splits on categories"):
+        read_ensemble(model)
+
+
+def edited(change: Callable[[Any], object]) -> bytes:
+    """A model after a change of its learner."""
+    document = json.loads(content(train_quantile(2, trees=3)))
+    change(document["learner"])
+    return json.dumps(document).encode()
+
+
+def first_tree(learner: Any) -> Any:
+    return learner["gradient_booster"]["model"]["trees"][0]
+
+
+NO_MODEL = "is not a complete XGBoost model in JSON"
+BAD = {
+    "empty": (lambda: b"", NO_MODEL),
+    "list": (lambda: b"[]", NO_MODEL),
+    "text": (lambda: b"hello", NO_MODEL),
+    "other JSON": (lambda: b'{"learner": 3}', NO_MODEL),
+    "nested": (lambda: b"[" * 200_000, NO_MODEL),
+    "binary": (lambda: bytes(train_quantile(2, trees=2).save_raw("ubj")), NO_MODEL),
+    "half": (lambda: content(train_quantile(2, trees=2))[:-1], NO_MODEL),
+    "quantiles": (lambda: edited(lambda m: m["objective"].update(quantile_loss_param=3)), NO_MODEL),
+    "untrained": (lambda: content(train_quantile(2, trees=0)), "has no trees"),
+    "no trees": (lambda: edited(lambda m: m.pop("gradient_booster")), "has no trees"),
+    "objective": (
+        lambda: edited(lambda m: m.update(objective={"name": "reg:squarederror"})),
+        r"was trained for 'reg:squarederror' .*: expected 'reg:quantileerror' at one",
+    ),
+    "several": (
+        lambda: content(train_quantile(2, trees=2, quantile_alpha=[0.5, 0.9])),
+        r"'reg:quantileerror' at the quantiles \[0.5, 0.9\]: expected 'reg:quantileerror' at one",
+    ),
+    "linear": (
+        lambda: edited(lambda m: m["gradient_booster"].update(name="gblinear")),
+        "is a 'gblinear': expected boosted trees",
+    ),
+    "fewer": (lambda: content(train_quantile(1, trees=2)), "reads 1 features, but the card names 2 in x"),
+    "more": (lambda: content(train_quantile(3, trees=2)), "reads 3 features, but the card names 2 in x"),
+    "beyond": (
+        lambda: edited(lambda m: first_tree(m)["split_indices"].__setitem__(0, 2)),
+        "is damaged: tree 0, from 0: it has 2 features and splits on number 2, from 0",
+    ),
+    "infinite": (
+        lambda: edited(lambda m: first_tree(m)["split_conditions"].__setitem__(-1, float("inf"))),
+        "is damaged: tree 0, from 0: a threshold or a leaf is not finite",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_what_is_no_quantile_regression(kind: str) -> None:
+    make, message = BAD[kind]
+    with pytest.raises(TrigemuError, match=message) as error:
+        load_trees(make(), 2, QUANTILE)
+    assert len(str(error.value)) < 400
+
+
+def test_a_failure_is_not_remembered(
+    booster: xgboost.Booster, fresh_cache: Path, compiler: Callable[..., Path]
+) -> None:
+    compiler("exit 1")
+    with pytest.raises(TrigemuError, match="cannot compile"):
+        compile_trees(content(booster), 2, QUANTILE)
+    compiler()
+    assert compile_trees(content(booster), 2, QUANTILE)
+    assert [file.suffix for file in fresh_cache.iterdir()] == [".so"]
