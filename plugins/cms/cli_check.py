@@ -45,6 +45,7 @@ class _Comparison:
     decisions: Path | str | None
     inject: int
     consecutive: bool
+    match_bits: bool
 
     def result(self, menu: Menu, sample: Path | str, files: Sequence[Path]) -> DecisionCheck:
         """Compare a menu with a sample. files: the outputs, none of which may be an input."""
@@ -60,6 +61,7 @@ class _Comparison:
                         good,
                         inject=self.inject,
                         consecutive=self.consecutive,
+                        match_bits=self.match_bits,
                         executor=engine,
                         progress=advance,
                     ),
@@ -93,6 +95,11 @@ class _Comparison:
     "neighbouring crossings are skipped.",
 )
 @click.option(
+    "--match-bits",
+    is_flag=True,
+    help="If a file numbers its bits otherwise, compare triggers with the stored bits that they equal.",
+)
+@click.option(
     "--all",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
@@ -120,6 +127,7 @@ def check(
     inject: int,
     strict: bool,
     not_consecutive: bool,
+    match_bits: bool,
     folder: Path | None,
     csv_file: Path | None,
     html_file: Path | None,
@@ -131,7 +139,11 @@ def check(
 
     The exit status is 1 if any decision differs; with --strict also if a trigger is skipped.
     """
-    comparison = _Comparison(processing, decisions, inject, not not_consecutive)
+    if inject and match_bits:
+        raise click.UsageError(
+            "--match-bits takes no --inject: flipped decisions are those of their own bits"
+        )
+    comparison = _Comparison(processing, decisions, inject, not not_consecutive, match_bits)
     folders = search_path(plugin_path)
     if folder is not None:
         if menu is not None or decisions is not None or inject:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from trigemu.api import Column, Section, Table
 from trigemu_pages import render
-from trigemu_validation import doubts
+from trigemu_validation import doubts, other_bits
 
 from .pairs import CheckedPair
 from .pairs_shown import not_compared, pairs_table, unused
@@ -23,7 +23,7 @@ def validation_page(pairs: Sequence[CheckedPair], alone: Sequence[Path]) -> str:
         text=("Decisions before prescales. Triggers agree if they do on every crossing.", *unused(alone)),
         tables=(pairs_table(pairs),),
     )
-    return render(TITLE, [matrix, _differing(pairs), _not_compared(pairs)])
+    return render(TITLE, [matrix, _differing(pairs), *_other_bits(pairs), _not_compared(pairs)])
 
 
 def _differing(pairs: Sequence[CheckedPair]) -> Section:
@@ -31,10 +31,24 @@ def _differing(pairs: Sequence[CheckedPair]) -> Section:
     table = Table((*_FILES, Column("trigger", "key", "trigger"), *counts))
     for checked in pairs:
         for trigger in checked.result.differing:
+            if trigger.equals is not None:
+                continue  # in the section on other bits
             numbers = trigger.compared, trigger.agree, trigger.only_emulated, trigger.only_stored
             table.add(*_files(checked), trigger.name, *numbers)
     text = tuple(line for checked in pairs for line in doubts(checked.result))
     return _section("Triggers that differ", table, text)
+
+
+def _other_bits(pairs: Sequence[CheckedPair]) -> Iterator[Section]:
+    """Yield a section on files that seem to number their bits otherwise, if there are any."""
+    bits = (Column(name, "key", name) for name in ("trigger", "its bit", "the bit that it equals"))
+    table = Table((*_FILES, *bits))
+    for checked in pairs:
+        for trigger in checked.result.elsewhere:
+            table.add(*_files(checked), trigger.name, trigger.stored, trigger.equals)
+    if table.rows:
+        text = tuple(line for checked in pairs for line in other_bits(checked.result))
+        yield _section("Decisions of another bit", table, text)
 
 
 def _not_compared(pairs: Sequence[CheckedPair]) -> Section:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from trigemu.api import Column, Line, Page, RowStyle, Table, csv_of, in_json
-from trigemu_validation import doubts
+from trigemu_validation import Checked, doubts, other_bits
 
 from .pairs import CheckedPair
 
@@ -18,11 +18,13 @@ _COLUMNS = (
         for name in ("imported", "left out", "compared", "agree", "differ", "skipped")
     ),
     Column("differing", "note"),
+    Column("other_bits", "note"),
 )
 
 
 def pairs_table(pairs: Sequence[CheckedPair]) -> Table:
-    """Return a line for each pair; in files its last column names the triggers that differ, and how often."""
+    """Return a line for each pair; in files its last columns name the triggers that differ, and how often,
+    and those whose decisions are of another stored bit."""
     table = Table(_COLUMNS)
     for checked in pairs:
         result, pair = checked.result, checked.pair
@@ -30,7 +32,10 @@ def pairs_table(pairs: Sequence[CheckedPair]) -> Table:
         files, counts = (pair.menu.name, pair.vector.name), (len(result.triggers), len(checked.left_out))
         style: RowStyle = "wrong" if result.differ else "plain"
         agreement = compared, compared - differ, differ, len(result.skipped)
-        table.add(*files, *counts, *agreement, "; ".join(differing(checked)), style=style)
+        bits = "; ".join(f"{trigger.name} {trigger.stored}: {trigger.equals}" for trigger in result.elsewhere)
+        table.add(
+            *files, *counts, *agreement, "; ".join(map(_differing, result.differing)), bits, style=style
+        )
     return table
 
 
@@ -63,18 +68,18 @@ def pairs_page(pairs: Sequence[CheckedPair], alone: Sequence[Path]) -> Page:
 def _notes(pairs: Sequence[CheckedPair], alone: Sequence[Path]) -> Iterator[str]:
     for checked in pairs:
         files = f"{checked.pair.menu.name} on {checked.pair.vector.name}"
-        for trigger in differing(checked):
-            yield f"{files}: differs: {trigger}."
-        yield from (f"{files}: {line}" for line in doubts(checked.result))
+        for trigger in checked.result.differing:
+            if trigger.equals is None:
+                yield f"{files}: differs: {_differing(trigger)}."
+        for lines in (doubts, other_bits):
+            yield from (f"{files}: {line}" for line in lines(checked.result))
         for reason, names in not_compared(checked):
             yield f"{files}: {reason}: {', '.join(names)}."
     yield from unused(alone)
 
 
-def differing(checked: CheckedPair) -> Iterator[str]:
-    """Yield the triggers that differ, each with how often."""
-    for trigger in checked.result.differing:
-        yield f"{trigger.name} on {trigger.differ} of {trigger.compared} crossings"
+def _differing(trigger: Checked) -> str:
+    return f"{trigger.name} on {trigger.differ} of {trigger.compared} crossings"
 
 
 def not_compared(checked: CheckedPair) -> Iterator[tuple[str, list[str]]]:

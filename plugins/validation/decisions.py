@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,22 +11,15 @@ import numpy as np
 from trigemu.api import (
     Catalogue,
     Compiled,
-    Context,
-    Events,
     Job,
-    Kind,
     Menu,
     MenuLike,
     Named,
     Need,
     Progress,
-    Random,
     SamplesLike,
     Shown,
     TrigemuError,
-    Trigger,
-    lacks,
-    lacks_neighbours,
     make_plan,
     menu_of,
     not_consecutive,
@@ -34,32 +27,10 @@ from trigemu.api import (
     samples_of,
 )
 
-from .decisions_task import Count, Range, Tally, positions_at_ends, positions_to_flip, ranges_of, stored_name
-
-
-@dataclass(frozen=True)
-class Disagreement:
-    """An event on which the emulated and the stored decision of a trigger differ.
-
-    Attributes
-    ----------
-    sample : str
-        The name of the sample.
-    path : str
-        The file.
-    entry : int
-        The position of the event in the file.
-    emulated : bool
-        The emulated decision.
-    events : Events
-        The event with the columns that the trigger needs, and the neighbouring crossings that it uses.
-    """
-
-    sample: str
-    path: str
-    entry: int
-    emulated: bool
-    events: Events = field(repr=False)
+from .checkable import compiled_of, margin_of, other_bits_of, scalars_of, why_not
+from .decisions_task import Count, Tally, positions_at_ends, positions_to_flip, ranges_of, stored_name
+from .disagreement import Disagreement as Disagreement, read_difference
+from .stored_bits import lacking, renumbered
 
 
 @dataclass(frozen=True)
@@ -79,12 +50,18 @@ class Checked:
     first : tuple of Disagreement
         The first events that differ.
     skipped : str or None
-        Why the trigger was not checked; None if it was.
+        Why the trigger was not compared; None if it was.
     margin : int
         The number of crossings before and after an event that the trigger uses.
     not_compared : int
         The number of events that are not compared, because some of these crossings are beyond the ends of
         the file.
+    stored : str
+        The name of its stored decisions.
+    equals : str or None
+        The name of other stored decisions, which the trigger equals on all compared events while it differs
+        from its own, if the samples seem to number their bits otherwise. With `match_bits` the trigger was
+        compared with these.
     """
 
     name: str
@@ -95,6 +72,8 @@ class Checked:
     skipped: str | None = None
     margin: int = 0
     not_compared: int = 0
+    stored: str = ""
+    equals: str | None = None
 
     @property
     def differ(self) -> int:
@@ -125,6 +104,8 @@ class DecisionCheck(Shown, Named[Checked]):
         The number of stored decisions that were flipped on purpose.
     found : int
         The number of flipped decisions that changed the outcome of the comparison, as they should.
+    match_bits : bool
+        Whether triggers whose `equals` is not None were compared with that.
     """
 
     _view: ClassVar[str] = "trigemu_validation.decisions_view"
@@ -135,6 +116,7 @@ class DecisionCheck(Shown, Named[Checked]):
     triggers: tuple[Checked, ...]
     injected: int = 0
     found: int = 0
+    match_bits: bool = False
 
     def _named(self) -> tuple[str, Mapping[str, Checked]]:
         return "trigger", {trigger.name: trigger for trigger in self.triggers}
@@ -159,6 +141,11 @@ class DecisionCheck(Shown, Named[Checked]):
         """The number of differing decisions of all triggers."""
         return sum(trigger.differ for trigger in self.triggers)
 
+    @property
+    def elsewhere(self) -> tuple[Checked, ...]:
+        """The triggers whose decisions are those of another stored bit."""
+        return tuple(trigger for trigger in self.triggers if trigger.equals is not None)
+
 
 def check_decisions(
     menu: MenuLike,
@@ -166,6 +153,7 @@ def check_decisions(
     *,
     inject: int = 0,
     consecutive: bool = True,
+    match_bits: bool = False,
     executor: Any = None,
     progress: Progress | None = None,
 ) -> DecisionCheck:
@@ -183,6 +171,9 @@ def check_decisions(
     consecutive : bool
         Whether events with consecutive crossing numbers are consecutive crossings. If not, triggers that use
         neighbouring crossings cannot be checked.
+    match_bits : bool
+        Whether triggers whose decisions are those of another stored bit are compared with that one, if the
+        samples seem to number their bits otherwise (`Checked.equals`).
     executor, progress
         As in `emulate`.
 
@@ -193,13 +184,16 @@ def check_decisions(
     Raises
     ------
     TrigemuError
-        If no trigger can be checked, or `inject` exceeds the number of decisions.
+        If no trigger can be checked, `inject` exceeds the number of decisions, or there are both `inject` and
+        `match_bits`.
     """
+    if inject and match_bits:
+        raise TrigemuError("decisions that are flipped are compared with their own bits, without match_bits")
     menu, catalogue = menu_of(menu), samples_of(catalogue, executor=executor)
     if not consecutive:
         catalogue = not_consecutive(catalogue)
     ranges = ranges_of(catalogue)
-    reasons = {trigger.name: _reason(menu, trigger, catalogue, ranges) for trigger in menu.enabled}
+    reasons = {trigger.name: why_not(menu, trigger, catalogue, ranges) for trigger in menu.enabled}
     checked = [trigger for trigger in menu.enabled if reasons[trigger.name] is None]
     if not checked:
         name, reason = next(iter(reasons.items()))
@@ -209,85 +203,59 @@ def check_decisions(
     for sample in catalogue.samples:
         plan.check(sample)
     crossings = sum(range_.stop - range_.start for range_ in ranges)
-    at_ends = positions_at_ends(ranges, [_margin(_compiled(menu, trigger)[1]) for trigger in checked])
+    reads = [compiled_of(menu, trigger) for trigger in checked]
+    at_ends = positions_at_ends(ranges, [margin_of(compiled) for _, compiled in reads])
     flipped = positions_to_flip(inject, crossings * len(checked), at_ends)
     before = {(range_.sample, range_.source): range_.before - range_.start for range_ in ranges}
-    task = Count(part, tuple(checked), flipped, at_ends, before)
+    bits = () if inject else other_bits_of(catalogue, checked)
+    columns = scalars_of(catalogue, *(needs for needs, _ in reads))
+    task = Count(part, tuple(checked), flipped, at_ends, before, bits, columns)
     job = Job((part,), plan, catalogue)
     tally = task.merge([*over_samples(catalogue.samples, job, task, executor, progress)])
-    not_compared = np.bincount(at_ends % len(checked), minlength=len(checked)).tolist()
-    results = {
-        t.name: _checked(part, t, tally.of(n), not_compared[n], catalogue) for n, t in enumerate(checked)
-    }
+    results = dict(_results(task, tally, reads, catalogue, match_bits))
     triggers = (results.get(name) or Checked(name, skipped=reason) for name, reason in reasons.items())
-    return DecisionCheck(menu, catalogue, crossings, tuple(triggers), inject, tally.found)
+    return DecisionCheck(menu, catalogue, crossings, tuple(triggers), inject, tally.found, match_bits)
 
 
-def _reason(menu: Menu, trigger: Trigger, catalogue: Catalogue, ranges: Sequence[Range]) -> str | None:
-    """Return why a trigger cannot be checked, or None if it can."""
-    of = menu.with_inputs([trigger.name])
-    if any(isinstance(part.description, Random) for part in of):
-        return "it is random"
-    if open_ := next((part for part in of if part.budget and not part.solution), None):
-        return f"the threshold of {open_.name!r} is not known: run trigemu calibrate first"
-    needs, compiled = _compiled(menu, trigger)
-    for sample in catalogue.samples:
-        if stored_name(trigger) not in sample.stored:
-            return f"sample {sample.name!r} has no stored decision {stored_name(trigger)!r}"
-        reasons = [lacks_neighbours(sample, part) for part in compiled]
-        reasons += [lacks(sample, need) for need in sorted(needs)]
-        if lacking := next(filter(None, reasons), None):
-            return lacking
-    margin = _margin(compiled)
-    if not any(start < stop for start, stop in (range_.comparable(margin) for range_ in ranges)):
-        return f"it uses crossings up to {margin} before and after, which no crossing in the samples has"
-    return None
-
-
-def _margin(compiled: Sequence[Compiled]) -> int:
-    return max((part.margin for part in compiled), default=0)
-
-
-def _compiled(menu: Menu, trigger: Trigger) -> tuple[set[Need], list[Compiled]]:
-    """Return the columns that a trigger and the triggers in its expression need, and the compiled
-    triggers."""
-    context = Context(menu.scope, menu.path.parent)
-    descriptions = (part.description for part in menu.with_inputs([trigger.name]))
-    compiled = [part.compile(context) for part in descriptions if isinstance(part, Kind)]
-    return context.needs, compiled
-
-
-def _checked(menu: Menu, trigger: Trigger, tally: Tally, not_compared: int, catalogue: Catalogue) -> Checked:
-    only_emulated, only_stored = int(tally.only_emulated[0]), int(tally.only_stored[0])
-    needs, compiled = _compiled(menu, trigger)
-    margin = _margin(compiled)
-    first = (_difference(catalogue, needs, margin, *row) for row in tally.first[:, 1:].tolist())
-    agree = tally.events - not_compared - only_emulated - only_stored
-    return Checked(
-        trigger.name,
-        agree,
-        only_emulated,
-        only_stored,
-        tuple(first),
-        margin=margin,
-        not_compared=not_compared,
-    )
-
-
-def _difference(
-    catalogue: Catalogue, needs: set[Need], margin: int, sample: int, source: int, entry: int, emulated: int
-) -> Disagreement:
-    """Read a differing event, with the columns that the trigger needs and η and φ of its objects."""
-    of = catalogue.samples[sample]
-    columns_of = of.schema.collections
-    needs = needs | {(name, c) for name, _ in needs if name for c in columns_of[name] & {"eta", "phi"}}
-    events = of.read(source, entry, entry + 1, needs, margin)
-    collections = {
-        name: replace(
-            collection,
-            columns={c: column for c, column in collection.columns.items() if (name, c) in needs},
+def _results(
+    task: Count,
+    tally: Tally,
+    reads: Sequence[tuple[set[Need], list[Compiled]]],
+    catalogue: Catalogue,
+    match_bits: bool,
+) -> Iterator[tuple[str, Checked]]:
+    """Yield each trigger of a task by its name. reads: the columns of each, and the
+    compiled triggers."""
+    own = [stored_name(trigger) for trigger in task.triggers]
+    not_compared = np.bincount(task.left_out % len(own), minlength=len(own))
+    other: dict[int, str] = {}
+    missing: dict[int, str] = {}
+    if not len(task.flipped):  # decisions that are flipped would hide what the samples lack
+        other = renumbered(own, task.bits, tally.equal, tally.accepted, tally.events - not_compared)
+        columns = [scalars_of(catalogue, needs) for needs, _ in reads]
+        filled = dict(zip(task.columns, tally.filled.tolist(), strict=True))
+        missing = lacking(tally.only_emulated, tally.only_stored, tally.accepted, columns, filled, other)
+    for n, trigger in enumerate(task.triggers):
+        needs, compiled = reads[n]
+        if reason := missing.get(n):
+            yield trigger.name, Checked(trigger.name, skipped=reason, stored=own[n])
+            continue
+        agreeing = Checked(
+            trigger.name,
+            agree=tally.events - int(not_compared[n]),
+            margin=margin_of(compiled),
+            not_compared=int(not_compared[n]),
+            stored=own[n],
+            equals=other.get(n),
         )
-        for name, collection in events.collections.items()
-    }
-    path = of.sources[source].path
-    return Disagreement(of.name, path, entry, bool(emulated), replace(events, collections=collections))
+        as_matched = match_bits and n in other
+        yield trigger.name, agreeing if as_matched else _counted(agreeing, n, tally, catalogue, needs)
+
+
+def _counted(checked: Checked, number: int, tally: Tally, catalogue: Catalogue, needs: set[Need]) -> Checked:
+    """Return a trigger with the numbers of events on which it differs from its own stored decisions."""
+    only_emulated, only_stored = int(tally.only_emulated[number]), int(tally.only_stored[number])
+    rows = tally.first[tally.first[:, 0] == number, 1:].tolist()
+    first = tuple(read_difference(catalogue, needs, checked.margin, *row) for row in rows)
+    agree = checked.agree - only_emulated - only_stored
+    return replace(checked, agree=agree, only_emulated=only_emulated, only_stored=only_stored, first=first)

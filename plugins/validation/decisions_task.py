@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from trigemu.api import (
+    BoolArray,
     Catalogue,
     Chunk,
     Events,
@@ -23,6 +24,8 @@ from trigemu.api import (
     entries_with_neighbours,
     raw_decisions,
 )
+
+from .stored_bits import equal_columns
 
 #: The number of differing events that are reported for each trigger.
 SHOWN = 3
@@ -97,44 +100,50 @@ def positions_to_flip(inject: int, decisions: int, left_out: IntArray) -> IntArr
 class Tally:
     """Numbers of differing decisions of t triggers.
 
-    only_emulated, only_stored: int64[t]. first: int64[k, 5], the first events that differ: the numbers of
-    trigger, sample and file, the entry, and whether the emulated decision is positive. found: number of
-    flipped decisions that were detected.
+    only_emulated, only_stored, accepted: int64[t]; accepted: by the emulation, of the compared events.
+    equal: bool[t, b], which of the other bits agree on all of them. filled: bool[w], which columns are not 0
+    in all events. first: int64[k, 5], the first events that differ: the numbers of trigger, sample and file,
+    the entry, and whether the emulated decision is positive. found: number of flipped decisions that were
+    detected.
     """
 
     only_emulated: IntArray
     only_stored: IntArray
+    accepted: IntArray
+    equal: BoolArray
+    filled: BoolArray
     first: IntArray
     found: int
     events: int
-
-    def of(self, trigger: int) -> Tally:
-        """Return the numbers of one trigger."""
-        rows = self.first[self.first[:, 0] == trigger]
-        part = slice(trigger, trigger + 1)
-        return Tally(self.only_emulated[part], self.only_stored[part], rows, self.found, self.events)
 
 
 @dataclass(frozen=True)
 class Count:
     """The task that compares the decisions of a chunk. flipped, left_out: int64[k], positions of decisions,
-    ascending. before: by sample and file, the position of the event at entry 0, processed or not."""
+    ascending. before: by sample and file, the position of the event at entry 0, processed or not. bits: the
+    names of b stored decisions that triggers may equal. columns: w columns of events."""
 
     menu: Menu
     triggers: tuple[Trigger, ...]
     flipped: IntArray
     left_out: IntArray
     before: Mapping[tuple[int, int], int]
+    bits: tuple[str, ...]
+    columns: tuple[str, ...]
     classes: ClassVar[tuple[type, ...]] = (Tally,)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Tally:
         raw = raw_decisions(decide(events, plan)[events.core], self.menu, plan.bits[0])
         names = [stored_name(trigger) for trigger in self.triggers]
-        read = chunk.file.read_stored(chunk.start, chunk.stop, names)
+        read = chunk.file.read_stored(chunk.start, chunk.stop, [*dict.fromkeys((*names, *self.bits))])
         emulated = np.column_stack([raw[trigger.name] for trigger in self.triggers])
         stored = np.column_stack([read[name] for name in names])
-        rows, columns = self._within(self.left_out, chunk)
-        stored[rows, columns] = emulated[rows, columns]
+        left_out = np.zeros(stored.shape, np.bool_)
+        left_out[self._within(self.left_out, chunk)] = True
+        bits = np.array([read[name] for name in self.bits], np.bool_).reshape(-1, len(stored)).T
+        equal = equal_columns(emulated, bits, left_out)
+        filled = [bool(events.scalars[name][events.core].any()) for name in self.columns]
+        stored[left_out] = emulated[left_out]
         rows, columns = self._within(self.flipped, chunk)
         before = emulated[rows, columns] != stored[rows, columns]
         stored[rows, columns] ^= True
@@ -147,6 +156,9 @@ class Count:
         return Tally(
             (differ & emulated).sum(axis=0),
             (differ & stored).sum(axis=0),
+            (emulated & ~left_out).sum(axis=0),
+            equal,
+            np.array(filled, np.bool_),
             np.array(first, np.int64).reshape(-1, 5),
             int((differ[rows, columns] != before).sum()),
             len(stored),
@@ -165,6 +177,9 @@ class Count:
         return Tally(
             np.sum([part.only_emulated for part in parts], axis=0),
             np.sum([part.only_stored for part in parts], axis=0),
+            np.sum([part.accepted for part in parts], axis=0),
+            np.logical_and.reduce([part.equal for part in parts]),
+            np.logical_or.reduce([part.filled for part in parts]),
             first[np.sort(np.concatenate(rows))],
             sum(part.found for part in parts),
             sum(part.events for part in parts),
@@ -177,9 +192,11 @@ def _(task: Count, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     integers = np.dtype("i8")
     if not isinstance(part, Tally) or type(part.found) is not int or part.events != events:
         raise TrigemuError("it is not a tally of these events")
-    for name in ("only_emulated", "only_stored"):
+    for name in ("only_emulated", "only_stored", "accepted"):
         checked.check_array(name, getattr(part, name), integers, len(task.triggers))
         checked.check_within(name, getattr(part, name), events + 1)
+    checked.check_array("equal", part.equal, np.dtype(bool), len(task.triggers), len(task.bits))
+    checked.check_array("filled", part.filled, np.dtype(bool), len(task.columns))
     checked.check_array("first", part.first, integers, None, 5)
     checked.check_within("the trigger", part.first[:, 0], len(task.triggers))
     if not {(chunk.sample, chunk.source) for chunk in chunks} >= {*map(tuple, part.first[:, 1:3].tolist())}:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Columns of an object that are printed first, in this order.
 _FIRST = ("pt", "eta", "phi")
+#: Most triggers that are named in a line.
+_NAMED = 10
 _COUNTS = (
     Column("agree", "count", "agree", "Crossings on which both decisions agree."),
     Column("only_emulated", "count", "only emulated", "Crossings that only the emulation accepts."),
@@ -27,6 +29,7 @@ _COLUMNS = (
     *_COUNTS,
     Column("skipped", "note", None, "Why it was not compared; null if it was."),
     Column("not_compared", "count", None, "Crossings at the ends of files that were not compared."),
+    Column("equals", "key", "other bit", "The other stored bit that it equals; null if there is none."),
 )
 
 
@@ -35,12 +38,14 @@ class _DecisionCheck(View[DecisionCheck]):
         return f"of {name(result.menu.name)}: {summary(result)}"
 
     def page(self, result: DecisionCheck) -> Page:
-        table = Table(_COLUMNS[:4])
+        table = Table((*_COLUMNS[:4], *(_COLUMNS[-1:] if result.elsewhere else ())))
         for trigger in result.differing:
             table.add_record(_row(trigger), "wrong")
         tables = [table] if result.differing else []
         names = [trigger.name for trigger in result.differing]
-        details = [line for trigger in result.differing for line in _differences(trigger)]
+        details = [
+            line for trigger in result.differing if not trigger.equals for line in _differences(trigger)
+        ]
         lines = [*details, *([""] if tables else []), *_notes(result)]
         return Page([*tables, *(Line(line, names) for line in lines)])
 
@@ -136,15 +141,47 @@ def doubts(result: DecisionCheck) -> Iterator[str]:
     str
         The line.
     """
-    if doubted := [trigger.name for trigger in result.differing if trigger.margin]:
+    doubted = [t.name for t in result.differing if t.margin and t.equals is None]
+    if doubted:
         yield (
             f"{', '.join(doubted)}: differences of triggers that look at neighbouring crossings mean nothing "
             f"if the events are not consecutive crossings; if so, check with --not-consecutive."
         )
 
 
+def other_bits(result: DecisionCheck) -> Iterator[str]:
+    """Yield a line for each distance between the bits of triggers and the stored bits that they equal.
+
+    Parameters
+    ----------
+    result : DecisionCheck
+        The comparison.
+
+    Yields
+    ------
+    str
+        The line.
+    """
+    shifts: dict[int, list[Checked]] = {}
+    for trigger in result.elsewhere:
+        shifts.setdefault(int(trigger.equals or 0) - int(trigger.stored), []).append(trigger)
+    for shift, triggers in sorted(shifts.items(), key=lambda item: -len(item[1])):
+        named = [f"{trigger.name} ({trigger.stored}: {trigger.equals})" for trigger in triggers[:_NAMED]]
+        more = f" and {len(triggers) - _NAMED} more" if len(triggers) > _NAMED else ""
+        count, own = numbers.count(len(triggers), "trigger"), f"their own {shift:+d}"
+        names = ", ".join(named) + more
+        if result.match_bits:
+            yield f"Compared with another stored bit, {own}: {count}: {names}."
+        else:
+            yield (
+                f"On all crossings, {count} have the decisions of another stored bit, {own}: {names}. The "
+                f"samples seem to number their bits otherwise; --match-bits compares with these bits."
+            )
+
+
 def _notes(result: DecisionCheck) -> Iterator[str]:
     yield from doubts(result)
+    yield from other_bits(result)
     for reason in dict.fromkeys(trigger.skipped for trigger in result.skipped):
         names = ", ".join(trigger.name for trigger in result.skipped if trigger.skipped == reason)
         yield f"Skipped: {names}: {reason}."

@@ -26,7 +26,10 @@ EXPRESSIONS = {
     "L1_NotJet20": "NOT JET20",
 }
 #: The numbers of a trigger that agrees on 3 crossings.
-EQUAL = {"agree": 3, "only_emulated": 0, "only_stored": 0, "skipped": None, "not_compared": 0}
+EQUAL = {
+    **{"agree": 3, "only_emulated": 0, "only_stored": 0},
+    **{"skipped": None, "not_compared": 0, "equals": None},
+}
 
 
 @pytest.fixture
@@ -232,6 +235,103 @@ def test_skipped_triggers_fail_if_requested(folder: Path, trigemu: Command) -> N
     assert trigemu("check", "--all", ".")[0] == 0
     status, text = trigemu("check", "--all", ".", "--strict")
     assert (status, "menu.xml on menu.txt: left out of the import: " in text) == (1, True)
+
+
+@pytest.fixture
+def moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: Command) -> Path:
+    """With menu.toml of eight thresholds of jets, bits 0 to 7, and menu.txt, which lacks bit 3 and numbers
+    the later ones from 3 on."""
+    monkeypatch.chdir(tmp_path)
+    write_menu(tmp_path, {f"L1_Jet{pt}": f"JET{pt}" for pt in range(20, 36, 2)})
+    assert trigemu("import", "cms-l1", "menu.xml", "-o", "menu.toml")[0] == 0
+    lines = []
+    for number, pt in enumerate([*range(36, 74)] * 2):
+        bits = (1 << max(0, min(8, (pt - 36) // 4))) - 1
+        bits = bits & 0b111 | bits >> 1 & 0b11111000
+        lines.append(vector_line(number, jets=[jet(pt)], algorithms=bits))
+    (tmp_path / "menu.txt").write_text("\n".join(lines))
+    (tmp_path / "menu.xml").unlink()
+    return tmp_path
+
+
+def test_a_vector_that_numbers_its_bits_otherwise(moved: Path, trigemu: Command) -> None:
+    """The algorithm of bit 3 is lost; that of bit n + 1 has bit n."""
+    status, text = trigemu("check", "menu.toml", "menu.txt")
+    text = " ".join(text.split())
+    assert status == 1
+    assert "4 triggers have the decisions of another stored bit, their own -1: L1_Jet28 (4: 3)," in text
+    assert "L1_Jet34 (7: 6). The samples seem to number their bits otherwise; --match-bits" in text
+    assert "8 triggers, 76 crossings: 8 compared, 3 agree, 5 differ, 0 skipped." in text
+    status, text = trigemu("check", "menu.toml", "menu.txt", "--match-bits", "--json", "c.json")
+    assert "8 triggers, 76 crossings: 8 compared, 7 agree, 1 differ, 0 skipped." in text
+    triggers = json.loads((moved / "c.json").read_text())["triggers"]
+    assert [trigger["equals"] for trigger in triggers] == [None] * 4 + ["3", "4", "5", "6"]
+    status, text = trigemu("check", "menu.toml", "menu.txt", "--match-bits", "--inject", "2")
+    assert (status, "--match-bits takes no --inject" in " ".join(text.split())) == (2, True)
+
+
+def test_all_vectors_that_number_their_bits_otherwise(moved: Path, trigemu: Command) -> None:
+    written = ("--csv", "m.csv", "--html", "m.html", "--json", "m.json")
+    status, text = trigemu("check", "--all", ".", "--match-bits", *written)
+    text = " ".join(text.split())
+    assert (
+        "menu.toml on menu.txt: Compared with another stored bit, their own -1: 4 triggers: L1_Jet28" in text
+    )
+    assert "menu.toml on menu.txt: differs: L1_Jet26 on" in text
+    assert status == 1
+    assert (
+        (moved / "m.csv")
+        .read_text()
+        .splitlines()[1]
+        .endswith("L1_Jet28 4: 3; L1_Jet30 5: 4; L1_Jet32 6: 5; L1_Jet34 7: 6")
+    )
+    assert "Decisions of another bit" in (moved / "m.html").read_text()
+    (pair,) = json.loads((moved / "m.json").read_text())["pairs"]
+    assert [trigger["equals"] for trigger in pair["triggers"]][4:] == ["3", "4", "5", "6"]
+    status, text = trigemu("check", "--all", ".")
+    assert "menu.toml on menu.txt: On all crossings, 4 triggers have the decisions" in " ".join(text.split())
+
+
+def test_a_vector_of_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: Command) -> None:
+    """It has the bits of the first ten algorithms alone."""
+    monkeypatch.chdir(tmp_path)
+    write_menu(tmp_path, {f"L1_Jet{pt}": f"JET{pt}" for pt in range(10, 30)})
+    assert trigemu("import", "cms-l1", "menu.xml", "-o", "menu.toml")[0] == 0
+    lines = [
+        vector_line(number, jets=[jet(2 * pt)], algorithms=((1 << pt - 9) - 1) & 0x3FF)
+        for number, pt in enumerate(range(10, 30))
+    ]
+    (tmp_path / "vector.txt").write_text("\n".join(lines))
+    status, text = trigemu("check", "menu.toml", "vector.txt")
+    assert "like those of 10 of the 20 triggers that accept events: the samples seem to lack" in " ".join(
+        text.split()
+    )
+    assert (status, "20 compared" in text, "10 compared, 10 agree, 0 differ, 10 skipped" in text) == (
+        0,
+        False,
+        True,
+    )
+    assert trigemu("check", "menu.toml", "vector.txt", "--strict")[0] == 1
+
+
+@pytest.mark.parametrize(("shower", "reason"), [(False, True), (True, False)])
+def test_a_vector_without_showers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: Command, shower: bool, reason: bool
+) -> None:
+    """Bit 61 of its muons is never set, or only in a crossing where the algorithm is wrong."""
+    monkeypatch.chdir(tmp_path)
+    write_menu(tmp_path, {"L1_Jet20": "JET20", "L1_Shower": "MUS1", "L1_None": "MUS0"})
+    assert trigemu("import", "cms-l1", "menu.xml", "-o", "menu.toml")[0] == 0
+    other = muon(11) | shower << 61
+    lines = [
+        vector_line(0, jets=[jet(40)], muons=[muon(9)], algorithms=0b011, columns=60),
+        vector_line(1, muons=[0, 0, 0, 0, other], columns=60),
+    ]
+    (tmp_path / "vector.txt").write_text("\n".join(lines))
+    status, text = trigemu("check", "menu.toml", "vector.txt")
+    message = "Skipped: L1_Shower: its shower_0 is 0 in every event, but its stored decision is not"
+    assert (message in " ".join(text.split())) == reason
+    assert (status, "2 agree" in text) == (0 if reason else 1, True)
 
 
 @pytest.mark.parametrize(

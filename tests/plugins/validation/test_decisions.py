@@ -357,6 +357,41 @@ def test_a_menu_of_which_nothing_can_be_checked_is_refused(tmp_path: Path) -> No
         check_decisions(menu, catalogue_of(recorded(toy_events(3, 5))))
 
 
+THRESHOLDS = "".join(
+    f"""
+[[trigger]]
+name = "J{pt}"
+stored = "{number}"
+kind = "threshold"
+observable = "jet[0].pt"
+above = {pt}
+"""
+    for number, pt in enumerate(range(10, 30, 4))
+)
+
+
+@pytest.mark.parametrize("chunk", [7, 200])
+def test_a_file_that_numbers_its_bits_otherwise(tmp_path: Path, chunk: int) -> None:
+    """The bits from 2 on are those of the trigger before; bit 1 is of nothing else."""
+    events = toy_events(1, 200)
+    bits = {
+        str(number + (number > 0)): {i for i, (jets, _) in enumerate(events) if jets and jets[0] > 2 * pt}
+        for number, pt in enumerate(range(10, 30, 4))
+    }
+    catalogue = catalogue_of(Recorded("v", "", events, bits | {"1": range(0, 200, 3)}))
+    menu, engine = menu_from(tmp_path, THRESHOLDS), Engine(chunk_events=chunk)
+    result = check_decisions(menu, catalogue, executor=engine)
+    assert [trigger.equals for trigger in result.triggers] == [None, "2", "3", "4", "5"]
+    assert [trigger.differ > 0 for trigger in result.triggers] == [False, True, True, True, True]
+    matched = check_decisions(menu, catalogue, match_bits=True, executor=engine)
+    assert [(trigger.agree, trigger.differ) for trigger in matched.triggers] == [(200, 0)] * 5
+    assert [trigger.equals for trigger in matched.elsewhere] == ["2", "3", "4", "5"]
+    injected = check_decisions(menu, catalogue, inject=3, executor=engine)
+    assert (injected.found, injected.elsewhere) == (3, ())
+    with pytest.raises(TrigemuError, match="without match_bits"):
+        check_decisions(menu, catalogue, inject=3, match_bits=True)
+
+
 def test_progress_counts_events(tmp_path: Path) -> None:
     steps: list[int] = []
     catalogue = catalogue_of(recorded(toy_events(3, 100)))

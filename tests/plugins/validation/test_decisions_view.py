@@ -102,7 +102,7 @@ def test_skipped_and_left_out_crossings_are_reported(result: DecisionCheck) -> N
 
 
 def test_what_is_written(result: DecisionCheck) -> None:
-    nothing = {"agree": 0, "only_emulated": 0, "only_stored": 0, "not_compared": 0}
+    nothing = {"agree": 0, "only_emulated": 0, "only_stored": 0, "not_compared": 0, "equals": None}
     assert result.to_dict() == {
         "crossings": 10,
         "left_out": None,
@@ -112,3 +112,25 @@ def test_what_is_written(result: DecisionCheck) -> None:
             {"name": "C", **nothing, "skipped": "it is random"},
         ],
     }
+
+
+def test_decisions_of_another_bit(result: DecisionCheck) -> None:
+    """Every one is in the table; ten are named; their differences are not shown."""
+    names = [f"T{number}" for number in range(12)]
+    moved = tuple(
+        Checked(name, agree=8, only_stored=2, margin=1, stored=str(bit), equals=str(bit + 1))
+        for bit, name in enumerate(names)
+    )
+    lines = printed(replace(result, triggers=(*result.triggers, *moved), injected=0))
+    assert lines[0].split() == ["trigger", "other", "bit", "agree", "only", "emulated", "only", "stored"]
+    assert lines[2].split() == ["T0", "1", "8", "0", "2"]
+    text = " ".join(lines)
+    assert (
+        "On all crossings, 12 triggers have the decisions of another stored bit, their own +1: T0 (0: 1),"
+        in text
+    )
+    assert "T9 (9: 10) and 2 more. The samples seem to number their bits otherwise; --match-bits" in text
+    assert "neighbouring" not in text
+    agreeing = tuple(replace(trigger, agree=10, only_stored=0) for trigger in moved)
+    text = " ".join(printed(replace(result, triggers=agreeing, injected=0, match_bits=True)))
+    assert text.startswith("Compared with another stored bit, their own +1: 12 triggers: T0 (0: 1),")
