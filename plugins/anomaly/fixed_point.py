@@ -22,8 +22,8 @@ ROUNDINGS = ("AP_TRN", "AP_TRN_ZERO", "AP_RND", "AP_RND_ZERO", "AP_RND_INF", "AP
 OVERFLOWS = ("AP_WRAP", "AP_SAT", "AP_SAT_ZERO", "AP_SAT_SYM")
 #: Modes in which a number that overflows keeps its order relative to all other numbers.
 SATURATING = ("AP_SAT", "AP_SAT_SYM")
-#: Words of more bits do not fit into the integers of VHDL.
-MAX_WIDTH = 32
+#: Words of more bits do not fit into the integers of VHDL; those of networks fit into int64.
+MAX_WIDTH, MAX_WORD = 32, 64
 #: Largest absolute number of bits before the point; beyond any number in an event.
 MAX_INTEGER = 64
 _TYPE = re.compile(r"ap_(u?)fixed<(\d{1,4}),(-?\d{1,4})(?:,(\w{1,20})(?:,(\w{1,20}))?)?>", re.ASCII)
@@ -41,8 +41,9 @@ class ApFixed:
     overflow: str = "AP_WRAP"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.width <= MAX_WIDTH:
-            raise TrigemuError(f"{self}: expected a width of 1 to {MAX_WIDTH} bits, not {self.width}")
+        widest = MAX_WORD - (not self.signed)
+        if not 1 <= self.width <= widest:
+            raise TrigemuError(f"{self}: expected a width of 1 to {widest} bits, not {self.width}")
         if abs(self.integer) > MAX_INTEGER:
             raise TrigemuError(f"{self}: expected −{MAX_INTEGER} to {MAX_INTEGER} bits before the point")
         for mode, names in ((self.rounding, ROUNDINGS), (self.overflow, OVERFLOWS)):
@@ -51,8 +52,9 @@ class ApFixed:
                 raise TrigemuError(f"{self}: unknown {kind} {mode!r}{nearest(mode, names)}")
 
     @classmethod
-    def parse(cls, text: str) -> ApFixed:
-        """Parse `ap_fixed<12,8>` or `ap_ufixed<12,8,AP_RND,AP_SAT>`; raise TrigemuError for anything else."""
+    def parse(cls, text: str, widest: int = MAX_WIDTH) -> ApFixed:
+        """Parse `ap_fixed<12,8>` or `ap_ufixed<12,8,AP_RND,AP_SAT>`; raise TrigemuError for anything else,
+        and for more bits than `widest`."""
         match = _TYPE.fullmatch("".join(text.split()))
         if not match:
             raise TrigemuError(
@@ -60,6 +62,8 @@ class ApFixed:
                 f"it, if needed, a rounding ({', '.join(ROUNDINGS)}) and an overflow ({', '.join(OVERFLOWS)})"
             )
         unsigned, width, integer, rounding, overflow = match.groups()
+        if not 1 <= int(width) <= widest:
+            raise TrigemuError(f"{excerpt(text)!r}: expected a width of 1 to {widest} bits, not {width}")
         return cls(int(width), int(integer), not unsigned, rounding or ROUNDINGS[0], overflow or OVERFLOWS[0])
 
     def __str__(self) -> str:
@@ -93,6 +97,55 @@ class ApFixed:
     @property
     def highest(self) -> float:
         return self.words[1] * self.step
+
+    def conversion(self, fraction: int, bits: int, *, relu: bool = False) -> dict[str, int]:
+        """Return how words with so many bits after the point become words of this type.
+
+        Parameters
+        ----------
+        fraction : int
+            The bits after the point before the conversion.
+        bits : int
+            The width of the integers that it is computed with, 32 or 64.
+        relu : bool
+            Whether negative words become 0 first.
+
+        Returns
+        -------
+        dict
+            The numbers of `word_code.converted`, which fit into these integers.
+
+        Raises
+        ------
+        TrigemuError
+            If the points are too far apart for these integers.
+        """
+        right, left = max(fraction - self.fraction, 0), max(self.fraction - fraction, 0)
+        if max(right, left) > bits - 2:
+            raise TrigemuError(f"{self}: its point is {max(right, left)} bits from that of the value before")
+        (low, high), rounding = self.words, self.rounding
+        limits = (0, 0) if self.overflow == "AP_SAT_ZERO" else (low, high)
+        mask = (1 << self.width) - 1 if self.width < bits else -1
+        return {
+            "floor": 0 if relu else -(1 << (bits - 1)),
+            "right": right,
+            "rest": (1 << right) - 1,
+            "half": 1 << max(right - 1, 0),  # no rest is that large if nothing is lost
+            "nearest": -(rounding not in ("AP_TRN", "AP_TRN_ZERO")),
+            "tie": -(rounding == "AP_RND"),
+            "tie_below": -(rounding == "AP_RND_ZERO"),
+            "tie_above": -(rounding == "AP_RND_INF"),
+            "tie_odd": -(rounding == "AP_RND_CONV"),
+            "to_zero": -(rounding == "AP_TRN_ZERO"),
+            "left": left,
+            "low": -(-low >> left),
+            "high": high >> left,
+            "if_low": limits[0],
+            "if_high": limits[1],
+            "limited": -(self.overflow != "AP_WRAP"),
+            "mask": mask,
+            "sign": 1 << (self.width - 1) if self.signed and self.width < bits else 0,
+        }
 
     @cached_property
     def modes(self) -> tuple[int, int]:
@@ -157,15 +210,16 @@ def rounded(value: float, rounding: int) -> float:
 @kernel
 def in_range(integer: float, overflow: int, lowest: int, highest: int) -> int:
     """Return the word of an integer of any size."""
-    if lowest <= integer <= highest:
+    above = np.float64(highest) + 1.0  # the same float64 for a word that has none
+    if lowest <= integer < above:
         return int(integer)
     if overflow == 2:
         return 0
     if overflow != 0:
         return lowest if integer < lowest else highest
-    period = np.float64(highest - lowest + 1)
+    period = above - np.float64(lowest)
     low: float = integer - np.floor(integer / period) * period  # exact: a period is a power of two
-    return int(low if low <= highest else low - period)
+    return int(low if low < above else low - period)
 
 
 @kernel
@@ -184,4 +238,4 @@ def quantise(
         for column in range(len(factors)):
             integer = rounded(np.float64(values[row, column]) * factors[column], rounding)
             words[row, column] = in_range(integer, overflow, lowest, highest)
-            outside[row, column] = not lowest <= integer <= highest
+            outside[row, column] = not lowest <= integer < np.float64(highest) + 1.0

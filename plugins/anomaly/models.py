@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from trigemu.api import TrigemuError, excerpt
 
+from .integer_network import InputScale, IntegerNetwork
 from .network import Engine, Network
 from .score_model import ScoreModel
 
@@ -13,22 +15,34 @@ from .score_model import ScoreModel
 MAX_JSON = 2**25
 
 
-def open_model(content: bytes, features: int, engine: Engine | None = None) -> ScoreModel:
-    """Return the model of a file with this number of inputs: ONNX, or JSON of XGBoost.
+def open_model(
+    content: bytes,
+    features: int,
+    engine: Engine | None = None,
+    scales: Sequence[InputScale | None] = (),
+) -> ScoreModel:
+    """Return the model of a file with this number of inputs: ONNX, or JSON of XGBoost or of an integer
+    network.
 
-    engine: the choice of the card. Raises TrigemuError if the model cannot be used.
+    engine: the choice of the card. scales: of the inputs of an integer network. Raises TrigemuError if the
+    model cannot be used.
     """
-    if not content.lstrip().startswith(b"{"):
+    keys = _keys(content) if content.lstrip().startswith(b"{") else []
+    if "layers" not in keys and any(scales):
+        raise TrigemuError("is no integer network: only these have inputs with a scale of the hardware")
+    if not keys:
         return Network(content, features, engine)
     if engine:
         raise TrigemuError(f"is JSON, not ONNX: leave out engine = {engine!r}")
-    keys = _keys(content)
+    if "layers" in keys:
+        return IntegerNetwork(content, features, scales)
     if "learner" in keys:
         from .classifier import Classifier  # treelite takes half a second
 
         return Classifier(content, features)
     names = excerpt(", ".join(keys))
-    raise TrigemuError(f"is JSON with the keys {names}: expected an ONNX model, or trees that XGBoost wrote")
+    expected = "an ONNX model, trees that XGBoost wrote, or an integer network"
+    raise TrigemuError(f"is JSON with the keys {names}: expected {expected}")
 
 
 def _keys(content: bytes) -> list[str]:

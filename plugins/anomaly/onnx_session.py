@@ -115,7 +115,7 @@ class Session:
 
     def row(self) -> SessionRow:
         """Return memory for one event at a time."""
-        return SessionRow(self._session, aligned(self._features).reshape(1, -1))
+        return SessionRow(self._session, aligned(self._features, np.float32).reshape(1, -1))
 
     def bound(self, features: Features) -> Callable[[], Array]:
         """Return a function that computes the scores of what these rows contain then, in one call."""

@@ -49,7 +49,7 @@ class StepRow(NativeRow):
     def __init__(self, layout: Layout, features: int) -> None:
         self._steps = layout.bind()
         run, table, _, score = self._steps.addresses
-        super().__init__(self._steps.memory[layout.at : layout.at + features], run, table, score)
+        super().__init__(self._steps.features(features), run, table, score)
 
 
 @kernel

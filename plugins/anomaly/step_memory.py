@@ -1,58 +1,100 @@
-"""Places in memory for the slots of a network."""
+"""Places in memory for the slots of a network, of float32 or of words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 from numba import types
 
-from trigemu.api import IntArray, address_of
+from trigemu.api import Features, IntArray, address_of
 
-from . import evaluator as do
-from .steps import Array, Floats, Step, Trace
+from . import evaluator, word_evaluator
+from .steps import Array, Step, Trace
 from .vector_code import LANES
 
-_REDUCTIONS = (do.SUM, do.PRODUCT, do.LARGEST, do.SMALLEST)
+
+@dataclass(frozen=True)
+class Machine:
+    """What runs steps: the type of a number, the numbers of the steps that are laid out in their own way, and
+    the function."""
+
+    kind: npt.DTypeLike
+    layer: int
+    copy: int
+    reductions: tuple[int, ...]
+    run: Callable[[int], int]
+
+    @property
+    def size(self) -> int:
+        """The bytes of a number."""
+        return np.dtype(self.kind).itemsize
+
+
+FLOATS = Machine(
+    np.float32,
+    evaluator.DENSE,
+    evaluator.COPY,
+    (evaluator.SUM, evaluator.PRODUCT, evaluator.LARGEST, evaluator.SMALLEST),
+    evaluator.run_steps,
+)
+SHORT_WORDS, LONG_WORDS = (
+    Machine(kind, word_evaluator.LAYER, word_evaluator.COPY, (), run)
+    for kind, run in (
+        (np.int32, word_evaluator.run_short_words),
+        (np.int64, word_evaluator.run_long_words),
+    )
+)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Steps with their places in memory, in units of float32, for `lanes` events side by side.
+    """Steps with their places in memory, in units of a number, for `lanes` events side by side.
 
-    steps: int64[s, WIDTH]. lists: int64, places that steps gather. weights: float32. memory: float32, with
-    the constants written. at, out: places of the first input and of the score. lanes: 16 or 1.
+    steps: int64[s, WIDTH]. lists: int64, places that steps gather, and further numbers of steps. weights,
+    memory: of the machine's numbers; the constants are written. at, out: places of the first input and of the
+    score, which are float32. lanes: 16 or 1.
     """
 
+    machine: Machine
     steps: IntArray
     lists: IntArray
-    weights: Floats
-    memory: Floats
+    weights: Array
+    memory: Array
     at: int
     out: int
     lanes: int
 
     def bind(self) -> BoundSteps:
         """Return the steps with memory of their own, aligned to the 64 bytes of a vector."""
-        memory = aligned(len(self.memory))
+        memory, size = aligned(len(self.memory), self.machine.kind), self.machine.size
         memory[:] = self.memory
         arrays = self.steps, self.lists, self.weights, memory
-        numbers = [*(int(array.ctypes.data) for array in arrays), len(self.steps), self.lanes]
+        numbers = [*(int(array.ctypes.data) for array in arrays), len(self.steps), self.lanes, size]
         table = np.array(numbers, np.int64)
-        at, out = (numbers[3] + 4 * place for place in (self.at, self.out))
-        run = address_of(do.run_steps, types.intp(types.intp))
+        at, out = (numbers[3] + size * place for place in (self.at, self.out))
+        run = address_of(self.machine.run, types.intp(types.intp))
         return BoundSteps((run, int(table.ctypes.data), at, out), memory, table, self)
 
 
 @dataclass(frozen=True)
 class BoundSteps:
-    """Steps with memory. addresses: of `run_steps`, of its table, of the input and of the score. memory:
-    float32, of the layout's places."""
+    """Steps with memory. addresses: of the function that runs them, of its table, of the input and of the
+    score. memory: of the layout's places."""
 
     addresses: tuple[int, int, int, int]
-    memory: Floats
+    memory: Array
     table: IntArray
     layout: Layout
+
+    def features(self, number: int) -> Features:
+        """Return the memory of the input, float32[number], of one event."""
+        start = self.layout.at * self.layout.machine.size // 4
+        features: Features = self.memory.view(np.float32)[start : start + number]
+        return features
 
 
 def needed_steps(trace: Trace, score: int) -> list[Step]:
@@ -64,6 +106,8 @@ def needed_steps(trace: Trace, score: int) -> list[Step]:
         used = uses[step.y] > 0
         if not used.any():
             continue
+        if step.is_whole:
+            used[:] = True
         weight, bias, operands = step.weight, step.bias, step.operands
         if weight is not None and bias is not None:
             weight, bias = weight[:, used], bias[used]
@@ -71,31 +115,39 @@ def needed_steps(trace: Trace, score: int) -> list[Step]:
             operands = tuple(operand[used] for operand in operands)
         for operand in operands:
             np.add.at(uses, operand.ravel(), 1)
-        chosen.append(Step(step.op, operands, step.y[used], weight, bias))
-    return _with_relu(chosen[::-1], uses)
+        chosen.append(replace(step, operands=operands, y=step.y[used], weight=weight, bias=bias))
+    return chosen[::-1]
 
 
-def _with_relu(steps: list[Step], uses: IntArray) -> list[Step]:
-    """Let layers apply a ReLU that alone reads their result."""
+def with_relu(steps: list[Step], score: int) -> list[Step]:
+    """Let layers of float32 apply a ReLU that alone reads their result."""
     kept: list[Step] = []
-    layer_of = {int(step.y[0]): step for step in steps if step.op == do.DENSE}
+    read = Counter(slot for step in steps for operand in step.operands for slot in operand.ravel().tolist())
+    read[score] += 1
+    layer_of = {int(step.y[0]): step for step in steps if step.op == evaluator.DENSE}
     for step in steps:
-        layer = layer_of.get(int(step.operands[0].flat[0])) if step.op == do.RELU else None
-        if layer and np.array_equal(layer.y, step.operands[0]) and (uses[layer.y] == 1).all():
-            layer.y, layer.is_relu = step.y, True
+        layer = layer_of.get(int(step.operands[0].flat[0])) if step.op == evaluator.RELU else None
+        if (
+            layer
+            and np.array_equal(layer.y, step.operands[0])
+            and all(read[slot] == 1 for slot in layer.y.tolist())
+        ):
+            layer.y, layer.last = step.y, True
         else:
             kept.append(step)
     return kept
 
 
-def lay_out(trace: Trace, steps: list[Step], features: int, score: int, lanes: int) -> Layout:
+def lay_out(
+    trace: Trace, steps: list[Step], features: int, score: int, lanes: int, machine: Machine = FLOATS
+) -> Layout:
     """Give the slots of steps places in memory."""
-    return _Memory(trace, lanes).layout(steps, features, score)
+    return _Memory(trace, lanes, machine).layout(steps, features, score)
 
 
 class _Memory:
-    def __init__(self, trace: Trace, lanes: int) -> None:
-        self._constants, self._lanes = trace.constants, lanes
+    def __init__(self, trace: Trace, lanes: int, machine: Machine) -> None:
+        self._constants, self._lanes, self._machine = trace.constants, lanes, machine
         self._place = np.full(trace.slots, -1, np.int64)
         self._size = 0
         self._written: list[tuple[int, float]] = []
@@ -107,15 +159,16 @@ class _Memory:
         at = self._new(np.arange(features))
         for step in steps:
             self._add(step)
-        memory = np.zeros(self._size + LANES, np.float32)
+        kind = self._machine.kind
+        memory = np.zeros(self._size + LANES, kind)
         for place, value in self._written:
             memory[place : place + self._lanes] = value
-        weights = aligned(sum(part.size for part in self._weights) + LANES)
-        weights[:] = np.concatenate([*self._weights, np.zeros(LANES, np.float32)])
+        weights = aligned(sum(part.size for part in self._weights) + LANES, kind)
+        weights[:] = np.concatenate([*self._weights, np.zeros(LANES, kind)])
         lists = np.concatenate([*self._lists, np.empty(0, np.int64)])
-        rows = np.array(self._rows, np.int64).reshape(-1, do.WIDTH)
+        rows = np.array(self._rows, np.int64).reshape(-1, evaluator.WIDTH)
         out = int(self._places(np.array([score]))[0])
-        return Layout(rows, lists, weights, memory, at, out, self._lanes)
+        return Layout(self._machine, rows, lists, weights, memory, at, out, self._lanes)
 
     def _add(self, step: Step) -> None:
         n, lanes = len(step.y), self._lanes
@@ -128,16 +181,18 @@ class _Memory:
                 for part in (step.weight, step.bias)
             ]
             weight, bias = (self._append(self._weights, part.ravel()) for part in padded)
-            self._rows.append((do.DENSE, y, x, weight, bias, width, len(step.weight), step.is_relu))
-        elif step.op in _REDUCTIONS:
+            self._rows.append((step.op, y, x, weight, bias, width, len(step.weight), step.last))
+        elif step.op in self._machine.reductions:
             y = self._new(step.y)
             for number, group in enumerate(step.operands[0]):
                 x = self._contiguous(group)
                 self._rows.append((step.op, y + lanes * number, x, 0, 0, len(group), 0, 0))
         else:
             operands = [self._contiguous(slots) for slots in step.operands]
-            vectors = n if lanes > 1 else -(-n // LANES)
+            vectors = n if lanes > 1 or step.is_whole else -(-n // LANES)
             a, b, c = [*operands, 0, 0][:3]
+            if step.listed is not None:
+                c = self._append(self._lists, step.listed)
             self._rows.append((step.op, self._new(step.y), a, b, c, vectors, 0, 0))
 
     def _new(self, slots: IntArray, count: int = 0) -> int:
@@ -180,12 +235,12 @@ class _Memory:
         if self._lanes == 1:
             places = np.pad(places, (0, -len(places) % LANES), constant_values=places[0])
         listed = self._append(self._lists, places)
-        self._rows.append((do.COPY, first, listed, 0, 0, len(places), 0, 0))
+        self._rows.append((self._machine.copy, first, listed, 0, 0, len(places), 0, 0))
         return first
 
 
-def aligned(n: int) -> Floats:
-    """Return an uninitialised float32[n] that is aligned to the 64 bytes of a vector."""
-    raw = np.empty(4 * n + 64, np.uint8)
+def aligned(n: int, kind: npt.DTypeLike) -> Array:
+    """Return n uninitialised numbers, aligned to the 64 bytes of a vector."""
+    raw = np.empty(np.dtype(kind).itemsize * n + 64, np.uint8)
     start = -raw.ctypes.data % 64
-    return raw[start : start + 4 * n].view(np.float32)
+    return raw[start : len(raw) - 64 + start].view(kind)

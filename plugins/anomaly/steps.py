@@ -41,15 +41,18 @@ class Value:
 
 @dataclass
 class Step:
-    """A step, from the slots of operands to the slots y. weight, bias: float32[n_in, n_out] and [n_out] of a
-    layer; operands of a reduction: slots [groups, length]."""
+    """A step, from the slots of operands to the slots y. weight, bias: [n_in, n_out] and [n_out] of a layer;
+    last: its last number (`evaluator.WIDTH`); operands of a reduction: slots [groups, length]; listed: int64,
+    further numbers of the step; is_whole: they belong to all of y, which cannot be computed in part."""
 
     op: int
     operands: tuple[IntArray, ...]
     y: IntArray
-    weight: Floats | None = None
-    bias: Floats | None = None
-    is_relu: bool = False
+    weight: Array | None = None
+    bias: Array | None = None
+    last: int = 0
+    listed: IntArray | None = None
+    is_whole: bool = False
 
 
 @dataclass
@@ -80,6 +83,11 @@ class Trace:
         if self.work > MAX_WORK:
             raise UnknownError(f"more than {MAX_WORK} operations an event")
         self.steps += steps
+
+    def count_weights(self, number: int) -> None:
+        self.weights += number
+        if self.weights > MAX_WEIGHTS:
+            raise UnknownError(f"more than {MAX_WEIGHTS} weights")
 
     def elementwise(self, op: int, *operands: Operand, kind: int = FLOAT) -> Value:
         """Add a step on operands that are broadcast to one shape."""
@@ -119,11 +127,9 @@ class Trace:
 
     def layer(self, x: Value, weight: Floats, bias: Floats) -> Value:
         """Add y = bias + x weight along the last axis."""
-        self.weights += weight.size
+        self.count_weights(weight.size)
         if x.slots.ndim < 1 or x.slots.shape[-1] != len(weight) or not weight.size:
             raise UnknownError("a layer of another width")
-        if self.weights > MAX_WEIGHTS:
-            raise UnknownError(f"more than {MAX_WEIGHTS} weights")
         y = self.new(*x.slots.shape[:-1], weight.shape[1])
         rows = x.slots.reshape(-1, len(weight)), y.reshape(-1, weight.shape[1])
         for of_x, of_y in zip(*rows, strict=True):

@@ -220,7 +220,7 @@ def dense(row: bool, together: int) -> Any:
 
         def load(pointer: Any, at: Any) -> Lanes:
             value = builder.load(builder.gep(pointer, [at]), align=4)
-            return Lanes(builder, value if value.type == _FLOATS else _splat(builder, value))
+            return Lanes(builder, value if value.type == _FLOATS else splat(builder, value))
 
         columns = builder.sdiv(n_out, constant(LANES)) if row else n_out
         zero = ir.Constant(_FLOATS, [0.0] * LANES)
@@ -302,7 +302,7 @@ def reduction(function: Callable[[Lanes, Lanes], Lanes], neutral: float) -> tupl
         results = cgutils.alloca_once_value(builder, neutrals)
         with cgutils.for_range(builder, count) as loop:
             left = builder.trunc(builder.sub(n, builder.mul(loop.index, number)), _INT)
-            inside = builder.icmp_signed("<", lane, _splat(builder, left))
+            inside = builder.icmp_signed("<", lane, splat(builder, left))
             value = builder.load(builder.gep(x, [loop.index]), align=4)
             chosen = Lanes(builder, builder.select(inside, value, neutrals))
             builder.store(function(Lanes(builder, builder.load(results)), chosen).value, results)
@@ -370,7 +370,7 @@ def _indices(numbers: list[int]) -> Any:
     return ir.Constant(ir.VectorType(_INT, len(numbers)), numbers)
 
 
-def _splat(builder: Any, value: Any) -> Any:
+def splat(builder: Any, value: Any) -> Any:
     """Return sixteen copies of a number."""
     vector = ir.VectorType(value.type, LANES)
     undefined = ir.Constant(vector, ir.Undefined)

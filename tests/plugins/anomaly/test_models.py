@@ -64,7 +64,7 @@ def test_the_content_chooses() -> None:
         (b"{", "begins like JSON, and cannot be read as such .*: let XGBoost write a file that ends"),
         (bytes(classifier().save_raw("ubj")), "begins like JSON, and cannot be read as such"),
         (b'{"a":' * 100_000, "begins like JSON, and cannot be read as such"),
-        (b'{"version": 3, "b": 1}', "is JSON with the keys version, b: expected an ONNX model, or trees"),
+        (b'{"version": 3, "b": 1}', "is JSON with the keys version, b: expected an ONNX model, trees"),
         (b'{"learner": 3}', "is not a complete XGBoost model in JSON"),
         (as_json(train_quantile(6)), "was trained for 'reg:quantileerror': expected 'binary:logistic'"),
         (as_json(classifier(5)), "reads 5 features, but the card names 6 inputs"),

@@ -20,7 +20,7 @@ from onnx_truth import by_onnx_runtime, in_double
 from trigemu_anomaly import Network, evaluator
 from trigemu_anomaly.network_steps import trace
 from trigemu_anomaly.onnx_graph import read_graph
-from trigemu_anomaly.step_memory import needed_steps
+from trigemu_anomaly.step_memory import needed_steps, with_relu
 from trigemu_anomaly.steps import Step, UnknownError
 
 KERNELS = "trigemu's kernels"
@@ -35,7 +35,8 @@ def rows(n: int, features: int, seed: int = 1) -> np.ndarray:
 
 
 def steps_of(content: bytes, features: int) -> list[Step]:
-    return needed_steps(*trace(read_graph(content), features))
+    traced, score = trace(read_graph(content), features)
+    return with_relu(needed_steps(traced, score), score)
 
 
 def alone(network: Network, x: np.ndarray) -> np.ndarray:
@@ -225,7 +226,7 @@ def test_layers_apply_a_relu_that_alone_reads_them() -> None:
     for further, ops in ((alone, [evaluator.DENSE, evaluator.SUM]), (shared, None)):
         weights = WEIGHTS | {"v": np.eye(6, dtype=np.float32)}
         steps = steps_of(model([dense, *further], weights, 6), 6)
-        assert steps[0].is_relu == (ops is not None)
+        assert bool(steps[0].last) == (ops is not None)
         assert ops is None or [step.op for step in steps] == ops
 
 
