@@ -5,7 +5,7 @@
     unique_rate_hz = 1350.0             # or above = …
 
 The card lists the inputs of the model; standardisation and masks are part of the model. The content of its
-file says what it is: ONNX, or boosted trees that XGBoost wrote.
+file says what it is: ONNX, boosted trees that XGBoost wrote, or an integer network (`integer_file`).
 
     [network]
     file = "autoencoder.onnx"
@@ -24,6 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -48,7 +50,9 @@ from trigemu.api import (
     preselection,
 )
 
-from .card import CardTable, ModelFile, open_card
+from .card import Card, CardTable, ModelFile, open_card
+from .hardware import hardware_input
+from .integer_network import InputScale
 from .model_call import ModelCall
 from .models import open_model
 from .network import Engine
@@ -67,10 +71,13 @@ class InputBlock(TomlTable, frozen=True):
         in the missing HT. Firmware that computes the inputs has to follow this convention.
     padding : float or None
         Replaces all of them if one is missing; None: such an event has no score.
+    scale : "integer half" or None
+        Integers of pT and ET, `hw_pt`, are halved and rounded down.
     """
 
     observables: tuple[str, ...]
     padding: float | None = None
+    scale: Literal["integer half"] | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if self.padding is not None and abs(self.padding) > float(np.finfo(np.float32).max):
@@ -220,14 +227,19 @@ class Scorer:
     """A model and its inputs; compared by the content of the model file."""
 
     inputs: Inputs
+    scales: tuple[InputScale | None, ...]
     sha256: str
     network: ScoreModel
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Scorer) and (self.inputs, self.sha256) == (other.inputs, other.sha256)
+        return isinstance(other, Scorer) and self._identity == other._identity
 
     def __hash__(self) -> int:
         return hash(self.sha256)
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        return self.inputs, self.scales, self.sha256
 
     def scores(self, work: Workspace) -> FloatArray:
         """Return the scores float64[n] of all events of a workspace; −inf if an input without padding is
@@ -254,17 +266,30 @@ def open_scorer(context: Context, name: str, sha256: str | None, named_in: str =
     whether a "menu" or another "card" names it."""
     card = open_card(context, name, sha256, AnomalyCard, named_in)
     table = card.table.network
-    inputs = read_inputs(
-        table.inputs, lambda text, i, j: card.observable(text, ("network", "inputs", i, "observables", j))
-    )
+    inputs, scales = _inputs_of(card)
     content = card.model(table, ("network",))
     card.finish()
     try:
-        return Scorer(inputs, table.sha256.lower(), open_model(content, len(inputs), table.engine))
+        model = open_model(content, len(inputs), table.engine, scales)
+        return Scorer(inputs, scales, table.sha256.lower(), model)
     except TrigemuError as error:
         card.problem(("network", "file"), f"{table.file} {error}")
         card.finish()
         raise
+
+
+def _inputs_of(card: Card[AnomalyCard]) -> tuple[Inputs, tuple[InputScale | None, ...]]:
+    """Return the inputs of a card, and how they become integers of the hardware."""
+    blocks, scales, keys = [], [], []
+    for i, block in enumerate(card.table.network.inputs):
+        for j, text in enumerate(block.observables):
+            key = ("network", "inputs", i, "observables", j)
+            of = (text, block.padding, block.scale is not None, card.integers, card.context.scope)
+            if read := card.attempt(partial(hardware_input, *of), key):
+                blocks.append(InputBlock(read[:1], read[1]))
+                scales.append(read[2])
+                keys.append(key)
+    return read_inputs(blocks, lambda text, i, j: card.observable(text, keys[i])), tuple(scales)
 
 
 def read_inputs(blocks: Iterable[InputBlock], parse: Callable[[str, int, int], Number | None]) -> Inputs:

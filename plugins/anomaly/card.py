@@ -1,18 +1,20 @@
 """Model cards: TOML files that describe a model, its inputs and its training events.
 
-A card has its own [objects] and [sums]: its inputs do not depend on the menu. It names model files in
-its own folder, with their sha256. Cards never refer to code, libraries or pickles.
+A card has its own [objects], [sums] and [integer]: its inputs do not depend on the menu. It names model files
+in its own folder, with their sha256. Cards never refer to code, libraries or pickles.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from trigemu.api import (
     Context,
     Document,
+    Integers,
     Key,
     Number,
     Problem,
@@ -20,6 +22,7 @@ from trigemu.api import (
     TomlTable,
     TrainedOn,
     load_toml,
+    read_integers,
     read_scope,
     read_table,
 )
@@ -59,16 +62,20 @@ class CardTable(TomlTable, frozen=True, kw_only=True):
 
 
 C = TypeVar("C", bound=CardTable)
+T = TypeVar("T")
 
 
 class Card(Generic[C]):
-    """A card that was read: its `table`, and the `context` that resolves its names.
+    """A card that was read: its `table`, the `context` that resolves its names, and its scales of the
+    hardware.
 
     Mistakes are collected; `finish` raises TableError with all of them.
     """
 
-    def __init__(self, document: Document, table: C, context: Context) -> None:
-        self._document, self.table, self.context = document, table, context
+    def __init__(
+        self, document: Document, table: C, context: Context, integers: Integers | None = None
+    ) -> None:
+        self._document, self.table, self.context, self.integers = document, table, context, integers
 
     @property
     def path(self) -> Path:
@@ -81,7 +88,11 @@ class Card(Generic[C]):
     def observable(self, text: str, key: Key) -> Number | None:
         """Parse a number per event with the names of the card; on failure, record the mistake at the key and
         return None."""
-        return self._document.attempt(lambda: self.context.observable(text), key)
+        return self.attempt(lambda: self.context.observable(text), key)
+
+    def attempt(self, action: Callable[[], T], key: Key) -> T | None:
+        """Return a result; if there is none, record the mistake at the key and return None."""
+        return self._document.attempt(action, key)
 
     def model(self, file: ModelFile, key: Key) -> bytes:
         """Read a model file; raise TableError if its sha256 differs from the one in the card."""
@@ -133,7 +144,8 @@ def open_card(
         )
         raise TableError([Problem(str(path), 0, "", message)])
     scope = read_scope(document)
-    own = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}
+    integers = read_integers(document, lambda name: scope.object(name).base)
+    own = {key: value for key, value in document.data.items() if key not in ("objects", "sums", "integer")}
     table = read_table(document, own, struct, (), "")
     if table is None:
         document.finish()
@@ -141,4 +153,4 @@ def open_card(
     context.models[str(path)] = document.sha256
     if table.trained_on:
         context.trained.append(table.trained_on)
-    return Card(document, table, context.within(scope, path.parent))
+    return Card(document, table, context.within(scope, path.parent), integers)

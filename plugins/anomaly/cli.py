@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import hashlib
-import os
-from collections.abc import Sequence
-from itertools import groupby
 from pathlib import Path
 
 import click
 
-from trigemu.api import (
-    Context,
-    TrigemuError,
-    check_outputs,
-    load_toml,
-    parse_tree,
-    quoting,
-    read_bounded,
-    read_scope,
-    say,
-    toml_text,
-    write_text,
-)
+from trigemu.api import TrigemuError, check_outputs, read_bounded, say, toml_text, write_text
 
 from .card import MAX_BYTES
+from .card_text import Blocks, input_blocks, input_tables, network_table
+from .models import open_model
 from .network import Network
 from .onnx_graph import read_graph
 
@@ -49,7 +34,6 @@ _HEAD = """\
 # half = "training"
 
 """
-_PADDING = "# Add padding = 0.0 if the training replaced missing values. Without it, an event needs {}.\n"
 #: The number of objects that the summary names.
 _NAMED = 4
 
@@ -74,49 +58,27 @@ def command() -> None:
     "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new card (TOML)."
 )
 def card(model: Path, texts: tuple[str, ...], file: Path) -> None:
-    """Write a card for MODEL, an ONNX file with one score per event, for the kind `anomaly`.
+    """Write a card for MODEL, a file with one score per event, for the kind `network`.
 
     The model is checked as when a menu uses it. The card can be used at once. Its comments ask for what only
     the author of the model knows: the selection of objects, values that replace missing ones, the training
     events.
     """
     check_outputs([file], [model])
-    inputs = _inputs(texts, file)
+    blocks = input_blocks(texts, file)
+    number = sum(len(block) for _, block in blocks)
     content = read_bounded(model, MAX_BYTES)
     try:
-        Network(content, len(inputs))
+        opened = open_model(content, number)
     except TrigemuError as error:
         raise TrigemuError(f"{model} {error}".replace("the card names", "--inputs names")) from None
-    read, score = _names(content)
-    sha256 = hashlib.sha256(content).hexdigest()
-    blocks = [(key, [text for text, _ in group]) for key, group in groupby(inputs, lambda item: item[1])]
-    write_text(file, _card(_relative(model, file.parent), sha256, score, blocks))
-    for line in _summary(file, f"{len(inputs)} inputs in {read!r}, score {score!r} of {model}", blocks):
+    what, score = f"{number} inputs", f"The score of {model.name}."
+    if isinstance(opened, Network):
+        read, output = _names(content)
+        what, score = f"{what} in {read!r}, score {output!r}", f"The output {output!r} of {model.name}."
+    write_text(file, _card(network_table(model, content, file), score, blocks))
+    for line in _summary(file, f"{what} of {model}", blocks):
         say(line)
-
-
-def _inputs(texts: Sequence[str], file: Path) -> list[tuple[str, str]]:
-    """Return each input with the objects that it needs; raise TrigemuError for what a card cannot have."""
-    context = Context(read_scope(load_toml(file, lambda path: b"")), file.parent)
-    inputs = []
-    for text in texts:
-        with quoting(text):
-            tree = parse_tree(text)
-        for node in tree.elts if isinstance(tree, ast.Tuple) else [tree]:
-            objects = (ast.unparse(part) for part in ast.walk(node) if isinstance(part, ast.Subscript))
-            written = ast.unparse(node)
-            context.observable(written)
-            inputs.append((written, ", ".join(dict.fromkeys(objects))))
-    return inputs
-
-
-def _relative(model: Path, folder: Path) -> Path:
-    """Return the path of a model as a card in a folder gives it."""
-    try:
-        str(model).encode()
-    except UnicodeEncodeError:
-        raise TrigemuError(f"{model}: a card is UTF-8 and cannot have this name: rename the file") from None
-    return Path(os.path.relpath(model, folder))
 
 
 def _names(content: bytes) -> tuple[str, str]:
@@ -125,16 +87,12 @@ def _names(content: bytes) -> tuple[str, str]:
     return next(i.name for i in graph.inputs if i.name not in graph.weights), graph.outputs[0].name
 
 
-def _card(model: Path, sha256: str, output: str, blocks: Sequence[tuple[str, list[str]]]) -> str:
-    description = toml_text.entry("description", f"The output {output!r} of {model.name}.")
-    parts = [toml_text.table("[network]", {"file": model.as_posix(), "sha256": sha256})]
-    for objects, observables in blocks:
-        block = toml_text.table("[[network.inputs]]", {"observables": observables})
-        parts.append(block + (_PADDING.format(objects) if objects else ""))
-    return _HEAD.format(description=description) + "\n".join(parts)
+def _card(network: str, score: str, blocks: Blocks) -> str:
+    description = toml_text.entry("description", score)
+    return _HEAD.format(description=description) + "\n".join([network, *input_tables(blocks)])
 
 
-def _summary(file: Path, what: str, blocks: Sequence[tuple[str, list[str]]]) -> list[str]:
+def _summary(file: Path, what: str, blocks: Blocks) -> list[str]:
     objects = [*dict.fromkeys(objects for objects, _ in blocks if objects)]
     named = ", ".join(objects[:_NAMED]) + f" and {len(objects) - _NAMED} more" * (len(objects) > _NAMED)
     return [
@@ -148,7 +106,7 @@ def _summary(file: Path, what: str, blocks: Sequence[tuple[str, list[str]]]) -> 
         "A trigger with it, in a menu in the same folder:",
         "  [[trigger]]",
         '  name = "AD"',
-        '  kind = "anomaly"',
+        '  kind = "network"',
         f"  card = {toml_text.value(file.name)}",
         "  total_rate_hz = 1000.0",
     ]

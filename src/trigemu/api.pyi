@@ -124,6 +124,7 @@ from .observables.input_kernels import (
     INFINITE as INFINITE,
     inputs_function as inputs_function,
 )
+from .observables.hardware_scales import Integers as Integers, read_integers as read_integers
 from .observables.model_inputs import Inputs as Inputs
 from .observables.selections import (
     ObjectSelection as ObjectSelection,
