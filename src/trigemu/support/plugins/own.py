@@ -17,7 +17,7 @@ PROVIDED = {
         "parquet": "formats",
         "physlite": "formats",
     },
-    "importers": {"cms-l1": "cms", "cms-phase2": "cms"},
+    "importers": {"cms-l1": "cms", "cms-phase2": "cms", "hls4ml": "hls4ml"},
     "commands": {
         "anomaly": "anomaly",
         "bench": "latency",

@@ -1,0 +1,79 @@
+"""`trigemu import hls4ml`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trigemu.api import (
+    Context,
+    TrigemuError,
+    check_outputs,
+    load_toml,
+    read_bounded,
+    read_scope,
+    say,
+    toml_text,
+    write_bytes,
+    write_text,
+)
+from trigemu_anomaly import input_blocks, input_tables, integer_file, network_table, open_scorer
+
+from .project import read_project
+
+_SETS = Path(__file__).parent / "inputs"
+_MAX_BYTES = 2**20
+
+
+@click.command("hls4ml")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new card (TOML)."
+)
+@click.option(
+    "--inputs",
+    required=True,
+    metavar="INPUTS",
+    help="What the network reads: axol1tl, axol1tl-simulated or cicada; a TOML file with "
+    "[[network.inputs]]; or observables, separated by commas.",
+)
+def hls4ml(folder: Path, file: Path, inputs: str) -> None:
+    """Convert FOLDER, the C++ of a network that hls4ml wrote, into a card for the kind `network`.
+
+    The card names a file beside it, NAME.json, with layers, types and weights. Nothing in the folder is
+    compiled or run.
+    """
+    model = file.with_suffix(".json")
+    if model == file:
+        raise TrigemuError(f"{file}: is the name of the network: let the card end with .toml")
+    check_outputs([file, model], [path for path in folder.rglob("*") if path.is_file()])
+    network = read_project(folder)
+    content, first = integer_file.written(network), network.layers[0]
+    assert isinstance(first, integer_file.Input)
+    description = toml_text.entry("description", f"{network.name}, a network that hls4ml wrote.")
+    card = "\n".join([description, network_table(model, content, file), _inputs(inputs, file)])
+    contents = {str(file.parent / file.name): card.encode(), str(file.parent / model.name): content}
+    open_scorer(
+        Context(read_scope(load_toml(file, lambda path: b"")), file.parent, contents), file.name, None
+    )
+    write_bytes(model, content)
+    write_text(file, card)
+    say(f"{file}: {network.name}, {first.size} inputs, {len(network.layers)} layers, in {model}")
+
+
+def _inputs(inputs: str, file: Path) -> str:
+    """Return the tables of a card that say what the network reads."""
+    sets = {path.stem: path for path in _SETS.glob("*.toml")}
+    path = sets.get(inputs) or (Path(inputs) if inputs.endswith(".toml") else None)
+    if path:
+        try:
+            return read_bounded(path, _MAX_BYTES).decode()
+        except (OSError, UnicodeDecodeError) as error:
+            raise TrigemuError(f"--inputs {inputs}: cannot be read: {error}") from None
+    try:
+        return "\n".join(input_tables(input_blocks([inputs], file)))
+    except TrigemuError as error:
+        raise TrigemuError(
+            f"--inputs {error}; sets that come with trigemu: {', '.join(sorted(sets))}"
+        ) from None
