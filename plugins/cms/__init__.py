@@ -12,7 +12,7 @@ PLUGIN = Plugin(
     formats={"cms-l1-vector": ".cms_vector:CMSVector"},
     importers={"cms-l1": ".cli_import:cms_l1", "cms-phase2": ".cli_import:cms_phase2"},
     commands={"check-decisions": ".cli_check:check"},
-    uses=("pages", "validation"),
+    uses=("anomaly", "pages", "validation"),
 )
 
 # The stub lists the exported names; each is imported when it is first used.

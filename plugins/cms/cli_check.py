@@ -33,7 +33,8 @@ from trigemu_validation import DecisionCheck, check_decisions as check_decisions
 from . import pairs_shown
 from .cms_l1 import LeftOut
 from .cms_l1_conditions import AsEmulated
-from .options import any_overlap_vetoes, mass_limit
+from .networks import read_networks
+from .options import any_overlap_vetoes, mass_limit, networks
 from .pairs import CheckedPair, Pair, find_pairs, read_menu_of
 
 
@@ -115,6 +116,7 @@ class _Comparison:
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="With --all: write it as a page.")
 @mass_limit
 @any_overlap_vetoes
+@networks
 @click.pass_context
 def check(
     context: click.Context,
@@ -133,6 +135,7 @@ def check(
     html_file: Path | None,
     mass_limit: bool,
     any_overlap_vetoes: bool,
+    networks: tuple[str, ...],
 ) -> None:
     """Compare the decisions of a MENU with the decisions stored in a SAMPLE (a file, or a catalogue), or the
     decisions of all menus in a folder with their test vectors.
@@ -148,18 +151,17 @@ def check(
     if folder is not None:
         if menu is not None or decisions is not None or inject:
             raise click.UsageError("--all takes no MENU and SAMPLE, no --decisions and no --inject")
-        read = functools.partial(
-            read_menu_of, plugin_path=folders, as_emulated=AsEmulated(mass_limit, any_overlap_vetoes)
-        )
+        as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, read_networks(networks))
+        read = functools.partial(read_menu_of, plugin_path=folders, as_emulated=as_emulated)
         pairs = _check_all(folder, comparison, read, json_file, csv_file, html_file)
         fails = any(pair.result.differ or (strict and not pair.is_complete) for pair in pairs)
     else:
         if menu is None or sample is None:
             raise click.UsageError("expected MENU and SAMPLE, or --all FOLDER")
-        if csv_file or html_file or mass_limit or any_overlap_vetoes:
+        if csv_file or html_file or mass_limit or any_overlap_vetoes or networks:
             raise click.UsageError(
-                "--csv, --html, --mass-limit and --any-overlap-vetoes are for --all FOLDER; "
-                "`trigemu import cms-l1` takes the last two"
+                "--csv, --html, --mass-limit, --any-overlap-vetoes and --network are for --all FOLDER; "
+                "`trigemu import cms-l1` takes the last three"
             )
         files = on_disk(json_file)
         check_outputs(files, (menu, sample, decisions))

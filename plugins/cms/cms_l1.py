@@ -143,6 +143,7 @@ class _Assembly:
     def warnings(self) -> Iterator[str]:
         """Yield warnings about conditions that never pass or read columns that test vectors lack."""
         placeholders: dict[str, list[str]] = {}
+        computed = {network.signal for network in self.as_emulated.networks}
         for algorithm, _ in self.algorithms:
             for condition in _conditions(parse(algorithm.expression)):
                 for object_ in _objects_in(condition):
@@ -153,7 +154,7 @@ class _Assembly:
                         )
                 names = [object_.type for object_ in _objects_in(condition)]
                 for name in [*names, *([condition.name] if isinstance(condition, Signal) else [])]:
-                    if name in NOT_IN_VECTORS:
+                    if name in NOT_IN_VECTORS and name not in computed:
                         placeholders.setdefault(name, []).append(algorithm.name)
         for name, of in placeholders.items():
             yield (

@@ -13,6 +13,7 @@ from trigemu.api import TrigemuError, nearest
 from .cms_l1_grammar import SCORES, SIGNALS, Condition, ExternalSignal, Function, Object, Signal
 from .cms_l1_objects import cuts_of, leg_of
 from .cms_l1_xml import Algorithm, Cut, XMLMenu
+from .networks import ScoreNetwork
 
 #: M in GeV whose M²/2 is 10⁶ GeV² in doubles.
 MASS_LIMIT = 1414.2135623730949
@@ -44,15 +45,17 @@ class InexpressibleError(Exception):
 
 @dataclass(frozen=True)
 class AsEmulated:
-    """Deviations from the menu in the emulators of earlier years that made the test vectors.
+    """How the emulators that made the test vectors compute, besides the menu: deviations in earlier years,
+    and networks.
 
     mass_limit: `mass`, the function of 2016, never fires above M²/2 = 10⁶ GeV². any_overlap_vetoes: until
     2021, overlap removal rejects an object that overlaps with any object of the last leg, not only with the
-    chosen one.
+    chosen one. networks: they compute scores; without one, a score is a column of the sample.
     """
 
     mass_limit: bool = False
     any_overlap_vetoes: bool = False
+    networks: tuple[ScoreNetwork, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ def condition_table(
         return Converted(_external(None, menu.externals[condition.name], condition.crossing))
     if isinstance(condition, Signal):
         if condition.name in SCORES:
-            return Converted(_score(algorithm, condition))
+            return Converted(_score(algorithm, condition, as_emulated.networks))
         return Converted(_external(*SIGNALS[condition.name], condition.crossing))
     if isinstance(condition, Object):
         legs = [leg_of(menu, algorithm, condition)]
@@ -84,20 +87,30 @@ def condition_table(
     return _Combination(menu, algorithm, condition, as_emulated).convert()
 
 
-def _score(algorithm: Algorithm, signal: Signal) -> dict[str, Any]:
-    """Return a threshold on a column of the sample, named after the score and its model. Scores are multiples
-    of a step, and `above` a value between two multiples means "at least" the upper one."""
+def _score(algorithm: Algorithm, signal: Signal, networks: Sequence[ScoreNetwork]) -> dict[str, Any]:
+    """Return a threshold on the score of a network, or on a column of the sample, named after the score and
+    its model. Scores are multiples of a step, and `above` a value between two multiples means "at least" the
+    upper one."""
     if signal.crossing:
         raise InexpressibleError(f"{signal.name} is of another crossing, where scores do not exist")
-    column, least = signal.name.lower(), None
+    model, least, step = "", None, SCORES[signal.name]
     for cut in cuts_of(algorithm, signal.cuts, signal.name, {"MODEL", "SCORE", "CSCORE"}):
         if cut.type == "MODEL":
-            column += "_" + re.sub(r"\W", "_", cut.data)
+            model = cut.data
         else:
             least = cut.minimum
     if least is None:
         raise InexpressibleError(f"{signal.name} has no cut on its score")
-    return {"kind": "threshold", "observable": column, "above": least - SCORES[signal.name] / 2}
+    own = [network for network in networks if network.signal == signal.name]
+    if not own:
+        column = "_".join([signal.name.lower(), *([re.sub(r"\W", "_", model)] if model else [])])
+        return {"kind": "threshold", "observable": column, "above": least - step / 2}
+    network = next((network for network in own if network.is_model(model)), None)
+    if network is None:
+        given = ", ".join(f"{network.name} ({network.card})" for network in own)
+        raise InexpressibleError(f"it needs {signal.name} of the model {model!r}, not {given}")
+    unit = network.step if step == 1.0 else 1.0  # a cut on the integer, or on the number
+    return {"kind": "network", "card": network.card, "above": least * unit - network.step / 2}
 
 
 def _external(word: str | None, bit: int, crossing: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Options of several commands: differences of a CMS emulator from the hardware."""
+"""Options of several commands: how a CMS emulator computes, besides the menu."""
 
 from __future__ import annotations
 
@@ -14,4 +14,12 @@ any_overlap_vetoes = click.option(
     is_flag=True,
     help="CMS: overlap removal rejects an object that overlaps with any object of the last leg, not only "
     "with the chosen one, as in the emulator until 2021.",
+)
+networks = click.option(
+    "--network",
+    "networks",
+    multiple=True,
+    metavar="NAME=CARD",
+    help="CMS: compute a score by a network, such as axo=axol1tl_v5.toml, from `trigemu import hls4ml`; "
+    "repeatable, also for several versions of one network, of which menus name theirs.",
 )
