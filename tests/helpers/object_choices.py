@@ -8,11 +8,12 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from trigemu.observables import Range, Window
 from trigemu.triggers.combination.kind import Combination, Leg
-from trigemu.triggers.combination.pairs import Pair
+from trigemu.triggers.combination.pairs import LegSum, Pair
 
 Event = dict[str, Any]
 Object = dict[str, float]
@@ -76,8 +77,15 @@ def passes(o: Object, leg: Leg) -> bool:
     return all(any(in_window(name, w) for w in of) for name, of in windows.items())
 
 
-def pair_passes(chosen: tuple[Object, ...], pair: Pair, of_legs: list[list[Object]]) -> bool:
-    a, b = chosen[pair.legs[0]], chosen[pair.legs[1]]
+def called(o: Object, leg: Leg) -> Object:
+    """With the columns that cuts read as `z0` and `charge`."""
+    return o | {name: o[column] for name, column in leg.columns.items()}
+
+
+def pair_passes(
+    kind: Combination, chosen: tuple[Object, ...], pair: Pair, of_legs: list[list[Object]]
+) -> bool:
+    a, b = (called(chosen[leg], kind.legs[leg]) for leg in pair.legs)
     cuts = [(of(a, b), getattr(pair, name)) for name, of in PAIR.items()]
     first, last = sorted(pair.legs)
     others = [o for o in of_legs[last] if o is not chosen[first]] if pair.every else [chosen[last]]
@@ -94,12 +102,16 @@ def pair_passes(chosen: tuple[Object, ...], pair: Pair, of_legs: list[list[Objec
 
 
 def charges_pass(chosen: tuple[Object, ...], wanted: str | None) -> bool:
-    charges = {o["charge"] for o in chosen}
+    charges = {np.sign(o["charge"]) for o in chosen}
     return wanted is None or (0 not in charges and (len(charges) == 1) == (wanted == "same"))
 
 
 def mass_of_all(chosen: tuple[Object, ...]) -> float:
     return math.sqrt(sum(mass(a, b) ** 2 for a, b in itertools.combinations(chosen, 2)))
+
+
+def sum_passes(chosen: tuple[Object, ...], of: LegSum) -> bool:
+    return inside(sum(chosen[leg][of.column] for leg in of.legs), of)
 
 
 def choices(events: list[Event], number: int, kind: Combination) -> Iterator[tuple[Object, ...]]:
@@ -113,8 +125,9 @@ def choices(events: list[Event], number: int, kind: Combination) -> Iterator[tup
     for chosen in itertools.product(*of_legs):
         if (
             len({id(o) for o in chosen}) == len(chosen)
-            and charges_pass(chosen, kind.charge)
-            and all(pair_passes(chosen, pair, of_legs) for pair in kind.pairs)
+            and charges_pass(tuple(map(called, chosen, kind.legs)), kind.charge)
+            and all(pair_passes(kind, chosen, pair, of_legs) for pair in kind.pairs)
+            and (kind.sum is None or sum_passes(chosen, kind.sum))
             and (kind.mass3 is None or inside(mass_of_all(chosen), kind.mass3))
         ):
             yield chosen
@@ -147,6 +160,8 @@ WINDOWS = st.fixed_dictionaries(
     },
 )
 CHARGE = st.sampled_from([None, None, None, "same", "opposite"])
+#: Mostly the usual ones.
+COLUMNS = st.sampled_from([{}, {}, {}, {"z0": "isolation"}, {"charge": "z0"}])
 NAMES = ["jet", "muon", "muon", "muon", "photon", "hard", "clean"]
 
 
@@ -163,7 +178,11 @@ def ranges(low: tuple[float, ...], high: tuple[float, ...]) -> st.SearchStrategy
 @st.composite
 def combinations(draw: st.DrawFn, least: int = 1, most: int = 4) -> Combination:
     leg = st.builds(
-        Leg, object=st.sampled_from(NAMES), crossing=st.sampled_from([0, 0, 0, -1, 2]), windows=WINDOWS
+        Leg,
+        object=st.sampled_from(NAMES),
+        crossing=st.sampled_from([0, 0, 0, -1, 2]),
+        columns=COLUMNS,
+        windows=WINDOWS,
     )
     legs = draw(st.lists(leg, min_size=least, max_size=most))
     if draw(st.booleans()):  # the same windows on several legs
@@ -198,4 +217,16 @@ def combinations(draw: st.DrawFn, least: int = 1, most: int = 4) -> Combination:
         )
     mass3 = draw(ranges((10.0,), (60.0,))) if len(legs) == 3 else None
     charge = draw(CHARGE) if len(legs) > 1 else None
-    return Combination(legs=tuple(legs), pairs=tuple(pairs), charge=charge, mass3=mass3)
+    return Combination(
+        legs=tuple(legs), pairs=tuple(pairs), charge=charge, mass3=mass3, sum=draw(sums(len(legs)))
+    )
+
+
+@st.composite
+def sums(draw: st.DrawFn, legs: int) -> LegSum | None:
+    if legs == 1 or draw(st.integers(0, 2)):
+        return None
+    numbers = draw(st.permutations(range(legs)))[: draw(st.integers(2, legs))]
+    column, low, high = draw(st.sampled_from([("isolation", 0.4, 1.3), ("pt", 21.0, 60.0)]))
+    limits = draw(st.sampled_from([{"min": low}, {"max": high}, {"min": low, "max": high}]))
+    return LegSum(legs=tuple(numbers), column=column, **limits)

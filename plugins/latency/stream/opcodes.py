@@ -33,8 +33,8 @@ TEST = 5
 (CODE, POOL, REGISTERS, COLUMNS, OFFSETS, ROWS, DECISIONS, STARTS, OBJECTS, CHOSEN, FIRED) = range(11)
 INSTRUCTION = 23
 TABLE = 24
-#: Lines of OBJECTS: row, pt, eta, phi, z0, charge, upt.
-LINES = 7
+#: Lines of OBJECTS: row, pt, eta, phi, z0, charge, upt, summed.
+LINES = 8
 
 #: Returned in place of the models to run: the program cannot decide this event.
 REFUSED = -1

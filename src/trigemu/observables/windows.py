@@ -32,7 +32,7 @@ class Range(TomlTable, frozen=True):
     below: float | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        if self == Range():
+        if all(getattr(self, name) is None for name in ("min", "max", "above", "below")):
             yield "", "an empty range: give min, max, above or below"
         yield from self.contradictions()
 

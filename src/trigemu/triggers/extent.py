@@ -184,6 +184,8 @@ def _leg_contains(wide: CompiledLeg, narrow: CompiledLeg) -> bool:
     """Whether every object that passes the narrow leg also passes the wide leg."""
     if wide.crossing != narrow.crossing or not _among(narrow.objects, wide.objects):
         return False
+    if any(wide.column(name) != narrow.column(name) for name in wide.columns & narrow.columns):
+        return False  # their cuts on several legs read different columns
     windows = list(_all_windows(narrow))
     return all(
         any(column == name and _windows_contain(window, of) for name, of in windows)

@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
+from object_choices import sums
 
 from trigemu.observables import Range, Scope, Window
 from trigemu.triggers import Context, Kind, ScoreKind, kind_extent
 from trigemu.triggers.combination.kind import Combination, Leg
-from trigemu.triggers.combination.pairs import Pair
+from trigemu.triggers.combination.pairs import LegSum, Pair
 from trigemu.triggers.external import External
 from trigemu.triggers.threshold import Threshold
 
@@ -51,11 +52,12 @@ LEGS = st.builds(
     Leg,
     object=st.sampled_from(["muon", "muon", "hard", "clean", "jet"]),
     crossing=st.sampled_from([0, 0, 0, 1]),
+    columns=st.sampled_from([{}, {}, {"z0": "isolation"}]),
     windows=WINDOWS,
 )
 LIMITS = st.sampled_from([0.3, 0.8, 1.5, 2.5])
 RANGES = st.one_of(st.none(), st.builds(Range, min=LIMITS), st.builds(Range, max=LIMITS))
-CUTS = ("dr", "deta", "outside_dphi", "mass")
+CUTS = ("dr", "deta", "outside_dphi", "mass", "dz0")
 
 
 @st.composite
@@ -76,6 +78,7 @@ def combinations(draw: st.DrawFn) -> Combination:
         pairs=draw(pairs(len(legs))) if len(legs) > 1 else (),
         charge=draw(st.sampled_from([None, None, "same", "opposite"])) if len(legs) > 1 else None,
         mass3=draw(RANGES) if len(legs) == 3 else None,
+        sum=draw(sums(len(legs))),
     )
 
 
@@ -107,7 +110,11 @@ def test_what_is_contained_never_fires_alone(
 def narrowed(draw: st.DrawFn, wide: Combination) -> Combination:
     """The same with further legs and cuts, narrower windows, and the legs in another order."""
     legs = [*wide.legs, *draw(st.lists(LEGS, max_size=1))]
-    order = list(range(len(legs))) if wide.mass3 or wide.charge else draw(st.permutations(range(len(legs))))
+    order = (
+        list(range(len(legs)))
+        if wide.mass3 or wide.charge or wide.sum
+        else draw(st.permutations(range(len(legs))))
+    )
     moved = {old: new for new, old in enumerate(order)}
     more = draw(pairs(len(legs))) if len(legs) > 1 else ()
     changed = [
@@ -124,6 +131,7 @@ def narrowed(draw: st.DrawFn, wide: Combination) -> Combination:
         ),
         charge=wide.charge,
         mass3=wide.mass3,
+        sum=wide.sum,
     )
 
 
@@ -134,7 +142,7 @@ def test_more_legs_and_cuts_are_contained(
 ) -> None:
     wide = data.draw(combinations())
     narrow = data.draw(narrowed(wide))
-    if len(narrow.legs) != len(wide.legs) and (wide.mass3 or wide.charge):
+    if len(narrow.legs) != len(wide.legs) and (wide.mass3 or wide.charge or wide.sum):
         return  # of all legs, which are others now
     assert contains(scope, wide, narrow)
     assert all(a or not b for a, b in zip(fires(wide), fires(narrow), strict=True))
@@ -202,6 +210,20 @@ class Score(ScoreKind, frozen=True):
     """As a plugin may have."""
 
     of: str
+
+
+def test_cuts_on_other_columns_are_others(scope: Scope) -> None:
+    def of_z0(column: str, most: float) -> Combination:
+        legs = (Leg(object="muon", columns={"z0": column}), Leg(object="muon"))
+        return Combination(legs=legs, pairs=(Pair(legs=(0, 1), dz0=Range(max=most)),))
+
+    def summed(column: str, least: float) -> Combination:
+        return muons(4, 4, sum=LegSum(legs=(0, 1), column=column, min=least))
+
+    assert contains(scope, of_z0("isolation", 2.0), of_z0("isolation", 1.0))
+    assert not contains(scope, of_z0("z0", 2.0), of_z0("isolation", 1.0))
+    assert contains(scope, summed("isolation", 1.0), summed("isolation", 2.0))
+    assert not contains(scope, summed("z0", 1.0), summed("isolation", 2.0))
 
 
 def test_a_score_that_is_the_same_is_compared_by_its_cut(scope: Scope) -> None:

@@ -41,6 +41,7 @@ from trigemu.triggers.combination.pairs import (
     OUTSIDE_EVERY,
     Charge,
     Cut,
+    LegSum,
     Pair,
     Together,
     all_pass,
@@ -76,6 +77,8 @@ class Leg(TomlTable, frozen=True):
         The collection of the object: an object of the menu, or else a collection of the sample.
     crossing : int
         Its crossing, relative to that of the event: −2 to 2.
+    columns : dict of str to str
+        The columns that cuts on several legs read as `z0` and `charge`, if they have other names.
     windows : dict of str to Window or tuple of Window
         The name of a column, such as `pt`, and the window that the object must be in; of a list of windows,
         one.
@@ -85,10 +88,13 @@ class Leg(TomlTable, frozen=True):
 
     object: str
     crossing: Annotated[int, msgspec.Meta(ge=-2, le=2)] = 0
+    columns: dict[str, str] = msgspec.field(default_factory=dict)
     windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         yield from window_mistakes(self.windows)
+        for name in self.columns.keys() - {"z0", "charge"}:
+            yield "columns", f"columns: {name!r}: expected z0 or charge, which may have other names"
 
 
 class Combination(Kind, frozen=True):
@@ -104,12 +110,15 @@ class Combination(Kind, frozen=True):
         Whether all legs have the same sign, or not all of them.
     mass3 : Range or None
         A range of the mass of three legs, in GeV.
+    sum : LegSum or None
+        A range of the sum of a column over several legs.
     """
 
     legs: tuple[Leg, ...]
     pairs: tuple[Pair, ...] = ()
     charge: Charge | None = None
     mass3: Range | None = None
+    sum: LegSum | None = None
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if not 1 <= len(self.legs) <= MAX_LEGS:
@@ -119,7 +128,7 @@ class Combination(Kind, frozen=True):
             return
         for i, pair in enumerate(self.pairs):
             first, second = pair.legs
-            if first == second or not all(0 <= leg < len(self.legs) for leg in pair.legs):
+            if first == second or not self._has(*pair.legs):
                 allowed = f"two different ones of 0 … {len(self.legs) - 1}"
                 yield ("pairs", i, "legs"), f"pairs[{i}].legs = [{first}, {second}]: expected {allowed}"
             if pair.every and not pair.keeps_apart:
@@ -129,16 +138,24 @@ class Combination(Kind, frozen=True):
             yield "charge", "charge: expected two legs or more"
         if self.mass3 and len(self.legs) != 3:
             yield "mass3", f"mass3: of {len(self.legs)} legs, expected three"
+        if self.sum and not (1 < len({*self.sum.legs}) == len(self.sum.legs) and self._has(*self.sum.legs)):
+            allowed = f"different ones of 0 … {len(self.legs) - 1}"
+            yield ("sum", "legs"), f"sum.legs = {[*self.sum.legs]}: expected {allowed}, two or more"
+
+    def _has(self, *legs: int) -> bool:
+        return all(0 <= leg < len(self.legs) for leg in legs)
 
     def compile(self, context: Context) -> CompiledCombination:
         bases = tuple(context.objects(leg.object).base for leg in self.legs)
-        together = Together(bases, self.pairs, self.charge, self.mass3, context.scope.integers)
+        together = Together(bases, self.pairs, self.charge, self.mass3, self.sum, context.scope.integers)
         legs = []
         for number, (leg, read) in enumerate(zip(self.legs, together.columns(), strict=True)):
             selection = context.objects(leg.object)
             windows = selection.named(leg.windows)
             in_integers = together.scale(number) is not None
-            compiled = CompiledLeg(selection, windows, frozenset(read), leg.crossing, in_integers)
+            called = leg.columns | ({"summed": self.sum.column} if self.sum else {})
+            named = tuple((name, called[name]) for name in sorted(read & called.keys()))
+            compiled = CompiledLeg(selection, windows, frozenset(read), leg.crossing, in_integers, named)
             context.objects(leg.object, *leg.windows, *map(compiled.column, read))
             legs.append(compiled)
         return CompiledCombination(tuple(legs), tuple(together.cuts()), tuple(self._twins()))
@@ -147,8 +164,10 @@ class Combination(Kind, frozen=True):
         """Yield, for each leg, the last earlier leg with the same requirements, including those on pairs with
         all other legs, or −1. Their objects are tried in one order only, which halves the search."""
 
-        def requirements(exchanged: dict[int, int]) -> Counter[tuple[tuple[int, ...], Pair]]:
-            counts: Counter[tuple[tuple[int, ...], Pair]] = Counter()
+        def requirements(exchanged: dict[int, int]) -> Counter[tuple[tuple[int, ...], Pair | None]]:
+            counts: Counter[tuple[tuple[int, ...], Pair | None]] = Counter()
+            if self.sum:
+                counts[tuple(sorted(exchanged.get(leg, leg) for leg in self.sum.legs)), None] += 1
             for pair in self.pairs:
                 legs = [exchanged.get(leg, leg) for leg in sorted(pair.legs)]
                 between = tuple(legs if pair.every else sorted(legs))

@@ -24,7 +24,7 @@ from trigemu.support import FloatArray, IntArray, Key, kernel
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 from trigemu.triggers.combination.kind import Combination, CompiledCombination, Leg
 from trigemu.triggers.combination.legs import candidates
-from trigemu.triggers.combination.pairs import COLUMNS, Charge, Pair
+from trigemu.triggers.combination.pairs import COLUMNS, Charge, LegSum, Pair
 from trigemu.triggers.extent import Extent
 from trigemu.triggers.questions import (
     kind_extent,
@@ -49,6 +49,8 @@ class LegThreshold(ScoreKind, frozen=True):
         Whether all legs have the same sign, or not all of them.
     mass3 : Range or None
         A range of the mass of three legs, in GeV.
+    sum : LegSum or None
+        A range of the sum of a column over several legs.
     leg : int
         The number of the leg with the threshold, from 0.
     column : str
@@ -59,6 +61,7 @@ class LegThreshold(ScoreKind, frozen=True):
     pairs: tuple[Pair, ...] = ()
     charge: Charge | None = None
     mass3: Range | None = None
+    sum: LegSum | None = None
     leg: Annotated[int, msgspec.Meta(ge=0)] = 0
     column: str = "pt"
 
@@ -82,7 +85,9 @@ class LegThreshold(ScoreKind, frozen=True):
         return CompiledLegThreshold(replace(compiled, twins=tuple(twins)), self.leg, column, self.threshold)
 
     def _without_threshold(self) -> Combination:
-        return Combination(legs=self.legs, pairs=self.pairs, charge=self.charge, mass3=self.mass3)
+        return Combination(
+            legs=self.legs, pairs=self.pairs, charge=self.charge, mass3=self.mass3, sum=self.sum
+        )
 
     def combination(self) -> Combination:
         """Return the combination that fires if the score is above the threshold."""

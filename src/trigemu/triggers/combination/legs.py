@@ -20,14 +20,15 @@ from trigemu.support import Array, BoolArray, FloatArray, IntArray, kernel
 
 @dataclass(frozen=True)
 class CompiledLeg:
-    """A compiled leg. crossing: relative to that of the event. columns: read by cuts on pairs, as hardware
-    integers if `integer`."""
+    """A compiled leg. crossing: relative to that of the event. columns: read by cuts on several legs, as
+    hardware integers if `integer`. named: the names of those that the sample calls otherwise."""
 
     objects: ObjectSelection
     windows: Windows
     columns: frozenset[str] = frozenset()
     crossing: int = 0
     integer: bool = False
+    named: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def floor(self) -> float:
@@ -47,8 +48,10 @@ class CompiledLeg:
         )
 
     def column(self, name: str) -> str:
-        """Return the column in which cuts on pairs read a quantity, one of `pairs.COLUMNS`."""
-        return f"hw_{name}" if self.integer and name in ("pt", "eta", "phi", "upt") else name
+        """Return the column in which cuts on several legs read a quantity, one of `pairs.COLUMNS`."""
+        if self.integer and name in ("pt", "eta", "phi", "upt"):
+            return f"hw_{name}"
+        return dict(self.named).get(name, name)
 
 
 @dataclass(frozen=True)

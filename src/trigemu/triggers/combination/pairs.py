@@ -29,8 +29,8 @@ from trigemu.triggers.combination.integer import (
 )
 
 #: Columns of an object that kernels read, after its row, in this order.
-COLUMNS = ("pt", "eta", "phi", "z0", "charge", "upt")
-(_ROW, _PT, _ETA, _PHI, _Z0, _CHARGE, _UPT) = range(7)
+COLUMNS = ("pt", "eta", "phi", "z0", "charge", "upt", "summed")
+(_ROW, _PT, _ETA, _PHI, _Z0, _CHARGE, _UPT, _SUMMED) = range(8)
 
 # Quantities of a pair.
 (SAME, OPPOSITE) = range(2)
@@ -42,7 +42,7 @@ _INTEGER = 64
 OUTSIDE_NAMES = "outside_"
 # Quantities of all objects, evaluated when the last one is chosen.
 OF_ALL = 32
-(NOT_ALL_SAME, MASS3) = range(OF_ALL, OF_ALL + 2)
+(NOT_ALL_SAME, MASS3, SUM) = range(OF_ALL, OF_ALL + 3)
 
 
 Charge = Literal["opposite", "same"]
@@ -102,6 +102,21 @@ class Pair(TomlTable, frozen=True):
         return any(name.startswith(OUTSIDE_NAMES) for name, _ in _limited(self))
 
 
+class LegSum(Range, frozen=True, kw_only=True):
+    """A range of the sum of a column over several legs.
+
+    Attributes
+    ----------
+    legs : tuple of int
+        The numbers of the legs, from 0.
+    column : str
+        The column.
+    """
+
+    legs: tuple[int, ...]
+    column: str
+
+
 class _Quantity(NamedTuple):
     quantity: int
     columns: tuple[str, ...]
@@ -152,6 +167,7 @@ class Together:
     pairs: tuple[Pair, ...]
     charge: Charge | None
     mass3: Range | None
+    sum: LegSum | None
     integers: Integers | None
 
     def scale(self, leg: int) -> Scale | None:
@@ -166,6 +182,8 @@ class Together:
             needed = {column for name, _ in _limited(pair) for column in _QUANTITIES[name].columns}
             for leg in pair.legs:
                 read[leg] |= needed | ({"charge"} if pair.charge else set())
+        for leg in self.sum.legs if self.sum else ():
+            read[leg].add("summed")
         return read
 
     def cuts(self) -> Iterator[Cut]:
@@ -189,6 +207,8 @@ class Together:
                 yield self._mass3(self.mass3)
             except TrigemuError as error:
                 raise TrigemuError(f"mass3: {error}") from None
+        if self.sum:
+            yield Cut((0, max(self.sum.legs)), SUM, (*self.sum.span(), len(self.sum.legs), *self.sum.legs))
 
     def _cut(self, legs: tuple[int, int], name: str, window: Range, every: bool) -> Cut:
         quantity, outside = _QUANTITIES[name].quantity, name.startswith(OUTSIDE_NAMES)
@@ -282,6 +302,11 @@ def _quantity(quantity: int, o: FloatArray, i: int, j: int) -> float:
 @kernel
 def all_pass(quantity: int, o: FloatArray, chosen: IntArray, legs: int, r: FloatArray, at: int) -> bool:
     """Whether the candidates chosen for all legs pass a cut."""
+    if quantity == SUM:
+        summed = 0.0
+        for k in range(at + 3, at + 3 + int(r[at + 2])):
+            summed += o[_SUMMED, chosen[int(r[k])]]
+        return bool(r[at] <= summed <= r[at + 1])
     if quantity == NOT_ALL_SAME:
         positive = negative = 0
         for leg in range(legs):

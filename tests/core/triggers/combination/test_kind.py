@@ -15,7 +15,7 @@ from trigemu.observables import Range, Scope, Window
 from trigemu.triggers import Context
 from trigemu.triggers.combination import kind as kind_module
 from trigemu.triggers.combination.kind import Combination, Leg
-from trigemu.triggers.combination.pairs import Pair
+from trigemu.triggers.combination.pairs import LegSum, Pair
 
 Fires = Callable[..., list[bool]]
 
@@ -140,6 +140,16 @@ def cut(**cuts: Any) -> Combination:
         Combination(legs=(Leg(object="muon"),) * 3, charge="same"),
         Combination(legs=(Leg(object="jet"), Leg(object="muon")), charge="opposite"),
         Combination(legs=(Leg(object="muon"),) * 3, mass3=Range(max=30.0)),
+        Combination(
+            legs=(Leg(object="muon"),) * 3, sum=LegSum(legs=(0, 2), column="isolation", min=1.2, max=1.5)
+        ),
+        Combination(
+            legs=(Leg(object="jet"), Leg(object="muon", columns={"z0": "isolation"})),
+            pairs=(Pair(legs=(1, 0), dz0=Range(max=0.05)),),
+        ),
+        Combination(
+            legs=(Leg(object="jet", columns={"charge": "z0"}), Leg(object="muon")), charge="opposite"
+        ),
         Combination(legs=(Leg(object="muon", crossing=-1), Leg(object="muon"))),
         Combination(
             legs=(Leg(object="muon", crossing=1), Leg(object="muon")),
@@ -221,6 +231,45 @@ def test_only_columns_that_are_asked_for_are_needed(scope: Scope) -> None:
     assert needs(Combination(legs=legs, pairs=(Pair(legs=(0, 1), dz0=Range(max=1.0), charge="same"),))) == {
         (name, column) for name in ("photon", "muon") for column in ("pt", "z0", "charge")
     } | {("photon", "isolation")}
+
+
+def test_columns_with_other_names_are_needed_where_cuts_read_them(scope: Scope) -> None:
+    legs = (
+        Leg(object="photon", columns={"z0": "zvtx", "charge": "q"}),
+        Leg(object="muon"),
+        Leg(object="jet"),
+    )
+    kind = Combination(
+        legs=legs,
+        pairs=(Pair(legs=(0, 1), dz0=Range(max=1.0)),),
+        sum=LegSum(legs=(1, 2), column="btag", min=1.0),
+    )
+    context = Context(scope)
+    kind.compile(context)
+    assert context.needs == {
+        *((name, "pt") for name in ("photon", "muon", "jet")),
+        *(("photon", "zvtx"), ("muon", "z0"), ("muon", "btag"), ("jet", "btag")),
+    }
+
+
+def test_only_charge_and_z0_have_other_names() -> None:
+    ((where, message),) = Leg(object="muon", columns={"pt": "et"}).mistakes()
+    assert where == "columns"
+    assert message == "columns: 'pt': expected z0 or charge, which may have other names"
+
+
+@pytest.mark.parametrize("numbers", [[0], [0, 0], [0, 3], [-1, 1], []])
+def test_legs_of_a_sum_are_different_ones(numbers: list[int]) -> None:
+    of = LegSum(legs=tuple(numbers), column="pt", min=1.0)
+    (mistake,) = Combination(legs=(Leg(object="muon"),) * 3, sum=of).mistakes()
+    assert mistake == (
+        ("sum", "legs"),
+        f"sum.legs = {numbers}: expected different ones of 0 … 2, two or more",
+    )
+
+
+def test_a_sum_without_limits_is_a_mistake() -> None:
+    assert next(LegSum(legs=(0, 1), column="pt").mistakes())[1].startswith("an empty range")
 
 
 def test_it_compiles_to_the_same_and_travels(scope: Scope) -> None:

@@ -156,6 +156,9 @@ def combinations(draw: st.DrawFn) -> str:
         pairs.append("{ " + ", ".join([f"legs = {list(numbers)}", *draw(CUTS)]) + " }")
     more = draw(st.sampled_from(["", 'charge = "same"\n', 'charge = "opposite"\n'])) if len(legs) > 1 else ""
     more += "mass3 = { max = 60.0 }\n" if len(legs) == 3 and draw(st.booleans()) else ""
+    if len(legs) > 1 and draw(st.booleans()):
+        numbers = sorted(draw(st.permutations(range(len(legs))))[: draw(st.integers(2, len(legs)))])
+        more += f'sum = {{ legs = {numbers}, column = "pt", above = 31.0 }}\n'
     return f'kind = "combination"\nlegs = [{", ".join(legs)}]\npairs = [{", ".join(pairs)}]\n{more}'
 
 
