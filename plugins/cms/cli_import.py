@@ -64,4 +64,6 @@ def cms_phase2(menu: Path, objects: Path, scalings: Path | None, file: Path) -> 
     write_text(file, imported.toml)
     for warning in imported.warnings:
         say(f"Warning: {warning}.")
+    for out in imported.left_out:
+        say(f"Left out: {out.name} (line {out.line}): {out.reason}.")
     say(f"{file}: {imported.seeds} seeds, {imported.objects} objects")

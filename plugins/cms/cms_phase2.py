@@ -7,29 +7,44 @@ joined by `logic`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from trigemu.api import FORMAT, MAX_LEGS, Document, Key, Menu, TrigemuError, quoted, toml_text
+from trigemu.api import (
+    FORMAT,
+    MAX_LEGS,
+    Document,
+    Key,
+    Menu,
+    Problem,
+    TrigemuError,
+    quoted,
+    toml_text,
+)
 
 from . import yaml
-from .cms_phase2_expressions import (
-    Alternatives,
-    Conjunction,
-    OfLeg,
-    OfPair,
-    both,
-    parse_mask,
-    parse_threshold,
-    written,
-)
-from .cms_phase2_objects import OFFLINE_PT, Identified, ObjectFiles, Scaling, read_scalings, sorted_windows
+from .cms_phase2_combination import combination
+from .cms_phase2_expressions import parse_mask, parse_threshold
+from .cms_phase2_objects import OFFLINE_PT, Identified, ObjectFiles, Scaling, read_scalings
+from .cms_phase2_windows import Alternatives, OfLeg, both
 from .written import read_back
+
+T = TypeVar("T")
 
 _LEG = re.compile(r"leg\d")
 _KEYS = ("cross_masks",)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A seed that cannot be imported, and why."""
+
+    name: str
+    line: int
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -41,6 +56,7 @@ class Imported:
     menu: Menu
     seeds: int
     objects: int
+    left_out: tuple[LeftOut, ...]
     warnings: tuple[str, ...]
 
 
@@ -49,12 +65,13 @@ class _Seed:
     name: str
     legs: tuple[Identified, ...]
     alternatives: Alternatives
+    combinations: tuple[Mapping[str, Any], ...]
     texts: tuple[str, ...]
 
 
 def import_cms_phase2(path: Path, objects: Path, scalings: Path | None = None) -> Imported:
-    """Read and convert a menu whose objects are defined in a folder of YAML files. TableError with all its
-    mistakes, each with its line.
+    """Read and convert a menu whose objects are defined in a folder of YAML files. Seeds that cannot be
+    imported are left out; TableError with all mistakes, each with its line, if no seed can.
 
     scalings: a folder of files NAME:ID:RANGE.yaml with the constants of offline pT; by default, every object
     has the defaults of `Scaling`.
@@ -62,9 +79,10 @@ def import_cms_phase2(path: Path, objects: Path, scalings: Path | None = None) -
     files = ObjectFiles.read(objects)
     document = yaml.load(path)
     reader = _SeedReader(document, files)
-    seeds = [seed for name, table in document.data.items() if (seed := reader.read(str(name), table))]
-    document.finish()
+    seeds = [seed for name, table in document.data.items() if (seed := reader.seed(str(name), table))]
     if not seeds:
+        document.problems += reader.problems
+        document.finish()
         raise TrigemuError(f"{path}: no seeds")
     used: dict[str, Identified] = {}
     for leg in (leg for seed in seeds for leg in seed.legs):
@@ -72,8 +90,9 @@ def import_cms_phase2(path: Path, objects: Path, scalings: Path | None = None) -
             raise TrigemuError(f"{path}: two objects would be called {leg.name!r}: rename one of them")
     scaled = {leg.name for seed in seeds for leg in _offline(seed)}
     constants = {name: read_scalings(used[name], scalings) for name in scaled}
-    text = "\n".join(_text(document, seeds, used, constants))
-    return Imported(text, read_back(text, path), len(seeds), len(used), tuple(reader.warnings))
+    text = "\n".join(_text(document, seeds, used, constants, reader.left_out))
+    left_out, warnings = tuple(reader.left_out), tuple(reader.warnings)
+    return Imported(text, read_back(text, path), len(seeds), len(used), left_out, warnings)
 
 
 def _offline(seed: _Seed) -> Iterator[Identified]:
@@ -86,14 +105,24 @@ def _offline(seed: _Seed) -> Iterator[Identified]:
 
 @dataclass
 class _SeedReader:
-    """Reads the seeds of a menu; mistakes are recorded in the document."""
+    """Reads the seeds of a menu; mistakes are recorded in the document until the seed is left out."""
 
     document: Document
     files: ObjectFiles
     warnings: list[str] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
 
-    def read(self, name: str, table: Any) -> _Seed | None:
-        before = len(self.document.problems)
+    def seed(self, name: str, table: Any) -> _Seed | None:
+        seed = self._read(name, table)
+        if problems := [*self.document.problems]:
+            reasons = dict.fromkeys(problem.message.replace("\n", "; ") for problem in problems)
+            self.left_out.append(LeftOut(name, problems[0].line, "; ".join(reasons)))
+            self.problems += problems
+            self.document.problems.clear()
+        return seed
+
+    def _read(self, name: str, table: Any) -> _Seed | None:
         where = f"seed {name!r}"
         if not name:
             self.document.problem((name,), where, "expected a name")
@@ -118,28 +147,27 @@ class _SeedReader:
                 legs.append(identified)
             if threshold:
                 texts.append(f"{key}: {threshold}")
-                parsed = self._parsed(
-                    lambda t=threshold, k=key: parse_threshold(t, k, numbers),
-                    (name, key, "threshold_cut"),
-                    where,
-                )
+                parse = partial(parse_threshold, threshold, key, numbers)
+                parsed = self._parsed(parse, (name, key, "threshold_cut"), where)
                 alternatives = self._both(alternatives, parsed, (name, key), where)
         for i, mask in enumerate(self._masks(table.get("cross_masks"), name, where)):
             texts.append(mask)
-            parsed = self._parsed(lambda m=mask: parse_mask(m, numbers), (name, "cross_masks", i), where)
+            parsed = self._parsed(partial(parse_mask, mask, numbers), (name, "cross_masks", i), where)
             alternatives = self._both(alternatives, parsed, (name, "cross_masks", i), where)
-        if len(self.document.problems) > before:
+        if self.document.problems:
             return None
         if not alternatives:
             self.document.problem((name,), where, "never fires: its conditions contradict each other")
             return None
+        tables_ = self._parsed(lambda: [combination(legs, one) for one in alternatives], (name,), where)
+        if tables_ is None:
+            return None
         self._warn_of_twins(name, tables, legs)
-        return _Seed(name, tuple(legs), alternatives, tuple(texts))
+        return _Seed(name, tuple(legs), alternatives, tuple(tables_), tuple(texts))
 
-    def _parsed(self, parse: Any, key: Key, where: str) -> Alternatives | None:
+    def _parsed(self, parse: Callable[[], T], key: Key, where: str) -> T | None:
         try:
-            alternatives: Alternatives = parse()
-            return alternatives
+            return parse()
         except TrigemuError as error:
             self.document.problem(key, where, str(error))
             return None
@@ -200,6 +228,7 @@ def _text(
     seeds: list[_Seed],
     used: Mapping[str, Identified],
     constants: Mapping[str, Mapping[str, Scaling]],
+    left_out: list[LeftOut],
 ) -> Iterator[str]:
     yield toml_text.comment(f"From {document.path.name} (sha256 {document.sha256[:16]}…).")
     name = re.sub(r"\W+", "_", document.path.stem)
@@ -213,6 +242,8 @@ def _text(
         yield _object(used[name], constants.get(name))
     for seed in seeds:
         yield from _triggers(seed)
+    for out in left_out:
+        yield toml_text.comment(f"Left out: {out.name} (line {out.line} of the YAML): {out.reason}.")
 
 
 def _object(identified: Identified, scalings: Mapping[str, Scaling] | None) -> str:
@@ -227,33 +258,14 @@ def _object(identified: Identified, scalings: Mapping[str, Scaling] | None) -> s
 
 def _triggers(seed: _Seed) -> Iterator[str]:
     comment = "".join(map(toml_text.comment, seed.texts))
-    if len(seed.alternatives) == 1:
-        yield comment + toml_text.table(
-            "[[trigger]]", {"name": seed.name, **_combination(seed, seed.alternatives[0])}
-        )
+    if len(seed.combinations) == 1:
+        yield comment + toml_text.table("[[trigger]]", {"name": seed.name, **seed.combinations[0]})
         return
     stem = re.sub(r"\W", "_", seed.name)
-    names = [f"{stem}_{number}" for number in range(1, len(seed.alternatives) + 1)]
+    names = [f"{stem}_{number}" for number in range(1, len(seed.combinations) + 1)]
     expression = " or ".join(names)
     yield comment + toml_text.table(
         "[[trigger]]", {"name": seed.name, "kind": "logic", "expression": expression}
     )
-    for name, windows in zip(names, seed.alternatives, strict=True):
-        yield toml_text.table("[[trigger]]", {"name": name, "enabled": False, **_combination(seed, windows)})
-
-
-def _combination(seed: _Seed, windows: Conjunction) -> dict[str, Any]:
-    legs: list[dict[str, Any]] = []
-    for number, leg in enumerate(seed.legs):
-        own = {of: w for of, w in windows.items() if isinstance(of, OfLeg) and of.leg == number}
-        legs.append({"object": leg.name, **{of.column: written(w) for of, w in sorted_windows(own)}})
-    pairs: dict[tuple[int, int], dict[str, Any]] = {}
-    for of, window in windows.items():
-        if isinstance(of, OfPair):
-            cut: Any = {
-                k: v for k in ("min", "above", "max", "below") if (v := getattr(window, k)) is not None
-            }
-            if of.quantity == "charge":
-                cut = "opposite" if window.below == 0 else "same"
-            pairs.setdefault(of.legs, {"legs": list(of.legs)})[of.quantity] = cut
-    return {"kind": "combination", "legs": legs, "pairs": [pairs[legs_] for legs_ in sorted(pairs)] or None}
+    for name, entries in zip(names, seed.combinations, strict=True):
+        yield toml_text.table("[[trigger]]", {"name": name, "enabled": False, **entries})

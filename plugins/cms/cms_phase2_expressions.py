@@ -5,6 +5,7 @@ is executed.
     thresholds        offline_pt >= 36.0    leg1.offline_pt >= 112.0
     cross masks       leg1.deltaR(leg2) > 0.5    abs(leg2.z0-leg1.z0) < 1    leg1.charge*leg2.charge < 0.0
                       abs(leg2.eta) < 2.4    abs(leg5.eta-leg4.eta) < 1.6    (leg1+leg2).mass > 7.0
+                      abs(leg2.zvtx-leg1['']) < 1    leg2.btagScore + leg3.btagScore > 1.1
 
 The precedence is as in Python with arrays: & | ~ join conditions, and & binds more tightly than <.
 """
@@ -13,21 +14,16 @@ from __future__ import annotations
 
 import ast
 import math
-import operator
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import msgspec
 import numpy as np
 
 from trigemu.api import TrigemuError, Window, excerpt, parse_tree, quoting
 
-#: The largest number of alternatives that an expression may become.
-MAX_ALTERNATIVES = 64
-#: The largest number of pairs of alternatives that are joined: a tenth of a second.
-MAX_JOINED = 16_384
+from .cms_phase2_windows import Z0, Alternatives, OfLeg, OfPair, OfSum, Quantity, both, possible
+
 #: The largest number of a float32, the type of the columns.
 MAX_NUMBER = float(np.finfo(np.float32).max)
 _OPERATIONS: dict[type[ast.cmpop], str] = {
@@ -38,35 +34,13 @@ _NEGATED = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
 _LIMITS = {">": "above", ">=": "min", "<": "below", "<=": "max"}
 #: Methods of one leg with another: the quantity of the pair, and whether it has a sign and needs abs(…).
 _METHODS = {"deltaR": ("dr", False), "deltaeta": ("deta", True), "deltaphi": ("dphi", True)}
-_DIFFERENCES = {"eta": "deta", "z0": "dz0"}
 _ALLOWED = (
     "a condition is a column, abs(column), legA.deltaR(legB), abs(legA.z0 - legB.z0), "
-    "abs(legA.eta - legB.eta), abs(legA.deltaphi(legB)), (legA + legB).mass or legA.charge*legB.charge, "
-    "compared with a number, or bits of a column, (column>>k)&m == m; conditions in parentheses are joined "
-    "by & | ~"
+    "abs(legA.eta - legB.eta), abs(legA.deltaphi(legB)), (legA + legB).mass, legA.charge*legB.charge or "
+    "legA.column + legB.column + …, compared with a number, or bits of a column, (column>>k)&m == m; "
+    "conditions in parentheses are joined by & | ~"
 )
-
-
-@dataclass(frozen=True)
-class OfLeg:
-    """A column of the objects of a leg."""
-
-    leg: int
-    column: str
-
-
-@dataclass(frozen=True)
-class OfPair:
-    """A quantity of two legs, the smaller number first: dr, deta, dphi, dz0, mass or charge (the product)."""
-
-    legs: tuple[int, int]
-    quantity: str
-
-
-#: A set of windows, all of which must hold.
-Conjunction = Mapping[OfLeg | OfPair, Window]
-#: Conjunctions, one of which must hold.
-Alternatives = tuple[Conjunction, ...]
+_LEG_IN_NAME = re.compile(r"leg\d")
 
 
 def parse_cut(text: str) -> Alternatives:
@@ -89,46 +63,6 @@ def parse_mask(text: str, legs: Mapping[str, int]) -> Alternatives:
     """Parse a condition on several legs. legs: their numbers by name."""
     with quoting(text):
         return _Reader(legs, None).condition(parse_tree(text))
-
-
-def both(first: Alternatives, second: Alternatives) -> Alternatives:
-    """Return the alternatives in which both hold, without contradictory ones."""
-    if len(first) * len(second) > MAX_JOINED:
-        raise TrigemuError(f"expands to {len(first)} times {len(second)} alternatives")
-    alternatives: list[Conjunction] = []
-    for left in first:
-        for right in second:
-            joined = dict(left)
-            for quantity, window in right.items():
-                joined[quantity] = joint(joined[quantity], window) if quantity in joined else window
-            if all(map(possible, joined.values())):
-                alternatives.append(joined)
-    if len(alternatives) > MAX_ALTERNATIVES:
-        raise TrigemuError(f"expands to more than {MAX_ALTERNATIVES} alternatives")
-    return tuple(alternatives)
-
-
-def joint(first: Window, second: Window) -> Window:
-    """Return the intersection of two windows."""
-    limits: dict[str, Any] = {}
-    for name in msgspec.structs.asdict(first):
-        values = [v for v in (getattr(first, name), getattr(second, name)) if v is not None]
-        if not values:
-            continue
-        if name == "any_of":
-            limits[name] = tuple(sorted(set.intersection(*map(set, values))))
-        elif name == "bits":
-            limits[name] = values[0] | values[-1]
-        else:
-            limits[name] = max(values) if name.endswith(("min", "above")) else min(values)
-    return msgspec.convert(limits, Window)
-
-
-def possible(window: Window) -> bool:
-    """Whether any value can lie in a window."""
-    low, high = window.span()
-    abs_low, abs_high = window.abs_span()
-    return low <= high and abs_low <= abs_high and abs_high >= 0 and window.any_of != ()
 
 
 class _Reader:
@@ -193,11 +127,13 @@ class _Reader:
         charge = isinstance(quantity, OfPair) and quantity.quantity == "charge"
         if charge and (limit or operation not in "<>"):
             raise TrigemuError("charges are compared as legA.charge*legB.charge < 0 or > 0")
-        windows = [_window(op, limit, absolute) for op in ("<>" if operation == "!=" else (operation,))]
+        whole = isinstance(quantity, OfLeg) and not absolute and limit == int(limit)
+        operations = "<>" if operation == "!=" else (operation,)
+        windows = [_window(op, limit, absolute, whole) for op in operations]
         lowest = 0.0 if isinstance(quantity, OfPair) and not charge else -math.inf
         return tuple({quantity: w} for w in windows if possible(w) and w.span()[1] >= lowest)
 
-    def _quantity(self, node: ast.expr) -> tuple[OfLeg | OfPair, bool]:
+    def _quantity(self, node: ast.expr) -> tuple[Quantity, bool]:
         """Return the compared quantity, and whether its absolute value is compared. For pairs the absolute
         value is implied."""
         match node:
@@ -205,28 +141,42 @@ class _Reader:
                 if pair := self._signed(inner):
                     return pair, False
                 quantity, _ = self._quantity(inner)
+                if isinstance(quantity, OfSum) or getattr(quantity, "quantity", "") == "charge":
+                    raise TrigemuError(f"{_text(node)!r} is outside of the grammar: {_ALLOWED}")
                 return quantity, isinstance(quantity, OfLeg)
             case ast.Call(func=ast.Attribute(value=first, attr="deltaR"), args=[second], keywords=[]):
                 return self._pair(first, second, "dr"), False
             case ast.Attribute(value=ast.BinOp(left=first, op=ast.Add(), right=second), attr="mass"):
                 return self._pair(first, second, "mass"), False
-            case ast.BinOp(
-                left=ast.Attribute(value=first, attr="charge"),
-                op=ast.Mult(),
-                right=ast.Attribute(value=second, attr="charge"),
-            ):
-                return self._pair(first, second, "charge"), False
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                return self._of_columns(left, right, "charge", "charge"), False
+            case ast.BinOp(op=ast.Add()):
+                return self._sum(node), False
         return self._column(node), False
+
+    def _sum(self, node: ast.expr) -> OfSum:
+        terms = [*self._terms(node)]
+        legs, columns = sorted(term.leg for term in terms), {term.column for term in terms}
+        if len(columns) > 1 or len({*legs}) < len(legs):
+            raise TrigemuError(f"{_text(node)!r}: a sum must be of one column of different legs")
+        return OfSum(tuple(legs), *columns)
+
+    def _terms(self, node: ast.expr) -> Iterator[OfLeg]:
+        match node:
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                yield from (*self._terms(left), *self._terms(right))
+            case _:
+                yield self._column(node)
 
     def _signed(self, node: ast.expr) -> OfPair | None:
         """Return the quantity of a pair whose value has a sign, or None."""
         match node:
-            case ast.BinOp(
-                left=ast.Attribute(value=first, attr=column),
-                op=ast.Sub(),
-                right=ast.Attribute(value=second, attr=same),
-            ) if column == same and column in _DIFFERENCES:
-                return self._pair(first, second, _DIFFERENCES[column])
+            case ast.BinOp(left=left, op=ast.Sub(), right=right):
+                columns = {self._column(left).column, self._column(right).column}
+                if columns == {"eta"}:
+                    return self._of_columns(left, right, "deta", "eta")
+                if not columns & {"eta", "phi"}:
+                    return self._of_columns(left, right, "dz0", Z0)
             case ast.Call(func=ast.Attribute(value=first, attr=name), args=[second], keywords=[]):
                 quantity, signed = _METHODS.get(name, ("", False))
                 return self._pair(first, second, quantity) if signed else None
@@ -235,9 +185,12 @@ class _Reader:
     def _column(self, node: ast.expr) -> OfLeg:
         match node:
             case ast.Name(id=name) if self._own is not None and name not in self._legs:
-                return OfLeg(self._own, name)
+                if not _LEG_IN_NAME.match(name):
+                    return OfLeg(self._own, name)
             case ast.Attribute(value=ast.Name() as leg, attr=name):
                 return OfLeg(self._leg(leg), name)
+            case ast.Subscript(value=ast.Name() as leg, slice=ast.Constant(value=str() as name)):
+                return OfLeg(self._leg(leg), name or Z0)
         raise TrigemuError(f"{_text(node)!r} is outside of the grammar: {_ALLOWED}")
 
     def _pair(self, first: ast.expr, second: ast.expr, quantity: str) -> OfPair:
@@ -245,6 +198,14 @@ class _Reader:
         if legs[0] == legs[1]:
             raise TrigemuError(f"{_text(first)} is compared with itself")
         return OfPair((legs[0], legs[1]), quantity)
+
+    def _of_columns(self, left: ast.expr, right: ast.expr, quantity: str, usual: str) -> OfPair:
+        """Return a quantity of a column of each of two legs, which has usually the same name."""
+        first, second = sorted((self._column(left), self._column(right)), key=lambda of: of.leg)
+        if first.leg == second.leg:
+            raise TrigemuError(f"{_text(left)} and {_text(right)} are of the same object: {_ALLOWED}")
+        columns = first.column, second.column
+        return OfPair((first.leg, second.leg), quantity, () if set(columns) == {usual} else columns)
 
     def _leg(self, node: ast.expr) -> int:
         if isinstance(node, ast.Name) and node.id in self._legs:
@@ -280,40 +241,8 @@ def _unshifted(node: ast.expr) -> tuple[ast.expr, int]:
     return node, 0
 
 
-def _window(operation: str, limit: float, absolute: bool) -> Window:
-    if operation == "==" and not absolute and limit == int(limit):
+def _window(operation: str, limit: float, absolute: bool, whole: bool) -> Window:
+    if operation == "==" and whole:
         return Window(any_of=(int(limit),))
     names = ("min", "max") if operation == "==" else (_LIMITS[operation],)
     return msgspec.convert({("abs_" if absolute else "") + name: float(limit) for name in names}, Window)
-
-
-def written(window: Window) -> dict[str, float | int | list[int]]:
-    """Return the limits of a window on a float32 column for a menu. NumPy rounds a limit to float32 before
-    the comparison; each limit becomes the shortest number with the same result without rounding."""
-    limits: dict[str, float | int | list[int]] = {}
-    for name, limit in msgspec.structs.asdict(window).items():
-        if name == "any_of" and limit is not None:
-            limits[name] = list(limit)
-        elif limit is not None:
-            limits[name] = limit if name == "bits" else _as_float32(name, limit)
-    for absolute in ("", "abs_"):  # one lower and one upper limit
-        for closed, open_, tighter in (("min", "above", operator.gt), ("max", "below", operator.lt)):
-            closed_limit, open_limit = (getattr(window, absolute + name) for name in (closed, open_))
-            if closed_limit is not None and open_limit is not None:
-                limits.pop(absolute + (open_ if tighter(closed_limit, open_limit) else closed))
-    return limits
-
-
-def _as_float32(name: str, limit: float) -> float:
-    rounded = np.float32(limit)
-    if name.endswith(("min", "below")):  # above the preceding number, up to this one
-        before = np.nextafter(rounded, np.float32(-math.inf))
-        low, high = math.nextafter(float(before), math.inf), float(rounded)
-    else:
-        after = np.nextafter(rounded, np.float32(math.inf))
-        low, high = float(rounded), math.nextafter(float(after), -math.inf)
-    for digits in (None, *range(17)):
-        candidate = limit if digits is None else float(f"{(low + high) / 2:.{digits}e}")
-        if low <= candidate <= high:
-            return candidate
-    return float(rounded)

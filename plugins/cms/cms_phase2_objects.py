@@ -20,8 +20,9 @@ from typing import Any
 from trigemu.api import Document, Key, TrigemuError, Window, is_folder, nearest, quoted
 
 from . import yaml
-from .cms_phase2_expressions import Alternatives, OfLeg, both, parse_cut, written
+from .cms_phase2_expressions import parse_cut
 from .cms_phase2_regions import ETA, by_regions
+from .cms_phase2_windows import Alternatives, OfLeg, both, written
 
 INCLUSIVE = "inclusive"
 #: The range `inclusive`, unless an object defines it.

@@ -15,7 +15,7 @@ import numpy as np
 
 from trigemu.api import Window
 
-from .cms_phase2_expressions import Alternatives, Conjunction, OfLeg, both, joint
+from .cms_phase2_windows import Alternatives, Conjunction, OfLeg, both, joint
 
 ETA = OfLeg(0, "eta")
 

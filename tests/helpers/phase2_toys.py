@@ -12,6 +12,8 @@ from typing import Any
 import awkward as ak
 import numpy as np
 
+from trigemu.api import Window
+
 #: By file.
 OBJECTS = {
     "egamma.yaml": """
@@ -41,6 +43,9 @@ Mu:
     default: {}
 Vertex:
   ids: {default: {}}
+Jet:
+  eta_ranges: {inclusive: [0, 7]}
+  ids: {default: {cuts: {inclusive: ["abs({eta}) < 2.4"]}}}
 MissingEt:
   ids: {default: {}}
 Sums:
@@ -80,16 +85,51 @@ Either:
   leg2: {threshold_cut: offline_pt > 75, obj: "Sums:HT"}
 """
 
+#: Forms of other menus of the tools, by seed.
+FORMS = """
+Sum:
+  cross_masks:
+    - (leg2.btagScore + leg3.btagScore + leg4.btagScore + leg5.btagScore) > 2.2
+    - abs(leg4.eta-leg5.eta) < 2
+  leg1: {threshold_cut: offline_pt > 20, obj: "Sums:HT"}
+  leg2: {threshold_cut: pt > 9, obj: "Jet:default"}
+  leg3: {threshold_cut: pt > 6, obj: "Jet:default"}
+  leg4: {threshold_cut: pt > 3, obj: "Jet:default"}
+  leg5: {threshold_cut: pt > 3, obj: "Jet:default"}
+Low:
+  cross_masks: ["leg1.btagScore + leg2.btagScore <= 0.5"]
+  leg1: {threshold_cut: pt > 3, obj: "Jet:default"}
+  leg2: {threshold_cut: pt > 3, obj: "Mu:default"}
+Product:
+  cross_masks: ["(leg1.chg*leg2.chg < 0.0) & (leg1.deltaR(leg2) > 0.3)"]
+  leg1: {threshold_cut: pt > 3, obj: "Mu:default"}
+  leg2: {threshold_cut: pt > 3, obj: "Mu:default"}
+Mixed:
+  cross_masks: ["leg2.chg*leg1.charge > 0"]
+  leg1: {threshold_cut: pt > 3, obj: "Mu:default"}
+  leg2: {threshold_cut: pt > 3, obj: "Mu:default"}
+Tracks:
+  cross_masks: ["abs(leg2.zvtx-leg1.z0) < 0.4", "abs(leg2.zvtx - leg3.zvtx) < 1"]
+  leg1: {threshold_cut: pt > 3, obj: "Mu:default"}
+  leg2: {threshold_cut: offline_pt > 9, obj: "Ele:Loose"}
+  leg3: {threshold_cut: offline_pt > 5, obj: "Ele:Loose"}
+Unnamed:
+  cross_masks: ["(abs(leg2.zvtx-leg1['']) < 1 & (leg2.deltaR(leg3) > 0.2))", "abs(leg1[''] - leg3.z0) < 1"]
+  leg1: {threshold_cut: null, obj: "Vertex:default"}
+  leg2: {threshold_cut: offline_pt > 9, obj: "Ele:Loose"}
+  leg3: {threshold_cut: pt > 3, obj: "Mu:default"}
+"""
+
 #: Offline pT = slope × pT + offset, in float32.
 SLOPE, OFFSET = np.float32(1.1), np.float32(2.0)
 
 
-def write_files(folder: Path) -> tuple[Path, Path]:
+def write_files(folder: Path, menu: str = MENU) -> tuple[Path, Path]:
     """The menu, and the folder of its objects."""
     (folder / "objects").mkdir()
     for name, text in OBJECTS.items():
         (folder / "objects" / name).write_text(text)
-    (folder / "menu.yml").write_text(MENU)
+    (folder / "menu.yml").write_text(menu)
     return folder / "menu.yml", folder / "objects"
 
 
@@ -110,15 +150,28 @@ def events(n: int, seed: int) -> dict[str, list[list[dict[str, Any]]]]:
     def z0() -> np.float32:
         return np.float32(rng.normal(0, 1))
 
+    def charge() -> int:
+        return int(rng.choice([-1, 1]))
+
+    def score() -> np.float32:
+        return np.float32(rng.random())
+
     def sums(event: int) -> list[dict[str, Any]]:
         return [{"pt": np.float32(rng.exponential(50)), "phi": np.float32(0.5), "sumType": k} for k in (0, 1)]
 
     return {
-        "Ele": objects(1.5, 15, eleId=lambda: int(rng.integers(2))),
+        "Ele": objects(1.5, 15, eleId=lambda: int(rng.integers(2)), zvtx=z0),
         "Mu": objects(
             *(2.0, 5),
-            **{"hwQual": lambda: int(rng.integers(16)), "z0": z0, "charge": lambda: int(rng.choice([-1, 1]))},
+            **{
+                "hwQual": lambda: int(rng.integers(16)),
+                "z0": z0,
+                "btagScore": score,
+                "chg": charge,
+                "charge": charge,
+            },
         ),
+        "Jet": objects(4.0, 10, btagScore=score),
         "Vertex": [[{"z0": z0()}] for _ in range(n)],
         "MissingEt": [[{"pt": np.float32(rng.exponential(30)), "phi": np.float32(0)}] for _ in range(n)],
         "Sums": [sums(event) for event in range(n)],
@@ -145,6 +198,10 @@ def write_events(folder: Path, made: dict[str, list[list[dict[str, Any]]]]) -> P
 
 class Leg(SimpleNamespace):
     """An object with the methods that expressions use; float64 for what is derived."""
+
+    def __getitem__(self, name: str) -> Any:
+        """The vertex has one column, without a name."""
+        return vars(self)[name or "z0"]
 
     def deltaR(self, other: Any) -> float:  # noqa: N802 (the tools' name)
         return math.hypot(float(self.eta) - float(other.eta), self.deltaphi(other))
@@ -198,3 +255,15 @@ def _passes(o: Leg, table: Any, range_: str, threshold: str | None, leg: str) ->
             if not all(eval(re.sub(r"\{(\w+)\}", r"\1", text), columns) for text in texts):
                 return False
     return threshold is None or bool(eval(threshold, vars(o) | {leg: o}))
+
+
+def holds(window: Window, value: float) -> bool:
+    """Whether a value is in a window."""
+    low, high = window.span()
+    abs_low, abs_high = window.abs_span()
+    return (
+        low <= value <= high
+        and abs_low <= abs(value) <= abs_high
+        and (window.any_of is None or value in window.any_of)
+        and (window.bits is None or int(value) & window.bits == window.bits)
+    )

@@ -61,6 +61,19 @@ def test_a_phase_2_menu(folder: Path, trigemu: Command) -> None:
     assert (folder / "new.toml").exists()
 
 
+def test_seeds_of_a_phase_2_menu_that_are_left_out(folder: Path, trigemu: Command) -> None:
+    phase2_toys.write_files(folder)
+    text = (folder / "menu.yml").read_text()
+    (folder / "menu.yml").write_text(text + 'A:\n  leg1: {obj: "Muon:default", cut: 3}\n')
+    status, message = trigemu("import", "cms-phase2", "menu.yml", "--objects", "objects", "-o", "new.toml")
+    assert status == 0
+    assert message.splitlines() == [
+        "Left out: A (line 29): leg1: unknown key 'cut'; leg1: obj: unknown object 'Muon' in objects; did "
+        "you mean 'Mu'? (known: Ele, Jet, MissingEt, Mu, Sums, Vertex).",
+        "new.toml: 5 seeds, 6 objects",
+    ]
+
+
 def test_mistakes_of_a_phase_2_menu(folder: Path, trigemu: Command) -> None:
     phase2_toys.write_files(folder)
     (folder / "menu.yml").write_text('A:\n  cross_masks: [leg1.eta.sum() > 1]\n  leg1: {obj: "Mu:default"}\n')

@@ -18,9 +18,11 @@ from trigemu_cms import import_cms_phase2
 from trigemu_validation import check_decisions
 
 
-def test_decisions_are_those_of_every_choice(tmp_path: Path) -> None:
-    menu_file, objects = toys.write_files(tmp_path)
+@pytest.mark.parametrize("text", [toys.MENU, toys.FORMS])
+def test_decisions_are_those_of_every_choice(tmp_path: Path, text: str) -> None:
+    menu_file, objects = toys.write_files(tmp_path, text)
     imported = import_cms_phase2(menu_file, objects)
+    assert imported.left_out == ()
     (tmp_path / "menu.toml").write_text(imported.toml)
     menu = read_menu(tmp_path / "menu.toml")
     output = toys.events(1500, 1)
@@ -29,7 +31,7 @@ def test_decisions_are_those_of_every_choice(tmp_path: Path) -> None:
     plan.check(sample)
     events = sample.read(0, 0, sample.entries, plan.needs)
     result = raw_decisions(decide(events, plan), menu, plan.bits[0])
-    seeds = yaml.safe_load(toys.MENU)
+    seeds = yaml.safe_load(text)
     tables = {k: v for text in toys.OBJECTS.values() for k, v in yaml.safe_load(text).items()}
     truth = [toys.truth(seeds, tables, output, event) for event in range(1500)]
     for name in seeds:
@@ -74,6 +76,50 @@ def test_what_is_written(tmp_path: Path) -> None:
     assert triggers["Either_2"]["enabled"] is False
     assert "# (leg1+leg2).mass > 4.4\n" in imported.toml
     assert "# barrel: {eleId} == 1\n" in imported.toml
+
+
+def test_what_is_written_of_other_forms(tmp_path: Path) -> None:
+    imported = import_cms_phase2(*toys.write_files(tmp_path, toys.FORMS))
+    triggers = {trigger["name"]: trigger for trigger in tomllib.loads(imported.toml)["trigger"]}
+    assert triggers["Sum"]["sum"] == {"legs": [1, 2, 3, 4], "column": "btagScore", "above": 2.2}
+    assert [leg.get("columns") for leg in triggers["Product"]["legs"]] == [{"charge": "chg"}] * 2
+    assert [leg.get("columns") for leg in triggers["Mixed"]["legs"]] == [None, {"charge": "chg"}]
+    assert [leg.get("columns") for leg in triggers["Tracks"]["legs"]] == [
+        None,
+        {"z0": "zvtx"},
+        {"z0": "zvtx"},
+    ]
+    assert triggers["Unnamed"]["pairs"] == [
+        {"legs": [0, 1], "dz0": {"below": 1.0}},
+        {"legs": [0, 2], "dz0": {"below": 1.0}},
+        {"legs": [1, 2], "dr": {"above": 0.2}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("masks", "reason"),
+    [
+        (["open('x')"], "open('x')"),
+        (
+            ["abs(leg1.z0-leg2.z0) < 1", "abs(leg1.chg-leg2.z0) < 1"],
+            "leg1 has two columns as its z0, 'z0' and 'chg'",
+        ),
+        (["leg1.pt + leg2.pt > 9", "leg1.chg + leg2.chg > 0"], "a seed may have one sum over legs"),
+        (["leg1.charge*leg2.charge < 0", "leg1.charge*leg2.chg < 0"], "leg2 has two columns as its charge"),
+    ],
+)
+def test_a_seed_that_cannot_be_imported_is_left_out(tmp_path: Path, masks: list[str], reason: str) -> None:
+    """With the line and the reason, also in the menu; the others are imported."""
+    legs = '\n  leg1: {obj: "Mu:default"}\n  leg2: {obj: "Mu:default"}\n'
+    menu, objects = toys.write_files(tmp_path)
+    listed = "".join(f"\n  - {mask}" for mask in masks)
+    menu.write_text(f"Good:{legs}Bad:\n  cross_masks:{listed}{legs}Late: 5\n")
+    imported = import_cms_phase2(menu, objects)
+    assert [trigger.name for trigger in imported.menu.triggers] == ["Good"]
+    bad, late = imported.left_out
+    assert (bad.name, bad.line in (4, 6), reason in bad.reason) == ("Bad", True, True)
+    assert (late.name, late.reason) == ("Late", "expected cross_masks and leg1, leg2, …")
+    assert f"# Left out: Bad (line {bad.line} of the YAML): " in imported.toml
 
 
 def test_constants_of_offline_pt_from_files(tmp_path: Path) -> None:

@@ -1,0 +1,45 @@
+"""Windows as NumPy compares float32 columns, and their intersections."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given, strategies as st
+from phase2_toys import holds
+
+from trigemu.api import Window
+from trigemu_cms.cms_phase2_windows import joint, written
+
+limits = st.floats(-1e3, 1e3)
+NAMES = ("min", "max", "above", "below", "abs_min", "abs_max", "abs_above", "abs_below")
+
+
+@given(st.sampled_from(NAMES), st.one_of(limits, st.integers(-3000, 3000).map(lambda n: n / 1000)), st.data())
+def test_what_is_written_does_on_float32_what_numpy_does(
+    name: str, limit: float, data: st.DataObject
+) -> None:
+    limit = abs(limit) if name.startswith("abs_") else limit
+    window = Window(**{name: limit})
+    result = Window(**written(window))
+    near = np.float32(limit)
+    for _ in range(data.draw(st.integers(0, 3))):
+        near = np.nextafter(near, np.float32(data.draw(st.sampled_from((-math.inf, math.inf)))))
+    value = abs(near) if name.startswith("abs_") else near
+    truth = {"min": value >= limit, "max": value <= limit, "above": value > limit, "below": value < limit}
+    assert holds(result, float(near)) == truth[name.removeprefix("abs_")]
+
+
+def test_limits_stay_as_they_are_where_they_can() -> None:
+    assert written(Window(abs_below=2.4)) == {"abs_below": 2.4}
+    assert written(Window(abs_below=0.13)) == {"abs_below": 0.12999999}
+    assert written(Window(above=4.4)) == {"above": 4.4000003}
+    assert written(Window(min=3.0, above=3.0, below=5.0, max=4.0)) == {"above": 3.0, "max": 4.0}
+
+
+@given(*[st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES[:4], st.integers(-3, 3)))] * 2)
+def test_joint_windows_hold_where_both_do(first: dict[str, float], second: dict[str, float]) -> None:
+    one, other = Window(**first, any_of=(0, 1, 2)), Window(**second, any_of=(1, 2, 3), bits=1)
+    both = joint(one, other)
+    for value in range(-4, 5):
+        assert holds(both, value) == (holds(one, value) and holds(other, value))
