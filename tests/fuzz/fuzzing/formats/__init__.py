@@ -7,8 +7,8 @@ import importlib
 from fuzzing.formats.base import Format
 
 _MODULES = (
-    *("expressions", "menus", "catalogues", "profiles", "models", "precisions", "samples", "imports"),
-    *("prescales", "configurations", "projects", "scores", "checkpoints", "commands"),
+    *("expressions", "menus", "catalogues", "profiles", "models", "integer_networks", "precisions"),
+    *("samples", "imports", "prescales", "configurations", "projects", "scores", "checkpoints", "commands"),
 )
 FORMATS: dict[str, Format] = {}
 for _name in _MODULES:
