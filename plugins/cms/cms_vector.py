@@ -16,10 +16,11 @@ Columns are separated by blanks; lines that begin with | or # are headers.
      1     1   final OR           (not read)
 
 In parentheses: only with 60 columns. The same holds for shower_0, whose bits 0 … 4 are bit 61 of the muons 0,
-2, 4, 6, 3. Every collection also has the hardware integers `hw_pt`, `hw_eta`, `hw_phi`, and `slot`, the
-position in the line. A word of zero is not an object; sums and counts are always present. pT is the lower
-edge of its bin in GeV; η and φ are the centres of their bins. Vectors are produced with all prescales at 1,
-so the stored decisions are before prescales.
+2, 4, 6, 3. In vectors of 2018, and in some of 2021, bits 53 … 61 of the muons repeat their η: these have
+neither shower_0 nor hw_upt. Every collection also has the hardware integers `hw_pt`, `hw_eta`, `hw_phi`, and
+`slot`, the position in the line. A word of zero is not an object; sums and counts are always present. pT is
+the lower edge of its bin in GeV; η and φ are the centres of their bins. Vectors are produced with all
+prescales at 1, so the stored decisions are before prescales.
 """
 
 from __future__ import annotations
@@ -117,12 +118,26 @@ class CMSVector(Source):
             return "none"
         return "orbit" if self.entries % ORBIT == 0 else "line"
 
+    @cached_property
+    def _eta_twice(self) -> bool:
+        """Whether the bits of the unconstrained pT and of showers repeat η."""
+        words = self._crossings.words["muon"]
+        first, again = bits_of(words, OBJECT_BITS["muon"]["hw_eta"]), bits_of(words, (53, 9))
+        return bool(first.any() and (first == again).all())
+
+    def _objects(self) -> Mapping[str, Fields]:
+        """Return the bits of the objects by collection."""
+        if not self._eta_twice:
+            return OBJECT_BITS
+        muon = {column: bits for column, bits in OBJECT_BITS["muon"].items() if column != "hw_upt"}
+        return {**OBJECT_BITS, "muon": muon}
+
     @property
     def schema(self) -> Schema:
         layout = self._crossings.layout
-        fields = {**OBJECT_BITS, **{name: bits for name, (_, bits) in layout.sum_bits().items()}}
+        fields = {**self._objects(), **{name: bits for name, (_, bits) in layout.sum_bits().items()}}
         collections = {name: frozenset(columns_of(name, bits)) for name, bits in fields.items()}
-        return Schema(collections, frozenset(layout.words()))
+        return Schema(collections, frozenset(layout.words()) - ({"shower_0"} if self._eta_twice else set()))
 
     @property
     def stored(self) -> tuple[str, ...]:
@@ -135,6 +150,7 @@ class CMSVector(Source):
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """Read every column of the needed collections, and the needed scalars."""
         crossings, layout = self._crossings, self._crossings.layout
+        fields = self._objects()
         collections: dict[str, Collection] = {}
         scalars: dict[str, Array] = {}
         for name, column in needs:
@@ -142,9 +158,9 @@ class CMSVector(Source):
                 continue
             if not name:
                 scalars[column] = _scalar(crossings, column)[start:stop]
-            elif name in OBJECT_BITS:
+            elif name in fields:
                 words = crossings.words[name][start:stop]
-                collections[name] = collection_of(name, words, words != 0, OBJECT_BITS[name])
+                collections[name] = collection_of(name, words, words != 0, fields[name])
             else:
                 position, bits = layout.sum_bits()[name]
                 words = crossings.words["sums"][start:stop, position : position + 1]

@@ -173,10 +173,12 @@ def other_bits(result: DecisionCheck) -> Iterator[str]:
         if result.match_bits:
             yield f"Compared with another stored bit, {own}: {count}: {names}."
         else:
-            yield (
-                f"On all crossings, {count} have the decisions of another stored bit, {own}: {names}. The "
-                f"samples seem to number their bits otherwise; --match-bits compares with these bits."
-            )
+            yield f"On all crossings, {count} have the decisions of another stored bit, {own}: {names}."
+    if shifts and not result.match_bits:
+        yield (
+            "The samples seem to number their bits otherwise, or to be of another version of the menu; "
+            "--match-bits compares with these bits."
+        )
 
 
 def _notes(result: DecisionCheck) -> Iterator[str]:

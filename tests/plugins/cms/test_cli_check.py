@@ -260,7 +260,7 @@ def test_a_vector_that_numbers_its_bits_otherwise(moved: Path, trigemu: Command)
     text = " ".join(text.split())
     assert status == 1
     assert "4 triggers have the decisions of another stored bit, their own -1: L1_Jet28 (4: 3)," in text
-    assert "L1_Jet34 (7: 6). The samples seem to number their bits otherwise; --match-bits" in text
+    assert "L1_Jet34 (7: 6). The samples seem to number their bits otherwise, or" in text
     assert "8 triggers, 76 crossings: 8 compared, 3 agree, 5 differ, 0 skipped." in text
     status, text = trigemu("check", "menu.toml", "menu.txt", "--match-bits", "--json", "c.json")
     assert "8 triggers, 76 crossings: 8 compared, 7 agree, 1 differ, 0 skipped." in text

@@ -82,6 +82,25 @@ def test_sums_and_counts_are_always_there(tmp_path: Path, columns: int) -> None:
         assert read.scalars["centrality_0"].tolist() == [sums[4] >> 28 | sums[5] >> 28 << 4, 0]
 
 
+@pytest.mark.parametrize(
+    ("words", "repeated"),
+    [
+        ([muon(9, eta) | (eta % 512) << 53 for eta in (0, 7, -9)], True),
+        ([muon(9, 7) | 7 << 53, muon(9, 7) | 6 << 53], False),
+        ([muon(9, 0), muon(8, 0)], False),  # η is 0, and the bits are not set
+    ],
+)
+def test_muons_that_repeat_eta_have_no_unconstrained_pt(
+    tmp_path: Path, words: list[int], repeated: bool
+) -> None:
+    file = write(tmp_path, *(vector_line(n, muons=[word], columns=60) for n, word in enumerate(words)))
+    missing = [name for name in ("hw_upt",) if name not in file.schema.collections["muon"]]
+    missing += [name for name in ("shower_0",) if name not in file.schema.scalars]
+    assert missing == (["hw_upt", "shower_0"] if repeated else [])
+    columns = file.read(0, len(words), [("muon", "pt")]).collections["muon"].columns
+    assert set(columns) == file.schema.collections["muon"]
+
+
 def test_showers_are_single_bits_of_muons(tmp_path: Path) -> None:
     lines = [vector_line(i, muons=[0] * i + [1 << 61], columns=60) for i in range(8)]
     assert everything(write(tmp_path, *lines)).scalars["shower_0"].tolist() == [1, 0, 2, 16, 4, 0, 8, 0]
