@@ -90,7 +90,7 @@ def evaluators(x: np.ndarray, folder: Path) -> dict[str, Callable[[], Any]]:
     booster.set_param({"nthread": 1})
     model = treelite.frontend.load_xgboost_model(str(QUANTILE))
     return {
-        "trigemu": lambda: compiled.quantile.trees.predict(x),
+        "trigemu": lambda: compiled.quantile.model.predict(x),
         "tl2cgen": lambda: predictor(folder).predict(tl2cgen.DMatrix(x)),
         "gtil": lambda: treelite.gtil.predict(model, x, nthread=1),
         "xgboost_inplace_predict": lambda: booster.inplace_predict(x),

@@ -157,7 +157,7 @@ def evaluators(folder: Path) -> dict[str, Callable[[int], object]]:
     booster.set_param({"nthread": 1})
     model = treelite.frontend.load_xgboost_model(str(MODELS / "quantile.json"))
     of = case("decade")
-    trees = of.plan.slots[of.model].compiled.quantile.trees  # type: ignore[attr-defined]
+    trees = of.plan.slots[of.model].compiled.quantile.model  # type: ignore[attr-defined]
     return {
         "trigemu": trigemu_latency.Stream(of.plan, of.events).stages(of.model)["bdt"],
         "trigemu_batch_of_one": lambda i: trees.predict(row[i]),
@@ -179,6 +179,6 @@ def test_bdt(
     call = evaluators(tmp_path_factory.getbasetemp())[name]
     run(benchmark, record, call)
     of = case("decade")
-    trees = of.plan.slots[of.model].compiled.quantile.trees  # type: ignore[attr-defined]
+    trees = of.plan.slots[of.model].compiled.quantile.model  # type: ignore[attr-defined]
     values = [float(np.ravel(call(i))[0]) for i in range(200)]
     assert values == pytest.approx(trees.predict(primaries()[:200]).tolist(), abs=1e-5)

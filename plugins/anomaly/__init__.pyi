@@ -35,6 +35,7 @@ from .onnx_session import SessionRow as SessionRow
 from .precision import PrecisionTable as PrecisionTable, TreeModel as TreeModel, table_of as table_of
 from .score_model import ScoreModel as ScoreModel
 from .single_row import (
+    CalledRow as CalledRow,
     NativeDecision as NativeDecision,
     NativeRow as NativeRow,
     RowFunction as RowFunction,

@@ -60,7 +60,10 @@ def compile_trees(content: bytes, features: int, objective: Objective) -> Trees:
         raise TrigemuError(f"has {nodes} nodes, of which at most {MAX_COMPILED} are compiled by treelite")
     library = build(model, content)
     if library is None:
-        raise TrigemuError("cannot be compiled: no C compiler (gcc, clang or the variable CC)")
+        raise TrigemuError(
+            "cannot be compiled: no C compiler (gcc, clang or the variable CC); leave out engine = "
+            "'treelite', or install one"
+        )
     return Trees(library.predict, tau, ensemble, partial(LibraryRow, library), "treelite")
 
 

@@ -18,13 +18,13 @@ from .model_call import Native
 from .step_memory import Layout
 
 _integer, _ = numbers_at(types.int64)
-_double, _ = numbers_at(types.float64)
+_double, _put_double = numbers_at(types.float64)
 _single, _put_single = numbers_at(types.float32)
 
 
 class RowFunction(Protocol):
-    """Trees for one row. function, arguments: addresses for `score_by`, valid as long as the object
-    exists."""
+    """Trees, or another model, for one row. function, arguments: addresses for `score_by`, valid as long as
+    the object exists."""
 
     function: int
     arguments: int
@@ -50,6 +50,28 @@ class StepRow(NativeRow):
         self._steps = layout.bind()
         run, table, _, score = self._steps.addresses
         super().__init__(self._steps.features(features), run, table, score)
+
+
+class CalledRow:
+    """A model for one event as a `RowFunction`, whose input is copied from elsewhere."""
+
+    def __init__(self, row: NativeRow) -> None:
+        features = row.features.ctypes.data, row.features.size
+        self._row, numbers = row, np.array([row.run, row.table, row.score, *features], np.int64)
+        arguments = np.array([0, numbers.ctypes.data, 0], np.int64)
+        self._memory = numbers, arguments
+        self.arguments = int(arguments.ctypes.data)
+        self.function = address_of(_of_arguments, types.intp(types.intp))
+
+
+@c_function
+def _of_arguments(arguments: int) -> int:
+    model, x = _integer(arguments, 1), _integer(arguments, 2)
+    for i in range(_integer(model, 4)):
+        _put_single(_integer(model, 3), i, _single(x, i))
+    call_function(_integer(model, 0), _integer(model, 1))
+    _put_double(arguments, 0, np.float64(_single(_integer(model, 2), 0)))
+    return 1
 
 
 @kernel

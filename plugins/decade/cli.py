@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ max_trees = click.option(
     type=click.IntRange(1, 1000),
     metavar="N",
     help="Train N times, into the folders 1 to N of the output: with the seeds 1 to N, even ones on the "
-    "other half.",
+    "other half, unless a card says which half its score was trained on.",
 )
 def train(
     config: Path,
@@ -77,6 +78,7 @@ def train(
     training leaves the old set intact; the next training continues after the last finished stage.
     """
     try:
+        from .training.scored import half_of_card
         from .training.write import CARD
     except ImportError as error:
         raise MissingExtraError("trigemu decade train", "train", str(error.name)) from None
@@ -84,18 +86,14 @@ def train(
 
     settings = with_most_trees(read_config(config), max_trees)
     folder = config.parent if output is None else output
-    if replicas and settings.card:
-        raise TrigemuError(
-            f"{config}: --replicas: all replicas would share the network of the card: "
-            f"give its [[autoencoder.inputs]] instead"
-        )
-    sets = [(settings, folder)]
+    half = half_of_card(settings)
+    sets = [(settings if half is None else replace(settings, half=half), folder)]
     if replicas:
-        sets = [(replica(settings, number), folder / str(number)) for number in range(1, replicas + 1)]
+        sets = [(replica(settings, number, half), folder / str(number)) for number in range(1, replicas + 1)]
     for _, new in sets:
         _make(new)
     check_outputs([new / CARD for _, new in sets], (config, settings.menu, catalogue, settings.card))
-    epochs = len(sets) * settings.table.autoencoder.epochs
+    epochs = len(sets) * _epochs(settings)
     with processing.opened(catalogue) as (engine, samples), bar("epochs", epochs) as advance:
         for of, new in sets:
             _train(of, samples, new, advance, engine)
@@ -120,9 +118,18 @@ def _train(
         f"q = {trained.q:.5f}: out of fold, the threshold for {settings.table.training.unique_rate_hz:g} Hz "
         f"is {trained.shift.threshold:.4f} ± {trained.shift.error:.4f}, which is added to Y(x)"
     )
-    say(f"{trained.quantile.trees} trees, {trained.quantile.split_nodes} split nodes")
+    of = trained.quantile
+    say(
+        f"network of {of.weights} weights"
+        if of.weights
+        else f"{of.trees} trees, {of.split_nodes} split nodes"
+    )
     for name, digest in digests.items():
         say(f'card = "{folder / name}"\nsha256 = "{digest}"')
+
+
+def _epochs(settings: Config) -> int:
+    return settings.table.autoencoder.epochs if settings.inputs and settings.table.autoencoder else 0
 
 
 def _make(folder: Path) -> None:
@@ -147,7 +154,7 @@ def suggest(config: Path, catalogue: Path | None, processing: Processing, max_tr
     from .training.config import from_menu, read_config, with_most_trees
 
     settings = from_menu(with_most_trees(read_config(config), max_trees))
-    epochs = 0 if settings.card else settings.table.autoencoder.epochs
+    epochs = _epochs(settings)
     with processing.opened(catalogue) as (engine, samples), bar("epochs", epochs) as advance:
         choice = without_bad_files(samples, lambda good: steps(settings, good, advance, engine))
     present([chosen(choice)], [], [])

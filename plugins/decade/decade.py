@@ -12,11 +12,12 @@ The card names the card of the score y, and the BDT that gives Y(x):
     sha256 = "…"
 
     [quantile]
-    file = "quantile.json"
+    file = "quantile.json"                  # boosted trees of XGBoost, or a network in ONNX
     sha256 = "…"
     q = 0.005                               # y > Y(x) in this fraction of the background
     x = ["jet[0].pt", "photon[0].pt"]
     missing = 0.0                           # replaces the value of a missing object
+    engine = "treelite"                     # optional: trees compiled, and run on a second thread
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
@@ -49,7 +50,6 @@ from trigemu.api import (
     warnings_of,
 )
 from trigemu_anomaly import (
-    QUANTILE,
     Card,
     CardTable,
     FixedRow,
@@ -60,7 +60,7 @@ from trigemu_anomaly import (
     RowFunction,
     Scorer,
     TreeModel,
-    load_trees,
+    Trees,
     open_card,
     open_scorer,
     preselected,
@@ -68,7 +68,7 @@ from trigemu_anomaly import (
     scores_among,
 )
 
-from .quantile import Quantile
+from .quantile import Quantile, QuantileNetwork, open_quantile
 from .single import SingleDecade
 
 #: Tolerance on q: XGBoost stores the quantile as a float32.
@@ -124,7 +124,8 @@ class Step(TomlTable, frozen=True):
 
 
 class QuantileTable(ModelFile, frozen=True):
-    """[quantile]: the BDT that gives Y(x), and its inputs.
+    """[quantile]: the model that gives Y(x), and its inputs. Its file has boosted trees in XGBoost's JSON, or
+    a network in ONNX.
 
     Attributes
     ----------
@@ -134,6 +135,10 @@ class QuantileTable(ModelFile, frozen=True):
         The observables that Y depends on.
     missing : float
         Replaces the value of a missing object.
+    engine : "table", "treelite" or None
+        What evaluates boosted trees. "table", the default: a table of their sums, or the trees one by one
+        where it would be too large. "treelite": code that treelite generates and a C compiler compiles, on a
+        second thread beside the score, as in arXiv:2508.10224; slower.
     chosen : tuple of Step
         The steps in which x was chosen from the observables that a menu cuts on, if it was.
     """
@@ -141,6 +146,7 @@ class QuantileTable(ModelFile, frozen=True):
     q: Annotated[float, msgspec.Meta(gt=0, lt=1)]
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     missing: float
+    engine: Literal["table", "treelite"] | None = None
     chosen: tuple[Step, ...] = ()
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -156,7 +162,7 @@ class DecadeCard(CardTable, frozen=True):
     score : ScoreTable
         The card of y.
     quantile : QuantileTable
-        The trees of Y(x).
+        The model of Y(x).
     """
 
     score: ScoreTable
@@ -164,7 +170,7 @@ class DecadeCard(CardTable, frozen=True):
 
 
 class Decade(ScoreKind, frozen=True):
-    """The trigger kind `decade`: the score of an autoencoder minus its conditional quantile, y − Y(x).
+    """The trigger kind `decade`: the score of a model minus its conditional quantile, y − Y(x).
 
     Attributes
     ----------
@@ -201,21 +207,26 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quant
     content = card.model(table, ("quantile",))
     card.finish()
     try:
-        trees = load_trees(content, len(inputs), QUANTILE)
+        model = open_quantile(content, len(inputs), table.engine == "treelite")
     except TrigemuError as error:
         card.problem(("quantile", "file"), f"{table.file} {error}")
         card.finish()
         raise
-    if not abs(trees.tau - (1.0 - table.q)) <= _SINGLE:
-        message = f"q = {table.q:g}: {table.file} was trained for q = {1.0 - trees.tau:g}"
-        card.problem(("quantile", "q"), message)
-    card.finish()
-    if precision:
-        fixed = precision.of(trees.ensemble)
-        trees = replace(
-            trees, predict=lambda x: fixed.to_float(fixed.predict(x)), row=partial(FixedRow, fixed)
+    if isinstance(model, Trees):
+        if not abs(model.tau - (1.0 - table.q)) <= _SINGLE:
+            message = f"q = {table.q:g}: {table.file} was trained for q = {1.0 - model.tau:g}"
+            card.problem(("quantile", "q"), message)
+        card.finish()
+        if precision:
+            fixed = precision.of(model.ensemble)
+            model = replace(
+                model, predict=lambda x: fixed.to_float(fixed.predict(x)), row=partial(FixedRow, fixed)
+            )
+    elif precision:
+        raise TrigemuError(
+            f"precision is for boosted trees, and Y(x) of {card.path} is a network: leave it out"
         )
-    return Quantile(inputs, table.sha256.lower(), trees, precision, content)
+    return Quantile(inputs, table.sha256.lower(), model, precision, content, table.engine == "treelite")
 
 
 @dataclass(frozen=True)
@@ -257,14 +268,13 @@ class CompiledDecade(Compiled):
         return selected.once(self.scorer, lambda: y), quantile
 
     def _both(self, work: Workspace) -> tuple[FloatArray, FloatArray]:
-        network = self.scorer.network
-        if self.columns is None and not network.chosen:
+        network, model = self.scorer.network, self.quantile.model
+        if not self.parallel and (self.columns is None or isinstance(model, QuantileNetwork)):
             return self.scorer.scores(work), self.quantile.predict(self.quantile.inputs.evaluate(work)[0])
-        if not network.chosen:
-            # Another thread may use the others.
-            trees = self._free.pop() if self._free else self.quantile.trees.row()
-            scores = network.score_events(self.scorer.inputs, work, trees, self.columns)
-            self._free.append(trees)
+        if not self.parallel:
+            row = self._free.pop() if self._free else model.row()  # another thread may use the others
+            scores = network.score_events(self.scorer.inputs, work, row, self.columns)
+            self._free.append(row)
             return scores
         features, complete, x = self._features(work)
         quantile = self.pool.submit(self.quantile.predict, x)
@@ -274,9 +284,14 @@ class CompiledDecade(Compiled):
     def _free(self) -> list[RowFunction]:
         return []
 
+    @property
+    def parallel(self) -> bool:
+        """Whether y and Y(x) are computed side by side, as cards with ONNX Runtime or treelite choose."""
+        return self.scorer.network.chosen or self.quantile.parallel
+
     @cached_property
     def pool(self) -> ThreadPoolExecutor:
-        """A second thread, which computes Y(x) while this one runs ONNX Runtime, where a card chooses it."""
+        """A second thread, which computes Y(x) while this one computes y."""
         return ThreadPoolExecutor(1)
 
     def _features(self, work: Workspace) -> tuple[Features, BoolArray, Features]:
@@ -292,10 +307,12 @@ class CompiledDecade(Compiled):
         return self.quantile.inputs.within(self.scorer.inputs)
 
     @property
-    def trees(self) -> TreeModel:
-        """The trees of Y(x)."""
-        of, precision = self.quantile, self.quantile.precision
-        return TreeModel(of.inputs, of.sha256, of.trees.ensemble, precision)
+    def trees(self) -> TreeModel | None:
+        """The trees of Y(x), if it has any."""
+        of = self.quantile
+        if not isinstance(of.model, Trees):
+            return None
+        return TreeModel(of.inputs, of.sha256, of.model.ensemble, of.precision)
 
     def stages(self, events: Events) -> dict[str, Callable[[], object]]:
         """Return its stages for timing, by name, on all of these events."""
@@ -329,11 +346,11 @@ def _(trigger: CompiledDecade) -> Condition | None:
 
 @warnings_of.register(CompiledDecade)
 def _(trigger: CompiledDecade) -> tuple[str, ...]:
-    return trigger.trees.warnings
+    return trigger.trees.warnings if trigger.trees else ()
 
 
 @answers("trigemu_firmware.trees", CompiledDecade)
-def _(trigger: CompiledDecade) -> TreeModel:
+def _(trigger: CompiledDecade) -> TreeModel | None:
     return trigger.trees
 
 
@@ -346,7 +363,7 @@ def _(trigger: CompiledDecade, events: Events) -> dict[str, Callable[[], object]
 def _(trigger: CompiledDecade) -> ModelCall:
     network, quantile = trigger.scorer.network, trigger.quantile
     row, columns = network.row(), trigger.columns
-    model = SingleDecade(network, row, quantile, columns, trigger.threshold)
+    model = SingleDecade(network, row, quantile, columns, trigger.threshold, trigger.parallel)
     of_trees = ((quantile.inputs, model.x),) if columns is None else ()
     reads = (trigger.scorer.inputs, row.features), *of_trees
     return ModelCall(trigger.requires, reads, model, model.native)

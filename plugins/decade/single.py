@@ -19,12 +19,12 @@ from trigemu_anomaly import (
     score_by,
 )
 
-from .quantile import Quantile
+from .quantile import Quantile, QuantileNetwork
 
 
 class SingleDecade:
-    """The single-event model. columns: int64[d], the inputs of the network that are x, the input of the
-    trees; None: something else writes `x`, float32[d]."""
+    """The single-event model. columns: int64[d], the inputs of the network that are x, the input of Y(x);
+    None: something else writes `x`, float32[d]. parallel: whether Y(x) is computed on a second thread."""
 
     def __init__(
         self,
@@ -33,14 +33,15 @@ class SingleDecade:
         quantile: Quantile,
         columns: IntArray | None,
         threshold: float,
+        parallel: bool,
     ) -> None:
         self._network, self._row, self._quantile = network, row, quantile
         self._columns, self._threshold, self.engine = columns, threshold, network.engine
         self.x = np.zeros(len(quantile.inputs), np.float32)
-        self._tree = _scores(quantile.trees, self.x[np.newaxis])
+        self._model, self._parallel = _scores(quantile.model, self.x[np.newaxis]), parallel
         self._decision: NativeDecision | None = None
-        if isinstance(row, NativeRow):
-            self._decision = NativeDecision(row, threshold, quantile.trees.row(), self.x, columns)
+        if isinstance(row, NativeRow) and not parallel:
+            self._decision = NativeDecision(row, threshold, quantile.model.row(), self.x, columns)
         self.native = self._decision.native if self._decision else None
 
     def __call__(self) -> int:
@@ -48,10 +49,10 @@ class SingleDecade:
             return self._decision()
         if self._columns is not None:
             self._row.features.take(self._columns, out=self.x)
-        if self._network.chosen:
-            quantile = self._pool.submit(self._tree, 0)
+        if self._parallel:
+            quantile = self._pool.submit(self._model, 0)
             return is_above(self._row.evaluate() - quantile.result(), self._threshold)
-        return is_above(self._row.evaluate() - self._tree(0), self._threshold)
+        return is_above(self._row.evaluate() - self._model(0), self._threshold)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -73,7 +74,7 @@ class SingleDecade:
         stages: dict[str, Callable[[int], object]] = {
             "features": features,
             "autoencoder": lambda event: self._row.evaluate(),
-            "bdt": _scores(self._quantile.trees, x),
+            "bdt": _scores(self._quantile.model, x),
             "sequential": sequential,
         }
         if bare:
@@ -90,7 +91,7 @@ class SingleDecade:
         return stages
 
 
-def _scores(trees: Trees, x: Features) -> Callable[[int], float]:
+def _scores(trees: Trees | QuantileNetwork, x: Features) -> Callable[[int], float]:
     """Return a function from the number of a row of x, float32[n, d], to its score."""
     row, first, step = trees.row(), int(x.ctypes.data), x.strides[0]
 

@@ -22,6 +22,8 @@ import optax
 
 from trigemu.api import TrigemuError
 
+from . import variational
+
 FloatArray = npt.NDArray[np.float64]
 Float32Array = npt.NDArray[np.float32]
 BoolArray = npt.NDArray[np.bool_]
@@ -46,6 +48,8 @@ class Settings:
     event_weights: bool = True
     initialisation: Literal["he", "glorot"] = "he"
     log: tuple[int, ...] = ()  # the columns that enter the network as logarithms
+    variational: bool = False  # see `variational`
+    beta: float = 0.3
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,11 @@ class Network:
     weights: tuple[Float32Array, ...]  # [n_in, n_out] of each layer
     biases: tuple[Float32Array, ...]  # [n_out]
 
+    @property
+    def size(self) -> int:
+        """The number of weights and biases."""
+        return sum(array.size for array in (*self.weights, *self.biases))
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -89,7 +98,8 @@ class Loss:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted autoencoder and its training curve."""
+    """A fitted autoencoder and its training curve. network: of a variational autoencoder, the part of its
+    encoder that gives the means of the latent variables."""
 
     network: Network
     standard: Standard
@@ -159,18 +169,47 @@ def fit(
     standard = standardise(features[train], present[train], weight[train], settings.log)
     z, normalised = standard.apply(features, present), (weight / weight.mean()).astype(np.float32)
     sets = [(jnp.asarray(z[s]), jnp.asarray(present[s]), jnp.asarray(normalised[s])) for s in (train, test)]
-    layers = _INITIAL[settings.initialisation]((z.shape[1], *settings.hidden, z.shape[1]), rng)
+    layers, loss, latent = _model(settings, z.shape[1], rng)
     optimiser = optax.adam(settings.learning_rate)
     state, curve = optimiser.init(layers), []
     size = min(settings.batch_size, len(train))
-    epoch_of = _epoch(optimiser)
+    epoch_of, mean_loss = epoch_of_steps(optimiser, loss), jax.jit(loss)
+    # A variational autoencoder is judged at the means of its latent variables.
+    still = [(jnp.zeros((len(s), latent), jnp.float32),) if latent else () for s in (train, test)]
     for epoch in range(settings.epochs):
         order = rng.permutation(len(train))[: len(train) // size * size].reshape(-1, size)
-        layers, state = epoch_of(layers, state, sets[0], jnp.asarray(order.astype(np.int32)))
-        curve.append(Loss(*(float(_mean_loss(layers, *s)) for s in sets)))
+        noise = (jnp.asarray(rng.standard_normal((len(train), latent), np.float32)),) if latent else ()
+        layers, state = epoch_of(layers, state, (*sets[0], *noise), jnp.asarray(order.astype(np.int32)))
+        curve.append(Loss(*(float(mean_loss(layers, *s, *at)) for s, at in zip(sets, still, strict=True))))
         progress(epoch, curve[-1])
+    return Fit(_network(layers, settings), standard, tuple(curve))
+
+
+def _model(settings: Settings, features: int, rng: np.random.Generator) -> tuple[Any, Any, int]:
+    """Return initial layers, the loss, and the number of latent variables that are drawn at random."""
+    initial, hidden = _INITIAL[settings.initialisation], settings.hidden
+    if not settings.variational:
+        return initial((features, *hidden, features), rng), _loss, 0
+    encoder = initial(variational.encoder_widths(hidden, features), rng)
+    decoder = initial(variational.decoder_widths(hidden, features), rng)
+    return [*encoder, *decoder], variational.loss_of(len(encoder), settings.beta), hidden[len(hidden) // 2]
+
+
+def _network(layers: Any, settings: Settings) -> Network:
+    if settings.variational:
+        middle = len(settings.hidden) // 2
+        latent = settings.hidden[middle]
+        *layers, (w, b) = layers[: middle + 1]
+        layers.append((w[:, :latent], b[:latent]))
     weights, biases = zip(*((np.asarray(w), np.asarray(b)) for w, b in layers), strict=True)
-    return Fit(Network(weights, biases), standard, tuple(curve))
+    return Network(weights, biases)
+
+
+def dense(network: Network, x: Float32Array) -> Float32Array:
+    """Return the output of the last layer, float32[n_event, n_out]."""
+    for weight, bias in zip(network.weights[:-1], network.biases[:-1], strict=True):
+        x = np.maximum(x @ weight + bias, np.float32(0))
+    return x @ network.weights[-1] + network.biases[-1]
 
 
 def log_mse(
@@ -183,10 +222,7 @@ def log_mse(
     difference.
     """
     x = standard.apply(features, present)
-    hidden = x
-    for weight, bias in zip(network.weights[:-1], network.biases[:-1], strict=True):
-        hidden = np.maximum(hidden @ weight + bias, np.float32(0))
-    output = hidden @ network.weights[-1] + network.biases[-1]
+    output = dense(network, x)
     square = np.where(present, (output - x) ** 2, np.float32(0))
     count = np.maximum(present.sum(axis=1), 1).astype(np.float32)
     score: Float32Array = np.log(square.sum(axis=1) / count + np.float32(TINY))
@@ -200,7 +236,7 @@ def _check(features: Float32Array, present: BoolArray, weight: FloatArray, learn
         raise TrigemuError("training needs events with finite weights ≥ 0, some of them above 0")
 
 
-def _he(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.Array, jax.Array]]:
+def initial_layers(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.Array, jax.Array]]:
     """Return initial layers as in He et al. (arXiv:1502.01852): normal weights of variance 2 / n_in, biases
     0."""
     return [
@@ -223,7 +259,7 @@ def _glorot(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.A
     return layers
 
 
-_INITIAL = {"he": _he, "glorot": _glorot}
+_INITIAL = {"he": initial_layers, "glorot": _glorot}
 
 
 def _loss(layers: Any, z: jax.Array, present: jax.Array, weight: jax.Array) -> jax.Array:
@@ -237,17 +273,14 @@ def _loss(layers: Any, z: jax.Array, present: jax.Array, weight: jax.Array) -> j
     return (weight * mse).sum() / weight.sum()
 
 
-_mean_loss = jax.jit(_loss)
-
-
-def _epoch(optimiser: optax.GradientTransformation) -> Any:
+def epoch_of_steps(optimiser: optax.GradientTransformation, loss: Any) -> Any:
     """Return one epoch as a compiled loop: calling each step from Python would cost more than its
     arithmetic."""
 
     def epoch(layers: Any, state: Any, events: Any, order: jax.Array) -> Any:
         def step(carry: Any, rows: jax.Array) -> tuple[Any, None]:
             layers, state = carry
-            gradient = jax.grad(_loss)(layers, *(column[rows] for column in events))
+            gradient = jax.grad(loss)(layers, *(column[rows] for column in events))
             change, state = optimiser.update(gradient, state)
             return (optax.apply_updates(layers, change), state), None
 

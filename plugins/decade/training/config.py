@@ -6,7 +6,7 @@ requires = "n_photon >= 1"          # the events that the anomaly trigger evalua
 unique_rate_hz = 1350.0
 seed = 1
 
-[autoencoder]                       # or: card = "…/autoencoder.toml", an existing one
+[autoencoder]                       # or [classifier]; or [score] with the card of an existing score
 [[autoencoder.inputs]]
 observables = ["n_jet", "ht"]
 
@@ -18,10 +18,10 @@ x = ["jet[0].pt", "photon[0].pt"]   # the primary observables; or "menu": chosen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -34,7 +34,6 @@ from trigemu.api import (
     Number,
     TomlTable,
     load_toml,
-    nearest,
     read_menu,
     read_scope,
     read_table,
@@ -43,145 +42,14 @@ from trigemu.api import (
 from trigemu_anomaly import InputBlock, read_inputs
 
 from .candidates import Candidate, candidates
+from .tables import AutoencoderTable, ClassifierTable, ConfigTable, QuantileTable, TrainingTable
 
-# The upper bounds are far beyond what a training can use.
-Positive = Annotated[float, msgspec.Meta(gt=0, le=1e12)]
-Width = Annotated[int, msgspec.Meta(gt=0, le=100_000)]
-Count = Annotated[int, msgspec.Meta(gt=0, le=10_000_000)]
-Depth = Annotated[int, msgspec.Meta(gt=0, le=30)]
-Fraction = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 S = TypeVar("S", bound=TomlTable)
-
-
-class TrainingTable(TomlTable, frozen=True, kw_only=True):
-    """[training]: the purpose of the training.
-
-    Attributes
-    ----------
-    menu : str
-        The menu of the other triggers, a path relative to this file.
-    requires : str
-        The preselection of the events that the trigger evaluates.
-    unique_rate_hz : float
-        The budget: the unique rate in Hz.
-    seed : int
-        The seed of all random numbers.
-    description : str
-        Free text for the cards.
-    """
-
-    menu: str
-    requires: str
-    unique_rate_hz: Positive
-    seed: Annotated[int, msgspec.Meta(ge=0, lt=2**32)] = 1
-    description: str = ""
-
-
-class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
-    """[autoencoder]: the defaults follow the paper (arXiv:2508.10224), except for the batch size.
-
-    Attributes
-    ----------
-    card : str or None
-        The card of an existing autoencoder, in place of all other keys.
-    inputs : tuple of InputBlock
-        The inputs, in blocks of one object each.
-    hidden : tuple of int
-        The widths of the hidden layers.
-    epochs : int
-        The number of passes over the training events.
-    learning_rate : float
-        The step size of the optimiser.
-    batch_size : int
-        The number of events in a step.
-    fraction : float
-        The fraction of the interactions of the training half that the network is trained on. The others give
-        the test loss, and Y(x) is fitted to them.
-    log : tuple of str
-        The inputs that enter the network as logarithms, ln(max(v, 1)).
-    event_weights : bool
-        Whether the loss and the standardisation use event weights; else all events count the same.
-    initialisation : str
-        The initial weights: "he" or "glorot".
-    """
-
-    card: str | None = None
-    inputs: tuple[InputBlock, ...] = ()
-    hidden: Annotated[tuple[Width, ...], msgspec.Meta(max_length=100)] = (32, 16, 8, 3, 8, 16, 32)
-    epochs: Count = 200
-    learning_rate: Positive = 1e-3
-    batch_size: Count = 256
-    fraction: Fraction = 0.2
-    log: tuple[str, ...] = ()
-    event_weights: bool = True
-    initialisation: Literal["he", "glorot"] = "he"
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        if (self.card is None) == (not self.inputs):
-            yield (
-                "inputs",
-                "give either the inputs of an autoencoder to train, or the card of an existing one",
-            )
-        names = {text for block in self.inputs for text in block.observables}
-        for text in self.log:
-            if text not in names:
-                yield "log", f"{text!r} is not among the inputs{nearest(text, names)}"
-
-
-class QuantileTable(TomlTable, frozen=True, kw_only=True):
-    """[quantile]: the defaults follow the paper (arXiv:2508.10224).
-
-    Attributes
-    ----------
-    x : tuple of str, or "menu"
-        The observables that the correction depends on; "menu": chosen from those that the triggers cut on.
-    learning_rate : float
-        The shrinkage of the trees.
-    max_depth : int
-        The largest depth of a tree.
-    max_trees : int
-        The largest number of trees; early stopping may give fewer.
-    patience : int
-        The fit ends after this many trees without a better loss in the early-stopping sample.
-    tail_events : float
-        The number of events expected above the quantile in every leaf.
-    levelled : bool
-        Whether weights are divided by their mean at x.
-    refit : bool
-        Whether the trees are fitted again to all events once their number is determined.
-    """
-
-    x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] | Literal["menu"]
-    learning_rate: Positive = 0.3
-    max_depth: Depth = 4
-    max_trees: Count = 100
-    patience: Count = 5
-    tail_events: Annotated[float, msgspec.Meta(ge=0, le=1e12)] = 5.0
-    levelled: bool = True
-    refit: bool = True
-
-
-class ConfigTable(TomlTable, frozen=True, kw_only=True):
-    """The configuration of a training.
-
-    Attributes
-    ----------
-    training : TrainingTable
-        The purpose of the training.
-    autoencoder : AutoencoderTable
-        The network.
-    quantile : QuantileTable
-        The trees of the correction.
-    """
-
-    training: TrainingTable
-    autoencoder: AutoencoderTable
-    quantile: QuantileTable
 
 
 @dataclass(frozen=True)
 class Config:
-    """A configuration with resolved names. inputs: of the autoencoder to train, None if a card is used. x:
+    """A configuration with resolved names. inputs: of the model to train, None if a card is used. x:
     the primary observables. candidates: the ones to choose from, empty if x is listed. document: the TOML
     file, of which parts are copied into cards; of_x: the file with the names in x. half: the half of the
     events to train on."""
@@ -203,8 +71,8 @@ class Config:
 
     @property
     def card(self) -> Path | None:
-        """The card of an existing autoencoder."""
-        name = self.table.autoencoder.card
+        """The card of an existing score."""
+        name = self.table.card
         return None if name is None else self.path.parent / name
 
 
@@ -220,13 +88,16 @@ def read_config(path: Path) -> Config:
     table = read_table(document, own, ConfigTable, (), "")
     context = Context(scope, path.parent)
     requires = _requires(document, context, _section(document, "training", TrainingTable))
-    inputs = _inputs(document, context, _section(document, "autoencoder", AutoencoderTable))
+    of_autoencoder = _inputs(document, context, "autoencoder", AutoencoderTable)
+    of_classifier = _inputs(document, context, "classifier", ClassifierTable)
     x = _primary(document, context, _section(document, "quantile", QuantileTable))
     document.finish()
     assert table is not None
     assert requires is not None
-    trained_inputs = inputs if table.autoencoder.inputs else None
-    config = Config(path, table, document, context, requires, trained_inputs, x, (), document)
+    inputs = of_classifier if table.classifier else of_autoencoder
+    config = Config(
+        path, table, document, context, requires, inputs if table.learner else None, x, (), document
+    )
     return from_menu(config) if table.quantile.x == "menu" else config
 
 
@@ -248,12 +119,14 @@ def with_most_trees(config: Config, most: int | None) -> Config:
     return replace(config, table=msgspec.structs.replace(config.table, quantile=quantile))
 
 
-def replica(config: Config, number: int) -> Config:
+def replica(config: Config, number: int, half: int | None = None) -> Config:
     """Return the configuration of a replica: its seed is its number; replicas with even numbers are trained
-    on the evaluation half."""
+    on the evaluation half, unless the half is given."""
     training = msgspec.structs.replace(config.table.training, seed=number)
     table = msgspec.structs.replace(config.table, training=training)
-    return replace(config, table=table, half=split.TRAINING if number % 2 else split.EVALUATION)
+    if half is None:
+        half = split.TRAINING if number % 2 else split.EVALUATION
+    return replace(config, table=table, half=half)
 
 
 def _section(document: Document, name: str, struct: type[S]) -> S | None:
@@ -268,13 +141,16 @@ def _requires(document: Document, context: Context, table: TrainingTable | None)
     return document.attempt(lambda: context.condition(table.requires), ("training", "requires"))
 
 
-def _inputs(document: Document, context: Context, table: AutoencoderTable | None) -> Inputs:
+def _inputs(
+    document: Document, context: Context, name: str, struct: type[AutoencoderTable] | type[ClassifierTable]
+) -> Inputs:
+    table = _section(document, name, struct) if name in document.data else None
     blocks = table.inputs if table else ()
     for i, block in enumerate(blocks):
         if block.padding not in (None, MISSING):
-            message = f"padding = {block.padding}: expected {MISSING}, the value that the network masks"
-            document.problem(("autoencoder", "inputs", i, "padding"), "", message)
-    return _read(document, context, blocks, lambda i, j: ("autoencoder", "inputs", i, "observables", j))
+            message = f"padding = {block.padding}: expected {MISSING}, the value that the model masks"
+            document.problem((name, "inputs", i, "padding"), "", message)
+    return _read(document, context, blocks, lambda i, j: (name, "inputs", i, "observables", j))
 
 
 def _primary(document: Document, context: Context, table: QuantileTable | None) -> Inputs:

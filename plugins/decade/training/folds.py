@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.api import BoolArray, FloatArray, IntArray, split, splitmix64
-from trigemu_anomaly import QUANTILE, load_trees
 
+from ..quantile import open_quantile
 from . import regression
 from .levelling import fit_weight
 
@@ -70,7 +70,7 @@ def out_of_fold(
         fit = ~out
         weight = fit_weight(x[fit], sample.weight[fit], settings, seed=seed)
         fitted = regression.fit(x[fit], sample.y[fit], weight, q, settings, seed=seed, stop=sample.stop[fit])
-        residual[out] = sample.y[out] - load_trees(fitted.json, x.shape[1], QUANTILE).predict(x[out])
+        residual[out] = sample.y[out] - open_quantile(fitted.content, x.shape[1]).predict(x[out])
         fits.append(fitted)
     return residual, fits
 

@@ -1,4 +1,4 @@
-"""The autoencoder and its score as one ONNX graph, from raw features to log(MSE)."""
+"""Networks as ONNX graphs: an autoencoder and its score, from raw features on; and Y(x)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from .autoencoder import LEAST, PADDING, TINY, Block, Network, Standard, check_b
 OPSET, IR_VERSION = 17, 8
 
 
-def onnx_model(network: Network, standard: Standard, blocks: Sequence[Block]) -> bytes:
+def onnx_model(
+    network: Network, standard: Standard, blocks: Sequence[Block], variational: bool = False
+) -> bytes:
     """Return a model with one input `features` float32[n, k], raw, and one output `score` float32[n].
 
     Mask, logarithms, standardisation, network and log-MSE are part of the model, so that the score does not
-    depend on the runtime. A padded block is one object, which is present if its first entry, its pT, differs
-    from the padding.
+    depend on the runtime. variational: the network is an encoder, and the score the sum of the squares of its
+    outputs. A padded block is one object, which is present if its first entry, its pT, differs from the
+    padding.
     """
     graph = _Graph()
     k = len(standard.mean)
@@ -35,18 +38,38 @@ def onnx_model(network: Network, standard: Standard, blocks: Sequence[Block]) ->
     centred = graph.node("Sub", values, graph.constant(standard.mean))
     scaled = graph.node("Div", centred, graph.constant(standard.std))
     x = graph.node("Mul", scaled, present)
-    hidden = x
-    for layer, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
-        hidden = graph.node("Gemm", hidden, graph.constant(weight), graph.constant(bias))
-        if layer < len(network.weights) - 1:
-            hidden = graph.node("Relu", hidden)
-    difference = graph.node("Mul", graph.node("Sub", hidden, x), present)
+    hidden = _dense(graph, network, x)
     axes = graph.constant(np.array([1]), np.int64)
+    if variational:
+        graph.node("ReduceSum", graph.node("Mul", hidden, hidden), axes, output="score", keepdims=0)
+        return graph.model(k)
+    difference = graph.node("Mul", graph.node("Sub", hidden, x), present)
     square = graph.node("ReduceSum", graph.node("Mul", difference, difference), axes, keepdims=0)
     count = graph.node("ReduceSum", present, axes, keepdims=0)
     mean = graph.node("Div", square, graph.node("Max", count, graph.constant(np.ones(1))))
     graph.node("Log", graph.node("Add", mean, graph.constant(np.array([TINY]))), output="score")
     return graph.model(k)
+
+
+def quantile_model(network: Network, features: int) -> bytes:
+    """Return Y(x) of these observables, whose encoding for the network (`quantile_network.encoded`) is part
+    of the model."""
+    graph = _Graph()
+    shifted = graph.node("Add", graph.node("Abs", "features"), graph.constant(np.ones(1)))
+    missing = graph.node("Equal", "features", graph.constant(np.zeros(1)))
+    present = graph.node("Cast", graph.node("Not", missing), to=TensorProto.FLOAT)
+    x = graph.node("Concat", "features", graph.node("Log", shifted), present, axis=1)
+    axes = graph.constant(np.array([1]), np.int64)
+    graph.node("Squeeze", _dense(graph, network, x), axes, output="score")
+    return graph.model(features)
+
+
+def _dense(graph: _Graph, network: Network, hidden: str) -> str:
+    for layer, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
+        hidden = graph.node("Gemm", hidden, graph.constant(weight), graph.constant(bias))
+        if layer < len(network.weights) - 1:
+            hidden = graph.node("Relu", hidden)
+    return hidden
 
 
 def _mask(graph: _Graph, blocks: Sequence[Block], k: int) -> str:

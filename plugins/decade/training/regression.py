@@ -22,6 +22,9 @@ import xgboost
 
 from trigemu.api import TrigemuError
 
+from . import quantile_network
+from .graph import quantile_model
+
 FloatArray = npt.NDArray[np.float64]
 Float32Array = npt.NDArray[np.float32]
 BoolArray = npt.NDArray[np.bool_]
@@ -30,8 +33,10 @@ BoolArray = npt.NDArray[np.bool_]
 @dataclass(frozen=True)
 class Settings:
     """Settings of the fit; learning rate, depth and number of trees follow the paper (arXiv:2508.10224).
-    levelled: whether weights were divided by their mean at x, see `levelling.py`."""
+    levelled: whether weights were divided by their mean at x, see `levelling.py`. network: whether Y(x) is a
+    network, see `quantile_network.py`; the other settings are of trees."""
 
+    network: bool = False
     learning_rate: float = 0.3
     max_depth: int = 4
     max_trees: int = 100
@@ -55,11 +60,13 @@ class Loss:
 
 @dataclass(frozen=True)
 class Quantile:
-    """A fitted Y(x)."""
+    """A fitted Y(x). content: the booster in XGBoost's JSON, cut to its best number of trees, or a network in
+    ONNX, which has no trees but weights."""
 
-    json: bytes  # the booster in XGBoost's own format, cut to its best number of trees
+    content: bytes
     trees: int
     split_nodes: int
+    weights: int = 0
     #: By tree, including trees beyond the best number; empty if the number of trees was fixed.
     curve: tuple[Loss, ...] = ()
 
@@ -84,6 +91,9 @@ def fit(
     _check(x, y, weight, q)
     counts = weight > 0
     x, y, stop = x[counts], y[counts], stop[counts]
+    if settings.network:
+        network = quantile_network.fit(x, y, weight[counts], q, seed=seed)
+        return Quantile(quantile_model(network, x.shape[1]), 0, 0, weights=network.size)
     if stop.all() or not stop.any():
         raise TrigemuError("quantile regression needs events to fit to and events to stop by")
     # XGBoost works in float32, and min_child_weight is in units of the weights.
@@ -98,7 +108,7 @@ def fit(
         rows = np.ones(len(y), np.bool_) if settings.refit else ~stop
         booster = xgboost.train(parameters, _matrix(x, y, weight, rows, settings), trees)
     content = bytes(booster.save_raw("json"))
-    return Quantile(content, trees, _split_nodes(content), curve)
+    return Quantile(content, trees, _split_nodes(content), curve=curve)
 
 
 def _stopped(

@@ -27,26 +27,28 @@ from trigemu.api import (
     contents_of,
     lacks,
     read_menu,
+    split,
     splitmix64,
 )
-from trigemu_anomaly import InputBlock, Network, Scorer, open_scorer, preselected
+from trigemu_anomaly import InputBlock, Scorer, open_model, open_scorer, preselected
 
 from ..gather import gather
-from . import autoencoder
+from . import autoencoder, classifier
 from .config import Config
 from .folds import Sample
 from .graph import onnx_model
 from .stages import Arrays, Stages, as_array, stages_of
+from .tables import AutoencoderTable, ClassifierTable
 
 
 @dataclass(frozen=True)
 class Scored:
-    """The events to fit Y(x) to: those of the training half that the network was not trained on, with weights
-    scaled to the full rate; network, curve as in `Trained`."""
+    """The events to fit Y(x) to: those of the training half that the model was not trained on, with weights
+    scaled to the full rate; model, curve as in `Trained`."""
 
     menu: Menu
     events: Sample
-    network: bytes | None
+    model: bytes | None
     curve: Sequence[autoencoder.Loss]
 
 
@@ -68,17 +70,38 @@ def scored(
         raise TrigemuError(f"{config.path}: no event of {catalogue.path} passes `requires`")
     if card:
         return Scored(menu, _apart(sample, sample["y"], np.ones(len(weight), np.bool_)), None, ()), stages
-    features = sample["features"].astype(np.float32)
-    learns = learned(sample["parent"], config.table.autoencoder.fraction, config.table.training.seed)
+    features, learner = sample["features"].astype(np.float32), config.table.learner
+    assert learner
+    learns = learned(sample["parent"], learner.fraction, config.table.training.seed)
     if learns.all() or not learns.any():
-        raise TrigemuError(f"{config.path}: {len(learns)} events are too few for a network and for Y(x)")
-    network, curve = _network(config, features, weight, learns, progress, stages)
-    y = Network(network, features.shape[1]).score(features)
-    return Scored(menu, _apart(sample, y, ~learns), network, curve), stages
+        raise TrigemuError(f"{config.path}: {len(learns)} events are too few for a model and for Y(x)")
+    curve: Sequence[autoencoder.Loss] = ()
+    if isinstance(learner, ClassifierTable):
+        model = _classifier(config, learner, catalogue, (features[learns], weight[learns]), stages)
+    else:
+        model, curve = _network(config, learner, features, weight, learns, progress, stages)
+    y = open_model(model, features.shape[1]).score(features)
+    return Scored(menu, _apart(sample, y, ~learns), model, curve), stages
+
+
+def _classifier(
+    config: Config,
+    table: ClassifierTable,
+    catalogue: Catalogue,
+    background: tuple[Features, FloatArray],
+    stages: Stages,
+) -> bytes:
+    """Return the classifier in XGBoost's JSON."""
+
+    def fit() -> Arrays:
+        signals = classifier.signals_of(config, table, catalogue)
+        return {"model": as_array(classifier.fit(background, signals, table, config.table.training.seed))}
+
+    return stages.arrays("classifier", fit)["model"].tobytes()
 
 
 def learned(parent: npt.NDArray[np.uint64], fraction: float, seed: int) -> BoolArray:
-    """Select the events to train the network on, bool[n], by interaction, depending on the seed."""
+    """Select the events to train the model of y on, bool[n], by interaction, depending on the seed."""
     selected: BoolArray = splitmix64(splitmix64(parent) + np.uint64(seed)) < np.uint64(fraction * 2.0**64)
     return selected
 
@@ -116,6 +139,7 @@ def _events(config: Config, menu: Menu, catalogue: Catalogue, card: _Card | None
 
 def _network(
     config: Config,
+    table: AutoencoderTable,
     features: Features,
     weight: FloatArray,
     learns: BoolArray,
@@ -128,7 +152,7 @@ def _network(
     def fit() -> Arrays:
         nonlocal fitted
         fitted = True
-        network, curve = _fit_network(config, features, weight, learns, progress)
+        network, curve = _fit_network(config, table, features, weight, learns, progress)
         return {
             "network": as_array(network),
             "train": np.array([loss.train for loss in curve]),
@@ -147,7 +171,7 @@ def _network(
 
 @dataclass(frozen=True)
 class _Card:
-    """The card of an existing autoencoder with the content of its files, opened in each process."""
+    """The card of an existing score with the content of its files, opened in each process."""
 
     name: str
     folder: Path
@@ -162,9 +186,19 @@ class _Card:
         return open_scorer(Context(self.scope, self.folder, self.contents), self.name, None)
 
 
+def half_of_card(config: Config) -> int | None:
+    """Return the half that the score of a card was trained on, which is then the one to fit Y(x) to; None
+    without a card, or if it was trained on no half. TrigemuError if the card has mistakes."""
+    if config.table.card is None:
+        return None
+    context = Context(config.context.scope, config.context.folder)
+    open_scorer(context, config.table.card, None, "configuration")
+    return split.HALF_NAMES.index(context.trained[0].half) if context.trained else None
+
+
 def _card(config: Config) -> _Card | None:
     """Return the card that a configuration names, after opening it; TrigemuError if it has mistakes."""
-    name = config.table.autoencoder.card
+    name = config.table.card
     if name is None:
         return None
     context = config.context  # its needs grow by the columns of the card
@@ -197,12 +231,12 @@ class _ReadInputs:
 
 def _fit_network(
     config: Config,
+    table: AutoencoderTable,
     features: Features,
     weight: FloatArray,
     learns: BoolArray,
     progress: Callable[[int], None],
 ) -> tuple[bytes, Sequence[autoencoder.Loss]]:
-    table = config.table.autoencoder
     texts = [text for block in table.inputs for text in block.observables]
     settings = autoencoder.Settings(
         table.hidden,
@@ -212,6 +246,8 @@ def _fit_network(
         table.event_weights,
         table.initialisation,
         tuple(i for i, text in enumerate(texts) if text in table.log),
+        table.variational,
+        table.beta,
     )
     ranges = blocks_of(table.inputs)
     present = autoencoder.presence(features, ranges)
@@ -224,7 +260,7 @@ def _fit_network(
         learns=learns,
         progress=lambda epoch, loss: progress(1),
     )
-    return onnx_model(fit.network, fit.standard, ranges), fit.curve
+    return onnx_model(fit.network, fit.standard, ranges, table.variational), fit.curve
 
 
 def blocks_of(inputs: Sequence[InputBlock]) -> list[autoencoder.Block]:

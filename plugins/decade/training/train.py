@@ -1,4 +1,4 @@
-"""Training: from the background of a catalogue and a configuration to the network and the quantile BDT."""
+"""Training: from the background of a catalogue and a configuration to the score and Y(x)."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ _FOLDS = 4
 
 @dataclass(frozen=True)
 class Trained:
-    """The result of a training. network: the ONNX model, None if a card was used. curve: its losses by epoch.
-    x: the primary observables; choice: the steps in which they were chosen, if they were. losses: the pinball
-    losses of the fits out of fold by tree, on events that each was not fitted to. q: the fraction above Y(x).
-    shift: the threshold that meets the budget out of fold, which Y(x) includes; error_hz: the error of the
-    unique rate at this threshold. events, effective_events: the numbers of events that Y(x) was fitted to.
-    rate_hz: the rate of the selected events; failing_hz: of those that fail all other triggers."""
+    """The result of a training. model: the file of the score, None if a card was used. curve: its losses by
+    epoch, empty for a classifier. x: the primary observables; choice: the steps in which they were chosen, if
+    they were. losses: the pinball losses of the fits out of fold by tree, on events that each was not fitted
+    to. q: the fraction above Y(x). shift: the threshold that meets the budget out of fold, which Y(x)
+    includes; error_hz: the error of the unique rate at this threshold. events, effective_events: the numbers
+    of events that Y(x) was fitted to. rate_hz: the rate of the selected events; failing_hz: of those that
+    fail all other triggers."""
 
-    network: bytes | None
+    model: bytes | None
     curve: Sequence[autoencoder.Loss]
     x: tuple[str, ...]
     choice: tuple[Step, ...]
@@ -81,7 +82,7 @@ def train(
             folds.score, events.failing, config.table.training.unique_rate_hz, events.together
         )
     trained = Trained(
-        network=scored_.network,
+        model=scored_.model,
         curve=scored_.curve,
         x=x,
         choice=choice,
@@ -131,6 +132,7 @@ def _choice(config: Config, scored_: Scored, stages: Stages) -> tuple[Step, ...]
 def _settings(config: Config) -> regression.Settings:
     table = config.table.quantile
     return regression.Settings(
+        network=table.model == "network",
         learning_rate=table.learning_rate,
         max_depth=table.max_depth,
         max_trees=table.max_trees,
@@ -203,7 +205,8 @@ def _quantile(
         weight = fit_weight(x, events.weight, settings, seed=seed)
         y = events.y + shift
         quantile = regression.fit(x, y, weight, q, settings, seed=seed, stop=events.stop, trees=trees)
-        return {"json": as_array(quantile.json), "nodes": np.array([quantile.trees, quantile.split_nodes])}
+        size = [quantile.trees, quantile.split_nodes, quantile.weights]
+        return {"content": as_array(quantile.content), "size": np.array(size)}
 
     stored = stages.arrays("quantile", arrays)
-    return regression.Quantile(stored["json"].tobytes(), *stored["nodes"].tolist())
+    return regression.Quantile(stored["content"].tobytes(), *stored["size"].tolist())

@@ -31,12 +31,23 @@ from trigemu.api import (
 from ..decade import Step
 from .config import MISSING, Config
 from .stages import LIBRARIES
+from .tables import AutoencoderTable, ClassifierTable
 from .train import Trained
 
-NETWORK, QUANTILE = "autoencoder.onnx", "quantile.json"
-NETWORK_CARD, CARD = "autoencoder.toml", "decade.toml"
-METRICS, CURVE, CHOICE = "metrics.json", "training.png", "choice.png"
-_FILES = {NETWORK, QUANTILE, NETWORK_CARD, METRICS, CURVE, CHOICE}
+AUTOENCODER, CLASSIFIER = "autoencoder.onnx", "classifier.json"
+TREES, NETWORK = "quantile.json", "quantile.onnx"
+CARD, METRICS, CURVE, CHOICE = "decade.toml", "metrics.json", "training.png", "choice.png"
+_FILES = {
+    AUTOENCODER,
+    CLASSIFIER,
+    TREES,
+    NETWORK,
+    METRICS,
+    CURVE,
+    CHOICE,
+    "autoencoder.toml",
+    "classifier.toml",
+}
 #: Names of the folders of sets: this prefix and so many digits of the digest of their files.
 _SET, _DIGITS = "decade-", 16
 
@@ -45,23 +56,30 @@ def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) 
     """Write a trained set into a folder: all files but one into a new folder named by their digest, then the
     card that refers to them, which replaces the card of an older set. Two sets are never mixed. Return the
     sha256 of the cards, for use in a menu."""
-    files = {QUANTILE: trained.quantile.json}
+    quantile = NETWORK if trained.quantile.weights else TREES
+    files = {quantile: trained.quantile.content}
     files[METRICS] = (json.dumps(metrics(trained, config, catalogue), indent=1) + "\n").encode()
-    if trained.network is not None:
-        files |= {NETWORK: trained.network, CURVE: style.drawn(_curve(trained), "png")}
-        files[NETWORK_CARD] = _network_card(trained, config, catalogue).encode()
+    if trained.model is not None:
+        model = CLASSIFIER if config.table.classifier else AUTOENCODER
+        model_card = Path(model).with_suffix(".toml").name
+        files |= {
+            model: trained.model,
+            model_card: _model_card(trained.model, model, config, catalogue).encode(),
+        }
+    if trained.curve:
+        files[CURVE] = style.drawn(_curve(trained), "png")
     if trained.choice:
         files[CHOICE] = style.drawn(_choice(trained), "png")
     name = f"{_SET}{_digest_of(files)[:_DIGITS]}"
-    if trained.network is not None:
-        score_card, digest = f"{name}/{NETWORK_CARD}", hashlib.sha256(files[NETWORK_CARD]).hexdigest()
+    if trained.model is not None:
+        score_card, digest = f"{name}/{model_card}", hashlib.sha256(files[model_card]).hexdigest()
         digests = {score_card: digest}
     else:
         card_path = config.card
         assert card_path
         score_card = Path(os.path.relpath(card_path, folder)).as_posix()
         digest, digests = hashlib.sha256(card_path.read_bytes()).hexdigest(), {}
-    card = _card(trained, config, catalogue, f"{name}/{QUANTILE}", score_card, digest)
+    card = _card(trained, config, catalogue, f"{name}/{quantile}", score_card, digest)
     _write_set(folder / name, files)
     write_text(folder / CARD, card)
     _remove_old_sets(folder, name)
@@ -114,6 +132,7 @@ def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str,
         "choice": [msgspec.to_builtins(step) for step in trained.choice],
         "trees": trained.quantile.trees,
         "split_nodes": trained.quantile.split_nodes,
+        "weights": trained.quantile.weights,
         "pinball_loss_by_tree": [[round(loss, 7) for loss in losses] for losses in trained.losses],
         "autoencoder_loss_by_epoch": {
             "train": [round(loss.train, 5) for loss in trained.curve],
@@ -122,17 +141,24 @@ def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str,
     }
 
 
-def _network_card(trained: Trained, config: Config, catalogue: Catalogue) -> str:
-    assert trained.network is not None
-    network = {"file": NETWORK, "sha256": hashlib.sha256(trained.network).hexdigest()}
-    blocks = (
-        {"observables": block.observables, "padding": block.padding}
-        for block in config.table.autoencoder.inputs
-    )
-    title = "Autoencoder: the logarithm of the masked mean squared error."
+def _model_card(content: bytes, file: str, config: Config, catalogue: Catalogue) -> str:
+    network = {"file": file, "sha256": hashlib.sha256(content).hexdigest()}
+    table = config.table.learner
+    assert table
+    blocks = ({"observables": block.observables, "padding": block.padding} for block in table.inputs)
     tables = [toml_text.table("[network]", network)]
     tables += (toml_text.table("[[network.inputs]]", block) for block in blocks)
-    return "\n".join([*_head(title, config, catalogue, config.document), *tables])
+    return "\n".join([*_head(_title(table), config, catalogue, config.document), *tables])
+
+
+def _title(table: AutoencoderTable | ClassifierTable) -> str:
+    if isinstance(table, ClassifierTable):
+        return (
+            f"Classifier of {', '.join(table.signals)} against the background: the margin of boosted trees."
+        )
+    if table.variational:
+        return "Variational autoencoder: the sum of the squared means of the latent variables."
+    return "Autoencoder: the logarithm of the masked mean squared error."
 
 
 def _card(
@@ -140,7 +166,7 @@ def _card(
 ) -> str:
     quantile = {
         "file": file,
-        "sha256": hashlib.sha256(trained.quantile.json).hexdigest(),
+        "sha256": hashlib.sha256(trained.quantile.content).hexdigest(),
         "q": trained.q,
         "x": trained.x,
         "missing": MISSING,

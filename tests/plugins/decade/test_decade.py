@@ -140,11 +140,11 @@ def test_the_trees_run_on_another_thread_beside_onnx_runtime(models: Models, cat
     models.write_card()
     kind = compiled(models.menu())
     threads: list[bool] = []
-    trees, main = kind.quantile.trees, threading.get_ident()
+    trees, main = kind.quantile.model, threading.get_ident()
     noted = replace(
         trees, predict=lambda x: [threads.append(threading.get_ident() == main), trees.predict(x)][1]
     )
-    result = replace(kind, quantile=replace(kind.quantile, trees=noted)).evaluate(Workspace(events))
+    result = replace(kind, quantile=replace(kind.quantile, model=noted)).evaluate(Workspace(events))
     assert threads == [False]
     assert (result > -np.inf).sum() > 100
     assert result == pytest.approx(expected, rel=1e-5, abs=TOLERANCE)
@@ -375,7 +375,7 @@ def test_trees_of_too_many_cells(
     request.getfixturevalue("no_tables")
     request.getfixturevalue("no_compiler")
     kinds.append(compiled(menu))
-    assert [kind.quantile.trees.engine for kind in kinds] == ["a table", "trees, one by one"]
+    assert [kind.quantile.model.engine for kind in kinds] == ["a table", "trees, one by one"]
     np.testing.assert_array_equal(kinds[1].evaluate(Workspace(events)), scores[0])
 
 
@@ -472,6 +472,10 @@ WRONG: dict[str, tuple[Callable[[Models], None], str]] = {
         r"decade.toml:17: quantile.json was trained for 'reg:squarederror'",
     ),
     "several quantiles": (other_bdt(quantile_alpha=[0.5, 0.9]), r"quantile.json was trained .*0.5, 0.9"),
+    "another engine": (
+        other_card(("missing = 0.0", 'missing = 0.0\nengine = "tree"')),
+        r"decade.toml:\d+: quantile.engine = 'tree': expected",
+    ),
     "too few features": (other_bdt(features=1), r"quantile.json reads 1 features, but .* names 2 in x"),
     "too many features": (
         other_bdt(features=3),

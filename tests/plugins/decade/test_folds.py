@@ -38,7 +38,7 @@ def test_an_event_has_no_part_in_its_own_quantile() -> None:
     )
     assert (second - first)[chosen] == pytest.approx(50.0, abs=1e-9)
     assert len(fits) == len(others) == 4
-    assert sum(fit.json == other.json for fit, other in zip(fits, others, strict=True)) == 1
+    assert sum(fit.content == other.content for fit, other in zip(fits, others, strict=True)) == 1
 
 
 def test_the_threshold_out_of_fold_accepts_the_requested_fraction_of_other_events() -> None:
@@ -54,7 +54,7 @@ def test_the_threshold_out_of_fold_accepts_the_requested_fraction_of_other_event
             sample.x, sample.y, sample.weight, Q, SETTINGS, seed=1, stop=sample.stop, trees=trees
         )
         assert output.trees == trees
-        table = load_trees(output.json, 1, QUANTILE)
+        table = load_trees(output.content, 1, QUANTILE)
         result.append(
             [
                 np.mean(sample.y > table.predict(sample.x)),

@@ -122,7 +122,7 @@ def test_closure(n: int, d: int, q: float, refit: bool) -> None:
     train = make(1, n, d, "normal")
     result = fit_to(train, q, settings=replace(SETTINGS, refit=refit))
     assert 5 < result.trees < 100
-    check_closure(result.json, train, q, seed=2)
+    check_closure(result.content, train, q, seed=2)
 
 
 def test_closure_with_weights() -> None:
@@ -132,15 +132,17 @@ def test_closure_with_weights() -> None:
     biased = replace(drawn, z=2.0 * drawn.z)
     spread = 10.0 ** np.random.default_rng(4).uniform(-1.0, 1.0, len(drawn.z))
     result = fit_to(biased, q, 2.0 * np.exp(-biased.z / 2.0) * spread)
-    check_closure(result.json, drawn, q, seed=5)
-    assert np.mean(biased.y > predict(result.json, drawn.x)) > 5 * q  # what is fitted to no weights accepts q
+    check_closure(result.content, drawn, q, seed=5)
+    assert (
+        np.mean(biased.y > predict(result.content, drawn.x)) > 5 * q
+    )  # what is fitted to no weights accepts q
 
 
 def test_ties_of_a_rounded_score() -> None:
     """Rounded to 0.1: the acceptance stays between those of the closed form a step and a half away."""
     q, step = 0.02, 0.1
     train, test = make(6, 200_000, 1, "normal"), make(7, 300_000, 1, "normal")
-    model = fit_to(train, q, y=np.round(train.y / step) * step).json
+    model = fit_to(train, q, y=np.round(train.y / step) * step).content
     accepted = np.round(test.y / step) * step > predict(model, test.x)
     bins = np.argsort(test.x[:, 0]).reshape(BINS, -1)
     low, high = (
@@ -156,7 +158,7 @@ def test_ties_at_the_quantile_are_not_above_it() -> None:
     """More events than q share the largest score: nothing lies above Y(x), and nothing is accepted."""
     train = make(8, 100_000, 1, "normal")
     y = np.where(np.random.default_rng(9).random(len(train.x)) < 0.05, 50.0, train.y)
-    prediction = predict(fit_to(train, 0.01, y=y).json, train.x)
+    prediction = predict(fit_to(train, 0.01, y=y).content, train.x)
     assert np.mean(y > prediction) == 0.0
     np.testing.assert_allclose(prediction, 50.0, rtol=0.01)
 
@@ -185,7 +187,7 @@ def test_events_of_weight_zero_and_the_scale_of_weights_change_nothing(small: Sm
     extended = np.concatenate([weight, np.zeros(len(more.x))])
     assert fit(x, y, 4.0 * extended, 0.02, SETTINGS, seed=1, stop=stops) == result
     extended[-1000:] = 1.0
-    assert fit(x, y, extended, 0.02, SETTINGS, seed=1, stop=stops).json != result.json
+    assert fit(x, y, extended, 0.02, SETTINGS, seed=1, stop=stops).content != result.content
 
 
 def test_only_the_best_trees_remain_and_treelite_reads_them(small: Small, tmp_path: Path) -> None:
@@ -195,7 +197,7 @@ def test_only_the_best_trees_remain_and_treelite_reads_them(small: Small, tmp_pa
     assert len(losses) == result.trees + SETTINGS.patience
     assert result.split_nodes <= 15 * result.trees
     first = fit_to(toy, 0.02, weight, settings=replace(SETTINGS, refit=False))
-    for model in (result.json, first.json):
+    for model in (result.content, first.content):
         (tmp_path / "model.json").write_bytes(model)
         trees = treelite.frontend.load_xgboost_model(tmp_path / "model.json", format_choice="use_suffix")
         assert trees.num_tree == result.trees
@@ -203,7 +205,7 @@ def test_only_the_best_trees_remain_and_treelite_reads_them(small: Small, tmp_pa
         np.testing.assert_allclose(output, predict(model, toy.x), atol=1e-5)
     # XGBoost's own loss, of float32 values, belongs to the trees that were kept.
     stop = stop_rows(len(toy.x))
-    remaining = pinball(toy.y[stop], predict(first.json, toy.x[stop]), weight[stop], 0.98)
+    remaining = pinball(toy.y[stop], predict(first.content, toy.x[stop]), weight[stop], 0.98)
     assert remaining == pytest.approx(min(losses), rel=1e-4)
 
 

@@ -162,13 +162,24 @@ def test_what_cannot_be(place: Path, arguments: tuple[str, ...], message: str) -
     assert message in " ".join(text.split())
 
 
-def test_replicas_of_a_network_with_a_card(place: Path) -> None:
+@pytest.mark.parametrize("table", ["autoencoder", "score"])
+def test_replicas_of_a_score_with_a_card(place: Path, table: str) -> None:
+    """They differ in their seeds, and are fitted to the half that the score was trained on."""
     head, _, rest = CONFIG.partition("[autoencoder]")
-    inputs = f'{head}[autoencoder]\ncard = "own/none.toml"\n[quantile]{rest.partition("[quantile]")[2]}'
-    Path("given.toml").write_text(inputs)
-    status, text = command("train", "given.toml", "--replicas", "2", "--samples", "catalogue.toml")
+    (card,) = Path("own").glob("decade-*/autoencoder.toml")
+    rest = f"[quantile]{rest.partition('[quantile]')[2]}"
+    Path("given.toml").write_text(f'{head}[{table}]\ncard = "own/none.toml"\n{rest}')
+    given = ("train", "given.toml", "--replicas", "2", "--samples", "catalogue.toml", "-o", "given")
+    status, text = command(*given)
     assert status == 2
-    assert "all replicas would share the network of the card" in " ".join(text.split())
+    assert "own/none.toml: cannot read: No such file" in " ".join(text.split())
+    Path("given.toml").write_text(f'{head}[{table}]\ncard = "{card}"\n{rest}')
+    status, text = command(*given)
+    assert status == 0, text
+    one, two = read_replicas(Path("given"))
+    assert one.half == two.half == "training"
+    assert one.score.resolve() == two.score.resolve() == card.resolve()
+    shutil.rmtree("given")
 
 
 def test_an_incomplete_replica(place: Path, tmp_path: Path) -> None:

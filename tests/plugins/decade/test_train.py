@@ -108,6 +108,68 @@ def test_training_replaces_a_set_at_once_and_continues(place: Path, monkeypatch:
     assert run(menu, open_catalogue("catalogue.toml")).triggers[1].total.hz > 0
 
 
+SIGNAL = '[[sample]]\nname = "s"\nrole = "signal"\nfiles = ["signal.root"]\nrate_hz = 1.0\n'
+CLASSIFIER = (
+    TRAINING.replace("epochs = 2\nhidden = [3]", 'signals = ["s"]\ntrees = 40\nfraction = 0.5')
+    .replace("autoencoder", "classifier")
+    .replace("2.0e6", "6.0e6")
+)
+WAYS = {
+    "classifier": (CLASSIFIER, {"classifier.json", "classifier.toml", "quantile.json", "metrics.json"}),
+    "variational": (
+        TRAINING.replace("epochs", "variational = true\nepochs"),
+        {"autoencoder.onnx", "autoencoder.toml", "quantile.json", "metrics.json", "training.png"},
+    ),
+    "network": (
+        TRAINING.replace("[quantile]", '[quantile]\nmodel = "network"'),
+        {"autoencoder.onnx", "autoencoder.toml", "quantile.onnx", "metrics.json", "training.png"},
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_other_scores_and_another_quantile(place: Path, way: str) -> None:
+    """Each set is written whole, and a menu can use it; so can a training of Y(x) to its score alone."""
+    text, names = WAYS[way]
+    write_root(Path("signal.root"), toy_events(5, 400))
+    Path("catalogue.toml").write_text(CATALOGUE + SIGNAL)
+    Path("train.toml").write_text(text)
+    status, message = train()
+    assert status == 0, message
+    assert {name.rpartition("/")[2] for name in files()} == names | {"decade.toml"}
+    unit = "network of 1217 weights" if way == "network" else " split nodes"
+    assert unit in message
+    catalogue = open_catalogue("catalogue.toml")
+    assert run(read_menu("menu.toml"), catalogue)["AD"].total.hz > 0
+    card = tomllib.loads(Path("out/decade.toml").read_text())["score"]["card"]
+    start, stop = text.index("[classifier]" if way == "classifier" else "[auto"), text.index("[quantile]")
+    Path("train.toml").write_text(text.replace(text[start:stop], f'[score]\ncard = "out/{card}"\n'))
+    status, message = command("train", "train.toml", "--samples", "catalogue.toml", "-o", "again")
+    assert status == 0, message
+    assert tomllib.loads(Path("again/decade.toml").read_text())["score"]["card"] == f"../out/{card}"
+    Path("menu.toml").write_text(MENU.replace("out/", "again/"))
+    assert run(read_menu("menu.toml"), catalogue)["AD"].total.hz > 0
+
+
+@pytest.mark.parametrize(
+    ("signal", "message"),
+    [
+        ("z", "classifier.signals: catalogue.toml has no sample 'z'"),
+        ("all", "classifier.signals: 'all' is a background, not a signal"),
+        ("s", "classifier.signals: no event of 's' passes `requires`"),
+    ],
+)
+def test_signals_that_cannot_be_used(place: Path, signal: str, message: str) -> None:
+    events = [event | {"jet": []} for event in toy_events(5, 40)]
+    write_root(Path("signal.root"), events)
+    Path("catalogue.toml").write_text(CATALOGUE + SIGNAL)
+    Path("train.toml").write_text(CLASSIFIER.replace('"s"', f'"{signal}"'))
+    status, text = train()
+    assert status == 2
+    assert message in " ".join(text.split())
+    assert files() == {}
+
+
 def test_a_damaged_stage_is_done_again(place: Path) -> None:
     stages = importlib.import_module("trigemu_decade.training.stages").Stages(place / "kept")
     result = {"x": np.arange(3)}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from typing import Any
 
 import numpy as np
+import onnx_toys
 import pytest
 from decade_toys import MENU, Models, compiled, read_events, truth
 from project import ROOT
@@ -16,6 +18,7 @@ import trigemu
 from trigemu import Catalogue, Events, TrigemuError, decide, emulate, make_plan
 from trigemu.api import Plan, Slot, Workspace
 from trigemu_anomaly.tree_walk import WalkRow
+from trigemu_firmware.model import trees
 from trigemu_latency import Stream, bench
 from trigemu_latency.timing import clock as timing
 from trigemu_latency.views.bench import figure_of
@@ -98,9 +101,40 @@ def test_menus_that_are_ready_to_run(name: str) -> None:
 @pytest.mark.usefixtures("no_tables")
 def test_the_full_menu_with_trees_one_by_one(models: Models, events: Events) -> None:
     plan = make_plan([models.menu()])
-    trees = plan.slots[plan.bits[0]["AD"]].compiled.quantile.trees  # type: ignore[attr-defined]
+    trees = plan.slots[plan.bits[0]["AD"]].compiled.quantile.model  # type: ignore[attr-defined]
     assert isinstance(trees.row(), WalkRow)
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
+
+
+def test_compiled_trees_on_a_second_thread(models: Models, events: Events) -> None:
+    models.write_card(("missing = 0.0", 'missing = 0.0\nengine = "treelite"'))
+    plan = make_plan([models.menu()])
+    trigger = plan.slots[plan.bits[0]["AD"]].compiled
+    assert trigger.quantile.model.engine == "treelite"  # type: ignore[attr-defined]
+    assert trigger.parallel  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
+    stages = Stream(plan, events).stages(plan.bits[0]["AD"])
+    assert {"bdt", "bare_bdt", "sequential", "parallel"} <= set(stages)
+
+
+def test_a_network_as_the_quantile(models: Models, events: Events) -> None:
+    """y − Y(x) of two networks, alone and in batches."""
+    content = onnx_toys.autoencoder(2, (4, 2), "Tanh")
+    (models.folder / "quantile.onnx").write_bytes(content)
+    was = hashlib.sha256((models.folder / "quantile.json").read_bytes()).hexdigest()
+    digest = hashlib.sha256(content).hexdigest()
+    models.write_card(("quantile.json", "quantile.onnx"), (was, digest))
+    scores = compiled(models.menu()).evaluate(Workspace(events))
+    values = np.unique(scores[np.isfinite(scores)])[::40]
+    plan = plan_at(models, 0.0, *values, *np.nextafter(values, -np.inf))
+    words = decide(events, plan)
+    assert words.any()
+    np.testing.assert_array_equal(streamed(plan, events), words)
+    parts = plan.slots[0].compiled.parts(Workspace(events))  # type: ignore[attr-defined]
+    assert parts.quantile.std() > 0
+    stages = Stream(plan, events).stages(0)
+    assert "bare_bdt" not in stages
+    assert trees(plan.slots[0].compiled) is None
 
 
 @pytest.mark.usefixtures("no_compiler")

@@ -1,0 +1,226 @@
+"""The tables of a training configuration and their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import msgspec
+
+from trigemu.api import TomlTable, nearest
+from trigemu_anomaly import InputBlock
+
+# The upper bounds are far beyond what a training can use.
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e12)]
+Width = Annotated[int, msgspec.Meta(gt=0, le=100_000)]
+Count = Annotated[int, msgspec.Meta(gt=0, le=10_000_000)]
+Depth = Annotated[int, msgspec.Meta(gt=0, le=30)]
+Fraction = Annotated[float, msgspec.Meta(gt=0, lt=1)]
+
+
+class TrainingTable(TomlTable, frozen=True, kw_only=True):
+    """[training]: the purpose of the training.
+
+    Attributes
+    ----------
+    menu : str
+        The menu of the other triggers, a path relative to this file.
+    requires : str
+        The preselection of the events that the trigger evaluates.
+    unique_rate_hz : float
+        The budget: the unique rate in Hz.
+    seed : int
+        The seed of all random numbers.
+    description : str
+        Free text for the cards.
+    """
+
+    menu: str
+    requires: str
+    unique_rate_hz: Positive
+    seed: Annotated[int, msgspec.Meta(ge=0, lt=2**32)] = 1
+    description: str = ""
+
+
+class ScoreTable(TomlTable, frozen=True):
+    """[score]: an existing score, in place of one to train.
+
+    Attributes
+    ----------
+    card : str
+        The card of any model, as of the kinds `network` and `anomaly`; a path relative to this file.
+    """
+
+    card: str
+
+
+class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
+    """[autoencoder]: the defaults follow the paper (arXiv:2508.10224), except for the batch size.
+
+    Attributes
+    ----------
+    card : str or None
+        The same as `card` of [score], in place of all other keys.
+    inputs : tuple of InputBlock
+        The inputs, in blocks of one object each.
+    hidden : tuple of int
+        The widths of the hidden layers.
+    epochs : int
+        The number of passes over the training events.
+    learning_rate : float
+        The step size of the optimiser.
+    batch_size : int
+        The number of events in a step.
+    fraction : float
+        The fraction of the interactions of the training half that the network is trained on. The others give
+        the test loss, and Y(x) is fitted to them.
+    log : tuple of str
+        The inputs that enter the network as logarithms, ln(max(v, 1)).
+    event_weights : bool
+        Whether the loss and the standardisation use event weights; else all events count the same.
+    initialisation : str
+        The initial weights: "he" or "glorot".
+    variational : bool
+        Whether the latent variables are normal distributions, of which the middle number of `hidden` is the
+        number (variational autoencoder). The score is then the sum of their squared means, which needs the
+        encoder alone.
+    beta : float
+        The weight of the divergence of these distributions from a standard normal one, relative to the
+        variational bound.
+    """
+
+    card: str | None = None
+    inputs: tuple[InputBlock, ...] = ()
+    hidden: Annotated[tuple[Width, ...], msgspec.Meta(max_length=100)] = (32, 16, 8, 3, 8, 16, 32)
+    epochs: Count = 200
+    learning_rate: Positive = 1e-3
+    batch_size: Count = 256
+    fraction: Fraction = 0.2
+    log: tuple[str, ...] = ()
+    event_weights: bool = True
+    initialisation: Literal["he", "glorot"] = "he"
+    variational: bool = False
+    beta: Positive = 0.3
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if (self.card is None) == (not self.inputs):
+            yield (
+                "inputs",
+                "give either the inputs of an autoencoder to train, or the card of an existing one",
+            )
+        if self.variational and len(self.hidden) % 2 == 0:
+            yield (
+                "hidden",
+                f"hidden = {list(self.hidden)}: expected an odd number, with the latent layer in the middle",
+            )
+        names = {text for block in self.inputs for text in block.observables}
+        for text in self.log:
+            if text not in names:
+                yield "log", f"{text!r} is not among the inputs{nearest(text, names)}"
+
+
+class ClassifierTable(TomlTable, frozen=True, kw_only=True):
+    """[classifier]: boosted trees that separate signals from the background.
+
+    Attributes
+    ----------
+    signals : tuple of str
+        The names of samples of signals in the catalogue. Each counts as much as the others, and all of them
+        as much as the background.
+    inputs : tuple of InputBlock
+        The inputs, in blocks of one object each.
+    fraction : float
+        The fraction of the interactions of the training half of the background that the classifier is trained
+        on; Y(x) is fitted to the others. Of the signals, the whole half is used.
+    learning_rate : float
+        The shrinkage of the trees.
+    max_depth : int
+        The largest depth of a tree.
+    trees : int
+        The number of trees.
+    """
+
+    signals: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    inputs: Annotated[tuple[InputBlock, ...], msgspec.Meta(min_length=1)]
+    fraction: Fraction = 0.2
+    learning_rate: Positive = 0.1
+    max_depth: Depth = 4
+    trees: Count = 100
+
+
+class QuantileTable(TomlTable, frozen=True, kw_only=True):
+    """[quantile]: the defaults follow the paper (arXiv:2508.10224).
+
+    Attributes
+    ----------
+    x : tuple of str, or "menu"
+        The observables that the correction depends on; "menu": chosen from those that the triggers cut on.
+    model : "trees" or "network"
+        Boosted trees, which firmware can evaluate, or a network of two layers of 32. Of the other keys, only
+        `levelled` and `refit` concern the network.
+    learning_rate : float
+        The shrinkage of the trees.
+    max_depth : int
+        The largest depth of a tree.
+    max_trees : int
+        The largest number of trees; early stopping may give fewer.
+    patience : int
+        The fit ends after this many trees without a better loss in the early-stopping sample.
+    tail_events : float
+        The number of events expected above the quantile in every leaf.
+    levelled : bool
+        Whether weights are divided by their mean at x.
+    refit : bool
+        Whether the trees are fitted again to all events once their number is determined.
+    """
+
+    x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] | Literal["menu"]
+    model: Literal["trees", "network"] = "trees"
+    learning_rate: Positive = 0.3
+    max_depth: Depth = 4
+    max_trees: Count = 100
+    patience: Count = 5
+    tail_events: Annotated[float, msgspec.Meta(ge=0, le=1e12)] = 5.0
+    levelled: bool = True
+    refit: bool = True
+
+
+class ConfigTable(TomlTable, frozen=True, kw_only=True):
+    """The configuration of a training. One of `autoencoder`, `classifier` and `score` says what y is.
+
+    Attributes
+    ----------
+    training : TrainingTable
+        The purpose of the training.
+    autoencoder : AutoencoderTable or None
+        An autoencoder to train.
+    classifier : ClassifierTable or None
+        A classifier to train.
+    score : ScoreTable or None
+        An existing score.
+    quantile : QuantileTable
+        The correction.
+    """
+
+    training: TrainingTable
+    autoencoder: AutoencoderTable | None = None
+    classifier: ClassifierTable | None = None
+    score: ScoreTable | None = None
+    quantile: QuantileTable
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        given = [name for name in ("autoencoder", "classifier", "score") if getattr(self, name)]
+        if len(given) != 1:
+            tables = " and ".join(f"[{name}]" for name in given) or "neither"
+            key = given[-1] if given else "training"
+            yield key, f"has {tables}: expected one of [autoencoder], [classifier] and [score]"
+
+    @property
+    def learner(self) -> AutoencoderTable | ClassifierTable | None:
+        """The model to train; None with the card of an existing one."""
+        return self.classifier or (self.autoencoder if self.card is None else None)
+
+    @property
+    def card(self) -> str | None:
+        """The card of an existing score."""
+        return self.score.card if self.score else self.autoencoder.card if self.autoencoder else None
