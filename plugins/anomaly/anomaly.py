@@ -52,7 +52,7 @@ from trigemu.api import (
 
 from .card import Card, CardTable, ModelFile, open_card
 from .hardware import hardware_input
-from .integer_network import InputScale
+from .integer_layers import InputScale
 from .model_call import ModelCall
 from .models import open_model
 from .network import Engine

@@ -18,7 +18,7 @@ import re
 
 from trigemu.api import Integers, Scope, TrigemuError
 
-from .integer_network import InputScale
+from .integer_layers import InputScale
 
 HALF = "integer half"
 _COLUMN = re.compile(r"([A-Za-z_]\w*)\[(\d+)\]\.hw_(pt|eta|phi|upt)")

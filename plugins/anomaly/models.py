@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from trigemu.api import TrigemuError, excerpt
 
-from .integer_network import InputScale, IntegerNetwork
+from .integer_layers import InputScale
+from .integer_network import IntegerNetwork
 from .network import Engine, Network
 from .score_model import ScoreModel
 

@@ -6,20 +6,16 @@ type of the sums, and so is each sum.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from trigemu.api import TrigemuError, nearest, read_bounded
-from trigemu_anomaly import ApFixed, integer_file as file
+from trigemu.api import TrigemuError, nearest
+from trigemu_anomaly import integer_file as file
 
-from .source import Array, Call, Source, Struct, read_source
-
-#: Largest file of weights in text, in bytes.
-_MAX_TEXT = 2**25
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+from .source import Call, Source, Struct, read_source
+from .weights import Weights
 
 
 def read_project(folder: Path) -> file.IntegerFile:
@@ -49,7 +45,7 @@ def read_project(folder: Path) -> file.IntegerFile:
 
 class _Project:
     def __init__(self, source: Source, folder: Path) -> None:
-        self.source, self.folder = source, folder
+        self.source, self.weights = source, Weights(source, folder)
         self.layers: list[file.Layer] = []
         self.sizes: dict[str, int] = {}
 
@@ -70,7 +66,7 @@ class _Project:
     def _ends(self) -> tuple[str, str]:
         """Return the names of the input and the output."""
         source, where = self.source, self.source.calls[0].where
-        written = {call.arguments[_result(call)] for call in source.calls if len(call.arguments) > 1}
+        written = {call.arguments[at] for call in source.calls if len(call.arguments) > (at := _result(call))}
         outputs = [name for name in source.parameters if name in written]
         inputs = [name for name in source.parameters if name not in written and name not in source.arrays]
         if len(inputs) != 1 or len(outputs) != 1:
@@ -105,10 +101,10 @@ class _Project:
             self._add(file.Input(name, kind, size), size, where)
             return
         raw = str(source.type("unscaled_t", shifts.where))
-        of_shift, by = self._words(shifts, size)
+        of_shift, by = self.weights.words(shifts, size)
         if of_shift.fraction > 0 and any(word % 2**of_shift.fraction for word in by):
             raise TrigemuError(f"{shifts.where}: shifts by fractions of a bit")
-        of_offset, words = self._words(offsets, size)
+        of_offset, words = self.weights.words(offsets, size)
         by = [int(word * of_shift.step) for word in by]
         unscaled, offset, shifted = f"{name}_unscaled", f"{name}_offsets", f"{name}_shifted"
         self.layers += [
@@ -163,47 +159,6 @@ class _Project:
             raise TrigemuError(f"{config.where}: the configuration lacks the type {key}")
         return str(self.source.type(config.types[key], config.where))
 
-    def _words(self, array: Array, size: int) -> tuple[ApFixed, list[int]]:
-        """Return the type of an array and its values as words."""
-        kind = self.source.type(array.type, array.where)
-        values = array.values
-        try:
-            numbers = np.array(values, np.float64)
-        except ValueError:
-            wrong = next(value for value in values if not _NUMBER.fullmatch(value))
-            raise TrigemuError(f"{array.where}: {wrong[:40]!r} is not a number") from None
-        declared = self.source.number(array.size, array.where) if array.size.strip() else size
-        if len(numbers) != size or declared != size:
-            raise TrigemuError(
-                f"{array.where}: has {len(numbers)} values, declared {declared}: expected {size}"
-            )
-        if not np.isfinite(numbers).all():
-            raise TrigemuError(f"{array.where}: has values that are not finite")
-        return kind, kind.quantise(numbers).tolist()
-
-    def _numbers(self, name: str, size: int, where: str) -> file.Numbers:
-        """Return weights, from a header or from the text file beside it."""
-        array = self.source.arrays.get(name)
-        if array is None:
-            array = self._from_text(name, where)
-        kind, words = self._words(array, size)
-        return file.Numbers(str(kind), words)
-
-    def _from_text(self, name: str, where: str) -> Array:
-        root = self.folder / "firmware" if (self.folder / "firmware").is_dir() else self.folder
-        found = [path for path in (root / f"{name}.txt", root / "weights" / f"{name}.txt") if path.is_file()]
-        if not re.fullmatch(r"\w+", name) or not found:
-            hint = nearest(name, self.source.arrays)
-            raise TrigemuError(
-                f"{where}: no weights {name!r}{hint}: expected an array in a header, or {name}.txt in "
-                f"{root / 'weights'}"
-            )
-        text = read_bounded(found[0], _MAX_TEXT).decode("utf-8", "replace")
-        if name not in self.source.declared:
-            raise TrigemuError(f"{where}: the type of the weights {name!r} is not declared")
-        values = tuple(value for value in re.split(r"[\s,]+", text) if value)
-        return Array(self.source.declared[name], "", values, str(found[0]))
-
     # ----------------------------------------------------------------------------------- layers
 
     def dense(self, call: Call) -> None:
@@ -211,8 +166,8 @@ class _Project:
         config, x = self._config(call, "dense_config"), self._operand(x, call.where)
         n_in, n_out = self._size(config, "n_in"), self._size(config, "n_out")
         self._check(call, x, n_in)
-        weight = self._transposed(self._numbers(w, n_in * n_out, call.where), config, n_in, n_out)
-        bias = self._numbers(b, n_out, call.where)
+        weight = self._transposed(self.weights.numbers(w, n_in * n_out, call.where), config, n_in, n_out)
+        bias = self.weights.numbers(b, n_out, call.where)
         kind, sums = self._result_type(call), self._type_in(config, "accum_t")
         self._add(file.Dense(y, kind, x, sums, weight, bias), n_out, call.where)
 
@@ -237,7 +192,7 @@ class _Project:
         pixels = self._size(config, "out_height") * self._size(config, "out_width")
         self._check(call, x, height * width * channels)
         n_in = window[0] * window[1] * channels
-        weight = self._transposed(self._numbers(w, n_in * filters, call.where), config, n_in, filters)
+        weight = self._transposed(self.weights.numbers(w, n_in * filters, call.where), config, n_in, filters)
         layer = file.Convolution(
             y,
             self._result_type(call),
@@ -248,7 +203,7 @@ class _Project:
             (above, below, left, right),
             self._type_in(config, "accum_t"),
             weight,
-            self._numbers(b, filters, call.where),
+            self.weights.numbers(b, filters, call.where),
         )
         self._add(layer, pixels * filters, call.where)
 
@@ -281,7 +236,7 @@ class _Project:
         size, filters = self._size(config, "n_in"), self._size(config, "n_filt")
         self._check(call, x, size)
         n = size if filters == -1 else filters
-        numbers = (self._numbers(name, n, call.where) for name in (scale, bias))
+        numbers = (self.weights.numbers(name, n, call.where) for name in (scale, bias))
         self._add(file.Normalise(y, self._result_type(call), x, *numbers), size, call.where)
 
     def _merge(self, of: Callable[..., file.Layer]) -> Callable[[Call], None]:

@@ -23,7 +23,8 @@ _DEFINE = re.compile(rf"^[ \t]*#[ \t]*define[ \t]+({_NAME})[ \t]+([^\n]+)$", re.
 _NUMBER = re.compile(
     rf"\bstatic\s+const(?:expr)?\s+(?:unsigned|int|bool|size_t)\s+({_NAME})\s*=\s*([^;{{}}]{{1,200}});"
 )
-_TYPE = re.compile(rf"\btypedef\s+([^;{{}}]{{1,200}}?)\s*\b({_NAME})\s*;")
+_TYPEDEF = re.compile(r"\btypedef\s+([^;{}]{1,200});")
+_TYPE = re.compile(rf"(.+?)\s*\b({_NAME})\s*", re.DOTALL)
 _ARRAY = re.compile(rf"\b({_NAME})\s+({_NAME})\s*\[([^\]\n]*)\]\s*=\s*\{{([^{{}}]*)\}}\s*;")
 _DECLARED = re.compile(rf"\b({_NAME})\s+({_NAME})\s*\[([^\]\n]*)\]\s*;")
 _STRUCT = re.compile(rf"\bstruct\s+({_NAME})\s*:\s*nnet::({_NAME})\s*\{{")
@@ -132,9 +133,15 @@ class Source:
             raise TrigemuError(f"{where}: the type {excerpt(name.strip())!r}: {error}") from None
 
 
+def firmware_of(folder: Path) -> Path:
+    """Return the folder of the C++, which projects have in `firmware`."""
+    firmware = folder / "firmware"
+    return firmware if firmware.is_dir() else folder
+
+
 def read_source(folder: Path) -> tuple[Source, list[Path]]:
-    """Read the C++ files of a folder, its subfolders, or `firmware` in it; return them too."""
-    root = folder / "firmware" if (folder / "firmware").is_dir() else folder
+    """Read the C++ files of a folder and its subfolders; return them too."""
+    root = firmware_of(folder)
     try:
         files = sorted(
             file
@@ -171,14 +178,13 @@ def _read(source: Source, file: Path, root: Path) -> None:
         start, end = match.end(), _closing(text, match.end())
         body = text[start:end]
         numbers = {m[1]: m[2] for m in _NUMBER.finditer(body)}
-        types = {m[2]: m[1] for m in _TYPE.finditer(body)}
+        types = _types(body)
         source.structs[match[1]] = Struct(match[2], numbers, types, where(match.start()))
         outside[start:end] = " " * (end - start)
     text_outside = "".join(outside)
     for match in _NUMBER.finditer(text_outside):
         source.numbers[match[1]] = match[2]
-    for match in _TYPE.finditer(text_outside):
-        source.types[match[2]] = match[1]
+    source.types |= _types(text_outside)
     for match in _ARRAY.finditer(text_outside):
         values = tuple(value.strip() for value in match[4].split(",") if value.strip())
         source.arrays[match[2]] = Array(match[1], match[3], values, where(match.start()))
@@ -201,6 +207,12 @@ def _read(source: Source, file: Path, root: Path) -> None:
                 source.locals[item[1]] = (item[0], item[2])
             else:
                 source.aliases[item[0]] = item[1]
+
+
+def _types(text: str) -> dict[str, str]:
+    """Return the types that a text defines, as written, by their names."""
+    found = (_TYPE.fullmatch(match[1]) for match in _TYPEDEF.finditer(text))
+    return {match[2]: match[1] for match in found if match}
 
 
 def _closing(text: str, start: int) -> int:

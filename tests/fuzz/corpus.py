@@ -37,6 +37,7 @@ def corpus() -> Corpus:
     yield from _texts()
     yield from _trees()
     yield from _networks()
+    yield from _projects()
     yield from _samples()
     yield from _scores()
     yield from _kept()
@@ -261,6 +262,16 @@ def _networks() -> Corpus:
             return {**models.with_digests({**plain, "model.onnx": content}), "menu.toml": models.ONLY_ANOMALY}
 
         yield f"a network with {kind}", "ONNX", made
+
+
+def _projects() -> Corpus:
+    def without_a_result() -> Files:
+        from hls4ml_toys import FILES
+
+        top = FILES["toy.cpp"].replace("(layer4_out, layer5_out, layer6_out)", "(layer4_out, layer5_out)")
+        return {name: text.encode() for name, text in {**FILES, "toy.cpp": top}.items()}
+
+    yield "a merge without a result", "hls4ml projects", without_a_result
 
 
 def _samples() -> Corpus:
