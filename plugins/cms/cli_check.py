@@ -33,8 +33,7 @@ from trigemu_validation import DecisionCheck, check_decisions as check_decisions
 from . import pairs_shown
 from .cms_l1 import LeftOut
 from .cms_l1_conditions import AsEmulated
-from .networks import read_networks
-from .options import any_overlap_vetoes, mass_limit, networks
+from .options import any_overlap_vetoes, mass_limit, networks, networks_of
 from .pairs import CheckedPair, Pair, find_pairs, read_menu_of
 
 
@@ -151,7 +150,7 @@ def check(
     if folder is not None:
         if menu is not None or decisions is not None or inject:
             raise click.UsageError("--all takes no MENU and SAMPLE, no --decisions and no --inject")
-        as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, read_networks(networks))
+        as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, networks_of(networks))
         read = functools.partial(read_menu_of, plugin_path=folders, as_emulated=as_emulated)
         pairs = _check_all(folder, comparison, read, json_file, csv_file, html_file)
         fails = any(pair.result.differ or (strict and not pair.is_complete) for pair in pairs)

@@ -8,7 +8,7 @@ import click
 
 from trigemu.api import check_outputs, say, write_text
 
-from .options import any_overlap_vetoes, mass_limit, networks
+from .options import any_overlap_vetoes, mass_limit, networks, networks_of
 
 output = click.option(
     "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new menu (TOML)."
@@ -27,12 +27,11 @@ def cms_l1(
     """Convert MENU, the XML of a CMS Level-1 global-trigger menu (also .xz, .gz)."""
     from .cms_l1 import import_cms_l1
     from .cms_l1_conditions import AsEmulated
-    from .networks import in_folder, read_networks
 
     check_outputs([file], [menu])
-    cards = read_networks(networks)
-    imported = import_cms_l1(menu, AsEmulated(mass_limit, any_overlap_vetoes, cards))
-    write_text(file, in_folder(imported.toml, cards, file.parent))
+    as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, networks_of(networks))
+    imported = import_cms_l1(menu, as_emulated)
+    write_text(file, imported.in_folder(file.parent))
     for warning in imported.warnings:
         say(f"Warning: {warning}.")
     for out in imported.left_out:

@@ -7,6 +7,7 @@ several conditions becomes `logic` over triggers with `enabled = false`, which a
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +54,7 @@ class LeftOut:
 class Imported:
     """The result of an import. toml: the text of the menu; menu: the menu in it. algorithms: the number of
     its algorithms. conditions: the number of conditions that algorithms with several conditions consist
-    of."""
+    of. cards: absolute paths in the text."""
 
     toml: str
     menu: Menu
@@ -61,6 +62,15 @@ class Imported:
     conditions: int
     left_out: tuple[LeftOut, ...]
     warnings: tuple[str, ...]
+    cards: tuple[str, ...] = ()
+
+    def in_folder(self, folder: Path) -> str:
+        """Return the text of the menu in a folder, with paths of cards relative to it."""
+        text = self.toml
+        for card in self.cards:
+            relative = Path(os.path.relpath(card, folder)).as_posix()
+            text = text.replace(toml_text.entry("card", card), toml_text.entry("card", relative))
+        return text
 
 
 def import_cms_l1(path: Path, as_emulated: AsEmulated | None = None) -> Imported:
@@ -82,6 +92,7 @@ def import_cms_l1(path: Path, as_emulated: AsEmulated | None = None) -> Imported
         len(assembly.conditions),
         tuple(assembly.left_out),
         (*_warnings(menu), *scale_warnings(menu, assembly.types()), *assembly.warnings()),
+        tuple(network.card for network in assembly.as_emulated.networks),
     )
 
 

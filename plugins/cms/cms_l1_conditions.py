@@ -6,14 +6,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trigemu.api import TrigemuError, nearest
 
 from .cms_l1_grammar import SCORES, SIGNALS, Condition, ExternalSignal, Function, Object, Signal
 from .cms_l1_objects import cuts_of, leg_of
 from .cms_l1_xml import Algorithm, Cut, XMLMenu
-from .networks import ScoreNetwork
+
+if TYPE_CHECKING:
+    from .networks import ScoreNetwork
 
 #: M in GeV whose M²/2 is 10⁶ GeV² in doubles.
 MASS_LIMIT = 1414.2135623730949

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from trigemu.api import Context, TrigemuError, load_toml, nearest, read_scope, toml_text
+from trigemu.api import Context, TrigemuError, load_toml, nearest, read_scope
 from trigemu_anomaly import IntegerNetwork, open_scorer
 
 from .cms_l1_grammar import SCORES
@@ -28,21 +26,8 @@ class ScoreNetwork:
         return not model or self.name.lower().endswith(f"_{model.lower()}")
 
 
-def read_networks(texts: Iterable[str]) -> tuple[ScoreNetwork, ...]:
-    """Read networks, each NAME=CARD as in `axo=axol1tl_v5.toml`; raise TrigemuError if a card has
-    mistakes."""
-    return tuple(map(_read, texts))
-
-
-def in_folder(toml: str, networks: Iterable[ScoreNetwork], folder: Path) -> str:
-    """Return a menu whose cards have paths relative to its folder."""
-    for network in networks:
-        relative = Path(os.path.relpath(network.card, folder)).as_posix()
-        toml = toml.replace(toml_text.entry("card", network.card), toml_text.entry("card", relative))
-    return toml
-
-
-def _read(text: str) -> ScoreNetwork:
+def read_network(text: str) -> ScoreNetwork:
+    """Read a network, NAME=CARD as in `axo=axol1tl_v5.toml`; raise TrigemuError if the card has mistakes."""
     name, separator, file = text.partition("=")
     signal = name.strip().upper()
     if not separator or signal not in SCORES:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from .networks import ScoreNetwork
 
 mass_limit = click.option(
     "--mass-limit",
@@ -23,3 +29,12 @@ networks = click.option(
     help="CMS: compute a score by a network, such as axo=axol1tl_v5.toml, from `trigemu import hls4ml`; "
     "repeatable, also for several versions of one network, of which menus name theirs.",
 )
+
+
+def networks_of(texts: Iterable[str]) -> tuple[ScoreNetwork, ...]:
+    """Return the networks of the option; without any, the plugin that runs them is not needed."""
+    if not texts:
+        return ()
+    from .networks import read_network
+
+    return tuple(map(read_network, texts))

@@ -34,10 +34,12 @@ def declared_by(plugin: str) -> Plugin:
 USES = [(name, other) for name in sorted(NAMES) for other in declared_by(name).uses]
 #: A command for which a plugin needs what it uses.
 NEEDING = {
+    ("cms", "anomaly"): ("import", "cms-l1", "m.xml", "-o", "new.toml", "--network", "axo=card.toml"),
     ("cms", "pages"): ("check", "--all", ".", "--html", "page.html"),
     ("cms", "validation"): ("check", "--help"),
     ("decade", "anomaly"): ("run", "decade.toml", "--samples", "catalogue.toml"),
     ("firmware", "anomaly"): ("firmware", "--help"),
+    ("hls4ml", "anomaly"): ("import", "hls4ml", "--help"),
     ("latency", "anomaly"): ("bench", "menu.toml", "--samples", "catalogue.toml", "--events", "10"),
 }
 
