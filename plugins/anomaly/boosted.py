@@ -44,9 +44,9 @@ def load_trees(content: bytes, features: int, objective: Objective) -> Trees:
     tau, model = _read(content, features, objective)
     ensemble = read_ensemble(model)
     if cells := cell_table(ensemble):
-        return Trees(cells.predict, tau, ensemble, partial(CellRow, cells), "a table")
+        return Trees(cells.predict, tau, ensemble, partial(CellRow, cells), "as a table")
     walk = Walk(ensemble)
-    return Trees(walk.predict, tau, ensemble, partial(WalkRow, walk), "trees, one by one")
+    return Trees(walk.predict, tau, ensemble, partial(WalkRow, walk), "one by one")
 
 
 @lru_cache(maxsize=32)
@@ -64,7 +64,7 @@ def compile_trees(content: bytes, features: int, objective: Objective) -> Trees:
             "cannot be compiled: no C compiler (gcc, clang or the variable CC); leave out engine = "
             "'treelite', or install one"
         )
-    return Trees(library.predict, tau, ensemble, partial(LibraryRow, library), "treelite")
+    return Trees(library.predict, tau, ensemble, partial(LibraryRow, library), "compiled by treelite")
 
 
 def _read(content: bytes, features: int, objective: Objective) -> tuple[float, treelite.Model]:

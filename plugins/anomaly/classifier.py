@@ -40,7 +40,7 @@ class Classifier(ScoreModel):
     def __init__(self, content: bytes, features: int) -> None:
         self._features = features
         self._trees = load_trees(content, features, LOGISTIC)
-        self.engine = f"trigemu's kernels ({self._trees.ensemble.trees} trees as {self._trees.engine})"
+        self.engine = f"trigemu's kernels ({self._trees.ensemble.trees} trees, {self._trees.engine})"
 
     def score(self, features: Features) -> FloatArray:
         if features.shape[1:] != (self._features,):

@@ -167,9 +167,12 @@ def _notes(result: Bench) -> Iterator[str]:
             f"with that code in the cache."
         )
     if any(cost.added(size) for cost in result.triggers for size in result.batches):
-        parallel = "; parallel: ONNX Runtime, and the BDT as compiled by treelite on a second thread"
+        parallel = (
+            "; parallel: the score, of a network in ONNX Runtime, and the BDT as compiled by treelite on a "
+            "second thread"
+        )
         if not any("parallel" in cost.parts for cost in result.triggers):
-            parallel = " (no C compiler was found to compile the BDT with treelite, for comparison)"
+            parallel = " (parallel needs boosted trees, and a C compiler for treelite)"
         yield (
             f"sequential: as the trigger decides{parallel}. adds: the time that either takes beyond features "
             f"and autoencoder."

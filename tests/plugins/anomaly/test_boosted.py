@@ -65,7 +65,7 @@ def test_tables_and_trees_have_the_bits_of_the_interpreter(
     model = treelite.frontend.from_xgboost_json(content(booster).decode())
     x = np.concatenate([grid(), library.edges(model, 2000)])
     loaded = load_trees(content(booster), 2, QUANTILE)
-    assert loaded.engine == ("trees, one by one" if way else "a table")
+    assert loaded.engine == ("one by one" if way else "as a table")
     np.testing.assert_array_equal(loaded.predict(x), library.interpret(model, x))
 
 
@@ -79,7 +79,7 @@ def test_the_score_of_a_classifier_is_its_margin(base: float) -> None:
         {"objective": "binary:logistic", "base_score": base, "max_depth": 5, "nthread": 1}, data, 30
     )
     trees = load_trees(content(booster), 8, LOGISTIC)
-    assert trees.engine == "trees, one by one"
+    assert trees.engine == "one by one"
     margin = trees.predict(x)
     assert margin == pytest.approx(booster.predict(data, output_margin=True), abs=1e-5)
     assert 1 / (1 + np.exp(-margin)) == pytest.approx(booster.predict(data), abs=1e-5)
@@ -88,7 +88,7 @@ def test_the_score_of_a_classifier_is_its_margin(base: float) -> None:
 
 def test_no_compiler_is_needed(no_compiler: None) -> None:
     booster = train_quantile(2)
-    assert load_trees(content(booster), 2, QUANTILE).engine == "a table"
+    assert load_trees(content(booster), 2, QUANTILE).engine == "as a table"
     with pytest.raises(TrigemuError, match=r"no C compiler \(gcc, clang or the variable CC\)"):
         compile_trees(content(booster), 2, QUANTILE)
 

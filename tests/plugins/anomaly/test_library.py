@@ -295,7 +295,7 @@ def test_two_processes_compile_at_once(booster: xgboost.Booster, fresh_cache: Pa
         process.stdin.flush()
     messages = [process.communicate(timeout=60)[0] for process in both]
     assert messages[0] == messages[1]
-    assert messages[0].startswith("treelite [")
+    assert messages[0].startswith("compiled by treelite [")
     assert {file.suffix for file in kept(fresh_cache)} == {".so"}
 
 

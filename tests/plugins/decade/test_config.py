@@ -87,13 +87,16 @@ def test_an_existing_autoencoder(configured: Configured) -> None:
     assert config.table.autoencoder.card == "there.toml"
 
 
-@pytest.mark.parametrize("name", ["primary", "full", "paper"])
+@pytest.mark.parametrize("name", ["primary", "full", "paper", "variational", "classifier"])
 def test_the_configurations_that_come_with_it(name: str) -> None:
     config = read_config(ROOT / "plugins" / "decade" / "models" / name / "train.toml")
     assert config.menu.exists()
     assert config.inputs is not None
     assert len(config.inputs) == 34
-    assert len(config.table.autoencoder.log) == (0 if name == "paper" else 12)
+    if config.table.autoencoder:
+        assert len(config.table.autoencoder.log) == (0 if name == "paper" else 12)
+        assert config.table.autoencoder.variational == (name == "variational")
+    assert bool(config.table.classifier) == (name == "classifier")
     assert bool(config.candidates) == (name == "full")
 
 
@@ -159,6 +162,18 @@ WRONG: dict[str, tuple[tuple[str, str], str]] = {
     "epochs": (("epochs = 3", "epochs = 0"), ":8: autoencoder.epochs = 0: expected an integer >= 1"),
     "hidden": (("epochs = 3", "hidden = [3, 0]"), ":8: autoencoder.hidden = [3, 0]: expected"),
     "fraction": (("epochs = 3", "fraction = 1"), ":8: autoencoder.fraction = 1: expected"),
+    "two scores": (
+        ("[quantile]", '[score]\ncard = "a.toml"\n\n[quantile]'),
+        "has [autoencoder] and [score]: expected one of [autoencoder], [classifier] and [score]",
+    ),
+    "no score": (
+        (CONFIG[CONFIG.index("[autoencoder]") : CONFIG.index("[quantile]")], ""),
+        "has neither: expected one of [autoencoder], [classifier] and [score]",
+    ),
+    "no latent layer": (
+        ("epochs = 3", "variational = true\nhidden = [4, 2]"),
+        "hidden = [4, 2]: expected an odd number, with the latent layer in the middle",
+    ),
     "card and inputs": (
         ("epochs = 3", 'card = "a.toml"'),
         "give either the inputs of an autoencoder to train, or",

@@ -375,7 +375,7 @@ def test_trees_of_too_many_cells(
     request.getfixturevalue("no_tables")
     request.getfixturevalue("no_compiler")
     kinds.append(compiled(menu))
-    assert [kind.quantile.model.engine for kind in kinds] == ["a table", "trees, one by one"]
+    assert [kind.quantile.model.engine for kind in kinds] == ["as a table", "one by one"]
     np.testing.assert_array_equal(kinds[1].evaluate(Workspace(events)), scores[0])
 
 
