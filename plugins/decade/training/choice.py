@@ -16,7 +16,7 @@ import numpy as np
 
 from trigemu.api import BoolArray, FloatArray, threshold_for
 
-from ..decade import Step
+from ..card import Step
 from ..interactions import squares
 from . import regression
 from .candidates import Candidate

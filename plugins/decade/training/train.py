@@ -15,7 +15,7 @@ import numpy as np
 
 from trigemu.api import Catalogue, FloatArray, Solution, TrigemuError, threshold_for
 
-from ..decade import Step
+from ..card import Step
 from ..interactions import squares
 from . import autoencoder, regression
 from .choice import choose

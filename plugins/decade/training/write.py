@@ -28,7 +28,7 @@ from trigemu.api import (
     write_text,
 )
 
-from ..decade import Step
+from ..card import Step
 from .config import MISSING, Config
 from .stages import LIBRARIES
 from .tables import AutoencoderTable, ClassifierTable
