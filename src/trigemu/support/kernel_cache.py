@@ -4,7 +4,8 @@ numba's own cache depends on the path and, in some versions, the time of a sourc
 folder even for reading, and is useless on another model of processor. Here the name of a file is a digest of
 everything that its content depends on, so a folder can be filled once and read by anybody: that of
 TRIGEMU_CACHE_DIR, or the `__pycache__` beside the source, as in numba. Kernels that cannot be stored there go
-to the user's own folder; if that fails too, each process compiles them again.
+to the user's own folder; if that fails too, each process compiles them again. The package trigemu_kernels, if
+it is installed, has kernels that were compiled when it was built (`.ci/kernels`).
 
 Files are pickles: they are loaded only from folders that nobody else can write to.
 """
@@ -12,6 +13,7 @@ Files are pickles: they are loaded only from folders that nobody else can write 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import pickle
 import sys
@@ -68,7 +70,7 @@ class KernelCache:
             return None
         prepare(target) if self._is_own else target.refresh()
         folders = list(self._folders())
-        for folder in folders[:1] if _only_first else folders:
+        for folder in folders[:1] if _only_first else [*folders, *installed()]:
             for name in self._names(signature, target.codegen()):
                 compiled = _read(folder / name, target)
                 if compiled is not None:
@@ -131,6 +133,13 @@ class KernelCache:
 
     def flush(self) -> None:
         """Nothing is kept in memory."""
+
+
+@cache
+def installed() -> tuple[Path, ...]:
+    """Return the folder of the package trigemu_kernels, or nothing."""
+    spec = importlib.util.find_spec("trigemu_kernels")
+    return tuple(map(Path, (spec and spec.submodule_search_locations) or ()))
 
 
 @cache

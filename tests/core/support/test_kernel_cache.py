@@ -182,3 +182,22 @@ def test_those_of_one_that_a_kernel_makes_are_part_of_its_digest() -> None:
 
     assert digest("a b") != digest("b a")
     assert digest("a b") == digest("a b")
+
+
+def test_kernels_of_an_installed_package_are_read_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "site" / "trigemu_kernels"
+    monkeypatch.setenv("TRIGEMU_CACHE_DIR", str(tmp_path / "made"))
+    assert use(tmp_path / "source" / "made.py") == COMPILED
+    package.parent.mkdir()
+    (tmp_path / "made" / "kernels").rename(package)
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(package.parent))
+    kernel_cache.installed.cache_clear()
+    before = sorted(package.iterdir())
+    assert use(tmp_path / "source" / "made.py") == LOADED
+    assert use(tmp_path / "source" / "made.py", SOURCE.replace("1.0", "1.0 * x / x")) == COMPILED
+    assert sorted(package.iterdir()) == before
+    monkeypatch.undo()
+    kernel_cache.installed.cache_clear()
