@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trigemu.api import FORMAT, STANDARD, Menu, TrigemuError, toml_text
+from trigemu.api import FORMAT, STANDARD, Menu, TrigemuError, listed, toml_text
 
 from .cms_l1_conditions import AsEmulated, Converted, InexpressibleError, condition_table
 from .cms_l1_grammar import (
@@ -83,7 +83,9 @@ def import_cms_l1(path: Path, as_emulated: AsEmulated | None = None) -> Imported
         assembly.add(algorithm)
     mistakes.finish()
     if not assembly.algorithms:
-        raise TrigemuError(f"{path}: none of its {len(menu.algorithms)} algorithms can be emulated")
+        reasons = [f"{path}:{out.line}: {out.name}: {out.reason}" for out in assembly.left_out]
+        none = f"{path}: none of its {len(menu.algorithms)} algorithms can be emulated"
+        raise TrigemuError(listed([none, *reasons]))
     text = "\n".join(assembly.text())
     return Imported(
         text,
