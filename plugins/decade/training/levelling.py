@@ -30,12 +30,22 @@ def fit_weight(
 
 def mean_weight(x: npt.NDArray[np.float32], weight: FloatArray, *, seed: int) -> FloatArray:
     """Return float64[n] > 0, proportional to the mean of weight[n] (≥ 0) among events similar in x[n, d],
-    from a regression with boosted trees (gamma deviance, which is relative). The scale does not matter."""
+    from a regression with boosted trees (gamma deviance, which is relative). The scale does not matter.
+
+    Where weights at the same x are of many decades, a step of that fit can be too large for float32. The mean
+    is then that of the logarithms."""
     largest = weight.max()
     target = np.maximum(weight / largest, np.finfo(np.float32).tiny)
-    data = xgboost.QuantileDMatrix(x, target)
+    mean = _regression("reg:gamma", x, target, seed)
+    return (
+        mean if np.isfinite(mean).all() else np.exp(_regression("reg:squarederror", x, np.log(target), seed))
+    )
+
+
+def _regression(objective: str, x: npt.NDArray[np.float32], target: FloatArray, seed: int) -> FloatArray:
+    """Return the mean of a target at x, float64[n]."""
     parameters = {
-        "objective": "reg:gamma",
+        "objective": objective,
         "learning_rate": 0.3,
         "max_depth": 4,
         "min_child_weight": _EVENTS_A_LEAF,
@@ -43,5 +53,5 @@ def mean_weight(x: npt.NDArray[np.float32], weight: FloatArray, *, seed: int) ->
         "base_score": float(target.mean()),
         "seed": seed,
     }
-    booster = xgboost.train(parameters, data, _TREES)
+    booster = xgboost.train(parameters, xgboost.QuantileDMatrix(x, target), _TREES)
     return np.asarray(booster.inplace_predict(x), np.float64).reshape(len(x))
