@@ -147,6 +147,8 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--write", type=Path, metavar="PAGE")
     options = parser.parse_args()
+    if options.write and table.BEGIN not in options.write.read_text():
+        parser.error(f"{options.write} has no line {table.BEGIN}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_sample(folder, CHECKED_EVENTS if options.check else int(options.events))
