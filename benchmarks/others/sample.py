@@ -32,8 +32,8 @@ RATE = 40e6
 
 def write_sample(folder: Path, n: int) -> None:
     """Write all files of n events into a folder."""
-    write_menus(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    write_menus(folder)
     events = repeated(trigemu.open_catalogue(), NEEDS, n).to_awkward()
     events["weight"] = events.weight * (RATE / ak.sum(events.weight))
     total = float(ak.sum(events.weight))

@@ -43,7 +43,7 @@ CODE = {
 
 
 def of(times: Times, events: int) -> str:
-    """Return the table in Markdown; ratios are medians over rounds, of times in the same round."""
+    """Return the table in Markdown; ratios are of times in the same round: the median and the range."""
     rates = [f"{cores}: {what}" for cores in ("one core", "two cores") for what in ("M events/s", "time")]
     head = ["menu", "tool", "file", *rates, "first run, s", "lines"]
     rows = []
@@ -55,9 +55,9 @@ def of(times: Times, events: int) -> str:
             mine = [row[n] for row in times[menu, name, module, file, n]]
             reference = "primary" if menu == "by_hand" else menu
             own = [row[n] for row in times[reference, "trigemu", "in_trigemu", file, n]]
-            ratio = median(a / b for a, b in zip(mine, own, strict=True))
-            is_reference = module == "in_trigemu"
-            cells += [f"{events / median(mine) / 1e6:.2g}", "1" if is_reference else f"{ratio:.2g}"]
+            ratios = [a / b for a, b in zip(mine, own, strict=True)]
+            shown = f"{median(ratios):.2g} ({min(ratios):.2g}–{max(ratios):.2g})"
+            cells += [f"{events / median(mine) / 1e6:.2g}", "1" if module == "in_trigemu" else shown]
         cells.append(f"{median(row[0] for row in times[menu, name, module, file, 1]):.1f}")
         cells.append(str(lines_of_code(name)) if menu == "primary" else "")
         rows.append(cells)
