@@ -119,7 +119,8 @@ def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
         rate_hz=rate,
         sum_of_weights=rate_hz,
     )
-    shared = len(np.unique(events.parent)) < len(events)
+    ordered = np.sort(events.parent)  # np.unique takes 20 times as long where all are different
+    shared = bool((ordered[1:] == ordered[:-1]).any())
     sources = tuple(Memory(path, events=part, shared=shared) for path, part in _pieces(events))
     return Sample(0, table, sources, 1.0, rate, (None,) * len(sources), weighted=not equal)
 
