@@ -63,7 +63,7 @@ class ApFixed:
             )
         unsigned, width, integer, rounding, overflow = match.groups()
         if not 1 <= int(width) <= widest:
-            raise TrigemuError(f"{excerpt(text)!r}: expected a width of 1 to {widest} bits, not {width}")
+            raise TrigemuError(f"{excerpt(text)}: expected a width of 1 to {widest} bits, not {width}")
         return cls(int(width), int(integer), not unsigned, rounding or ROUNDINGS[0], overflow or OVERFLOWS[0])
 
     def __str__(self) -> str:

@@ -125,12 +125,21 @@ class Digits(TomlTable, frozen=True):
 
 @dataclass(frozen=True)
 class Integers:
-    """Scales by collection of the sample, and digits by pair of collections, in either order."""
+    """Scales and digits of an [integer] section.
+
+    Attributes
+    ----------
+    scales : tuple of (str, Scale)
+        The scale of each collection of the sample.
+    digits : tuple of (frozenset of str, Digits)
+        The digits of each pair of collections, in either order.
+    """
 
     scales: tuple[tuple[str, Scale], ...]
     digits: tuple[tuple[frozenset[str], Digits], ...]
 
     def scale(self, base: str) -> Scale | None:
+        """Return the scale of a collection, or None."""
         return next((scale for name, scale in self.scales if name == base), None)
 
     def of_pair(self, *bases: str) -> Digits:
@@ -139,8 +148,20 @@ class Integers:
 
 
 def read_integers(document: Document, base_of: Callable[[str], str]) -> Integers | None:
-    """Read [integer] of a menu and record mistakes in the document; return None if there is no such table.
-    `base_of` maps an object of the menu to its collection of the sample."""
+    """Read the [integer] tables of a menu or a card.
+
+    Parameters
+    ----------
+    document : Document
+        The file, in which mistakes are recorded.
+    base_of : callable
+        Returns the collection of the sample that an object is selected from, by its name.
+
+    Returns
+    -------
+    Integers or None
+        None if there is no such table.
+    """
     if "integer" not in document.data:
         return None
     tables = document.data["integer"]

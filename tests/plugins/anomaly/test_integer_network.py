@@ -161,7 +161,7 @@ def dense(weight: list[int]) -> Dense:
         ([Linear("y", "ap_fixed<8,8>", "x")], 'expected one layer of the kind "input", the first'),
         ([Input("x", "ap_fixed<8,8>", 3)], "layer 'x': the network has 3 inputs, the card 2"),
         ([Input("x", "ap_fixed<8,8>", 2)], "layer 'x': the score has 2 numbers, not 1"),
-        ([Input("x", "ap_fixed<99,8>", 2)], "layer 'x': 'ap_fixed<99,8>': expected a width of 1 to 64 bits"),
+        ([Input("x", "ap_fixed<99,8>", 2)], "layer 'x': ap_fixed<99,8>: expected a width of 1 to 64 bits"),
         (
             [Input("x", "ap_fixed<8,8>", 2), Linear("y", "ap_fixed<8,8>", "z")],
             "layer 'y': reads 'z', which is no layer before it",
