@@ -139,11 +139,33 @@ class Integers:
     digits: tuple[tuple[frozenset[str], Digits], ...]
 
     def scale(self, base: str) -> Scale | None:
-        """Return the scale of a collection, or None."""
+        """Return the scale of a collection.
+
+        Parameters
+        ----------
+        base : str
+            The collection of the sample.
+
+        Returns
+        -------
+        Scale or None
+            None if it has none.
+        """
         return next((scale for name, scale in self.scales if name == base), None)
 
     def of_pair(self, *bases: str) -> Digits:
-        """Return the digits of a pair; all are None if the pair is not listed."""
+        """Return the digits of a pair.
+
+        Parameters
+        ----------
+        *bases : str
+            Two collections of the sample.
+
+        Returns
+        -------
+        Digits
+            All are None if the pair is not listed.
+        """
         return next((digits for pair, digits in self.digits if pair == frozenset(bases)), Digits())
 
 
