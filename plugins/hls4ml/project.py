@@ -239,17 +239,14 @@ class _Project:
         numbers = (self.weights.numbers(name, n, call.where) for name in (scale, bias))
         self._add(file.Normalise(y, self._result_type(call), x, *numbers), size, call.where)
 
-    def _merge(self, of: Callable[..., file.Layer]) -> Callable[[Call], None]:
-        def merge(call: Call) -> None:
-            *operands, y = _arguments(call, 3)
-            config = self._config(call, "merge_config")
-            a, b = (self._operand(name, call.where) for name in operands)
-            size = self._size(config, "n_elem")
-            for name in (a, b):
-                self._check(call, name, size)
-            self._add(of(y, self._result_type(call), (a, b)), size, call.where)
-
-        return merge
+    def merge(self, call: Call, of: Callable[..., file.Layer]) -> None:
+        *operands, y = _arguments(call, 3)
+        config = self._config(call, "merge_config")
+        a, b = (self._operand(name, call.where) for name in operands)
+        size = self._size(config, "n_elem")
+        for name in (a, b):
+            self._check(call, name, size)
+        self._add(of(y, self._result_type(call), (a, b)), size, call.where)
 
     def concatenate(self, call: Call) -> None:
         *operands, y = _arguments(call, 3)
@@ -291,11 +288,11 @@ _LAYERS: dict[str, Callable[[_Project, Call], None]] = {
     "normalize": _Project.normalise,
     "concatenate1d": _Project.concatenate,
     "dot1d": _Project.dot,
-    "add": lambda project, call: project._merge(file.Add)(call),
-    "subtract": lambda project, call: project._merge(file.Subtract)(call),
-    "multiply": lambda project, call: project._merge(file.Multiply)(call),
-    "maximum": lambda project, call: project._merge(file.Maximum)(call),
-    "minimum": lambda project, call: project._merge(file.Minimum)(call),
+    "add": lambda project, call: project.merge(call, file.Add),
+    "subtract": lambda project, call: project.merge(call, file.Subtract),
+    "multiply": lambda project, call: project.merge(call, file.Multiply),
+    "maximum": lambda project, call: project.merge(call, file.Maximum),
+    "minimum": lambda project, call: project.merge(call, file.Minimum),
 }
 _MERGES = {"add", "subtract", "multiply", "maximum", "minimum", "concatenate1d", "dot1d"}
 
