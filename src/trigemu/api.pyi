@@ -197,6 +197,7 @@ from .counting import checked as checked
 from .counting.acceptance import (
     Acceptance as Acceptance,
     acceptances as acceptances,
+    own_decisions as own_decisions,
     Pairs as Pairs,
     raw_decisions as raw_decisions,
 )
@@ -222,6 +223,7 @@ from .emulation.emulation_like import emulation_of as emulation_of
 from .emulation.stored_results import check_events as check_events, check_result as check_result
 from .emulation.loop import emulate as emulate, Emulation as Emulation
 from .emulation.unreached import explain_idle as explain_idle
+from .emulation.reweight import at_pileup as at_pileup
 from .emulation.plan import (
     decide as decide,
     lacks as lacks,

@@ -256,8 +256,23 @@ def _nodes(
 
 
 def own_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
-    """Return the decisions of each used trigger before prescales and without its seed, bool[m] over the
-    patterns: if it is false, the trigger does not accept."""
+    """Return the decisions of the triggers of a menu before prescales and without their seeds.
+
+    Parameters
+    ----------
+    words : uint64[m, w]
+        The patterns.
+    menu : Menu
+        The menu.
+    bits : mapping of str to int
+        The bit of the patterns with the decision of each trigger (`Plan`).
+
+    Returns
+    -------
+    dict of str to bool[m]
+        The decisions of each used trigger, in the `order` of the menu; where one is false, the trigger does
+        not accept.
+    """
     return _decisions(words, menu, bits)[0]
 
 

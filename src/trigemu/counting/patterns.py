@@ -87,6 +87,11 @@ class PatternTable:
     def __len__(self) -> int:
         return len(self.n)
 
+    @property
+    def weight_hz(self) -> FloatArray:
+        """The weight of each entry in Hz, float64[m]: Σw, correctly rounded."""
+        return exact.to_float(self.weight)
+
     def take(self, rows: IntArray) -> PatternTable:
         """Return the entries in these `rows`, int64[k], in this order."""
         to = np.full(len(self), -1, np.int64)
