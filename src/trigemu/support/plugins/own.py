@@ -27,6 +27,7 @@ PROVIDED = {
         "firmware": "firmware",
         "gate": "validation",
         "generate": "simulation",
+        "live": "live",
         "report": "pages",
     },
 }

@@ -1,0 +1,17 @@
+"""What an experiment records: bunch trains, dead time and trigger rules between a menu and its readout.
+
+in: `Menu`s, a `Catalogue`, a `Filling` and `Rules`
+out: `LiveRates`, what is recorded and what is lost, to which rule and because of which trigger
+"""
+
+import lazy_loader
+
+from trigemu.api import Plugin
+
+PLUGIN = Plugin(
+    commands={"live": ".cli:live"},
+    warm={"live": ".warm:warm"},
+)
+
+# The stub lists the exported names; each is imported when it is first used.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,17 @@
+import trigemu.api
+
+from .curve import (
+    LiveCurve as LiveCurve,
+    LiveFraction as LiveFraction,
+    largest_input_rate as largest_input_rate,
+    live_curve as live_curve,
+    live_fraction as live_fraction,
+)
+from .filling import Filling as Filling, every_slot as every_slot, spread as spread
+from .filling_files import read_filling as read_filling, scheme_names as scheme_names
+from .live import live_rates as live_rates
+from .results import LiveItem as LiveItem, LiveRates as LiveRates
+from .rules import Rules as Rules, read_rules as read_rules, rule_names as rule_names
+
+PLUGIN: trigemu.api.Plugin
+"""`trigemu live`"""

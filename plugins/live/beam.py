@@ -1,0 +1,135 @@
+"""Beam time: independent segments of orbits, the same for any number of workers.
+
+A segment has its own random numbers, from the seed and its number. At its beginning no accept is remembered,
+which matters for some 10⁻⁵ of it, and prescale counters are at a random phase, at which counters that run on
+would be found as well; or at zero, at the first orbit or at that of each section of luminosity.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from trigemu.api import BoolArray, IntArray, TrigemuError
+
+from .beam_kernels import Draws, Slots, run_orbits
+from .crossing_kernels import Beam, Counts, Early, new_counts, new_memory
+from .filling import Filling
+from .menu_arrays import Counters, MenuArrays
+from .patterns import Patterns
+from .rule_kernels import RuleTable, new_state
+from .rules import Rules
+
+#: Where prescale counters begin: at random, at zero at first, or at zero in each section of luminosity.
+Start = Literal["random", "zero", "section"]
+#: Orbits in a segment, and in a section of luminosity: 23.3 s, as in CMS.
+SEGMENT, SECTION = 4096, 2**18
+#: The batches from which errors follow are at most a segment long, and there are at least this many.
+BATCHES = 32
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is run. removed: bool[n], the nodes that never accept; of: int64[f], the class of each filled
+    slot."""
+
+    arrays: MenuArrays
+    patterns: Patterns
+    filling: Filling
+    of: IntArray
+    rules: Rules
+    table: RuleTable
+    removed: BoolArray
+    factor: float
+    start: Start
+    seed: int
+    orbits: int
+
+    @property
+    def batch(self) -> int:
+        """The number of orbits in a batch."""
+        return min(SEGMENT, max(1, self.orbits // BATCHES))
+
+    def segments(self) -> list[tuple[int, int, int]]:
+        """Return the number, the first orbit and the number of orbits of each segment."""
+        length = SECTION if self.start == "section" else SEGMENT // self.batch * self.batch
+        firsts = range(0, self.orbits, length)
+        return [(n, first, min(length, self.orbits - first)) for n, first in enumerate(firsts)]
+
+    @property
+    def full_batches(self) -> int:
+        """The number of batches of full length."""
+        return sum(orbits // self.batch for _, _, orbits in self.segments())
+
+
+def check_start(start: str) -> None:
+    """Raise TrigemuError for an unknown start of counters."""
+    if start not in get_args(Start):
+        raise TrigemuError(f"counters {start!r}: expected one of {', '.join(get_args(Start))}")
+
+
+def run(setup: Setup, workers: int = 1) -> Counts:
+    """Run all segments, and return the sums of their counts."""
+    total: Counts | None = None
+    for counts in _each(setup, workers):
+        if total is None:
+            total = counts
+        else:
+            for sums, part in zip(total, counts, strict=True):
+                np.add(sums, part, out=sums)
+    assert total is not None
+    return total
+
+
+def _each(setup: Setup, workers: int) -> Iterator[Counts]:
+    """Yield the counts of each segment in order; threads suffice, because kernels release the GIL."""
+    if workers == 1:
+        yield from (_segment(setup, *segment) for segment in setup.segments())
+        return
+    waiting = deque(setup.segments())
+    running: deque[Future[Counts]] = deque()
+    with ThreadPoolExecutor(workers) as pool:
+        while waiting or running:
+            while waiting and len(running) < 2 * workers:
+                running.append(pool.submit(_segment, setup, *waiting.popleft()))
+            yield running.popleft().result()
+
+
+def _segment(setup: Setup, number: int, first: int, orbits: int) -> Counts:
+    """Run one segment."""
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(setup.seed, spawn_key=(number,))))
+    salt, state = rng.integers(0, 2**64, 2, np.uint64)
+    beam = beam_of(setup.arrays, setup.rules, setup.table, setup.removed, salt)
+    if setup.start == "random" or (setup.start == "zero" and number):
+        beam.counters.steps[:, 2] = rng.integers(0, beam.counters.steps[:, 1])
+    counts = new_counts(setup.arrays, len(setup.rules.rules))
+    random = np.minimum(setup.arrays.chance * setup.factor, 1.0)
+    with np.errstate(divide="ignore"):  # a probability of 1
+        idle = np.log1p(-np.append(setup.patterns.chance, random))
+    draws = Draws(setup.arrays.random, idle, np.zeros(len(idle), np.int64), np.array([state]))
+    slots = Slots(setup.filling.slots, setup.of)
+    run_orbits(beam, counts, setup.patterns, slots, draws, first, orbits, setup.batch)
+    return counts
+
+
+def beam_of(arrays: MenuArrays, rules: Rules, table: RuleTable, removed: BoolArray, salt: np.uint64) -> Beam:
+    """Return what the first crossing needs: no accept before it, and counters at zero."""
+    first_level = int(arrays.nodes.level_of.min(initial=len(arrays.nodes.level_of)))
+    prefire = rules.prefire
+    named = prefire.triggers if prefire and prefire.triggers is not None else arrays.names
+    may = np.array([name in named for name in arrays.names], np.bool_)
+    early = Early(
+        may & (arrays.nodes.rows[:, 2] == first_level),
+        np.array([prefire.prefire if prefire else 0.0]),
+        np.array([salt]),
+    )
+    counters = Counters(arrays.counters.counters.copy(), arrays.counters.steps.copy())
+    memory = new_memory(arrays)
+    return Beam(
+        arrays.nodes, counters, table, new_state(table), memory, early, removed, np.array([first_level])
+    )

@@ -1,0 +1,142 @@
+"""`trigemu live`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trigemu.api import (
+    Processing,
+    TrigemuError,
+    check_inputs,
+    check_outputs,
+    menus_bar,
+    on_disk,
+    options,
+    present_result,
+    processing,
+    read_menu,
+    search_path,
+    without_bad_files,
+)
+
+from .beam import Start
+from .filling import Filling, spread
+from .filling_files import read_filling, scheme_names
+from .live import MAX_SECONDS, live_rates
+from .results import LiveRates
+from .rules import NO_RULES, read_rules, rule_names
+
+
+def filling_of(filling: str | None, colliding: int | None) -> Filling | None:
+    """Return the scheme of the options --filling and --colliding."""
+    if filling and colliding:
+        raise TrigemuError("--filling has its own number of colliding bunches: leave --colliding out")
+    return spread(colliding) if colliding else read_filling(filling) if filling else None
+
+
+@click.command()
+@options.menu
+@click.option(
+    "--filling",
+    metavar="FILE|NAME|TEXT",
+    help="Filling scheme: a CSV or TOML file, a text such as '39(72b 8e)', or one of "
+    f"{', '.join(scheme_names())} [default: every slot filled].",
+)
+@click.option("--colliding", type=click.IntRange(1, 3564), help="This many bunches, spread evenly.")
+@click.option(
+    "--rules", metavar="FILE|NAME", help=f"Rules: a TOML file, or {', '.join(rule_names())} [default: none]."
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, MAX_SECONDS, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="Time of beam.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Seed.")
+@click.option(
+    "--counters",
+    type=click.Choice(["random", "zero", "section"]),
+    default="random",
+    show_default=True,
+    help="Where prescale counters begin: anywhere, at zero, or at zero in each section of luminosity.",
+)
+@click.option(
+    "--input-rate", type=options.POSITIVE, help="Scale the rates to this one before the rules, in Hz."
+)
+@click.option("--without", multiple=True, metavar="TRIGGER", help="A trigger that never accepts; repeatable.")
+@options.pileup
+@options.samples
+@processing
+@options.plugin_path
+@options.json_file
+@options.csv_file
+@options.figures
+def live(
+    menu: Path,
+    filling: str | None,
+    colliding: int | None,
+    rules: str | None,
+    seconds: float,
+    seed: int,
+    counters: Start,
+    input_rate: float | None,
+    without: tuple[str, ...],
+    pileup: float | None,
+    catalogue: Path | str | None,
+    processing: Processing,
+    plugin_path: tuple[Path, ...],
+    json_file: Path | None,
+    csv_file: Path | None,
+    figures: Path | None,
+) -> None:
+    """Print what is recorded of a MENU with bunch trains, dead time and rules, and why the rest is lost."""
+    files = on_disk(json_file, csv_file)
+    check_outputs(files, (menu, catalogue, filling, rules))
+    scheme = filling_of(filling, colliding)
+    applied = read_rules(rules) if rules else NO_RULES
+    read = read_menu(menu, search_path(plugin_path))
+    with processing.opened(catalogue) as (engine, samples):
+        check_inputs(files, [read], samples)
+        with menus_bar([read], samples, engine, further=pileup is not None) as advance:
+            result: LiveRates = without_bad_files(
+                samples,
+                lambda good: live_rates(
+                    read,
+                    good,
+                    filling=scheme,
+                    rules=applied,
+                    seconds=seconds,
+                    seed=seed,
+                    counters=counters,
+                    input_rate_hz=input_rate,
+                    pileup=pileup,
+                    without=without,
+                    workers=processing.workers,
+                    executor=engine,
+                    progress=advance,
+                ),
+            )
+    present_result(result, json_file, csv_file, lines=_written(result, figures))
+
+
+def _written(result: LiveRates, folder: Path | None) -> list[str]:
+    """Draw the figures of a result into a folder; return a line for each."""
+    if folder is None:
+        return []
+    from trigemu.api import style
+
+    from .figures import figures_of
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrigemuError(f"cannot create {folder}: {error.strerror}") from None
+    lines = []
+    for picture in figures_of(result):
+        path = folder / f"{picture.name}.png"
+        style.save(picture.figure, path)
+        lines.append(str(path))
+    return lines

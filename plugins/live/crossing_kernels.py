@@ -1,0 +1,302 @@
+"""Kernels: one crossing: which triggers accept, whether the rules veto that, and what is counted.
+
+A crossing is given by its pattern, the nodes that fire. Prescale counters come before the rules, as in
+hardware: an accept that is vetoed has been counted.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from trigemu.api import BoolArray, FloatArray, IntArray, inlined, inner
+
+from .filling import ORBIT
+from .menu_arrays import AND, NOT, Counters, MenuArrays, Nodes
+from .rule_kernels import NEVER, SLOTS, RuleState, RuleTable, accept, vetoed_by
+
+#: The parts of an accept that its triggers share: divisible by every number up to 16, so that shares are
+#: whole.
+UNITS = 720_720
+#: The rows of `Counts.now`, and a further one of `Counts.full`.
+BEFORE, AFTER, UNIQUE_BEFORE, UNIQUE_AFTER, LOST = range(5)
+#: Edges of intervals of the distance between accepts: eight to an octave, up to 2²⁷ crossings.
+DISTANCES = np.unique(np.floor(2.0 ** (np.arange(8 * 27 + 1) / 8)).astype(np.int64))
+
+
+class Counts(NamedTuple):
+    """Numbers of accepts. Rows are t triggers, then groups, then levels; causes are the r rules, then "not
+    accepted by the first level".
+
+    now: int64[4, rows], in the current batch; total: int64[4, rows]. full: int64[5, rows] and squares:
+    float64[5, rows], Σ over full batches of these counts and of what is lost, and of their squares.
+    lost: int64[rows, r + 1], by cause. because: int64[rows, t], by the trigger whose accept blocked, in
+    `UNITS`. slots: int64[2, 3564], accepts of the first level before and after the rules; slot_lost:
+    int64[r + 1, 3564]. distances: int64[d]. early: int64[2], accepts one crossing early, before and after.
+    """
+
+    now: IntArray
+    total: IntArray
+    full: IntArray
+    squares: FloatArray
+    lost: IntArray
+    because: IntArray
+    slots: IntArray
+    slot_lost: IntArray
+    distances: IntArray
+    early: IntArray
+
+
+class Memory(NamedTuple):
+    """What is remembered of crossings.
+
+    accepted: bool[n], the nodes in this crossing. listed: int64[t + 1], the nodes of enabled triggers that
+    accept it, and their number. last: int64[t + 1], those of the last accept. at: int64[2], the crossings of
+    the last accept, and of the last attempt. stack: bool[k], of expressions. inside: int64[rows], the
+    triggers that accept in each row. touched: int64[rows + 1], the rows with any, and their number.
+    """
+
+    accepted: BoolArray
+    listed: IntArray
+    last: IntArray
+    at: IntArray
+    stack: BoolArray
+    inside: IntArray
+    touched: IntArray
+
+
+class Early(NamedTuple):
+    """Triggers that fire early. may: bool[n]; probability: float64[1]; salt: uint64[1], for its random
+    numbers, which depend on the crossing and the trigger only."""
+
+    may: BoolArray
+    probability: FloatArray
+    salt: np.ndarray
+
+
+class Beam(NamedTuple):
+    """Everything that a crossing needs. removed: bool[n], the nodes that never accept. first_level: int64[1],
+    the row of the level whose accepts the rules are about."""
+
+    nodes: Nodes
+    counters: Counters
+    rules: RuleTable
+    state: RuleState
+    memory: Memory
+    early: Early
+    removed: BoolArray
+    first_level: IntArray
+
+
+def new_counts(arrays: MenuArrays, rules: int) -> Counts:
+    """Return empty counts."""
+    rows, t = len(arrays.nodes.level_of), len(arrays.menu.enabled)
+    return Counts(
+        np.zeros((4, rows), np.int64),
+        np.zeros((4, rows), np.int64),
+        np.zeros((5, rows), np.int64),
+        np.zeros((5, rows)),
+        np.zeros((rows, rules + 1), np.int64),
+        np.zeros((rows, t), np.int64),
+        np.zeros((2, ORBIT), np.int64),
+        np.zeros((rules + 1, ORBIT), np.int64),
+        np.zeros(len(DISTANCES), np.int64),
+        np.zeros(2, np.int64),
+    )
+
+
+def new_memory(arrays: MenuArrays) -> Memory:
+    """Return the memory before the first crossing."""
+    rows, t, n = len(arrays.nodes.level_of), len(arrays.menu.enabled), len(arrays.names)
+    return Memory(
+        np.zeros(n, np.bool_),
+        np.zeros(t + 1, np.int64),
+        np.zeros(t + 1, np.int64),
+        np.full(2, NEVER),
+        np.zeros(len(arrays.nodes.code) + 1, np.bool_),
+        np.zeros(rows, np.int64),
+        np.zeros(rows + 1, np.int64),
+    )
+
+
+@inner
+def mixed(z: np.uint64) -> np.uint64:
+    """Return a hash of an unsigned integer, by SplitMix64."""
+    z = z + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@inner
+def fraction(z: np.uint64) -> float:
+    """Return a number from 0 to below 1 from a random unsigned integer."""
+    return np.float64(z >> np.uint64(11)) * 2.0**-53
+
+
+@inlined
+def _advance(counters: IntArray, steps: IntArray, c: int, crossing: int) -> int:
+    """Advance a counter, once in a crossing; return how many of its steps accept."""
+    if counters[c, 2] != crossing:
+        counters[c, 2] = crossing
+        depth = 0
+        for s in range(counters[c, 0], counters[c, 1]):
+            steps[s, 2] += steps[s, 0]
+            if steps[s, 2] < steps[s, 1]:
+                break
+            steps[s, 2] -= steps[s, 1]
+            depth += 1
+        counters[c, 3] = depth
+    depth_of: int = counters[c, 3]
+    return depth_of
+
+
+@inlined
+def _seeded(code: IntArray, start: int, end: int, accepted: BoolArray, stack: BoolArray) -> bool:
+    """Return whether an expression over the nodes that accept is true; an empty one is."""
+    stack[0] = True
+    top = 0
+    for k in range(start, end):
+        if code[k] >= 0:
+            stack[top] = accepted[code[k]]
+            top += 1
+        elif code[k] == NOT:
+            stack[top - 1] = not stack[top - 1]
+        elif code[k] == AND:
+            top -= 1
+            stack[top - 1] = stack[top - 1] and stack[top]
+        else:
+            top -= 1
+            stack[top - 1] = stack[top - 1] or stack[top]
+    result: bool = stack[0]
+    return result
+
+
+@inlined
+def decide(
+    links: IntArray,
+    code: IntArray,
+    counters: IntArray,
+    steps: IntArray,
+    accepted: BoolArray,
+    stack: BoolArray,
+    n: int,
+    crossing: int,
+) -> bool:
+    """Return whether a node that fires in a crossing accepts it; those that it reads are decided. The arrays
+    are those of `Nodes`, `Counters` and `Memory`: tuples of them would take longer than the rest."""
+    if links[n, 3] > links[n, 2] and not _seeded(code, links[n, 2], links[n, 3], accepted, stack):
+        return False
+    c = links[n, 0]
+    accepts: bool = c < 0 or _advance(counters, steps, c, crossing) > links[n, 1]
+    return accepts
+
+
+@inlined
+def add(rows: IntArray, accepted: BoolArray, listed: IntArray, n: int) -> None:
+    """Let a node accept this crossing."""
+    accepted[n] = True
+    if rows[n, 0] >= 0:
+        listed[listed[-1]] = n
+        listed[-1] += 1
+
+
+@inner
+def _live(beam: Beam, counts: Counts, crossing: int) -> None:
+    """Record an accept that the rules allow."""
+    accept(beam.rules, beam.state, crossing)
+    before = beam.memory.at[0]
+    if before != NEVER:
+        counts.distances[np.searchsorted(DISTANCES, crossing - before, side="right") - 1] += 1
+    beam.memory.at[0] = crossing
+
+
+@inner
+def _fire_early(beam: Beam, counts: Counts, crossing: int, orbit: int, slot: int) -> None:
+    """Let triggers that accept a crossing accept the one before as well, by chance."""
+    memory, early = beam.memory, beam.early
+    fired = 0
+    for k in range(memory.listed[-1]):
+        n = memory.listed[k]
+        if early.may[n]:
+            z = mixed(mixed(early.salt[0] ^ np.uint64(crossing)) + np.uint64(n))
+            if fraction(z) < early.probability[0]:
+                memory.touched[fired] = n
+                fired += 1
+    before = crossing - 1
+    if not fired or memory.at[1] == before or before < 0:
+        return
+    counts.early[0] += 1
+    at = slot - 1 if slot else ORBIT - 1
+    if vetoed_by(beam.rules, beam.state, before, orbit if slot else orbit - 1, at) >= 0:
+        return
+    counts.early[1] += 1
+    _live(beam, counts, before)
+    memory.last[:fired] = memory.touched[:fired]
+    memory.last[-1] = fired
+
+
+@inner
+def _count(beam: Beam, counts: Counts, cause: int) -> None:
+    """Count the triggers, groups and levels that accept a crossing. cause: that it is lost by, or −1."""
+    memory, rows = beam.memory, beam.nodes.rows
+    memory.touched[-1] = 0
+    for k in range(memory.listed[-1]):
+        for what in range(3):
+            row = rows[memory.listed[k], what]
+            if row >= 0:
+                if memory.inside[row] == 0:
+                    memory.touched[memory.touched[-1]] = row
+                    memory.touched[-1] += 1
+                memory.inside[row] += 1
+    because = memory.last[-1] if 0 <= cause < len(beam.rules.kind) and beam.rules.kind[cause] != SLOTS else 0
+    for k in range(memory.touched[-1]):
+        row = memory.touched[k]
+        unique = memory.inside[row] == memory.inside[beam.nodes.level_of[row]]
+        counts.now[BEFORE, row] += 1
+        counts.now[UNIQUE_BEFORE, row] += unique
+        if cause < 0:
+            counts.now[AFTER, row] += 1
+            counts.now[UNIQUE_AFTER, row] += unique
+            continue
+        counts.lost[row, cause] += 1
+        for j in range(because):  # the first ones have what remains of UNITS / because
+            blamed = rows[memory.last[j], 0]
+            counts.because[row, blamed] += UNITS // because + (j < UNITS % because)
+    for k in range(memory.touched[-1]):
+        memory.inside[memory.touched[k]] = 0
+
+
+@inner
+def judge(beam: Beam, counts: Counts, crossing: int, orbit: int, slot: int) -> int:
+    """Apply the rules to a crossing whose nodes are decided, and count it. Return the rule that vetoes it, −1
+    if it is accepted, −2 if the first level does not accept it."""
+    memory = beam.memory
+    if memory.listed[-1] == 0:
+        return -2
+    first_level = beam.first_level[0]
+    attempt = False
+    for k in range(memory.listed[-1]):
+        attempt |= beam.nodes.rows[memory.listed[k], 2] == first_level
+    if not attempt:
+        _count(beam, counts, len(beam.rules.kind))
+        return -2
+    if beam.early.probability[0] > 0.0:
+        _fire_early(beam, counts, crossing, orbit, slot)
+    cause = vetoed_by(beam.rules, beam.state, crossing, orbit, slot)
+    memory.at[1] = crossing
+    counts.slots[0, slot] += 1
+    _count(beam, counts, cause)
+    if cause >= 0:
+        counts.slot_lost[cause, slot] += 1
+        return cause
+    counts.slots[1, slot] += 1
+    _live(beam, counts, crossing)
+    last = 0
+    for k in range(memory.listed[-1]):
+        if beam.nodes.rows[memory.listed[k], 2] == first_level:
+            memory.last[last] = memory.listed[k]
+            last += 1
+    memory.last[-1] = last
+    return cause

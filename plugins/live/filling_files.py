@@ -1,0 +1,256 @@
+"""Files and texts that describe filling schemes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import numpy as np
+
+from trigemu.api import (
+    Key,
+    TomlTable,
+    TrigemuError,
+    excerpt,
+    load_toml,
+    nearest,
+    quoted,
+    read_bounded,
+    read_table,
+)
+
+from .filling import ORBIT, Filling
+
+#: The folder of the schemes that come with trigemu.
+SCHEMES = Path(__file__).parent / "schemes"
+#: RF buckets in a slot: bunches are in buckets 1, 11, 21 …
+BUCKETS = 10
+#: The largest file: those of the LHC have 0.2 MB.
+MAX_BYTES = 10_000_000
+_HEAD_ON = "HEAD ON COLLISIONS FOR B1"
+_TOKEN = re.compile(r"\s*(?:(\d{1,5})\s*([be(])|(\)))")
+_Positive = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class FillingTable(TomlTable, frozen=True):
+    """[filling]: the colliding bunches, as `trains` or as a `pattern`.
+
+    Attributes
+    ----------
+    name : str
+        Its name; by default that of the file.
+    source : str
+        Where its numbers are from.
+    trains : list of [int, int], optional
+        The first and the last slot of each train, from 1.
+    pattern : str, optional
+        Bunches and empty slots from slot 1 on, such as "39(72b 8e)"; the remaining slots are empty.
+    luminosity : list of float, optional
+        The relative luminosity of each colliding bunch, in the order of slots.
+    """
+
+    name: str = ""
+    source: str = ""
+    trains: list[list[int]] | None = None
+    pattern: str | None = None
+    luminosity: list[_Positive] | None = None
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if (self.trains is None) == (self.pattern is None):
+            yield "trains", "expected either trains or a pattern"
+            return
+        try:
+            slots = self.slots()
+        except TrigemuError as error:
+            yield "pattern" if self.trains is None else "trains", str(error)
+            return
+        if self.luminosity is not None and len(self.luminosity) != len(slots):
+            given = len(self.luminosity)
+            yield "luminosity", f"expected a number for each of the {len(slots)} bunches, not {given}"
+
+    def slots(self) -> list[int]:
+        """Return the filled slots, from 0."""
+        if self.trains is None:
+            return slots_of_pattern(self.pattern or "")
+        return [slot for first, last in _checked(self.trains) for slot in range(first - 1, last)]
+
+
+def _checked(trains: Iterable[list[int]]) -> Iterator[tuple[int, int]]:
+    before = 0
+    for train in trains:
+        if len(train) != 2 or not 1 <= train[0] <= train[1] <= ORBIT:
+            raise TrigemuError(f"{train}: expected [first, last] slot of a train, from 1 to {ORBIT}")
+        first, last = train
+        if first <= before:
+            raise TrigemuError(f"{train} overlaps the train before it, or is not in the order of slots")
+        yield first, last
+        before = last
+
+
+def slots_of_pattern(text: str) -> list[int]:
+    """Return the slots that a text such as `39(72b 8e)` fills.
+
+    Parameters
+    ----------
+    text : str
+        Numbers followed by `b`, bunches, or `e`, empty slots, or by a bracket with such a text.
+
+    Returns
+    -------
+    list of int
+        The slots, ascending from 0.
+
+    Raises
+    ------
+    TrigemuError
+        If the text is no pattern, has more slots than an orbit, or no bunch.
+
+    Examples
+    --------
+    >>> slots_of_pattern("2(2b 1e) 1b")
+    [0, 1, 3, 4, 6]
+    """
+    stack: list[tuple[int, list[bool]]] = [(1, [])]
+    at = 0
+    text = text.rstrip()
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None or (token[3] and len(stack) == 1):
+            raise TrigemuError(
+                f"pattern {quoted(text)}: expected 72b, 8e or 39(72b 8e) at {text[at : at + 10]!r}"
+            )
+        if token[2] == "(":
+            stack.append((int(token[1]), []))
+        elif token[3]:
+            times, inner = stack.pop()
+            _add(stack[-1][1], inner, times, text)
+        else:
+            _add(stack[-1][1], [token[2] == "b"], int(token[1]), text)
+        at = token.end()
+    if len(stack) > 1:
+        raise TrigemuError(f"pattern {quoted(text)}: a bracket is not closed")
+    slots = np.flatnonzero(stack[0][1]).tolist()
+    if not slots:
+        raise TrigemuError(f"pattern {quoted(text)}: it has no bunch")
+    return slots
+
+
+def _add(slots: list[bool], what: list[bool], times: int, text: str) -> None:
+    if len(slots) + times * len(what) > ORBIT:
+        raise TrigemuError(f"pattern {quoted(text)}: it has more than the {ORBIT} slots of an orbit")
+    slots += what * times
+
+
+def read_filling(scheme: Path | str) -> Filling:
+    """Read a filling scheme.
+
+    Parameters
+    ----------
+    scheme : path or str
+        A file (CSV of the LHC programme, or TOML), the name of a scheme that comes with trigemu, or a pattern
+        such as "39(72b 8e)".
+
+    Returns
+    -------
+    Filling
+
+    Raises
+    ------
+    TrigemuError
+        If there is no such file, or it has mistakes.
+    """
+    text = str(scheme)
+    if _TOKEN.match(text):
+        return Filling(text, np.array(slots_of_pattern(text), np.int64))
+    path = Path(scheme)
+    if not path.suffix:
+        names = scheme_names()
+        if text not in names:
+            near = nearest(text, names)
+            raise TrigemuError(
+                f"filling {quoted(text)}: expected a file (.csv, .toml), a pattern such as '39(72b 8e)', or "
+                f"one of {', '.join(names)}{near}"
+            )
+        path = SCHEMES / f"{text}.toml"
+    return _of_toml(path) if path.suffix == ".toml" else _of_csv(path)
+
+
+def scheme_names() -> list[str]:
+    """Return the names of the schemes that come with trigemu."""
+    return sorted(file.stem for file in SCHEMES.glob("*.toml"))
+
+
+def _of_toml(path: Path) -> Filling:
+    document = load_toml(path)
+    for key in document.data:
+        if key != "filling":
+            document.problem((key,), "", f"unknown key {quoted(key)}: expected [filling]")
+    table = read_table(document, document.data.get("filling", {}), FillingTable, ("filling",), "[filling]")
+    document.finish()
+    assert table is not None
+    luminosity = None
+    if table.luminosity:
+        luminosity = np.array(table.luminosity) / np.mean(table.luminosity)
+    slots = np.array(table.slots(), np.int64)
+    return Filling(table.name or path.stem, slots, luminosity, table.source)
+
+
+def _of_csv(path: Path) -> Filling:
+    try:
+        lines = read_bounded(path, MAX_BYTES).decode("utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise TrigemuError(f"cannot read {path}: {error.strerror or error}") from None
+    slots = sorted(_head_on(path, lines) or _filled(path, lines))
+    if not slots:
+        raise TrigemuError(
+            f"{path}: there are no colliding bunches: expected the CSV of an LHC filling scheme, with the "
+            f"line {_HEAD_ON!r} or the lines 'B1 filled buckets' and 'B2 filled buckets'"
+        )
+    return Filling(path.stem, np.array(slots, np.int64), source=str(path.name))
+
+
+def _head_on(path: Path, lines: list[str]) -> set[int]:
+    """Return the slots of beam 1 whose bunches meet one in IP 1 or 5: rows of the bucket in beam 1, and of
+    its partner in beam 2 at IP 1, 2, 5 and 8, or -."""
+    slots: set[int] = set()
+    inside = False
+    for number, line in enumerate(lines, 1):
+        if "FOR B1" in line or "FOR B2" in line:
+            inside = "FOR B1" in line
+            continue
+        cells = [cell.strip() for cell in line.split(",")]
+        if not inside or len(cells) < 5 or not cells[0].isdigit():
+            continue
+        if cells[1].isdigit() or cells[3].isdigit():
+            slot = _slot(path, number, cells[0])
+            if slot in slots:
+                raise TrigemuError(f"{path}:{number}: bucket {cells[0]} appears twice: trains overlap")
+            slots.add(slot)
+    return slots
+
+
+def _filled(path: Path, lines: list[str]) -> set[int]:
+    """Return the slots that are filled in both beams, which meet in IP 1 and 5."""
+    beams: list[set[int]] = []
+    for number, line in enumerate(lines, 1):
+        head, *cells = line.split(",")
+        if head.strip() in ("B1 filled buckets", "B2 filled buckets"):
+            buckets = [_slot(path, number, cell.strip()) for cell in cells if cell.strip()]
+            if len(set(buckets)) < len(buckets):
+                raise TrigemuError(f"{path}:{number}: a bucket appears twice: trains overlap")
+            beams.append(set(buckets))
+    return beams[0] & beams[1] if len(beams) == 2 else set()
+
+
+def _slot(path: Path, line: int, bucket: str) -> int:
+    number = int(bucket) if bucket.isdigit() and len(bucket) < 10 else 0
+    if number % BUCKETS != 1 or number > ORBIT * BUCKETS:
+        last = (ORBIT - 1) * BUCKETS + 1
+        raise TrigemuError(
+            f"{path}:{line}: bucket {excerpt(bucket)}: expected 1, 11, 21 … {last}: an orbit has "
+            f"{ORBIT} slots"
+        )
+    return number // BUCKETS

@@ -1,0 +1,206 @@
+"""The rates that an experiment records of a menu."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trigemu.api import (
+    Catalogue,
+    Emulation,
+    IntArray,
+    Menu,
+    MenuLike,
+    Progress,
+    Random,
+    SampleError,
+    SamplesLike,
+    TrigemuError,
+    at_pileup,
+    emulate,
+    menu_of,
+    nearest,
+    samples_of,
+)
+
+from .beam import Setup, Start, check_start, run
+from .curve import check_not_all
+from .filling import Filling, every_slot
+from .menu_arrays import menu_arrays
+from .patterns import to_draw, weigh
+from .results import LiveRates
+from .rule_kernels import rule_table
+from .rules import NO_RULES, Rules
+from .summary import summarise
+from .table_errors import first_level_rate
+
+#: The longest time of beam in seconds, and the least number of orbits, of which batches are made.
+MAX_SECONDS, MIN_ORBITS = 100_000.0, 32
+#: Bunches of different luminosity are drawn from this many tables at most.
+MAX_CLASSES = 8
+
+
+def live_rates(
+    menu: MenuLike,
+    catalogue: SamplesLike = None,
+    *,
+    filling: Filling | None = None,
+    rules: Rules = NO_RULES,
+    seconds: float = 10.0,
+    seed: int = 1,
+    counters: Start = "random",
+    input_rate_hz: float | None = None,
+    pileup: float | None = None,
+    without: Sequence[str] = (),
+    workers: int = 1,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> LiveRates:
+    """Run crossings in order through the triggers and prescale counters of a menu, and through rules.
+
+    Parameters
+    ----------
+    menu : path or Menu
+        The menu. Its crossing rate becomes that of the filling scheme.
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
+        The samples, as in `emulate`; their events must be crossings.
+    filling : Filling, optional
+        The filling scheme; by default every slot is filled, at the crossing rate of the menu.
+    rules : Rules
+        The rules; by default none.
+    seconds : float
+        The time of beam.
+    seed : int
+        The seed; the result does not depend on the number of workers.
+    counters : {"random", "zero", "section"}
+        Where prescale counters begin: at random, as counters that run on; at zero; or at zero in each section
+        of luminosity of 2¹⁸ orbits.
+    input_rate_hz : float, optional
+        Scale all rates such that the first level accepts this rate before the rules.
+    pileup : float, optional
+        The mean number of interactions to reweight to; that of the mean bunch, if the scheme has
+        luminosities.
+    without : sequence of str
+        Triggers that never accept; all others see the same crossings.
+    workers : int
+        The number of threads.
+    executor, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    LiveRates
+
+    Raises
+    ------
+    SampleError
+        If the events are single interactions, or a scheme with luminosities needs the pile-up of samples that
+        do not have it.
+    TrigemuError
+        If a budget cannot be met, or the rules veto everything.
+
+    Examples
+    --------
+    >>> from trigemu_live import live_rates, read_filling, read_rules
+    >>> scheme, rules = read_filling("lhc-2018-2544"), read_rules("cms")
+    >>> result = live_rates("menus/primary.toml", filling=scheme, rules=rules, seconds=2)
+    >>> 0.995 < result.live < 1
+    True
+    """
+    check_start(counters)
+    menu = menu_of(menu)
+    filling = filling or every_slot(menu.crossing_rate_hz)
+    orbits = round(seconds * filling.orbit_hz)
+    if not MIN_ORBITS <= orbits <= MAX_SECONDS * filling.orbit_hz:
+        raise TrigemuError(
+            f"{seconds:g} s of beam: expected at least {MIN_ORBITS} orbits, "
+            f"{MIN_ORBITS / filling.orbit_hz:.2g} s, and at most {MAX_SECONDS:g} s"
+        )
+    table = rule_table(rules, filling)
+    check_not_all(rules, filling, table)
+    samples = samples_of(catalogue, executor=executor)
+    menu = at_crossing_rate(menu, filling.crossing_rate_hz)
+    _check_names(menu, (*without, *(rules.prefire.triggers or ())) if rules.prefire else without)
+    nominal, emulations, of = emulate_classes(menu, samples, filling, pileup, executor, progress)
+    arrays = menu_arrays(nominal.menus[0])
+    weighed = weigh(arrays, emulations)
+    factor = scale_to(input_rate_hz, nominal)
+    removed = np.array([name in without for name in arrays.names], np.bool_)
+    setup = Setup(
+        arrays, to_draw(weighed, factor), filling, of, rules, table, removed, factor, counters, seed, orbits
+    )
+    counts = run(setup, workers)
+    return summarise(setup, counts, nominal, weighed.negative)
+
+
+def at_crossing_rate(menu: Menu, crossing_rate_hz: float) -> Menu:
+    """Return the menu at another crossing rate; the rates of `random` triggers stay."""
+    ratio = crossing_rate_hz / menu.crossing_rate_hz
+    if ratio == 1.0:
+        return menu
+    triggers = (
+        replace(t, prescale=t.prescale * ratio) if isinstance(t.description, Random) else t
+        for t in menu.triggers
+    )
+    return replace(menu, crossing_rate_hz=crossing_rate_hz, triggers=tuple(triggers))
+
+
+def _check_names(menu: Menu, names: Sequence[str]) -> None:
+    known = [trigger.name for trigger in menu.enabled]
+    for name in names:
+        if name not in known:
+            raise TrigemuError(f"{menu.path}: unknown trigger {name!r}{nearest(name, known)}")
+
+
+def emulate_classes(
+    menu: Menu,
+    samples: Catalogue,
+    filling: Filling,
+    pileup: float | None,
+    executor: Any,
+    progress: Progress | None,
+) -> tuple[Emulation, list[Emulation], IntArray]:
+    """Return the emulation at the mean luminosity, at which budgets are met; one for each class of bunches
+    with similar luminosity; and the class of each bunch, int64[f]."""
+    if samples.table.convention == "luminosity":
+        raise SampleError(
+            f"{samples.path}: the events are single interactions (convention 'luminosity'), not crossings: "
+            f"how often two accepts follow each other cannot be drawn from them"
+        )
+    every = {"executor": executor, "progress": progress}
+    mean = samples if pileup is None else at_pileup(samples, pileup, executor=executor)
+    nominal = emulate(menu, mean, **every)
+    luminosity = filling.luminosity
+    if luminosity is None or np.ptp(luminosity) < 1e-9:
+        return nominal, [nominal], np.zeros(len(filling.slots), np.int64)
+    interactions = pileup or samples.table.mean_interactions
+    if interactions is None:
+        raise SampleError(
+            f"{samples.path}: bunches of {filling.name!r} have different luminosities, so crossings are "
+            f"reweighted: give the mean number of interactions (--pileup, or mean_interactions in the "
+            f"catalogue)"
+        )
+    order = np.argsort(luminosity, kind="stable")
+    of = np.zeros(len(luminosity), np.int64)
+    emulations = []
+    distinct = len(np.unique(np.round(luminosity, 3)))
+    for number, members in enumerate(np.array_split(order, min(distinct, MAX_CLASSES))):
+        of[members] = number
+        at = at_pileup(samples, interactions * float(luminosity[members].mean()), executor=executor)
+        emulations.append(emulate(nominal.menus[0], at, **every))
+    return nominal, emulations, of
+
+
+def scale_to(input_rate_hz: float | None, emulation: Emulation) -> float:
+    """Return the factor on all rates with which the first level accepts a rate."""
+    if input_rate_hz is None:
+        return 1.0
+    now = first_level_rate(emulation)
+    if not now > 0:
+        raise TrigemuError(
+            f"{emulation.menus[0].path}: no trigger accepts an event: its rate cannot be scaled"
+        )
+    return input_rate_hz / now

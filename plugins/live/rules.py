@@ -1,0 +1,282 @@
+"""Rules that veto accepts of the first level: dead time, buckets, windows, slots, prefiring.
+
+Rules are `[[rule]]` tables of a TOML file, in the order in which a lost accept is attributed to them. The
+first key of a table says what it is:
+
+    simple = 4                              # the 4 crossings after an accept
+    at_most = 2, in = 25                    # at most 2 accepts in any 25 consecutive crossings
+    size = 7, rate = 415                    # a bucket: 7 places, one is emptied every 415 crossings
+    places = 8, latency = 160               # a buffer: an accept holds one of 8 places for 160 crossings
+    gap = [3490, 3564], every = 100         # these slots, in every 100th orbit
+    unfilled = true                         # slots without colliding bunches
+    first_bunches = 1                       # the first bunches of each train
+    prefire = 0.01, triggers = ["EG30"]     # no rule: these triggers fire one crossing early as well
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+
+from trigemu.api import Document, Key, TomlTable, TrigemuError, load_toml, nearest, quoted, read_table
+
+from .filling import ORBIT
+
+#: The folder of the sets of rules that come with trigemu.
+NAMED = Path(__file__).parent / "named"
+#: The longest memory of a rule, in crossings (25 s), and the most accepts that it remembers.
+MAX_CROSSINGS = 10**9
+MAX_ACCEPTS = 10_000
+_Crossings = Annotated[int, msgspec.Meta(ge=1, le=MAX_CROSSINGS)]
+_Accepts = Annotated[int, msgspec.Meta(ge=1, le=MAX_ACCEPTS)]
+
+
+class Rule(TomlTable, frozen=True):
+    """What all rules have.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in results; by default its numbers.
+    """
+
+    key: ClassVar[str] = ""
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its name, or what it does."""
+        return self.name or self.text
+
+    @property
+    def text(self) -> str:
+        """What it does."""
+        return self.key
+
+
+class Simple(Rule, frozen=True, kw_only=True):
+    """`simple`: the number of crossings after an accept that are blocked."""
+
+    key: ClassVar[str] = "simple"
+    simple: _Crossings
+
+    @property
+    def text(self) -> str:
+        return f"simple {self.simple}"
+
+
+class InWindow(Rule, frozen=True, kw_only=True):
+    """`at_most` accepts `in` a number of consecutive crossings."""
+
+    key: ClassVar[str] = "at_most"
+    at_most: _Accepts
+    crossings: _Crossings = msgspec.field(name="in")
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if self.at_most >= self.crossings:
+            yield "at_most", f"at_most = {self.at_most} in {self.crossings} crossings never vetoes"
+
+    @property
+    def text(self) -> str:
+        return f"{self.at_most} in {self.crossings}"
+
+
+class Bucket(Rule, frozen=True, kw_only=True):
+    """A leaky bucket: an accept takes one of `size` places, and they are emptied one after the other, each in
+    `rate` crossings."""
+
+    key: ClassVar[str] = "size"
+    size: _Accepts
+    rate: _Crossings
+
+    @property
+    def text(self) -> str:
+        return f"bucket {self.size} / {self.rate}"
+
+
+class Buffer(Rule, frozen=True, kw_only=True):
+    """A buffer of fixed latency: an accept holds one of `places` for `latency` crossings."""
+
+    key: ClassVar[str] = "places"
+    places: _Accepts
+    latency: _Crossings
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if self.places >= self.latency:
+            yield "places", f"{self.places} places for {self.latency} crossings are never all taken"
+
+    @property
+    def text(self) -> str:
+        return f"buffer {self.places} / {self.latency}"
+
+
+class Gap(Rule, frozen=True, kw_only=True):
+    """The slots from the first to the last of `gap`, from 1, in one of `every` orbits."""
+
+    key: ClassVar[str] = "gap"
+    gap: list[int]
+    every: _Crossings = 1
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if len(self.gap) != 2 or not 1 <= self.gap[0] <= self.gap[-1] <= ORBIT:
+            yield "gap", f"gap = {self.gap}: expected [first, last] slot, from 1 to {ORBIT}"
+
+    @property
+    def text(self) -> str:
+        return f"gap {self.gap[0]}–{self.gap[1]}"
+
+
+class Unfilled(Rule, frozen=True, kw_only=True):
+    """Slots without colliding bunches, in which triggers that fire early accept."""
+
+    key: ClassVar[str] = "unfilled"
+    unfilled: bool
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if not self.unfilled:
+            yield "unfilled", "expected true; leave the rule out otherwise"
+
+
+class FirstBunches(Rule, frozen=True, kw_only=True):
+    """The first bunches of each train."""
+
+    key: ClassVar[str] = "first_bunches"
+    first_bunches: Annotated[int, msgspec.Meta(ge=1, le=ORBIT)]
+
+    @property
+    def text(self) -> str:
+        return f"first {self.first_bunches} of a train" if self.first_bunches > 1 else "first bunch"
+
+
+class Prefire(Rule, frozen=True, kw_only=True):
+    """The probability with which an accepting trigger accepts the crossing before as well.
+
+    Attributes
+    ----------
+    prefire : float
+        The probability for each accept of one of the triggers.
+    triggers : list of str, optional
+        The triggers; by default all of the first level.
+    """
+
+    key: ClassVar[str] = "prefire"
+    prefire: Annotated[float, msgspec.Meta(gt=0, le=1)]
+    triggers: list[str] | None = None
+
+
+KINDS: dict[str, type[Rule]] = {
+    kind.key: kind for kind in (Simple, InWindow, Bucket, Buffer, Gap, Unfilled, FirstBunches, Prefire)
+}
+
+
+class _Head(TomlTable, frozen=True):
+    name: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A set of rules.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    rules : tuple of Rule
+        The rules that veto, in the order in which they are applied.
+    prefire : Prefire or None
+        Triggers that fire early, if any.
+    source : str
+        Where its numbers are from.
+    """
+
+    name: str
+    rules: tuple[Rule, ...] = ()
+    prefire: Prefire | None = None
+    source: str = ""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the rules."""
+        return tuple(rule.label for rule in self.rules)
+
+    @property
+    def text(self) -> str:
+        """The rules in a line."""
+        early = [f"prefiring {100 * self.prefire.prefire:g} %"] if self.prefire else []
+        return ", ".join([*self.labels, *early]) or "no rules"
+
+
+NO_RULES = Rules("none")
+
+
+def rule_names() -> list[str]:
+    """Return the names of the sets of rules that come with trigemu."""
+    return sorted(file.stem for file in NAMED.glob("*.toml"))
+
+
+def read_rules(rules: Path | str) -> Rules:
+    """Read a set of rules.
+
+    Parameters
+    ----------
+    rules : path or str
+        A TOML file, or the name of a set that comes with trigemu.
+
+    Returns
+    -------
+    Rules
+
+    Raises
+    ------
+    TrigemuError
+        If there is no such file, or it has mistakes.
+    """
+    path = Path(rules)
+    if not path.suffix:
+        if str(rules) not in rule_names():
+            near = nearest(str(rules), rule_names())
+            known = ", ".join(rule_names())
+            raise TrigemuError(
+                f"rules {quoted(str(rules))}: expected a file (.toml), or one of {known}{near}"
+            )
+        path = NAMED / f"{rules}.toml"
+    document = load_toml(path)
+    for key in document.data:
+        if key not in ("rules", "rule"):
+            document.problem((key,), "", f"unknown key {quoted(key)}: expected [rules] or [[rule]]")
+    head = read_table(document, document.data.get("rules", {}), _Head, ("rules",), "[rules]")
+    tables = document.data.get("rule", [])
+    if not isinstance(tables, list):
+        document.problem(("rule",), "", "rule: expected tables [[rule]]")
+        tables = []
+    read = [_rule(document, table, number) for number, table in enumerate(tables)]
+    _check_names(document, read)
+    document.finish()
+    assert head is not None
+    veto = tuple(rule for rule in read if rule and not isinstance(rule, Prefire))
+    early = next((rule for rule in read if isinstance(rule, Prefire)), None)
+    return Rules(head.name or path.stem, veto, early, head.source)
+
+
+def _rule(document: Document, table: Any, number: int) -> Rule | None:
+    key, where = ("rule", number), f"rule {number + 1}"
+    kinds = [kind for name, kind in KINDS.items() if isinstance(table, dict) and name in table]
+    if len(kinds) != 1:
+        document.problem(key, where, f"expected one of the keys {', '.join(KINDS)}")
+        return None
+    return read_table(document, table, kinds[0], key, where)
+
+
+def _check_names(document: Document, rules: list[Rule | None]) -> None:
+    seen: set[str] = set()
+    for number, rule in enumerate(rules):
+        if rule is None:
+            continue
+        if rule.label in seen:
+            document.problem(("rule", number), f"rule {number + 1}", f"{rule.label!r} appears twice")
+        seen.add(rule.label)

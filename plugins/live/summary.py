@@ -1,0 +1,174 @@
+"""Rates and errors from the counts of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from trigemu.api import Emulation, FloatArray, Rate
+
+from .beam import Setup
+from .crossing_kernels import AFTER, BEFORE, DISTANCES, LOST, UNIQUE_AFTER, UNIQUE_BEFORE, UNITS, Counts
+from .curve import LiveCurve, LiveFraction, live_curve
+from .results import LiveItem, LiveRates
+from .table_errors import TableErrors, table_errors
+
+#: Input rates at which the curve of the live fraction is computed, relative to that of the menu.
+STEPS = (0.02, 0.25, 0.5, 0.7, 0.85, 1.0, 1.15, 1.3)
+#: Accepts that are drawn for each: the slope is known to a few percent.
+ATTEMPTS = 400_000
+#: The upper limit at 68 % on a Poisson mean without events.
+_NONE = 1.14
+#: What a crossing is lost by that the first level does not accept.
+NOT_ACCEPTED = "first level"
+
+
+def summarise(setup: Setup, counts: Counts, emulation: Emulation, negative: float) -> LiveRates:
+    """Return the result of a run."""
+    summary = _Summary(setup, counts, emulation)
+    t, g = len(setup.arrays.menu.enabled), len(setup.arrays.groups)
+    items = [*summary.items()]
+    return LiveRates(
+        menu=setup.arrays.menu,
+        catalogue=emulation.catalogue,
+        filling=setup.filling,
+        rules=setup.rules,
+        seconds=summary.seconds,
+        seed=setup.seed,
+        start=setup.start,
+        factor=setup.factor,
+        triggers=tuple(items[:t]),
+        groups=tuple(items[t : t + g]),
+        levels=tuple(items[t + g :]),
+        live=items[t + g].live,
+        live_error=math.hypot(items[t + g].live_error, summary.live_table_error()),
+        by_slot=counts.slots,
+        lost_by_slot=counts.slot_lost[:-1],
+        distances=counts.distances,
+        distance_edges=DISTANCES,
+        early=(int(counts.early[0]), int(counts.early[1])),
+        curve=summary.curve,
+        negative=negative,
+    )
+
+
+class _Summary:
+    def __init__(self, setup: Setup, counts: Counts, emulation: Emulation) -> None:
+        self._setup, self._counts = setup, counts
+        self.seconds = setup.orbits / setup.filling.orbit_hz
+        self._first = int(setup.arrays.nodes.level_of.min())
+        self._variance = self._variances()
+        self.input_hz = counts.total[BEFORE, self._first] / self.seconds
+        self.curve = self._curve()
+        number = emulation.menus.index(setup.arrays.menu)
+        self._table: TableErrors = table_errors(emulation, number, self._slope())
+
+    def _variances(self) -> FloatArray:
+        """float64[5, rows], the variance of each count, from the spread of batches."""
+        batches = self._setup.full_batches
+        spread = self._counts.squares - self._counts.full.astype(np.float64) ** 2 / batches
+        variance: FloatArray = np.maximum(spread, 0.0) / (batches - 1)
+        return variance * (self._setup.orbits / self._setup.batch)
+
+    def _curve(self) -> LiveCurve:
+        setup, rates = self._setup, [self.input_hz * step for step in STEPS]
+        rates = [rate for rate in rates if 0 < rate < setup.filling.crossing_rate_hz]
+        if not setup.rules.rules or not rates:
+            points = tuple(LiveFraction(rate, 1.0, 0.0) for rate in rates or [1.0])
+            return LiveCurve(setup.rules, setup.filling, points)
+        return live_curve(setup.rules, setup.filling, rates, attempts=ATTEMPTS, seed=setup.seed)
+
+    def _slope(self) -> float:
+        """Return d ln L / d ln R at the rate of the menu."""
+        rate, step = self.input_hz, 0.05
+        if not rate > 0:
+            return 0.0
+        low, high = self.curve.at(rate * (1 - step)), self.curve.at(rate * (1 + step))
+        return (high - low) / (2 * step * max(self.curve.at(rate), 1e-9))
+
+    def live_table_error(self) -> float:
+        """Return the error of the live fraction that comes from that of the rate of the first level."""
+        live, _ = self._live(self._first)
+        return abs(self._slope()) * live * float(self._table.before[self._first])
+
+    def _live(self, row: int) -> tuple[float, float]:
+        """Return the part of the accepts of a row that are recorded, and its error from the drawing."""
+        before, after = (float(self._counts.total[what, row]) for what in (BEFORE, AFTER))
+        if not before:
+            return 1.0, 0.0
+        live = after / before
+        v_before, v_after, v_lost = (float(self._variance[what, row]) for what in (BEFORE, AFTER, LOST))
+        covariance = (v_before + v_after - v_lost) / 2
+        variance = v_after - 2 * live * covariance + live**2 * v_before
+        return live, math.sqrt(max(variance, 0.0)) / before
+
+    def _rate(self, what: int, row: int, relative: float) -> tuple[Rate, float, float]:
+        """Return a rate, and the parts of its error in Hz: of the drawing and of the table."""
+        count = int(self._counts.total[what, row])
+        if not count:
+            return Rate(0.0, 0.0, 0, 0.0, _NONE / self.seconds), 0.0, 0.0
+        hz = count / self.seconds
+        drawing = math.sqrt(float(self._variance[what, row])) / self.seconds
+        table = hz * relative
+        error = math.hypot(drawing, table)
+        effective = (hz / error) ** 2 if error else 0.0
+        return Rate(hz, error, count, effective, None), drawing, table
+
+    def items(self) -> Iterator[LiveItem]:
+        """Yield the rates of triggers, groups and levels."""
+        arrays = self._setup.arrays
+        t, g = len(arrays.menu.enabled), len(arrays.groups)
+        names = [*(trigger.name for trigger in arrays.menu.enabled), *arrays.groups, *arrays.levels]
+        for row, name in enumerate(names):
+            before, *_ = self._rate(BEFORE, row, float(self._table.before[row]))
+            after, drawing, table = self._rate(AFTER, row, float(self._table.after[row]))
+            unique, *_ = self._rate(UNIQUE_AFTER, row, float(self._table.unique_after[row]))
+            live, live_error = self._live(row)
+            level = arrays.levels[int(arrays.nodes.level_of[row]) - t - g] or None
+            is_first = arrays.nodes.level_of[row] == self._first
+            gain = self._gain(row) if row < t and is_first else (None, None, None)
+            yield LiveItem(
+                name=name,
+                kind="trigger" if row < t else "group" if row < t + g else "level",
+                level=level,
+                prescale=arrays.menu.enabled[row].prescale if row < t else None,
+                before=before,
+                after=after,
+                unique=unique,
+                drawing_error_hz=drawing,
+                table_error_hz=table,
+                live=live,
+                live_error=live_error,
+                lost=self._lost(row),
+                because=self._because(row),
+                gain_hz=gain[0],
+                gain_error_hz=gain[1],
+                gain_live=gain[2],
+            )
+
+    def _lost(self, row: int) -> dict[str, int]:
+        labels = [*self._setup.rules.labels, NOT_ACCEPTED]
+        counts = self._counts.lost[row].tolist()
+        return {label: n for label, n in zip(labels, counts, strict=True) if n or label != NOT_ACCEPTED}
+
+    def _because(self, row: int) -> dict[str, float]:
+        parts = self._counts.because[row]
+        enabled = self._setup.arrays.menu.enabled
+        return {enabled[n].name: int(parts[n]) / UNITS for n in np.flatnonzero(parts).tolist()}
+
+    def _gain(self, row: int) -> tuple[float, float, float]:
+        """Return what the other triggers would gain in Hz without a trigger, its error, and the rise of the
+        live fraction: without it, the rate before the rules is lower by its unique rate."""
+        unique = self._counts.total[UNIQUE_BEFORE, row] / self.seconds
+        rest = self.input_hz - unique
+        if not unique or not rest > 0:
+            return 0.0, 0.0, 0.0
+        rise = self.curve.at(rest) - self.curve.at(self.input_hz)
+        relative = math.hypot(
+            float(self._table.unique[row]),
+            math.sqrt(float(self._variance[UNIQUE_BEFORE, row])) / (unique * self.seconds),
+        )
+        of_curve = max(point.error for point in self.curve.points) * min(1.0, unique / (0.3 * self.input_hz))
+        return rest * rise, rest * math.hypot(rise * relative, of_curve), rise

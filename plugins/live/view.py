@@ -1,0 +1,191 @@
+"""What is recorded of a menu: what `trigemu live` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trigemu.api import Column, Page, Table, View, name, numbers, records, stacked
+
+from .results import LiveItem, LiveRates
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_RATE = ("hz", "error_hz", "events")
+_COLUMNS = (
+    Column("name", "key", "trigger", "The name of the trigger, group, level or menu."),
+    Column("kind", "label", None, "trigger, group or level."),
+    Column("level", "label", None, "Its level, in menus with levels."),
+    Column("prescale", "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6),
+    Column("before", "rate", "before", "Its rate without the rules.", parts=_RATE, gives_way=3),
+    Column("after", "rate", "recorded", "Its rate with the rules.", parts=_RATE),
+    Column(
+        "live",
+        "share",
+        "live",
+        "The part of its accepts that are recorded.",
+        text=lambda v: numbers.percent(*v),
+    ),
+    Column("unique", "rate", "unique", "The recorded rate that it alone accepts.", parts=_RATE, gives_way=4),
+    Column("cause", "label", "lost most to", "The rule that vetoes most of its accepts.", gives_way=1),
+    Column("because", "label", "because of", "The trigger whose accepts block most of its own.", gives_way=5),
+    Column(
+        "gain",
+        "difference",
+        "others gain",
+        "What the other triggers would gain without it.",
+        parts=("hz", "error_hz"),
+        gives_way=2,
+    ),
+    Column("drawing_error_hz", "number", None, "The error of `after` from the drawn crossings, in Hz."),
+    Column("table_error_hz", "number", None, "The error of `after` from the events of the samples, in Hz."),
+    Column("gain_live", "number", None, "By how much the live fraction would rise without it."),
+)
+_CAUSES = (
+    Column("rule", "key", "rule", "The rule."),
+    Column("lost", "rate", "lost", "The rate of accepts that it vetoes.", parts=("hz", "error_hz")),
+    Column("share", "share", "of accepts", "Their part of the accepts of the first level."),
+)
+
+
+class _LiveRates(View[LiveRates]):
+    def line(self, result: LiveRates) -> str:
+        live = numbers.percent(result.live, result.live_error)
+        return f"of {name(result.menu.name)}: {numbers.format_rate(result.rate.after)}, {live} live"
+
+    def page(self, result: LiveRates) -> Page:
+        table = Table(_COLUMNS)
+        for item in result.triggers:
+            table.add_record(_row(item))
+        if result.groups:
+            table.add_gap()
+        for item in result.groups:
+            table.add_record(_row(item) | {"name": f"group {item.name}"}, "group")
+        table.add_gap()
+        for item in result.levels:
+            table.add_record(_row(item) | {"name": item.name or f"menu {result.menu.name}"}, "summary")
+        tables = [table, table_of_causes(result)] if result.rules.rules else [table]
+        return Page(stacked(tables), [*notes(result)])
+
+    def table(self, result: LiveRates) -> Table:
+        items = (*result.triggers, *result.groups, *result.levels)
+        return Table.of(_COLUMNS, ({**_row(item), "live": item.live} for item in items))
+
+    def document(self, result: LiveRates) -> dict[str, Any]:
+        before, after, lost = result.by_position
+        labels = result.rules.labels
+        items = (*result.triggers, *result.groups, *result.levels)
+        losses = [
+            {"name": i.name, "kind": i.kind, "lost": dict(i.lost), "because": dict(i.because)} for i in items
+        ]
+        return {
+            "seconds": result.seconds,
+            "seed": result.seed,
+            "counters": result.start,
+            "factor": result.factor,
+            "filling": {"name": result.filling.name, "colliding": len(result.filling.slots)},
+            "rules": {"name": result.rules.name, "source": result.rules.source, "rules": list(labels)},
+            "live": result.live,
+            "live_error": result.live_error,
+            "rows": records(self.table(result)),
+            "losses": losses,
+            "by_position": {
+                "before": before.tolist(),
+                "after": after.tolist(),
+                "lost": {label: row.tolist() for label, row in zip(labels, lost, strict=True)},
+            },
+            "by_slot": {"before": result.by_slot[0].tolist(), "after": result.by_slot[1].tolist()},
+            "distances": {"from": result.distance_edges.tolist(), "accepts": result.distances.tolist()},
+            "early": {"before": result.early[0], "after": result.early[1]},
+            "curve": [
+                {"input_rate_hz": p.input_rate_hz, "live": p.value, "error": p.error}
+                for p in result.curve.points
+            ],
+        }
+
+    def figures(self, result: LiveRates) -> Iterator[Figure]:
+        from .figures import figures_of
+
+        return (picture.figure for picture in figures_of(result))
+
+
+VIEW = _LiveRates()
+
+
+def _row(item: LiveItem) -> dict[str, Any]:
+    gain = None if item.gain_hz is None else (item.gain_hz, item.gain_error_hz or 0.0)
+    return {
+        "name": item.name,
+        "kind": item.kind,
+        "level": item.level,
+        "prescale": item.prescale,
+        "before": item.before,
+        "after": item.after,
+        "live": (item.live, item.live_error),
+        "unique": item.unique,
+        "cause": _most(item.lost),
+        "because": _most(item.because),
+        "gain": gain,
+        "drawing_error_hz": item.drawing_error_hz,
+        "table_error_hz": item.table_error_hz,
+        "gain_live": item.gain_live,
+    }
+
+
+def _most(parts: Mapping[str, float]) -> str | None:
+    """Return the largest part with its percentage."""
+    total = sum(parts.values())
+    if not total:
+        return None
+    largest = max(parts, key=lambda key: parts[key])
+    return f"{largest} {100 * parts[largest] / total:.0f} %"
+
+
+def table_of_causes(result: LiveRates) -> Table:
+    """Return the accepts of the first level that each rule vetoes."""
+    first = result.levels[0]
+    table = Table(_CAUSES)
+    for rule in result.rules.labels:
+        lost = first.lost[rule]
+        rate = lost / result.seconds, np.sqrt(lost) / result.seconds
+        table.add(rule, rate, lost / max(first.before.events, 1))
+    return table
+
+
+def notes(result: LiveRates) -> Iterator[str]:
+    """Yield what explains the numbers."""
+    filling, rules = result.filling, result.rules
+    of = filling.name if filling.name in filling.description else f"{filling.name}, {filling.description}"
+    yield (
+        f"{result.seconds:.4g} s of beam, seed {result.seed}: {of}, "
+        f"{numbers.in_hz(filling.crossing_rate_hz)} of crossings."
+    )
+    source = f" ({rules.source})" if rules.source else ""
+    yield (
+        f"Rules {rules.name}: {rules.text}{source}." if rules.rules else "No rules: every accept is recorded."
+    )
+    if result.factor != 1.0:
+        yield f"All rates are those of the menu times {result.factor:.4g}."
+    first = result.levels[0].name
+    whose = f" of {first}" if first else ""
+    yield (
+        f"Live: {numbers.percent(result.live, result.live_error)} of the accepts{whose}; independent "
+        f"crossings at this rate: {100 * result.curve.at(result.levels[0].before.hz):.4g} %."
+    )
+    yield "±: crossings as drawn, and events of the samples. Live: as drawn."
+    if rules.rules:
+        yield (
+            "Others gain: what the triggers beside it would record in addition without it, from the live "
+            "fraction at the lower rate."
+        )
+    if result.early[0]:
+        yield (
+            f"One crossing early: {result.early[0]} accepts, {result.early[1]} of them recorded; they are in "
+            f"no rate above."
+        )
+    if result.negative:
+        share = f"{100 * result.negative:.2g} %"
+        yield f"Not drawn: patterns with negative weights, {share} of the rate of all triggers."

@@ -1,0 +1,44 @@
+"""Menus whose triggers fire with known probabilities in a crossing, for the plugin `live`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from counters_menus import ToyEvent, as_toml, catalogue_of
+from counters_twin import Toy, ToyMenu
+from toys import menu_from
+
+from trigemu import Menu
+from trigemu.samples import Catalogue
+
+#: The rate of crossings of the toys.
+CROSSINGS_HZ = 40e6
+
+
+def toy(
+    folder: Path, triggers: Sequence[Toy], shares: Mapping[str, float], copies: int = 1
+) -> tuple[Menu, Catalogue]:
+    """A menu, and crossings of which a share has each pattern: the names of the triggers that fire, separated
+    by blanks. Each is made of `copies` events."""
+    menu = ToyMenu(tuple(triggers))
+    rest = 1.0 - sum(shares.values())
+    events = [
+        ToyEvent(share * CROSSINGS_HZ / copies, {t.name: t.name in names.split() for t in menu.given})
+        for names, share in {**shares, "": rest}.items()
+        for _ in range(copies)
+    ]
+    return menu_from(folder, as_toml(menu)), catalogue_of(menu, {"all": events})
+
+
+def single(folder: Path, share: float, **keys: float) -> tuple[Menu, Catalogue]:
+    """A menu of one trigger, T, that fires in a share of the crossings."""
+    return toy(folder, [Toy("T", **keys)], {"T": share})  # type: ignore[arg-type]
+
+
+def pull(value: float, error: float, expected: float) -> float:
+    """How many errors a value is from what is expected."""
+    return (
+        abs(value - expected) / error if error else np.inf * (value != expected) if value != expected else 0.0
+    )

@@ -1,0 +1,161 @@
+"""Crossings in order: prescale counters, seeds, levels, trains, early triggers; the same for any workers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from counters_menus import TWO_LEVELS, ToyEvent, as_toml, catalogue_of
+from counters_twin import Toy, ToyMenu
+from live_toys import single, toy
+from toys import menu_from
+
+from trigemu import TrigemuError, run
+from trigemu_live import LiveRates, Rules, live_rates, read_rules, spread
+from trigemu_live.rules import InWindow, Prefire, Simple, Unfilled
+
+
+def numbers(result: LiveRates) -> list[tuple[str, int, int, int]]:
+    items = (*result.triggers, *result.groups, *result.levels)
+    return [(i.name, i.before.events, i.after.events, i.unique.events) for i in items]
+
+
+def flat_samples(menu: ToyMenu, seed: int, share: float) -> dict[str, list[ToyEvent]]:
+    """Events of equal weight, some patterns; nothing fires in the rest."""
+    rng = np.random.default_rng(seed)
+    names = [t.name for t in menu.given]
+    pool = [{n: bool(rng.random() < 0.5) for n in names} for _ in range(12)]
+    events = [ToyEvent(share * 40e6 / 12, pattern) for pattern in pool]
+    return {"all": [*events, ToyEvent((1 - share) * 40e6, dict.fromkeys(names, False))]}
+
+
+def test_without_rules_rates_are_those_of_run(tmp_path: Path) -> None:
+    """Prescales, coherent sets, seeds with `not`, disabled seeds, random triggers, groups and two levels."""
+    menu = menu_from(tmp_path, as_toml(TWO_LEVELS))
+    catalogue = catalogue_of(TWO_LEVELS, flat_samples(TWO_LEVELS, 4, 0.02))
+    expected, result = run(menu, catalogue), live_rates(menu, catalogue, seconds=3)
+    for rates in (*expected.triggers, *expected.groups):
+        item = result[rates.name]
+        unique = [("unique", item.unique)] if rates.level == "L1" else []  # the HLT needs an accept of L1
+        for quantity, rate in (("total", item.before), *unique):
+            truth = rates.rates[quantity].hz
+            assert abs(rate.hz - truth) < 5 * np.sqrt(max(truth, 1) / result.seconds), (rates.name, quantity)
+    for level, item in zip(expected.levels, result.levels, strict=True):
+        assert abs(item.before.hz - level.rate.hz) < 5 * np.sqrt(level.rate.hz / result.seconds)
+
+
+@pytest.mark.parametrize("prescale", [1, 3, 2.5, 7.25, 1000])
+def test_counters_accept_every_pth(tmp_path: Path, prescale: float) -> None:
+    """Of n decisions a counter accepts n / p, rounded down from zero, and to either side at random."""
+    menu, catalogue = single(tmp_path, 0.001, prescale=prescale)
+    raw = live_rates(single(tmp_path, 0.001)[0], catalogue, seconds=0.1).rate.before.events
+    menu = single(tmp_path, 0.001, prescale=prescale)[0]
+    zero = live_rates(menu, catalogue, seconds=0.1, counters="section").rate.before.events
+    assert zero == int(raw / prescale)
+    started = live_rates(menu, catalogue, seconds=0.1, counters="random").rate.before.events
+    assert abs(started - raw / prescale) <= 1 + raw / prescale * 1e-9
+
+
+def test_sections_reset_counters(tmp_path: Path) -> None:
+    """A prescale above the decisions of a section never accepts if counters begin at zero in each; at random
+    they do in proportion."""
+    menu, catalogue = single(tmp_path, 1e-6, prescale=1500)
+    reset = live_rates(menu, catalogue, seconds=70, counters="section")
+    assert reset.rate.before.events == 0
+    assert live_rates(menu, catalogue, seconds=70, counters="random").rate.before.events in (1, 2, 3)
+    with pytest.raises(TrigemuError, match="counters 'one': expected one of random, zero, section"):
+        live_rates(menu, catalogue, counters="one")  # type: ignore[arg-type]
+
+
+def test_coherent_triggers_accept_together(tmp_path: Path) -> None:
+    """The rarer trigger of a set accepts only together with the other one where both fire."""
+    triggers = [Toy("A", prescale=10, coherent="s"), Toy("B", prescale=25, coherent="s")]
+    menu, catalogue = toy(tmp_path, triggers, {"A B": 0.004})
+    result = live_rates(menu, catalogue, seconds=1)
+    assert result["B"].unique.events == 0
+    assert result["A"].before.events == result.rate.before.events
+    assert result["A"].before.events / result["B"].before.events == pytest.approx(2.5, rel=1e-3)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_workers_do_not_matter(tmp_path: Path, workers: int) -> None:
+    menu = menu_from(tmp_path, as_toml(TWO_LEVELS))
+    catalogue = catalogue_of(TWO_LEVELS, flat_samples(TWO_LEVELS, 4, 0.01))
+    rules = read_rules("cms")
+    one = live_rates(menu, catalogue, rules=rules, seconds=1.5)
+    assert numbers(live_rates(menu, catalogue, rules=rules, seconds=1.5, workers=workers)) == numbers(one)
+    assert numbers(live_rates(menu, catalogue, rules=rules, seconds=1.5, seed=2)) != numbers(one)
+
+
+def test_losses_add_up_exactly(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, as_toml(TWO_LEVELS))
+    catalogue = catalogue_of(TWO_LEVELS, flat_samples(TWO_LEVELS, 4, 0.2))
+    result = live_rates(menu, catalogue, rules=read_rules("cms"), seconds=0.5)
+    for item in (*result.triggers, *result.groups, *result.levels):
+        assert sum(item.lost.values()) == item.before.events - item.after.events
+    first = result.levels[0]
+    assert 0 < sum(first.lost.values()) == round(sum(first.because.values()), 9)
+    assert sum(first.lost[label] for label in result.rules.labels) == result.lost_by_slot.sum()
+    assert (result.by_slot[0] - result.by_slot[1]).tolist() == result.lost_by_slot.sum(axis=0).tolist()
+    assert result.by_slot.sum(axis=1).tolist() == [first.before.events, first.after.events]
+    assert result.distances.sum() == first.after.events - 2  # none across a segment's beginning
+
+
+def test_a_later_level_needs_the_first(tmp_path: Path) -> None:
+    menu = ToyMenu(
+        (Toy("A", level="L1"), Toy("H", level="HLT"), Toy("S", level="HLT", seed="A")), ("L1", "HLT")
+    )
+    events = [("A", True, False), ("H", False, True), ("both", True, True)]
+    toys = [ToyEvent(4e3, {"A": a, "H": h, "S": True}) for _, a, h in events]
+    nothing = ToyEvent(40e6 - 12e3, {"A": False, "H": False, "S": False})
+    read, catalogue = menu_from(tmp_path, as_toml(menu)), catalogue_of(menu, {"all": [*toys, nothing]})
+    result = live_rates(read, catalogue, seconds=1)
+    assert result["H"].lost == {"first level": result["H"].before.events - result["H"].after.events}
+    assert result["H"].live == pytest.approx(0.5, abs=0.05)
+    assert result["S"].after.events == result["A"].after.events
+
+
+def test_accepts_block_because_of_their_triggers(tmp_path: Path) -> None:
+    """A fires alone most of the time, so most losses are because of it, also those of B."""
+    menu, catalogue = toy(tmp_path, [Toy("A"), Toy("B")], {"A": 0.03, "B": 0.01})
+    result = live_rates(menu, catalogue, rules=Rules("", (Simple(simple=10),)), seconds=0.5)
+    for name in ("A", "B"):
+        because = result[name].because
+        share = because["A"] / sum(because.values())
+        assert share == pytest.approx(0.75, abs=5 * 0.43 / np.sqrt(sum(because.values())))
+
+
+def test_early_accepts_hide_the_real_ones(tmp_path: Path) -> None:
+    """Every accept fires early as well: with 1 in 3 only early ones are recorded, also those before a
+    train."""
+    menu, catalogue = toy(tmp_path, [Toy("A"), Toy("B")], {"A": 0.001, "B": 0.001})
+    window = InWindow(at_most=1, crossings=3)
+    early = Prefire(prefire=1.0, triggers=["A"])
+    result = live_rates(menu, catalogue, filling=spread(500), rules=Rules("", (window,), early), seconds=2)
+    assert result["A"].after.events == 0
+    assert result["B"].live == 1.0
+    assert result.early[0] == result.early[1] == result["A"].before.events
+    guarded = Rules("", (Unfilled(unfilled=True), window), early)
+    result = live_rates(menu, catalogue, filling=spread(500), rules=guarded, seconds=2)
+    assert (result.early[1], result["A"].live) == (0, 1.0)
+    half = Rules("", (window,), Prefire(prefire=0.5))
+    result = live_rates(menu, catalogue, filling=spread(500), rules=half, seconds=5)
+    assert result.live == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(result.rate.before.events))
+
+
+def test_without_a_trigger_the_others_see_the_same_crossings(tmp_path: Path) -> None:
+    menu, catalogue = toy(tmp_path, [Toy("A"), Toy("B", prescale=3)], {"A": 0.003, "B": 0.003})
+    everything = live_rates(menu, catalogue, seconds=0.5)
+    rest = live_rates(menu, catalogue, seconds=0.5, without=["B"])
+    assert rest["A"].before.events == everything["A"].before.events
+    assert rest["B"].before.events == 0
+    with pytest.raises(TrigemuError, match="unknown trigger 'C'"):
+        live_rates(menu, catalogue, without=["C"])
+
+
+def test_random_triggers_keep_their_rate(tmp_path: Path) -> None:
+    menu, catalogue = toy(tmp_path, [Toy("A"), Toy("R", random_hz=5e4)], {"A": 0.001})
+    for filling in (None, spread(1000)):
+        result = live_rates(menu, catalogue, filling=filling, seconds=2)
+        assert result["R"].before.hz == pytest.approx(5e4, abs=5 * np.sqrt(5e4 / 2))

@@ -1,0 +1,117 @@
+"""Live fractions against closed forms: simple dead time, and the Markov chain of a bucket."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trigemu import TrigemuError
+from trigemu.api import view_of
+from trigemu_live import (
+    every_slot,
+    largest_input_rate,
+    live_curve,
+    live_fraction,
+    read_filling,
+    read_rules,
+    spread,
+)
+from trigemu_live.rules import Bucket, FirstBunches, Gap, InWindow, Rules, Simple
+
+FULL = every_slot(40e6)
+
+
+@pytest.mark.parametrize("dead", [1, 4, 20, 100, 1000])
+@pytest.mark.parametrize("rate", [1e4, 1e5, 1e6, 1e7])
+def test_simple_dead_time(dead: int, rate: float) -> None:
+    """An accept with probability p is followed by τ dead crossings, and 1/p − 1 idle ones on average: of the
+    accepts, 1 / (1 + p τ) are live."""
+    rules = Rules("", (Simple(simple=dead),))
+    live = live_fraction(rules, FULL, rate, attempts=300_000, seed=dead)
+    expected = 1.0 / (1.0 + dead * rate / 40e6)
+    error = max(live.error, np.sqrt(expected * (1 - expected) / 300_000) / 3)
+    assert abs(live.value - expected) < 3 * error
+
+
+def bucket_live(size: int, rate: int, p: float) -> float:
+    """The stationary solution of the chain whose state is the number of crossings until the bucket is
+    empty."""
+    states = size * rate + 1
+    chain = np.zeros((states, states))
+    for work in range(states):
+        allowed = work <= (size - 1) * rate
+        idle = max(work - 1, 0)
+        chain[work, idle] += 1.0 - p * allowed
+        if allowed:
+            chain[work, work + rate - 1] += p
+    system = np.vstack([chain.T - np.eye(states), np.ones(states)])
+    stationary = np.linalg.lstsq(system, np.append(np.zeros(states), 1.0), rcond=None)[0]
+    return float(stationary[: (size - 1) * rate + 1].sum())
+
+
+@pytest.mark.parametrize(("size", "rate", "p"), [(1, 5, 0.1), (2, 10, 0.05), (7, 41, 0.02), (3, 100, 0.01)])
+def test_a_bucket_is_its_markov_chain(size: int, rate: int, p: float) -> None:
+    rules = Rules("", (Bucket(size=size, rate=rate),))
+    live = live_fraction(rules, FULL, p * 40e6, attempts=400_000)
+    assert abs(live.value - bucket_live(size, rate, p)) < 3 * live.error
+
+
+def test_slots_that_are_vetoed() -> None:
+    live = live_fraction(Rules("", (Gap(gap=[1, 891]),)), FULL, 1e6, attempts=200_000)
+    assert abs(live.value - 0.75) < 4 * live.error
+    trains = live_fraction(Rules("", (FirstBunches(first_bunches=2),)), read_filling("99(8b 4e)"), 1e6)
+    assert abs(trains.value - 0.75) < 4 * trains.error
+
+
+def test_trains_lose_more_than_spread_bunches() -> None:
+    rules = read_rules("cms")
+    trains = live_fraction(rules, read_filling("lhc-2018-2544"), 1e5)
+    even = live_fraction(rules, spread(2544), 1e5)
+    assert even.value - trains.value > 5 * np.hypot(even.error, trains.error)
+
+
+def test_luminosities_weigh_slots() -> None:
+    """Half of the bunches with three times the luminosity of the others have three quarters of the
+    accepts."""
+    filling = read_filling("100(4b 4e)")
+    uneven = np.tile([0.5, 0.5, 1.5, 1.5], 100)
+    rules = Rules("", (FirstBunches(first_bunches=2),))
+    live = live_fraction(rules, type(filling)("", filling.slots, uneven), 1e5)
+    assert abs(live.value - 0.75) < 4 * live.error
+
+
+def test_the_largest_rate_is_the_inverse() -> None:
+    rules = Rules("", (Simple(simple=40),))
+    rate = largest_input_rate(rules, FULL, 0.9, attempts=1_000_000)
+    assert rate == pytest.approx(40e6 * (1 / 0.9 - 1) / 40, rel=0.01)
+    assert (
+        largest_input_rate(Rules("", (InWindow(at_most=2, crossings=3),)), spread(100), 0.9)
+        == spread(100).crossing_rate_hz
+    )
+
+
+def test_the_curve_interpolates() -> None:
+    rules = Rules("", (Simple(simple=40),))
+    curve = live_curve(rules, FULL, [5e4, 1e5, 1.5e5, 2e5])
+    assert curve.at(1.25e5) == pytest.approx(1 / (1 + 40 * 1.25e5 / 40e6), abs=2e-3)
+    assert view_of(curve).text(curve).count("kHz") >= 4
+
+
+def test_the_same_seed_gives_the_same() -> None:
+    rules, filling = read_rules("atlas"), spread(2544)
+    one, two, other = (live_fraction(rules, filling, 1e5, attempts=50_000, seed=s) for s in (1, 1, 2))
+    assert one == two
+    assert one != other
+
+
+def test_impossible_requests() -> None:
+    rules = read_rules("cms")
+    for rate in (0.0, 50e6, float("nan")):
+        with pytest.raises(TrigemuError, match="expected a rate above 0, up to the crossing rate"):
+            live_fraction(rules, FULL, rate)
+    with pytest.raises(TrigemuError, match="veto every filled slot"):
+        live_fraction(Rules("", (Gap(gap=[1, 3564]),)), FULL, 1e5)
+    with pytest.raises(TrigemuError, match=r"no rate has a live fraction of 0\.9"):
+        largest_input_rate(Rules("", (Gap(gap=[1, 1782]),)), FULL, 0.9)
+    with pytest.raises(TrigemuError, match="between 0 and 1"):
+        largest_input_rate(rules, FULL, 1.5)

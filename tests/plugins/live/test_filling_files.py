@@ -1,0 +1,122 @@
+"""Files and texts of filling schemes, and their mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from trigemu import TrigemuError
+from trigemu_live import read_filling, scheme_names
+from trigemu_live.filling_files import slots_of_pattern
+
+#: What the filling scheme tool of the LHC programme writes, shortened.
+LPC = """INJECTION SCHEME : test
+Collisions at IP1&5: 2
+
+HEAD ON COLLISIONS FOR B1
+B1 bucket number,IP1,IP2,IP5,IP8
+1,1,-,1,-
+11,-,8921,-,-
+35631,35631,-,35631,-
+
+HEAD ON COLLISIONS FOR B2
+B2 bucket number,IP1,IP2,IP5,IP8
+1,1,-,1,-
+21,-,-,-,-
+"""
+BEAMS = "Scheme name,test\nB1 filled buckets,1,11,21\nB2 filled buckets,11,21,31\n"
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_names_give_the_number_of_bunches() -> None:
+    for name in scheme_names():
+        assert len(read_filling(name).slots) == int(name.split("-")[-1])
+
+
+def test_the_tables_of_collisions(tmp_path: Path) -> None:
+    assert read_filling(written(tmp_path, "a.csv", LPC)).slots.tolist() == [0, 3563]
+
+
+def test_buckets_of_both_beams(tmp_path: Path) -> None:
+    assert read_filling(written(tmp_path, "a.csv", BEAMS)).slots.tolist() == [1, 2]
+
+
+def test_a_table_with_luminosities(tmp_path: Path) -> None:
+    text = "[filling]\ntrains = [[1, 2], [10, 10]]\nluminosity = [1, 2, 3]\n"
+    filling = read_filling(written(tmp_path, "a.toml", text))
+    assert filling.slots.tolist() == [0, 1, 9]
+    assert filling.luminosity is not None
+    assert filling.luminosity.tolist() == [0.5, 1.0, 1.5]
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=25))
+def test_patterns_are_their_runs(runs: list[tuple[int, int]]) -> None:
+    bits = [bit for b, e in runs for bit in [True] * b + [False] * e]
+    text = " ".join(f"{b}b {e}e" for b, e in runs)
+    if any(bits):
+        assert slots_of_pattern(text) == np.flatnonzero(bits).tolist()
+
+
+def test_patterns_repeat() -> None:
+    assert slots_of_pattern("2(3(2b 1e)4e)1b") == [0, 1, 3, 4, 6, 7, 13, 14, 16, 17, 19, 20, 26]
+    assert len(slots_of_pattern("39(72b 8e)")) == 39 * 72
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("3565b", "more than the 3564 slots"),
+        ("72b 3493e", "more than the 3564 slots"),
+        ("45(72b 8e)", "more than the 3564 slots"),
+        ("99999(99999(1b))", "more than the 3564 slots"),
+        ("3(72b", "a bracket is not closed"),
+        ("72b)", r"expected 72b, 8e or 39\(72b 8e\) at '\)'"),
+        ("72b 8x", "at ' 8x'"),
+        ("8e", "no bunch"),
+        ("lhc-2018", "did you mean 'lhc-2018-2544'"),
+    ],
+)
+def test_texts_with_mistakes(text: str, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        read_filling(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "a,b\n1,2\n", "there are no colliding bunches"),
+        (
+            "a.csv",
+            LPC.replace("35631,35631", "35641,35641"),
+            r"a.csv:8: bucket 35641: .* an orbit has 3564 slots",
+        ),
+        ("a.csv", LPC.replace("35631,35631", "1,1"), "a.csv:8: bucket 1 appears twice: trains overlap"),
+        ("a.csv", BEAMS.replace("1,11,21", "1,12"), "a.csv:2: bucket 12: expected 1, 11, 21"),
+        ("a.csv", BEAMS.replace("11,21,31", "11,11"), "a.csv:3: a bucket appears twice"),
+        ("a.toml", "[filling]\ntrains = [[1, 48], [40, 90]]", r"a.toml:2: .* overlaps the train before it"),
+        ("a.toml", "[filling]\ntrains = [[1, 3565]]", "from 1 to 3564"),
+        ("a.toml", "[filling]\npattern = '3565b'", "more than the 3564 slots"),
+        (
+            "a.toml",
+            "[filling]\npattern = '2b'\nluminosity = [1]",
+            "a number for each of the 2 bunches, not 1",
+        ),
+        ("a.toml", "[filling]\npattern = '1b'\nluminosity = [0]", "luminosity"),
+        ("a.toml", "[filling]\nname = 'x'", "expected either trains or a pattern"),
+        ("a.toml", "[fillings]\n", r"expected \[filling\]"),
+        ("none.csv", None, "none.csv"),
+    ],
+)
+def test_files_with_mistakes(tmp_path: Path, name: str, text: str | None, message: str) -> None:
+    path = tmp_path / name
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(TrigemuError, match=message):
+        read_filling(path)

@@ -1,0 +1,151 @@
+"""What is recorded: closed forms, errors against repeated samples, what a trigger costs the others."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from counters_twin import Toy
+from live_toys import single, toy
+from pileup_toys import alike, crossing_catalogue
+from toys import even_events, memory_catalogue, menu_from
+
+from trigemu import TrigemuError
+from trigemu.samples import SampleError
+from trigemu_live import Filling, Rules, live_rates, read_filling, read_rules, spread
+from trigemu_live.rules import Gap, Simple
+
+DEAD = Rules("dead", (Simple(simple=100),))
+
+
+def test_simple_dead_time_of_a_menu(tmp_path: Path) -> None:
+    menu, catalogue = single(tmp_path, 0.002)
+    result = live_rates(menu, catalogue, rules=DEAD, seconds=2)
+    assert abs(result.rate.live - 1 / 1.2) < 4 * result.rate.live_error
+    assert result.rate.live_error < 1e-3
+
+
+def test_a_rate_can_be_given(tmp_path: Path) -> None:
+    menu, catalogue = single(tmp_path, 0.001, prescale=4)
+    result = live_rates(menu, catalogue, seconds=1, input_rate_hz=25e3)
+    assert result.factor == pytest.approx(2.5)
+    assert result.rate.before.hz == pytest.approx(25e3, rel=0.02)
+
+
+def test_the_crossing_rate_is_that_of_the_scheme(tmp_path: Path) -> None:
+    menu, catalogue = single(tmp_path, 0.001)
+    filling = read_filling("lhc-2018-2544")
+    result = live_rates(menu, catalogue, filling=filling, seconds=2)
+    assert result.menu.crossing_rate_hz == 2544 * 11245.5
+    assert result.rate.before.hz == pytest.approx(0.001 * 2544 * 11245.5, rel=0.02)
+    assert not result.by_slot[0][~filling.filled].any()
+    before, after, lost = result.by_position
+    assert len(before) == 48
+    assert before.sum() == after.sum() == result.rate.before.events
+    assert lost.shape == (0, 48)
+
+
+def test_trains_cost_more_than_spread_bunches(tmp_path: Path) -> None:
+    menu, catalogue = single(tmp_path, 0.003)
+    rules = read_rules("cms")
+    one, other = (
+        live_rates(menu, catalogue, filling=f, rules=rules, seconds=2)
+        for f in (read_filling("lhc-2018-2544"), spread(2544))
+    )
+    assert other.live - one.live > 5 * np.hypot(one.rate.live_error, other.rate.live_error)
+    before, after, _ = one.by_position
+    assert after[0] / before[0] > after[10:].sum() / before[10:].sum()
+
+
+def test_the_errors_from_drawing_are_the_spread_of_seeds(tmp_path: Path) -> None:
+    triggers = [Toy("A"), Toy("B", prescale=7)]
+    menu, catalogue = toy(tmp_path, triggers, {"A": 0.004, "B": 0.004})
+    results = [live_rates(menu, catalogue, rules=DEAD, seconds=0.25, seed=seed) for seed in range(40)]
+    for name in ("A", "B"):
+        seen = np.std([r[name].after.hz for r in results], ddof=1)
+        claimed = np.sqrt(np.mean([r[name].drawing_error_hz ** 2 for r in results]))
+        assert seen == pytest.approx(claimed, rel=0.4)
+    live = np.std([r.rate.live for r in results], ddof=1)
+    assert live == pytest.approx(np.mean([r.rate.live_error for r in results]), rel=0.4)
+
+
+def test_the_errors_from_the_table_are_the_spread_of_samples(tmp_path: Path) -> None:
+    """Samples of other crossings give other rates: by what `table_error_hz` says, dead time included."""
+    text = "".join(
+        f'[[trigger]]\nname = "{name}"\nkind = "threshold"\nobservable = "{of}"\nabove = {above}\n'
+        for name, of, above in (("J", "jet[0].pt", 60.0), ("M", "met", 60.0))
+    )
+    menu = menu_from(tmp_path, text.replace("[[trigger]]", "[menu]\n[[trigger]]", 1))
+    after: dict[str, list[float]] = {"J": [], "M": []}
+    claimed: dict[str, list[float]] = {"J": [], "M": []}
+    for seed in range(24):
+        events = [{**e, "weight": 40e6 / 500 * e["weight"] / 1.25} for e in even_events(seed, 500)]
+        result = live_rates(
+            menu, memory_catalogue({"all": events}), rules=Rules("", (Simple(simple=4),)), seconds=0.05
+        )
+        for name in after:
+            after[name].append(result[name].after.hz)
+            claimed[name].append(result[name].after.error_hz)
+    for name in after:
+        assert np.std(after[name], ddof=1) == pytest.approx(np.mean(claimed[name]), rel=0.45)
+
+
+def test_what_a_trigger_costs_is_what_a_run_without_it_gains(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trigemu_live.summary.ATTEMPTS", 400_000)
+    triggers = [Toy("A"), Toy("B"), Toy("C")]
+    menu, catalogue = toy(tmp_path, triggers, {"A": 0.003, "B": 0.001, "C": 0.0008, "A B": 0.001})
+    result = live_rates(menu, catalogue, rules=DEAD, seconds=3)
+    for name in ("A", "B", "C"):
+        rest = live_rates(menu, catalogue, rules=DEAD, seconds=3, without=[name])
+        gained = rest.rate.after.hz - (result.rate.after.hz - result[name].unique.hz)
+        # the two runs share their crossings; what is lost in one and not in the other is Poisson
+        error = np.sqrt((result.rate.before.events - result.rate.after.events) * 2) / result.seconds
+        gain, gain_error = result[name].gain_hz, result[name].gain_error_hz
+        assert gain is not None
+        assert gain_error is not None
+        assert abs(gain - gained) < 3 * np.hypot(error, gain_error), name
+        assert result[name].gain_live == pytest.approx(rest.rate.live - result.rate.live, abs=4e-3)
+
+
+def test_bunches_of_other_luminosity_have_other_rates(tmp_path: Path) -> None:
+    """A bunch of three times the luminosity: crossings of more interactions, in which the trigger fires."""
+    empty, jet = alike(0, 500, 30e6), alike(3, 500, 10e6)
+    fires = [{**e, "met": 100.0} for e in jet]
+    low = alike(1, 500, 30e6) + alike(2, 500, 20e6)
+    catalogue = crossing_catalogue({"all": [*empty, *low, *fires]})
+    menu = menu_from(
+        tmp_path, '[[trigger]]\nname = "M"\nkind = "threshold"\nobservable = "met"\nabove = 50.0\n'
+    )
+    slots = np.arange(0, 3564, 2)
+    luminosity = np.where(slots < 1782, 0.6, 1.4)
+    filling = Filling("two halves", slots, luminosity)
+    with pytest.raises(SampleError, match="give the mean number of interactions"):
+        live_rates(menu, catalogue, filling=filling)
+    catalogue = crossing_catalogue({"all": [*empty, *low, *fires]}, rate=90e6)
+    result = live_rates(menu, catalogue, filling=filling, pileup=0.9, seconds=0.05)
+    first, second = (result.by_slot[0][half].sum() for half in (slice(0, 1782), slice(1782, 3564)))
+    low_n, high_n = (1 - sum(np.exp(-m) * m**n / math.factorial(n) for n in range(3)) for m in (0.54, 1.26))
+    assert second / first == pytest.approx(high_n / low_n, rel=0.05)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.002, 1e7])
+def test_times_that_are_too_short_or_long(tmp_path: Path, seconds: float) -> None:
+    menu, catalogue = single(tmp_path, 0.001)
+    with pytest.raises(TrigemuError, match="s of beam: expected at least 32 orbits"):
+        live_rates(menu, catalogue, seconds=seconds)
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    menu, catalogue = single(tmp_path, 0.001)
+    with pytest.raises(TrigemuError, match="veto every filled slot"):
+        live_rates(menu, catalogue, filling=read_filling("10b"), rules=Rules("", (Gap(gap=[1, 10]),)))
+    interactions = memory_catalogue({"all": even_events(1, 50)}, convention="luminosity")
+    other = menu_from(
+        tmp_path, '[[trigger]]\nname = "M"\nkind = "threshold"\nobservable = "met"\nabove = 50.0\n'
+    )
+    with pytest.raises(SampleError, match=r"single interactions \(convention 'luminosity'\), not crossings"):
+        live_rates(other, interactions)

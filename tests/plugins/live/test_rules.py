@@ -1,0 +1,99 @@
+"""Files of rules, and their mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trigemu import TrigemuError
+from trigemu_live import read_rules, rule_names
+from trigemu_live.rules import Rules
+
+ALL = """
+[rules]
+name = "all"
+[[rule]]
+simple = 4
+name = "dead"
+[[rule]]
+at_most = 2
+in = 25
+[[rule]]
+size = 7
+rate = 415
+[[rule]]
+places = 8
+latency = 160
+[[rule]]
+gap = [3490, 3564]
+every = 100
+[[rule]]
+unfilled = true
+[[rule]]
+first_bunches = 1
+[[rule]]
+prefire = 0.01
+triggers = ["T"]
+"""
+
+
+def test_every_rule(tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text(ALL)
+    rules = read_rules(tmp_path / "r.toml")
+    labels = (
+        "dead",
+        "2 in 25",
+        "bucket 7 / 415",
+        "buffer 8 / 160",
+        "gap 3490–3564",
+        "unfilled",
+        "first bunch",
+    )
+    assert rules.labels == labels
+    assert rules.text == f"{', '.join(labels)}, prefiring 1 %"
+    assert rules.prefire is not None
+    assert rules.prefire.triggers == ["T"]
+
+
+def test_named_sets_have_a_source() -> None:
+    assert rule_names() == ["atlas", "cms"]
+    assert all(read_rules(name).source for name in rule_names())
+    assert read_rules("cms").text == "1 in 3, 2 in 25, 3 in 100, 4 in 240"
+    assert read_rules("atlas").text == "simple 5, bucket 7 / 415"
+
+
+def test_no_rules() -> None:
+    assert Rules("none").text == "no rules"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[rule]]\nsize = 7\nrate = 0", "rate"),
+        ("[[rule]]\nsize = 7\nrate = 10000000000", "rate"),
+        ("[[rule]]\nsize = 7\nrate = inf", "rate"),
+        ("[[rule]]\nsize = 7", "the key 'rate' is missing"),
+        ("[[rule]]\nat_most = 0\nin = 3", "at_most"),
+        ("[[rule]]\nat_most = 3\nin = 3", "never vetoes"),
+        ("[[rule]]\nplaces = 5\nlatency = 5", "never all taken"),
+        ("[[rule]]\ngap = [10, 3565]", "from 1 to 3564"),
+        ("[[rule]]\ngap = []", "from 1 to 3564"),
+        ("[[rule]]\nunfilled = false", "expected true"),
+        ("[[rule]]\nprefire = 2.0", "prefire"),
+        ("[[rule]]\ndead = 4", "expected one of the keys simple, at_most"),
+        ("[[rule]]\nsimple = 4\nrate = 4", "unknown key 'rate'"),
+        ("[[rule]]\nsimple = 4\n[[rule]]\nsimple = 4", "'simple 4' appears twice"),
+        ("rule = 3", "expected tables"),
+        ("[rulse]\n", "unknown key 'rulse'"),
+    ],
+)
+def test_mistakes(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "r.toml").write_text(text)
+    with pytest.raises(TrigemuError, match=message):
+        read_rules(tmp_path / "r.toml")
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(TrigemuError, match=r"expected a file .* or one of atlas, cms; did you mean 'cms'"):
+        read_rules("cmss")
