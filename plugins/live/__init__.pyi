@@ -10,6 +10,12 @@ from .curve import (
 from .filling import Filling as Filling, every_slot as every_slot, spread as spread
 from .filling_files import read_filling as read_filling, scheme_names as scheme_names
 from .live import live_rates as live_rates
+from .ordered import (
+    OrderedAccepts as OrderedAccepts,
+    OrderedItem as OrderedItem,
+    Vetoed as Vetoed,
+    accepts_in_order as accepts_in_order,
+)
 from .results import LiveItem as LiveItem, LiveRates as LiveRates
 from .rules import Rules as Rules, read_rules as read_rules, rule_names as rule_names
 

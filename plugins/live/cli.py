@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,6 +13,7 @@ from trigemu.api import (
     check_inputs,
     check_outputs,
     menus_bar,
+    not_consecutive,
     on_disk,
     options,
     present_result,
@@ -25,6 +27,7 @@ from .beam import Start
 from .filling import Filling, spread
 from .filling_files import read_filling, scheme_names
 from .live import MAX_SECONDS, live_rates
+from .ordered import OrderedAccepts, accepts_in_order, is_consecutive
 from .results import LiveRates
 from .rules import NO_RULES, read_rules, rule_names
 
@@ -66,6 +69,12 @@ def filling_of(filling: str | None, colliding: int | None) -> Filling | None:
 @click.option(
     "--input-rate", type=options.POSITIVE, help="Scale the rates to this one before the rules, in Hz."
 )
+@click.option(
+    "--consecutive/--not-consecutive",
+    default=True,
+    show_default=True,
+    help="Take samples of consecutive crossings, such as test vectors, in their order; or draw from them.",
+)
 @click.option("--without", multiple=True, metavar="TRIGGER", help="A trigger that never accepts; repeatable.")
 @options.pileup
 @options.samples
@@ -82,6 +91,7 @@ def live(
     seconds: float,
     seed: int,
     counters: Start,
+    consecutive: bool,
     input_rate: float | None,
     without: tuple[str, ...],
     pileup: float | None,
@@ -100,32 +110,43 @@ def live(
     read = read_menu(menu, search_path(plugin_path))
     with processing.opened(catalogue) as (engine, samples):
         check_inputs(files, [read], samples)
+        in_order = is_consecutive(samples) and consecutive
+        if in_order and (colliding or input_rate or pileup):
+            raise TrigemuError(
+                f"{samples.path}: its crossings are consecutive and taken in their order, so their rate "
+                f"cannot be chosen: leave --colliding, --input-rate and --pileup out, or draw crossings "
+                f"from them with --not-consecutive"
+            )
+        common: dict[str, Any] = {"filling": scheme, "rules": applied, "seed": seed, "without": without}
+        common["executor"] = engine
         with menus_bar([read], samples, engine, further=pileup is not None) as advance:
-            result: LiveRates = without_bad_files(
+            result: LiveRates | OrderedAccepts = without_bad_files(
                 samples,
-                lambda good: live_rates(
-                    read,
-                    good,
-                    filling=scheme,
-                    rules=applied,
-                    seconds=seconds,
-                    seed=seed,
-                    counters=counters,
-                    input_rate_hz=input_rate,
-                    pileup=pileup,
-                    without=without,
-                    workers=processing.workers,
-                    executor=engine,
-                    progress=advance,
+                lambda good: (
+                    accepts_in_order(read, good, counters=counters, progress=advance, **common)
+                    if in_order
+                    else live_rates(
+                        read,
+                        not_consecutive(good) if is_consecutive(good) else good,
+                        seconds=seconds,
+                        counters=counters,
+                        input_rate_hz=input_rate,
+                        pileup=pileup,
+                        workers=processing.workers,
+                        progress=advance,
+                        **common,
+                    )
                 ),
             )
     present_result(result, json_file, csv_file, lines=_written(result, figures))
 
 
-def _written(result: LiveRates, folder: Path | None) -> list[str]:
+def _written(result: LiveRates | OrderedAccepts, folder: Path | None) -> list[str]:
     """Draw the figures of a result into a folder; return a line for each."""
     if folder is None:
         return []
+    if isinstance(result, OrderedAccepts):
+        raise TrigemuError("crossings in their own order have no figures")
     from trigemu.api import style
 
     from .figures import figures_of

@@ -123,7 +123,7 @@ def live_rates(
     check_not_all(rules, filling, table)
     samples = samples_of(catalogue, executor=executor)
     menu = at_crossing_rate(menu, filling.crossing_rate_hz)
-    _check_names(menu, (*without, *(rules.prefire.triggers or ())) if rules.prefire else without)
+    check_names(menu, without, rules)
     nominal, emulations, of = emulate_classes(menu, samples, filling, pileup, executor, progress)
     arrays = menu_arrays(nominal.menus[0])
     weighed = weigh(arrays, emulations)
@@ -148,9 +148,11 @@ def at_crossing_rate(menu: Menu, crossing_rate_hz: float) -> Menu:
     return replace(menu, crossing_rate_hz=crossing_rate_hz, triggers=tuple(triggers))
 
 
-def _check_names(menu: Menu, names: Sequence[str]) -> None:
+def check_names(menu: Menu, without: Sequence[str], rules: Rules) -> None:
+    """Raise TrigemuError if a trigger to leave out, or one that fires early, is not in the menu."""
     known = [trigger.name for trigger in menu.enabled]
-    for name in names:
+    early = rules.prefire.triggers if rules.prefire else None
+    for name in (*without, *(early or ())):
         if name not in known:
             raise TrigemuError(f"{menu.path}: unknown trigger {name!r}{nearest(name, known)}")
 

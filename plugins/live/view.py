@@ -126,8 +126,8 @@ def _row(item: LiveItem) -> dict[str, Any]:
         "after": item.after,
         "live": (item.live, item.live_error),
         "unique": item.unique,
-        "cause": _most(item.lost),
-        "because": _most(item.because),
+        "cause": most(item.lost),
+        "because": most(item.because),
         "gain": gain,
         "drawing_error_hz": item.drawing_error_hz,
         "table_error_hz": item.table_error_hz,
@@ -135,8 +135,8 @@ def _row(item: LiveItem) -> dict[str, Any]:
     }
 
 
-def _most(parts: Mapping[str, float]) -> str | None:
-    """Return the largest part with its percentage."""
+def most(parts: Mapping[str, float]) -> str | None:
+    """Return the largest part with its percentage; None if all are 0."""
     total = sum(parts.values())
     if not total:
         return None
