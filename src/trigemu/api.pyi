@@ -64,7 +64,11 @@ from .support import cache as cache, children as children, machine as machine
 from .support.execution.engine import CHUNK_EVENTS as CHUNK_EVENTS, Engine as Engine
 from .support.execution.fingerprint import digest_of_code as digest_of_code, fingerprint as fingerprint
 from .support.execution.processes import worker_pool as worker_pool
-from .support.internals import address_of as address_of, without_clock as without_clock
+from .support.internals import (
+    address_of as address_of,
+    insert_after as insert_after,
+    without_clock as without_clock,
+)
 from .support.kernel_statistics import KERNEL_STATISTICS as KERNEL_STATISTICS
 from .support.kernel_cache import levels as levels
 from .support.kernels import (
@@ -175,6 +179,7 @@ from .triggers.stored import CompiledStored as CompiledStored
 from .triggers.threshold import CompiledThreshold as CompiledThreshold
 
 # Menus
+from .menus.calibrated import calibrated_document as calibrated_document
 from .menus.format import FORMAT as FORMAT
 from .menus.menus_like import (
     menu_of as menu_of,

@@ -28,6 +28,26 @@ def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:
     fitted_on : str
         The name of the catalogue with which the thresholds were found, which is written beside each.
     """
+    write_text(path, tomlkit.dumps(calibrated_document(menu, path, fitted_on)))
+
+
+def calibrated_document(menu: Menu, path: Path | str, fitted_on: str) -> tomlkit.TOMLDocument:
+    """Return what `write_calibrated` writes, for further changes.
+
+    Parameters
+    ----------
+    menu : Menu
+        A menu whose budgets are solved (`solve_budgets`).
+    path : Path or str
+        The file that will be written.
+    fitted_on : str
+        The name of the catalogue with which the thresholds were found.
+
+    Returns
+    -------
+    tomlkit.TOMLDocument
+        The file, with its comments, and a table in `trigger` for each trigger of the menu.
+    """
     if not isinstance(menu, Menu):
         raise wrong_type("the menu", menu, "a Menu with solved budgets (solve_budgets)")
     path = Path(path)
@@ -46,7 +66,7 @@ def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:
         if "card" in table:
             card = menu.path.parent / table["card"]
             table["card"] = Path(os.path.relpath(card, path.parent)).as_posix()
-    write_text(path, tomlkit.dumps(document))
+    return document
 
 
 def _give_format(document: tomlkit.TOMLDocument) -> None:

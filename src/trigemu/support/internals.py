@@ -106,7 +106,24 @@ def replace_key(table: Table, key: str, new: str, value: Any) -> None:
 
 
 def insert_after(table: Table, key: str, new: str, value: Any) -> None:
-    """Insert a key directly after another, before any comments on what follows."""
+    """Insert a key into a table of tomlkit directly after another, before any comments on what follows.
+
+    Parameters
+    ----------
+    table : tomlkit.items.Table
+        The table.
+    key : str
+        The key that it has.
+    new : str
+        The new key.
+    value : object
+        Its value.
+
+    Raises
+    ------
+    TrigemuError
+        If the installed tomlkit lacks a private name that this needs.
+    """
     _needed("tomlkit", table.value, "_insert_after")(key, new, value)
 
 
