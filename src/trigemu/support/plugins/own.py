@@ -28,6 +28,7 @@ PROVIDED = {
         "gate": "validation",
         "generate": "simulation",
         "live": "live",
+        "optimise": "optimise",
         "report": "pages",
     },
 }

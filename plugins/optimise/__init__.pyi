@@ -1,0 +1,25 @@
+import trigemu.api
+
+from .effort import Effort as Effort
+from .goals import (
+    ChannelTable as ChannelTable,
+    Goals as Goals,
+    GoalsTable as GoalsTable,
+    Limit as Limit,
+    Span as Span,
+    Tie as Tie,
+    Vary as Vary,
+    read_goals as read_goals,
+)
+from .optimise import Optimised as Optimised, optimise as optimise
+from .summary import (
+    CapResult as CapResult,
+    ChannelResult as ChannelResult,
+    Contender as Contender,
+    LimitResult as LimitResult,
+    OnHalf as OnHalf,
+    Summary as Summary,
+    VariableResult as VariableResult,
+)
+
+PLUGIN: trigemu.api.Plugin

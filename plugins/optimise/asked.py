@@ -1,0 +1,129 @@
+"""Whether goals fit a menu, and the limits that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from trigemu.api import (
+    Catalogue,
+    Menu,
+    ScoreKind,
+    TrigemuError,
+    Trigger,
+    members_by_level,
+    nearest,
+)
+
+from .goals import Goals, Limit
+from .limits import Bound
+
+#: How a trigger of another kind can have a threshold.
+_WITHOUT_THRESHOLD = (
+    "its kind {kind!r} has no threshold: for a cut on one leg of a combination, use the kind leg_threshold"
+)
+
+
+def check_goals(menu: Menu, goals: Goals, catalogue: Catalogue) -> None:
+    """Raise TrigemuError if goals name what a menu or the samples do not have, or ask for the impossible."""
+    for channel in goals.channels:
+        if catalogue.sample(channel.sample) in catalogue.background:
+            raise TrigemuError(
+                f"{goals.path}: channel {channel.label!r}: {channel.sample!r} is a background sample: "
+                "expected a "
+                f"signal"
+            )
+    varied: dict[tuple[str, str], None] = {}
+    for vary in goals.vary:
+        keys = [key for key, of in (("above", vary.above), ("prescale", vary.prescale)) if of is not None]
+        keys += ["switch"] if vary.switch else []
+        for name in vary.triggers:
+            trigger = _trigger(menu, name, goals, "[[vary]]")
+            where = f"{goals.path}: [[vary]] {name}"
+            if name in goals.table.keep:
+                raise TrigemuError(f"{where}: it is listed under keep, so it must not vary")
+            if "above" in keys and not isinstance(trigger.description, ScoreKind):
+                raise TrigemuError(f"{where}: {_WITHOUT_THRESHOLD.format(kind=trigger.kind)}")
+            if not trigger.enabled and (not vary.switch or trigger.budget):
+                raise TrigemuError(f"{where}: the menu disables it: enable it, or give it switch = true")
+            for key in keys:
+                if (name, key) in varied:
+                    raise TrigemuError(f"{where}: {key} is given twice")
+                varied[name, key] = None
+    for name in goals.table.keep:
+        _trigger(menu, name, goals, "keep")
+    _check_ties(menu, goals, {name for name, key in varied if key == "above"})
+
+
+def _check_ties(menu: Menu, goals: Goals, varied: set[str]) -> None:
+    for tie in goals.ties:
+        for name in tie.triggers:
+            trigger = _trigger(menu, name, goals, "[[tie]]")
+            if not isinstance(trigger.description, ScoreKind):
+                raise TrigemuError(
+                    f"{goals.path}: [[tie]] {name}: {_WITHOUT_THRESHOLD.format(kind=trigger.kind)}"
+                )
+            if tie.at_least is None and name not in varied:
+                raise TrigemuError(
+                    f"{goals.path}: [[tie]] {name}: its threshold does not vary, so it cannot equal "
+                    "another one: "
+                    f"give it above under [[vary]], or use at_least"
+                )
+
+
+def _trigger(menu: Menu, name: str, goals: Goals, where: str) -> Trigger:
+    names = [trigger.name for trigger in menu.triggers]
+    if name not in names:
+        raise TrigemuError(
+            f"{goals.path}: {where}: the menu {menu.name!r} has no trigger {name!r}{nearest(name, names)}"
+        )
+    return menu.trigger(name)
+
+
+def bounds_of(menu: Menu, goals: Goals) -> tuple[tuple[Bound, ...], tuple[frozenset[str], ...]]:
+    """Return the limits of goals, the first is the cap on the rate of the menu, and the sets of triggers that
+    they are on, the first is the menu."""
+    levels = {level: _named(menu, members) for level, members in members_by_level(menu).items()}
+    last = list(levels.values())[-1]
+    sets = {last: 0}
+    bounds = [Bound(0, -1, 0.0, goals.table.rate_hz)]
+    for limit in goals.limits:
+        members = _members(menu, limit, goals, levels)
+        low, high = limit.min_hz or 0.0, np.inf if limit.max_hz is None else limit.max_hz
+        if limit.quantity == "rate":
+            bounds.append(Bound(sets.setdefault(members, len(sets)), -1, low, high))
+            continue
+        level = next((of for of in levels.values() if members <= of), None)
+        if level is None:
+            raise TrigemuError(f"{goals.path}: [[limit]] on the {limit.label}: it is of several levels")
+        whole = sets.setdefault(level, len(sets))
+        bounds.append(Bound(whole, sets.setdefault(level - members, len(sets)), low, high))
+    return tuple(bounds), tuple(sets)
+
+
+def _members(menu: Menu, limit: Limit, goals: Goals, levels: dict[str, frozenset[str]]) -> frozenset[str]:
+    """Return the triggers that a limit is on."""
+    where = f"{goals.path}: [[limit]] on the {limit.label}"
+    if limit.trigger is not None:
+        if not _trigger(menu, limit.trigger, goals, "[[limit]]").enabled:
+            raise TrigemuError(f"{where}: the menu disables it")
+        return frozenset([limit.trigger])
+    if limit.level is not None:
+        if limit.level not in menu.levels:
+            raise TrigemuError(f"{where}: the menu has {_known('level', menu.levels)}")
+        return levels[limit.level]
+    groups = list(dict.fromkeys(t.group for t in menu.enabled if t.group))
+    if limit.group not in groups:
+        hint = nearest(str(limit.group), groups)
+        raise TrigemuError(f"{where}: the menu has {_known('group', groups)}{hint}")
+    return frozenset(t.name for t in menu.enabled if t.group == limit.group)
+
+
+def _known(what: str, names: Iterable[str]) -> str:
+    listed = ", ".join(names)
+    return f"the {what}s {listed}" if listed else f"no {what}s"
+
+
+def _named(menu: Menu, members: np.ndarray) -> frozenset[str]:
+    return frozenset(t.name for t, own in zip(menu.enabled, members, strict=True) if own)

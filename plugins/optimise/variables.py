@@ -1,0 +1,104 @@
+"""The values that goals allow of thresholds, prescales and switches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from trigemu.api import IntArray, Menu, ScoreKind, TrigemuError
+
+from .goals import Goals, Span, Vary
+from .kernels import MOST
+from .ties import merge, without_excluded
+from .variable import Variable
+
+#: How many values a threshold has at most if the goals give no step.
+FREE_VALUES = 120
+
+
+def variables_of(
+    menu: Menu, goals: Goals, ranges: Mapping[str, tuple[float, float]], enabled: Mapping[str, bool]
+) -> tuple[Variable, ...]:
+    """Return the variables, those with a single value left out.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu, with its budgets solved.
+    goals : Goals
+        The goals.
+    ranges : mapping of str to (float, float)
+        The range of the threshold of each trigger that is free.
+    enabled : mapping of str to bool
+        Whether each trigger is enabled in the menu as written.
+
+    Raises
+    ------
+    TrigemuError
+        If nothing varies, or the ties contradict each other.
+    """
+    thresholds: dict[str, Variable] = {}
+    others: list[Variable] = []
+    for vary in goals.vary:
+        for name in vary.triggers:
+            if vary.above is not None:
+                thresholds[name] = _threshold(menu, name, vary.above, ranges)
+            others += _others(menu, name, vary, enabled[name])
+    for tie in goals.ties:
+        if tie.at_least is None:
+            merge(thresholds, tie, goals)
+    merged = tuple(dict.fromkeys(thresholds.values()))
+    merged = without_excluded(menu, merged, goals)
+    found = tuple(variable for variable in (*merged, *others) if len(variable.values) > 1)
+    if not found:
+        names = ", ".join(name for vary in goals.vary for name in vary.triggers)
+        raise TrigemuError(f"{goals.path}: nothing varies: {names} have a single value each")
+    return found
+
+
+def nearest_values(variables: Sequence[Variable]) -> IntArray:
+    """Return the indices of the values nearest to those of the menu, int64[variables]."""
+    nearest = [int(np.abs(np.array(v.values) - v.written).argmin()) for v in variables]
+    return np.array(nearest, np.int64)
+
+
+def _threshold(
+    menu: Menu, name: str, above: Span | str, ranges: Mapping[str, tuple[float, float]]
+) -> Variable:
+    kind = menu.trigger(name).description
+    assert isinstance(kind, ScoreKind)
+    low, high = (above.min, above.max) if isinstance(above, Span) else ranges[name]
+    step = above.step if isinstance(above, Span) and above.step else round_step(high - low)
+    values = {low, high} if step <= 0 else set(_steps(low, high, step, isinstance(above, Span)))
+    if low <= kind.threshold <= high and len(values) < MOST:
+        values = {v for v in values if not math.isclose(v, kind.threshold, abs_tol=1e-9 * step)}
+        values.add(kind.threshold)
+    return Variable("above", (name,), tuple(sorted(values)), kind.threshold)
+
+
+def _steps(low: float, high: float, step: float, from_low: bool) -> Iterator[float]:
+    """Yield the values of a range: from its low end, or the multiples of the step within it."""
+    digits = 12 - math.floor(math.log10(step) + 12) + 12
+    first = low if from_low else math.ceil(low / step - 1e-9) * step
+    number = math.floor((high - first) / step + 1e-9) + 1
+    for i in range(number):
+        yield round(first + i * step, min(max(digits, 0), 15))
+
+
+def round_step(width: float) -> float:
+    """Return a step of 1, 2 or 5 times a power of ten, of which at most `FREE_VALUES` fit into a width."""
+    if width <= 0:
+        return 0.0
+    least = width / (FREE_VALUES - 2)
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in (1, 2, 5, 10, 20) if factor * power >= least)
+
+
+def _others(menu: Menu, name: str, vary: Vary, enabled: bool) -> Iterator[Variable]:
+    prescale = menu.trigger(name).prescale
+    if vary.prescale:
+        yield Variable("prescale", (name,), tuple(sorted({*vary.prescale, prescale})), prescale)
+    if vary.switch:
+        yield Variable("enabled", (name,), (1.0, 0.0), float(enabled))

@@ -1,0 +1,166 @@
+"""`trigemu optimise`: what it prints and writes, and the section of the report."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import Place
+from optimise_toys import write_goals, write_menu, write_samples
+
+from trigemu import TrigemuError, open_catalogue, read_menu, run
+from trigemu_optimise import Effort, optimise
+from trigemu_optimise.written import read_summary
+
+Run = Callable[..., tuple[int, str]]
+FAST = ("--starts", "2", "--hops", "1", "--replicas", "3", "--caps", "4", "--seed", "5")
+LIMITS = """
+[[limit]]
+group = "jets"
+max_hz = 25e3
+
+[[tie]]
+triggers = ["J15", "J30"]
+at_least = 5
+"""
+
+
+@pytest.fixture
+def files(place: Place) -> Place:
+    write_samples(place.folder)
+    write_menu(place.folder)
+    write_goals(place.folder, 3e4, LIMITS)
+    return place
+
+
+def optimised(trigemu: Run, *more: str) -> tuple[int, str]:
+    arguments = ("optimise", "toy.toml", "goals.toml", "-o", "new.toml", "--samples", "catalogue.toml")
+    return trigemu(*arguments, *FAST, *more)
+
+
+def test_the_new_menu_keeps_its_comments_and_can_be_run(files: Place, trigemu: Run) -> None:
+    status, text = optimised(trigemu, "--json", "all.json", "--figures", "drawn")
+    assert status == 0, text
+    for part in ("as written", "scaled", "greedy", "optimised", "rate of group jets", "new.toml", "J30"):
+        assert part in text
+    new = (files.folder / "new.toml").read_text()
+    assert new.startswith("# Made by trigemu optimise from toy.toml (sha256 ")
+    assert "# The jets." in new
+    assert "# GeV" in new
+    numbers = json.loads((files.folder / "new.optimise.json").read_text())
+    menu = read_menu("new.toml")
+    for variable in numbers["variables"]:
+        if variable["what"] == "above":
+            assert menu.trigger(variable["triggers"][0]).description.threshold == variable["value"]
+        if variable["what"] == "prescale":
+            assert menu.trigger("MET40").prescale == variable["value"]
+    triggers = tomllib.loads(new)["trigger"]
+    assert [t["name"] for t in triggers] == ["J30", "J15", "MET40", "MU"]
+    assert triggers[0]["above"] >= triggers[1]["above"] + 5
+    best = next(c for c in numbers["contenders"] if c["name"] == "optimised")
+    assert best["fitted"]["rate_hz"] <= 3e4
+    assert abs(best["unseen"]["rate_hz"] - 3e4) < 4 * best["unseen"]["rate_error_hz"] + 1e3
+    assert numbers["limits"][0]["fitted_hz"] <= 25e3
+    assert numbers | {"new_sha256": ""} == json.loads((files.folder / "all.json").read_text())
+    assert {file for file in files.files() if file.startswith("drawn")} == {
+        f"drawn/optimise_{name}.png"
+        for name in ("channels", "thresholds", "prices", "slopes", "front", "front_values")
+    }
+
+
+def test_rates_of_the_new_menu_are_those_of_the_unseen_half(files: Place, trigemu: Run) -> None:
+    """`trigemu run` judges fitted thresholds on the same half."""
+    assert optimised(trigemu)[0] == 0
+    numbers = json.loads((files.folder / "new.optimise.json").read_text())
+    unseen = next(c for c in numbers["contenders"] if c["name"] == "optimised")["unseen"]
+    rates = run("new.toml", "catalogue.toml")
+    assert rates.rate.hz == pytest.approx(unseen["rate_hz"], abs=3 * unseen["rate_error_hz"])
+    assert rates.rate.unseen_hz >= 0
+
+
+def test_the_same_bytes_for_any_workers_and_from_a_checkpoint(files: Place, trigemu: Run) -> None:
+    assert optimised(trigemu)[0] == 0
+    first = {name: (files.folder / name).read_bytes() for name in ("new.toml", "new.optimise.json")}
+    for more in (("--workers", "2", "--checkpoint", "kept"), ("--checkpoint", "kept")):
+        status, text = optimised(trigemu, *more)
+        assert status == 0, text
+        assert {name: (files.folder / name).read_bytes() for name in first} == first
+
+
+def test_a_time_limit_ends_the_search(files: Place, trigemu: Run) -> None:
+    status, text = optimised(trigemu, "--time-limit", "1e-9")
+    assert status == 0, text
+    assert "The time limit ended the search after 1 start" in " ".join(text.split())
+    numbers = json.loads((files.folder / "new.optimise.json").read_text())
+    assert (numbers["complete"], numbers["starts"], numbers["replicas"], numbers["front"]) == (
+        False,
+        1,
+        0,
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-o", "new.json"), "new.json should end in .toml"),
+        (("-o", "toy.toml"), "toy.toml"),
+        (("-o", "goals.toml"), "goals.toml"),
+        (("-o", "new.toml", "--starts", "0"), "--starts"),
+        (("-o", "new.toml", "--time-limit", "nan"), "not a number above 0"),
+    ],
+)
+def test_a_mistake_leaves_nothing(
+    files: Place, trigemu: Run, arguments: tuple[str, ...], message: str
+) -> None:
+    before = files.files()
+    status, text = trigemu("optimise", "toy.toml", "goals.toml", "--samples", "catalogue.toml", *arguments)
+    assert (status, message in text) == (2, True), text
+    assert files.files() == before
+
+
+def test_the_section_of_the_report(files: Place, trigemu: Run) -> None:
+    assert optimised(trigemu)[0] == 0
+    report = ("report", "new.toml", "--samples", "catalogue.toml", "-o", "page.html")
+    status, text = trigemu(*report)
+    assert status == 0, text
+    page = (files.folder / "page.html").read_text()
+    for part in ("How the menu was optimised", "as written", "The least loss at each cap"):
+        assert part in page
+
+
+def test_numbers_beside_a_menu_are_read_only_if_they_are_its_own(files: Place, trigemu: Run) -> None:
+    assert optimised(trigemu)[0] == 0
+    menu, numbers = read_menu("new.toml"), files.folder / "new.optimise.json"
+    summary = read_summary(menu)
+    assert summary is not None
+    assert summary.new_sha256 == menu.sha256
+    for damaged, message in (
+        (numbers.read_text().replace('"new_sha256": "', '"new_sha256": "0'), "new.toml has changed since"),
+        ('{"menu": 3}', "it is no result of trigemu optimise"),
+        ("{", "it is no result of trigemu optimise"),
+    ):
+        numbers.write_text(damaged)
+        with pytest.raises(TrigemuError, match=message):
+            read_summary(menu)
+    numbers.unlink()
+    assert read_summary(menu) is None
+
+
+def test_from_python(files: Place) -> None:
+    found: list[str] = []
+    effort = Effort(seed=5, starts=2, hops=1, replicas=3, caps=4)
+    result: Any = optimise(
+        "toy.toml", "goals.toml", open_catalogue("catalogue.toml"), effort, report=found.append
+    )
+    assert found[0] == "channel 1 alone"
+    assert result.menu.name == "toy-optimised"
+    assert "loss" in repr(result)
+    assert [change.what for change in result.comparison.changes]
+    assert set(result.to_pandas().reset_index()["name"]) >= {"J30", "J15", "MET40", "MET40 prescale"}
+    assert "<table" in result._repr_html_()
+    assert Path("new.toml").exists() is False

@@ -1,0 +1,158 @@
+"""Goals, and messages that name what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from optimise_toys import MENU, toy_samples, write_goals, write_menu
+
+from trigemu import TrigemuError, read_menu
+from trigemu_optimise import Effort, optimise, read_goals
+
+BASE = "[goals]\nrate_hz = 1e5\n[[channel]]\nsample = 's'\n"
+VARY = "[[vary]]\ntriggers = ['J30']\nabove = { min = 10, max = 60, step = 5 }\n"
+
+
+def test_all_tables(tmp_path: Path) -> None:
+    more = "[[tie]]\ntriggers = ['J15', 'J30']\nat_least = 5\n[[limit]]\ngroup = 'jets'\nmax_hz = 1e4\n"
+    goals = read_goals(write_goals(tmp_path, 5e4, more))
+    assert (goals.table.rate_hz, goals.table.merit) == (5e4, "squared")
+    assert [channel.label for channel in goals.channels] == ["s", "met"]
+    assert [limit.label for limit in goals.limits] == ["rate of group jets"]
+    assert goals.ties[0].at_least == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        ("", ["[goals] is missing"]),
+        ("[goals]\nrate_hz = 0\n", ["rate_hz"]),
+        ("[goals]\nrate_hz = 1e3\nmerit = 'best'\n", ["merit", "'best'"]),
+        ("[goals]\nrate_hz = 1e3\n", ["there is no [[channel]]"]),
+        (BASE, ["there is no [[vary]]"]),
+        (BASE + "[[chanel]]\nsample = 's'\n", ["unknown key 'chanel'", "channel"]),
+        (BASE + "[[channel]]\nsample = 's'\n" + VARY, ["two channels are called 's'"]),
+        (BASE + "channel = 3\n", [":5"]),
+        (BASE + "[[vary]]\ntriggers = ['J30']\n", ["nothing varies: expected above, prescale or switch"]),
+        (BASE + "[[vary]]\ntriggers = ['J30']\nabove = { min = 60, max = 10 }\n", ["min = 60, max = 10"]),
+        (
+            BASE + "[[vary]]\ntriggers = ['J30']\nabove = { min = 0, max = 60, step = 0.1 }\n",
+            ["step = 0.1 gives 601 values, at most 255"],
+        ),
+        (
+            BASE + "[[vary]]\ntriggers = ['J30']\nprescale = [0.5]\n",
+            ["prescale = [0.5]: expected a number >= 1"],
+        ),
+        (BASE + VARY + "[[limit]]\nmax_hz = 3\n", ["expected one of trigger, group and level"]),
+        (BASE + VARY + "[[limit]]\ngroup = 'jets'\n", ["expected min_hz or max_hz"]),
+        (
+            BASE + VARY + "[[limit]]\ngroup = 'jets'\nmin_hz = 5\nmax_hz = 3\n",
+            ["min_hz = 5 is above max_hz = 3"],
+        ),
+        (BASE + VARY + "[[tie]]\ntriggers = ['J30']\n", ["two or more different triggers"]),
+    ],
+)
+def test_mistakes_of_a_file(tmp_path: Path, text: str, messages: list[str]) -> None:
+    (tmp_path / "goals.toml").write_text(text)
+    with pytest.raises(TrigemuError) as error:
+        read_goals(tmp_path / "goals.toml")
+    for message in (*messages, "goals.toml"):
+        assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("goals", "messages"),
+    [
+        (BASE + VARY.replace("J30", "J31"), ["the menu 'toy' has no trigger 'J31'", "J30"]),
+        (
+            BASE + VARY.replace("J30", "MU"),
+            ["[[vary]] MU: its kind 'combination' has no threshold", "leg_threshold"],
+        ),
+        (BASE + VARY + VARY, ["[[vary]] J30: above is given twice"]),
+        (BASE.replace("1e5", "1e5\nkeep = ['J30']") + VARY, ["[[vary]] J30: it is listed under keep"]),
+        (BASE.replace("1e5", "1e5\nkeep = ['J']") + VARY, ["keep: the menu 'toy' has no trigger 'J'"]),
+        (BASE.replace("'s'", "'z'") + VARY, ["unknown sample 'z'"]),
+        (BASE.replace("'s'", "'a'") + VARY, ["channel 'a': 'a' is a background sample"]),
+        (BASE + "require = 'met > 1e9'\n" + VARY, ["channel 's': no event of 's' fulfils 'met > 1e9'"]),
+        (BASE + "require = 'nothing > 1'\n" + VARY, ["nothing"]),
+        (BASE + VARY + "[[limit]]\ngroup = 'jet'\nmax_hz = 3\n", ["rate of group jet", "the groups jets"]),
+        (
+            BASE + VARY + "[[limit]]\nlevel = 'L1'\nmax_hz = 3\n",
+            ["rate of level L1", "the menu has no levels"],
+        ),
+        (
+            BASE + VARY + "[[tie]]\ntriggers = ['J30', 'J15']\n",
+            ["[[tie]] J15: its threshold does not vary, so it cannot equal"],
+        ),
+        (
+            BASE + VARY + "[[tie]]\ntriggers = ['J30', 'J15']\nat_least = 10\n",
+            ["a [[tie]] cannot be met: J15 at least 10 above J30"],
+        ),
+        (
+            BASE
+            + VARY
+            + "[[vary]]\ntriggers = ['J15']\nabove = { min = 70, max = 80 }\n"
+            + "[[tie]]\ntriggers = ['J30', 'J15']\n",
+            ["no common value: J30 from 10 to 60, J15 from 70 to 80"],
+        ),
+        (
+            BASE
+            + VARY
+            + "[[vary]]\ntriggers = ['J15']\nabove = { min = 10, max = 80 }\n"
+            + "[[tie]]\ntriggers = ['J30', 'J15']\nat_least = 3\n"
+            + "[[tie]]\ntriggers = ['J15', 'J30']\nat_least = 3\n",
+            ["a [[tie]] cannot be met", "J15", "J30"],
+        ),
+        (
+            BASE + "[[vary]]\ntriggers = ['J30']\nabove = { min = 30, max = 30 }\n",
+            ["nothing varies: J30 have a single value"],
+        ),
+        (
+            BASE.replace("1e5", "10") + VARY,
+            ["rate_hz = 10 is below the", "at its tightest", "J15 (", "do not vary: raise the cap"],
+        ),
+        (
+            BASE + VARY + "[[limit]]\ntrigger = 'J30'\nmin_hz = 1e8\n",
+            ["[[limit]] on the rate of J30: min_hz = 1e+08, but at its loosest it is"],
+        ),
+        (
+            BASE + VARY + "[[limit]]\ntrigger = 'J30'\nquantity = 'unique'\nmin_hz = 1e8\n",
+            ["no menu was found that meets all limits", "unique rate of J30 is", "below 100 MHz"],
+        ),
+    ],
+)
+def test_goals_that_do_not_fit(tmp_path: Path, goals: str, messages: list[str]) -> None:
+    (tmp_path / "goals.toml").write_text(goals)
+    menu = read_menu(write_menu(tmp_path))
+    with pytest.raises(TrigemuError) as error:
+        optimise(menu, tmp_path / "goals.toml", toy_samples(), Effort(starts=1, hops=0, replicas=0, caps=0))
+    for message in messages:
+        assert message in str(error.value)
+
+
+def test_a_channel_that_no_trigger_accepts(tmp_path: Path) -> None:
+    goals = BASE + "require = 'n_jet == 0 and n_muon == 0'\n" + VARY
+    (tmp_path / "goals.toml").write_text(goals)
+    menu = MENU.replace("above = 40.0\nprescale = 2", "above = 400.0")
+    with pytest.raises(TrigemuError, match="channel 's': no trigger accepts any of its events"):
+        optimise(
+            read_menu(write_menu(tmp_path, menu)),
+            tmp_path / "goals.toml",
+            toy_samples(),
+            Effort(starts=1, hops=0, replicas=0, caps=0),
+        )
+
+
+def test_disabled_triggers_need_a_switch(tmp_path: Path) -> None:
+    menu = read_menu(
+        write_menu(tmp_path, MENU.replace('group = "jets"', 'group = "jets"\nenabled = false', 1))
+    )
+    (tmp_path / "goals.toml").write_text(BASE + VARY)
+    effort = Effort(starts=1, hops=1, replicas=0, caps=0)
+    with pytest.raises(TrigemuError, match=r"\[\[vary\]\] J30: the menu disables it"):
+        optimise(menu, tmp_path / "goals.toml", toy_samples(), effort)
+    (tmp_path / "goals.toml").write_text(BASE.replace("1e5", "1e9") + VARY + "switch = true\n")
+    result = optimise(menu, tmp_path / "goals.toml", toy_samples(), effort)
+    assert result.menu.trigger("J30").enabled  # without a cap that matters, more is better
+    assert not result.written.trigger("J30").enabled

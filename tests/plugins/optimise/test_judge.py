@@ -1,0 +1,96 @@
+"""What a menu is worth on a half: errors against replicas of the events, and paired differences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from optimise_toys import toy_samples, write_goals, write_menu
+
+from trigemu import read_menu
+from trigemu_optimise.goals import read_goals
+from trigemu_optimise.judge import Judge, derivatives
+from trigemu_optimise.problem import Evaluation, Problem
+from trigemu_optimise.replicas import of_replica, times
+from trigemu_optimise.rivals import greedy, scaled
+from trigemu_optimise.setup import Setup, make_setup
+from trigemu_optimise.variable import menu_at
+
+REPLICAS = 400
+
+
+@pytest.fixture(scope="module")
+def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
+    folder = tmp_path_factory.mktemp("judge")
+    return make_setup(read_menu(write_menu(folder)), read_goals(write_goals(folder, 3e4)), toy_samples())
+
+
+@pytest.fixture(scope="module")
+def problem(setup: Setup) -> Problem:
+    return replace(setup.problem, ceilings=np.array([0.8, 0.9]))
+
+
+def test_errors_are_those_of_replicas(setup: Setup, problem: Problem) -> None:
+    """The spread over Poisson replicas of the events, of rates, efficiencies and losses."""
+    judge = Judge(setup)
+    points = [np.array([5, 8, 3, 0]), np.array([20, 30, 10, 1])]
+    first, second = (
+        judge.judged(menu_at(setup.menu, setup.variables, p.tolist()), setup.fitted, problem) for p in points
+    )
+    spread = []
+    for number in range(REPLICAS):
+        evaluation = Evaluation(of_replica(problem, number))
+        (rates, efficiencies), (_, of_second) = (evaluation.at(point) for point in points)
+        losses = problem.loss(efficiencies), problem.loss(of_second)
+        spread.append([rates[0], *efficiencies, losses[0], losses[1] - losses[0]])
+    deviations = np.std(spread, axis=0)
+    gain, gain_error = first.less(second)
+    errors = [first.rate_error_hz, *first.errors, first.loss_error, gain_error]
+    assert errors == pytest.approx(deviations, rel=0.15)  # 3.5 % of statistics, and the second order
+    assert gain == pytest.approx(second.loss - first.loss)
+    evaluation = Evaluation(problem)
+    rates, efficiencies = evaluation.at(points[0])
+    assert first.rate_hz == pytest.approx(rates[0])
+    assert first.efficiencies == pytest.approx(efficiencies)
+    assert first.less(first) == (0.0, 0.0)
+
+
+def test_interactions_count_with_a_poisson_distribution() -> None:
+    counts = np.concatenate([times(np.arange(50_000, dtype=np.uint64), number) for number in range(4)])
+    expected = [np.exp(-1) / f for f in (1, 1, 2, 6, 24)]
+    for number, probability in enumerate(expected):
+        error = np.sqrt(probability / len(counts))
+        assert (counts == number).mean() == pytest.approx(probability, abs=4 * error)
+    same = np.array([7, 8, 7], np.uint64)
+    assert times(same, 3)[0] == times(same, 3)[2]
+    assert any(times(same, number)[0] != times(same, number)[1] for number in range(10))
+
+
+def test_derivatives_of_the_loss(problem: Problem) -> None:
+    efficiencies = np.array([0.5, 0.6])
+    weights, ceilings = problem.weights, problem.ceilings
+    expected = -2 * weights * (1 - efficiencies / ceilings) / ceilings
+    assert derivatives(problem.loss, efficiencies) == pytest.approx(expected, rel=1e-5)
+
+
+def test_scaled_thresholds_meet_the_cap(setup: Setup) -> None:
+    judge = Judge(setup)
+    menu, factor = scaled(setup, judge)
+    assert factor > 1.0
+    assert judge.rate(menu, setup.fitted) <= setup.problem.cap
+    assert judge.rate(menu, setup.fitted) > 0.9 * setup.problem.cap
+    for name in ("J30", "J15", "MET40"):
+        thresholds = (of.trigger(name).description.threshold for of in (menu, setup.written))
+        new, old = thresholds
+        assert new == pytest.approx(factor * old)
+    assert menu.trigger("MU") == setup.written.trigger("MU")
+
+
+def test_a_greedy_search_ends_below_the_cap_where_no_single_move_helps(problem: Problem) -> None:
+    evaluation = Evaluation(problem)
+    point = greedy(evaluation)
+    assert evaluation.rate(point) <= problem.cap
+    loss = evaluation.objective(point)
+    for variable in range(len(point)):
+        assert problem.objective(*evaluation.plane(point, variable)).min() >= loss - 1e-9

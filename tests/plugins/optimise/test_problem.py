@@ -1,0 +1,165 @@
+"""Rates and efficiencies at points, along lines and in planes, against the emulation of each menu."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from optimise_toys import toy_samples, write_goals, write_menu
+from toy_menus import as_toml, menus
+from toys import is_evaluation, memory_catalogue, menu_from, toy_events
+
+from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of, read_menu
+from trigemu.triggers import ScoreKind
+from trigemu_optimise.goals import read_goals
+from trigemu_optimise.judge import Judge
+from trigemu_optimise.problem import Evaluation
+from trigemu_optimise.setup import Setup, make_setup
+from trigemu_optimise.variable import menu_at
+
+BACKGROUND = {"a": toy_events(11, 400), "b": toy_events(12, 150)}
+SIGNAL = toy_events(13, 200)
+CAP = 1e9
+
+
+def half_catalogue(evaluation: bool) -> Catalogue:
+    """The events of one half, as a background of their own, scaled to all."""
+    halves = {}
+    for name, events in BACKGROUND.items():
+        own = [event for i, event in enumerate(events) if is_evaluation(i) == evaluation]
+        scale = sum(event["weight"] for event in events) / sum(event["weight"] for event in own)
+        halves[name] = [event | {"weight": scale * event["weight"]} for event in own]
+    return memory_catalogue(halves)
+
+
+def signal_catalogue(evaluation: bool) -> Catalogue:
+    own = [event for i, event in enumerate(SIGNAL) if is_evaluation(i) == evaluation]
+    return memory_catalogue({"s": own})
+
+
+def rate(menu: Menu, catalogue: Catalogue, *, group: str | None = None, trigger: str | None = None) -> Any:
+    rates = rates_of(emulate([menu], catalogue))
+    if trigger:
+        return next((t for t in rates.triggers if t.name == trigger), None)
+    return rates.rate.hz if group is None else next((g for g in rates.groups if g.name == group), None)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[str, str, list[dict[str, Any]]]:
+    """A menu, and goals that vary some thresholds, prescales and switches of it, with limits."""
+    triggers = draw(menus())
+    by_name = sorted(triggers, key=lambda t: t["name"])
+    scored = [t for t in by_name if t["kind"] in range(6) and t["enabled"]]
+    text = f"[goals]\nrate_hz = {CAP}\n[[channel]]\nsample = 's'\n"
+    varied = [t["name"] for t in scored if draw(st.booleans())]
+    for name in varied:
+        low = draw(st.sampled_from([-2.0, 0.0, 5.0, 20.0]))
+        text += f"[[vary]]\ntriggers = ['{name}']\n"
+        text += (
+            f"above = {{ min = {low}, max = {low + 40}, step = {draw(st.sampled_from([4.0, 7.0, 13.0]))} }}\n"
+        )
+    switched = [t for t in by_name if t["kind"] != "random" and draw(st.integers(0, 3)) == 0]
+    for t in switched:
+        text += f"[[vary]]\ntriggers = ['{t['name']}']\nswitch = true\n"
+        text += "prescale = [1, 3, 40]\n" if draw(st.booleans()) else ""
+    text += f"[[limit]]\ntrigger = '{by_name[0]['name']}'\nquantity = 'unique'\nmax_hz = {CAP}\n"
+    for group in {t["group"] for t in by_name if t["group"] and t["enabled"]}:
+        text += f"[[limit]]\ngroup = '{group}'\nmax_hz = {CAP}\n"
+    return as_toml(triggers, 40e6), text, triggers
+
+
+def setup_of(folder: Path, menu: str, goals: str) -> Setup | None:
+    (folder / "goals.toml").write_text(goals)
+    catalogue = memory_catalogue(BACKGROUND, signals={"s": SIGNAL})
+    try:
+        return make_setup(menu_from(folder, menu), read_goals(folder / "goals.toml"), catalogue)
+    except TrigemuError as error:
+        expected = ("nothing varies", "there is no [[vary]]", "vary fewer of them", "too many", "disables it")
+        if any(text in str(error) for text in expected):
+            return None
+        raise
+
+
+@given(cases(), st.data())
+@settings(max_examples=30)
+def test_any_menu_at_any_point(case: tuple[str, str, list[dict[str, Any]]], data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        setup = setup_of(Path(folder), *case[:2])
+    if setup is None:
+        return
+    evaluation, judge = Evaluation(setup.problem), Judge(setup)
+    sizes = setup.problem.sizes.tolist()
+    point = np.array([data.draw(st.integers(0, size - 1)) for size in sizes], np.int64)
+    x = data.draw(st.integers(0, len(sizes) - 1))
+    y = data.draw(st.sampled_from([-1, *(v for v in range(len(sizes)) if v != x)]))
+    rates, efficiencies = evaluation.plane(point, x, y)
+    other = point.copy()
+    other[x] = data.draw(st.integers(0, sizes[x] - 1))
+    if y >= 0:
+        other[y] = data.draw(st.integers(0, sizes[y] - 1))
+    at = other[x], other[y] if y >= 0 else 0
+    for number, (all_rates, efficiency) in enumerate(
+        ((rates[:, *at], efficiencies[:, *at]), evaluation.at(other))
+    ):
+        menu = menu_at(setup.menu, setup.variables, other.tolist())
+        catalogue = half_catalogue(False)
+        if not any(trigger.enabled for trigger in menu.triggers):
+            assert all_rates[0] == 0.0
+            return
+        assert all_rates[0] == pytest.approx(rate(menu, catalogue), rel=1e-9, abs=1e-9)
+        of_signal = rate(menu, signal_catalogue(False)) / sum(
+            event["weight"] for i, event in enumerate(SIGNAL) if not is_evaluation(i)
+        )
+        assert efficiency[0] == pytest.approx(of_signal, rel=1e-9, abs=1e-12)
+        assert judge.rate(menu, setup.fitted) == pytest.approx(all_rates[0], rel=1e-9, abs=1e-9)
+        for limit, bound in zip(setup.goals.limits, setup.problem.bounds[1:], strict=True):
+            found = all_rates[bound.of] - (all_rates[bound.without] if bound.without >= 0 else 0.0)
+            named = {"trigger": limit.trigger} if limit.trigger else {"group": limit.group}
+            rates_of_it = rate(menu, catalogue, **named)
+            expected = 0.0
+            if rates_of_it is not None:
+                expected = (rates_of_it.unique if limit.quantity == "unique" else rates_of_it.total).hz
+            assert found == pytest.approx(expected, rel=1e-8, abs=1e-6), (number, limit)
+
+
+def test_a_coherent_set_of_which_all_vary(tmp_path: Path) -> None:
+    """The rarest prescale of those that fire does not decide: the others accept more."""
+    text = "".join(
+        f'[[trigger]]\nname = "{name}"\nkind = "threshold"\nobservable = "met"\nabove = {above}\n'
+        f'coherent = "x"\nprescale = {prescale}\n'
+        for name, above, prescale in (("A", 40.0, 1), ("B", 20.0, 10))
+    )
+    goals = (
+        f"[goals]\nrate_hz = {CAP}\n[[channel]]\nsample = 's'\n[[vary]]\ntriggers = ['A', 'B']\n"
+        "above = { min = 10, max = 60, step = 10 }\n"
+    )
+    setup = setup_of(tmp_path, text, goals)
+    assert setup is not None
+    evaluation, point = Evaluation(setup.problem), np.array([3, 1])
+    rates, _ = evaluation.plane(np.array([0, 0]), 0, 1)
+    expected = rate(menu_at(setup.menu, setup.variables, point.tolist()), half_catalogue(False))
+    assert rates[0, 3, 1] == pytest.approx(expected)
+    assert evaluation.rate(point) == pytest.approx(expected)
+
+
+def test_rows_are_fewer_than_events(tmp_path: Path) -> None:
+    setup = make_setup(read_menu(write_menu(tmp_path)), read_goals(write_goals(tmp_path, 1e5)), toy_samples())
+    background = setup.fitted.background
+    assert len(background.row_weight) < len(background.weight)
+    assert background.row_weight.sum() == pytest.approx(background.weight.sum())
+
+
+def test_halves_have_no_event_in_common_and_their_scales(tmp_path: Path) -> None:
+    setup = make_setup(read_menu(write_menu(tmp_path)), read_goals(write_goals(tmp_path, 1e5)), toy_samples())
+    for fitted, unseen in zip(setup.fitted.chosen, setup.unseen.chosen, strict=True):
+        assert not set(fitted.tolist()) & set(unseen.tolist())
+    everything = replace(setup.menu, triggers=setup.menu.triggers)
+    (scored, *_) = (t.name for t in everything.triggers if isinstance(t.description, ScoreKind))
+    assert scored == "J30"
+    for group in setup.fitted.channels:
+        assert group.weight.sum() == pytest.approx(1.0)

@@ -1,0 +1,129 @@
+"""The search against problems whose best point is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from optimise_toys import analytic, brute_force, correlated, group_of, problem_of
+from toys import engine
+
+from trigemu_optimise.limits import Order
+from trigemu_optimise.moves import broken
+from trigemu_optimise.problem import Evaluation
+from trigemu_optimise.replicas import of_replica
+from trigemu_optimise.search import Front, Hop, Refit, Searches, best_of
+
+SEEDS = range(20)
+
+
+@pytest.mark.parametrize("triggers", [2, 3, 4, 5, 6])
+def test_exponential_spectra(triggers: int) -> None:
+    """Within 1 % of the least loss, and of the largest efficiency, for each seed, and never above the cap."""
+    problem, least = analytic(triggers, 25e3)
+    losses = []
+    for seed in SEEDS:
+        found = Hop(seed, 1, 1).run(Evaluation(problem))
+        losses.append(float(found.objectives[0]))
+        assert Evaluation(problem).rate(found.points[0]) <= problem.cap
+    assert min(losses) >= least - 1e-9  # no point is better than the analytic one
+    assert max(losses) <= 1.01 * least
+    assert 1.0 - max(losses) >= 0.99 * (1.0 - least)
+
+
+def test_all_points_of_three_thresholds() -> None:
+    """The least loss of 60³ points, found from any seed."""
+    problem = correlated(1, 60)
+    problem = replace(problem, ceilings=np.array([0.8, 0.85]))
+    least, _ = brute_force(problem)
+    for seed in SEEDS:
+        found = Hop(seed, 1, 2).run(Evaluation(problem))
+        assert least <= found.objectives[0] <= 1.01 * least
+
+
+@pytest.mark.parametrize("merit", ["mean", "worst"])
+@pytest.mark.parametrize("seed", [2, 3])
+def test_other_merits(merit: str, seed: int) -> None:
+    problem = replace(correlated(seed, 40), merit=merit, ceilings=np.array([0.7, 0.9]))
+    least, _ = brute_force(problem)
+    found = Hop(0, 1, 3).run(Evaluation(problem))
+    assert least <= found.objectives[0] <= 1.01 * least
+
+
+def test_a_start_at_the_tightest_point_and_hops_are_the_same_again() -> None:
+    problem = correlated(4, 40)
+    units = [Hop(7, number, 1) for number in range(3)]
+    (alone,) = engine().over(Searches(problem), units[:1])
+    together = [part for parts in engine().over(Searches(problem), units) for part in parts]
+    assert np.array_equal(alone[0].points, together[0].points)
+    two = engine(workers=2)
+    apart = [part for parts in two.over(Searches(problem), units) for part in parts]
+    for one, other in zip(together, apart, strict=True):
+        assert np.array_equal(one.points, other.points)
+        assert np.array_equal(one.objectives, other.objectives)
+
+
+def test_a_channel_alone_gets_its_largest_efficiency() -> None:
+    problem = correlated(5, 30)
+    for channel in (0, 1):
+        least, _ = brute_force(problem.alone(channel))
+        found = best_of([Hop(1, start, 2, channel).run(Evaluation(problem)) for start in (0, 1)])
+        assert found.objectives[0] == pytest.approx(least, rel=0.01)
+
+
+def test_ties_hold() -> None:
+    """The best of all points that obey the tie."""
+    problem = replace(correlated(6, 30), ceilings=np.array([0.7, 0.9]), orders=(Order(0, 1, 0.9),))
+    evaluation = Evaluation(problem)
+    free = replace(problem, orders=())
+    losses = [
+        float(objective[allowed_values(problem)].min())
+        for k in range(30)
+        for objective in [free.objective(*Evaluation(free).plane(np.array([0, 0, k]), 0, 1))]
+    ]
+    for seed in range(5):
+        found = Hop(seed, 1, 2).run(evaluation)
+        assert not broken(evaluation, found.points[0])
+        assert min(losses) - 1e-12 <= found.objectives[0] <= 1.01 * min(losses)
+
+
+def allowed_values(problem) -> np.ndarray:
+    return problem.values[1][None, :] >= problem.values[0][:, None] + 0.9
+
+
+def test_a_front_improves_with_the_cap_and_may_move_one_way_only() -> None:
+    problem = replace(correlated(7, 40), ceilings=np.array([0.9, 0.95]))
+    evaluation = Evaluation(problem)
+    start = tuple(Hop(1, 0, 2).run(evaluation).points[0].tolist())
+    caps = (3.5e4, 4e4, 5e4)
+    free, one_way = (Front(caps, start, way).run(evaluation) for way in (False, True))
+    assert (np.diff(free.objectives) <= 0).all()
+    assert (np.diff(np.array([start, *one_way.points]), axis=0) <= 0).all()
+    assert (free.objectives <= one_way.objectives + 1e-9).all()
+    for cap, point in zip(caps, free.points, strict=True):
+        assert evaluation.rate(point) <= cap
+    down = Front((2e4, 1e4), start, True).run(evaluation)
+    assert (np.diff(np.array([start, *down.points]), axis=0) >= 0).all()
+
+
+def test_most_refits_are_the_best_points_of_their_replicas() -> None:
+    problem = replace(correlated(8, 25), ceilings=np.array([0.9, 0.95]))
+    start = tuple(Hop(1, 0, 1).run(Evaluation(problem)).points[0].tolist())
+    near = 0
+    for replica in range(10):
+        own = of_replica(problem, replica)
+        least, _ = brute_force(own)
+        found = Refit(replica, start).run(Evaluation(problem))
+        assert least <= found.objectives[0] + 1e-12
+        near += found.objectives[0] <= 1.02 * least
+    assert near >= 8  # one hop misses some
+
+
+def test_an_infeasible_problem_ends_at_its_least_excess() -> None:
+    values = [np.arange(4.0)]
+    events = group_of(np.array([[9, 9, 2]]), np.ones(3))  # two events that no threshold rejects
+    problem = problem_of(values, events, [group_of(np.array([[9]]), np.ones(1))], 1.0)
+    found = Hop(1, 1, 2).run(Evaluation(problem))
+    assert found.objectives[0] > 1000
+    assert Evaluation(problem).rate(found.points[0]) == 2.0
