@@ -30,7 +30,7 @@ from trigemu.menus import Menu, MenusLike, menus_of
 from trigemu.observables import Workspace
 from trigemu.samples import INTERACTIONS, Catalogue, Events, SampleError, SamplesLike, half_of, samples_of
 from trigemu.support import TrigemuError, Words, engine_of, fingerprint, names_of, nearest
-from trigemu.triggers import ScoreKind, score_above
+from trigemu.triggers import Expression, ScoreKind, score_above
 
 
 def score_table(
@@ -189,6 +189,8 @@ def _collection(
             thresholds.append((int(group.bits[0]), float(group.thresholds[0])))
     stored: dict[str, Stored] = {}
     firing = np.zeros(plan.words, np.uint64)
+    # A trigger with a seed that excludes others may fire where none without a seed does.
+    negated = any(_negates(t.seed) for menu in menus for t in menu.used if t.seed)
     for menu, of in zip(menus, plan.bits, strict=True):
         scope = fingerprint(menu.scope)
         for name, slot in of.items():
@@ -197,13 +199,18 @@ def _collection(
             names = (*stored[key].names, name) if key in stored else (name,)
             above = thresholds[column][1] if column >= 0 else -math.inf
             stored[key] = Stored(tuple(dict.fromkeys(names)), column, bits.get(slot, -1), above)
-            if not trigger.seed:
+            if not trigger.seed or negated:
                 firing[slot // 64] |= np.uint64(1) << np.uint64(slot % 64)
     everything = catalogue.pileup is not None or _fires_on_nothing(menus, plan, firing)
     task = _Collect(
         tuple(thresholds), tuple(bits), tuple(firing.tolist()), everything, signals, catalogue.stratum_of
     )
     return task, stored
+
+
+def _negates(expression: Expression) -> bool:
+    """Return whether an expression has a `not`."""
+    return expression.operation == "not" or any(map(_negates, expression.operands))
 
 
 def _fires_on_nothing(menus: Sequence[Menu], plan: Plan, firing: Words) -> bool:

@@ -53,6 +53,18 @@ def moved(menu: Menu, thresholds: dict[str, float], prescale: float | None = Non
     return replace(menu, triggers=tuple(triggers))
 
 
+def test_a_seed_that_excludes_a_trigger_with_a_seed(tmp_path: Path) -> None:
+    """D fires where C does not, also where neither has a seed that fires."""
+    seeds = {"A": "", "C": "not A", "D": "not C"}
+    text = "".join(
+        f'[[trigger]]\nname = "{name}"\nkind = "threshold"\nobservable = "{observable}"\nabove = {above}\n'
+        f"enabled = {str(name != 'C').lower()}\n" + (f'seed = "{seeds[name]}"\n' if seeds[name] else "")
+        for name, observable, above in (("A", "jet[0].pt", 30), ("C", "jet[1].pt", 15), ("D", "n_muon", 1.5))
+    )
+    menu, catalogue = menu_from(tmp_path, text), memory_catalogue({"a": toy_events(3, 400)})
+    same(menu, score_table(menu, catalogue), catalogue)
+
+
 @given(menus(), st.integers(0, 2**32 - 1), st.data())
 @settings(max_examples=25)
 def test_any_menu_at_any_offered_thresholds(
