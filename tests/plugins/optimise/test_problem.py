@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 from optimise_toys import toy_samples, write_goals, write_menu
 from toy_menus import as_toml, menus
 from toys import is_evaluation, memory_catalogue, menu_from, toy_events
@@ -86,7 +86,7 @@ def setup_of(folder: Path, menu: str, goals: str) -> Setup | None:
 
 
 @given(cases(), st.data())
-@settings(max_examples=30)
+@settings(max_examples=30, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 def test_any_menu_at_any_point(case: tuple[str, str, list[dict[str, Any]]], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         setup = setup_of(Path(folder), *case[:2])
