@@ -1,7 +1,8 @@
 """What an experiment records: bunch trains, dead time and trigger rules between a menu and its readout.
 
 in: `Menu`s, a `Catalogue`, a `Filling` and `Rules`
-out: `LiveRates`, what is recorded and what is lost, to which rule and because of which trigger
+out: `LiveRates`, what is recorded and what is lost, to which rule and because of which trigger; `Fill`, a
+menu while the luminosity falls
 """
 
 import lazy_loader
@@ -9,7 +10,7 @@ import lazy_loader
 from trigemu.api import Plugin
 
 PLUGIN = Plugin(
-    commands={"live": ".cli:live"},
+    commands={"fill": ".cli_fill:fill", "live": ".cli:live"},
     warm={"live": ".warm:warm"},
 )
 

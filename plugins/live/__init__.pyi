@@ -7,6 +7,14 @@ from .curve import (
     live_curve as live_curve,
     live_fraction as live_fraction,
 )
+from .fill import Fill as Fill, FillTrace as FillTrace, through_fill as through_fill
+from .fill_config import (
+    ColumnTable as ColumnTable,
+    ControlTable as ControlTable,
+    FillConfig as FillConfig,
+    FillTable as FillTable,
+    read_fill as read_fill,
+)
 from .filling import Filling as Filling, every_slot as every_slot, spread as spread
 from .filling_files import read_filling as read_filling, scheme_names as scheme_names
 from .live import live_rates as live_rates
@@ -20,4 +28,4 @@ from .results import LiveItem as LiveItem, LiveRates as LiveRates
 from .rules import Rules as Rules, read_rules as read_rules, rule_names as rule_names
 
 PLUGIN: trigemu.api.Plugin
-"""`trigemu live`"""
+"""`trigemu live` and `trigemu fill`"""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,12 +25,15 @@ from trigemu.api import (
 )
 
 from .beam import Start
-from .filling import Filling, spread
+from .filling import ORBIT, Filling, spread
 from .filling_files import read_filling, scheme_names
 from .live import MAX_SECONDS, live_rates
 from .ordered import OrderedAccepts, accepts_in_order, is_consecutive
 from .results import LiveRates
 from .rules import NO_RULES, read_rules, rule_names
+
+if TYPE_CHECKING:  # Matplotlib takes long to import
+    from trigemu.api import Picture
 
 
 def filling_of(filling: str | None, colliding: int | None) -> Filling | None:
@@ -39,18 +43,28 @@ def filling_of(filling: str | None, colliding: int | None) -> Filling | None:
     return spread(colliding) if colliding else read_filling(filling) if filling else None
 
 
-@click.command()
-@options.menu
-@click.option(
+#: --filling.
+filling_option = click.option(
     "--filling",
     metavar="FILE|NAME|TEXT",
     help="Filling scheme: a CSV or TOML file, a text such as '39(72b 8e)', or one of "
     f"{', '.join(scheme_names())} [default: every slot filled].",
 )
-@click.option("--colliding", type=click.IntRange(1, 3564), help="This many bunches, spread evenly.")
-@click.option(
+#: --colliding.
+colliding_option = click.option(
+    "--colliding", type=click.IntRange(1, ORBIT), help="This many bunches, spread evenly."
+)
+#: --rules.
+rules_option = click.option(
     "--rules", metavar="FILE|NAME", help=f"Rules: a TOML file, or {', '.join(rule_names())} [default: none]."
 )
+
+
+@click.command()
+@options.menu
+@filling_option
+@colliding_option
+@rules_option
 @click.option(
     "--seconds",
     type=click.FloatRange(0, MAX_SECONDS, min_open=True),
@@ -138,25 +152,26 @@ def live(
                     )
                 ),
             )
-    present_result(result, json_file, csv_file, lines=_written(result, figures))
-
-
-def _written(result: LiveRates | OrderedAccepts, folder: Path | None) -> list[str]:
-    """Draw the figures of a result into a folder; return a line for each."""
-    if folder is None:
-        return []
-    if isinstance(result, OrderedAccepts):
+    lines = []
+    if figures and isinstance(result, OrderedAccepts):
         raise TrigemuError("crossings in their own order have no figures")
-    from trigemu.api import style
+    if figures and isinstance(result, LiveRates):
+        from .figures import figures_of
 
-    from .figures import figures_of
+        lines = written(figures_of(result), figures)
+    present_result(result, json_file, csv_file, lines=lines)
+
+
+def written(pictures: Iterable[Picture], folder: Path) -> list[str]:
+    """Draw figures into a folder; return the name of each file."""
+    from trigemu.api import style
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise TrigemuError(f"cannot create {folder}: {error.strerror}") from None
     lines = []
-    for picture in figures_of(result):
+    for picture in pictures:
         path = folder / f"{picture.name}.png"
         style.save(picture.figure, path)
         lines.append(str(path))

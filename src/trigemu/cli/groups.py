@@ -5,7 +5,7 @@ from __future__ import annotations
 #: Heading → commands, in their order. Commands of other plugins have a heading of their own.
 GROUPS = {
     "Everyday": ("run", "compare", "bench", "report", "explore", "samples", "check-menu"),
-    "Studies": ("scan", "rates-vs", "efficiency", "calibrate", "live", "events", "scores", "gate"),
+    "Studies": ("scan", "rates-vs", "efficiency", "calibrate", "live", "fill", "events", "scores", "gate"),
     "Anomaly triggers": ("anomaly", "decade", "firmware"),
     "Experiments and samples": ("import", "check-decisions", "generate"),
     "Maintenance": ("schema", "checkpoint", "warm"),

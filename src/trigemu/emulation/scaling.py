@@ -70,8 +70,22 @@ def unseen_half(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> int 
 
 
 def fitted_in(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> tuple[frozenset[str], ...]:
-    """Return, for each menu of a plan, the names of the triggers whose threshold or model was fitted to these
-    samples, and of the triggers that read their decisions."""
+    """Return the triggers that were fitted to samples, and those that read their decisions.
+
+    Parameters
+    ----------
+    menus : sequence of Menu
+        The menus.
+    plan : Plan
+        Their plan, which records the training events of models.
+    catalogue : Catalogue
+        The samples.
+
+    Returns
+    -------
+    tuple of frozenset of str
+        Their names, for each menu: their threshold or model was fitted to these samples.
+    """
     return tuple(
         _fitted_in(menu, of_menu, catalogue) for menu, of_menu in zip(menus, plan.trained_on, strict=True)
     )

@@ -175,7 +175,20 @@ def chosen_columns(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def at_column(menu: Menu, name: str) -> Menu:
-    """Return the menu with the prescales of one of its columns."""
+    """Return the menu with the prescales of one of its columns.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu.
+    name : str
+        The name of the column.
+
+    Returns
+    -------
+    Menu
+        The same triggers; those that the column switches off are disabled.
+    """
     number = menu.columns.names.index(name)
 
     def at(trigger: Trigger) -> Trigger:

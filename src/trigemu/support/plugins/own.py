@@ -24,6 +24,7 @@ PROVIDED = {
         "check-decisions": "cms",
         "decade": "decade",
         "explore": "pages",
+        "fill": "live",
         "firmware": "firmware",
         "gate": "validation",
         "generate": "simulation",

@@ -1,0 +1,140 @@
+"""A fill as tables: rates, time on target, efficiencies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trigemu.api import Column, FloatArray, Page, Table, View, name, numbers, records, stacked
+
+from .fill import CONTROL, Fill, FillTrace, names_of, traces_named
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_RATES = (
+    Column("way", "key", "thresholds", "fixed, columns (of prescales), or control."),
+    Column("of", "key", "recorded rate", "The menu, or a controlled trigger."),
+    Column("first_hz", "number", "at first", "The rate in the first step.", text=numbers.in_hz),
+    Column("last_hz", "number", "at last", "The rate in the last step.", text=numbers.in_hz),
+    Column("target_hz", "number", "target", "Its target.", text=numbers.in_hz),
+    Column(
+        "on_target", "number", None, "The part of the steps within the tolerance of the target, over seeds."
+    ),
+    Column("on_target_spread", "number", None, "Its standard deviation between seeds."),
+    Column("time", "label", "on target", in_files=False),
+)
+_EFFICIENCIES = (
+    Column("way", "key", "thresholds", "fixed, columns (of prescales), or control."),
+    Column("signal", "key", "signal", "The signal."),
+    Column("first", "share", "at first", "Its recorded part in the first step."),
+    Column("last", "share", "at last", "Its recorded part in the last step."),
+    Column("mean", "share", "mean", "The mean over the steps."),
+)
+
+
+class _Fill(View[Fill]):
+    def line(self, result: Fill) -> str:
+        return f"of {name(result.menu.name)}: {result.hours[-1]:.3g} h, pile-up {_range(result.pileup)}"
+
+    def page(self, result: Fill) -> Page:
+        table = Table.of(_RATES, _rates(result))
+        efficiencies = Table.of(_EFFICIENCIES, _efficiencies(result))
+        tables = [table, efficiencies] if result.signals else [table]
+        return Page(stacked(tables), [*_notes(result)])
+
+    def document(self, result: Fill) -> dict[str, Any]:
+        return {
+            "hours": result.hours.tolist(),
+            "pileup": result.pileup.tolist(),
+            "controlled": list(result.controlled),
+            "targets_hz": list(result.targets),
+            "target_hz": result.target_hz,
+            "rows": records(self.table(result)),
+            "efficiencies": records(Table.of(_EFFICIENCIES, _efficiencies(result))),
+            "traces": [_trace(result, trace) for trace in result.traces],
+        }
+
+    def figures(self, result: Fill) -> Iterator[Figure]:
+        from .fill_figures import figures_of_fill
+
+        return (picture.figure for picture in figures_of_fill(result))
+
+
+VIEW = _Fill()
+
+
+def _trace(result: Fill, trace: FillTrace) -> dict[str, Any]:
+    return {
+        "way": trace.name,
+        "seed": trace.seed,
+        "before_hz": trace.before.tolist(),
+        "live": trace.live.tolist(),
+        "recorded_hz": trace.recorded.tolist(),
+        "rates_hz": dict(zip(result.controlled, trace.rates.tolist(), strict=True)),
+        "thresholds": dict(zip(result.controlled, trace.thresholds.tolist(), strict=True)),
+        "efficiencies": dict(zip(result.signals, trace.efficiencies.tolist(), strict=True)),
+    }
+
+
+def _rates(result: Fill) -> Iterator[dict[str, Any]]:
+    """Yield the rows of rates: means over the seeds of a way."""
+    for way in names_of(result):
+        traces = [*traces_named(result, way)]
+        yield _row(result, way, "menu", [trace.recorded for trace in traces], result.target_hz)
+        for k, trigger in enumerate(result.controlled):
+            if result.config.controls[k].of == "trigger":
+                yield _row(result, way, trigger, [trace.rates[k] for trace in traces], result.targets[k])
+            else:
+                yield _row(result, way, trigger, [trace.rates[k] for trace in traces], None)
+
+
+def _row(result: Fill, way: str, of: str, rates: list[FloatArray], target: float | None) -> dict[str, Any]:
+    row = {
+        "way": way,
+        "of": of,
+        "first_hz": float(np.mean([rate[0] for rate in rates])),
+        "last_hz": float(np.mean([rate[-1] for rate in rates])),
+    }
+    if target is None:
+        return row
+    shares = np.array([result.on_target(rate, target) for rate in rates])
+    spread = float(shares.std(ddof=1)) if len(shares) > 1 else 0.0
+    text = numbers.percent(float(shares.mean()), spread) if spread else f"{100 * shares.mean():.3g} %"
+    return row | {
+        "target_hz": target,
+        "on_target": float(shares.mean()),
+        "on_target_spread": spread,
+        "time": text,
+    }
+
+
+def _efficiencies(result: Fill) -> Iterator[dict[str, Any]]:
+    for way in names_of(result):
+        for s, signal in enumerate(result.signals):
+            values = np.mean([trace.efficiencies[s] for trace in traces_named(result, way)], axis=0)
+            means = {"first": float(values[0]), "last": float(values[-1]), "mean": float(values.mean())}
+            yield {"way": way, "signal": signal, **means}
+
+
+def _range(pileup: FloatArray) -> str:
+    return f"{pileup[0]:.3g} to {pileup[-1]:.3g}"
+
+
+def _notes(result: Fill) -> Iterator[str]:
+    fill = result.config.fill
+    yield (
+        f"{fill.hours:g} h in steps of {fill.step_seconds:g} s, pile-up {_range(result.pileup)}: "
+        f"{result.filling.name}; rules {result.rules.name}: {result.rules.text}."
+    )
+    yield f"On target: within {100 * fill.tolerance:g} % of it, part of the time."
+    seeds = names_of(result).get(CONTROL, 0)
+    if seeds > 1:
+        yield f"Control: mean of {seeds} seeds; ± is the standard deviation between them."
+    for control in result.config.controls:
+        yield (
+            f"{control.trigger}: P = {control.proportional:g}, I = {control.integral:g}, counts "
+            f"{control.seconds:g} s of accepts of the {control.of}, one in {control.prescale:g}."
+        )
