@@ -114,12 +114,15 @@ class Element(Number):
     def _evaluate(self, work: Workspace) -> FloatArray:
         objects = work.objects(self.of)
         column = work.base_column(self.of.base, self.column)
-        values = np.full(len(objects.offsets) - 1, math.nan)
+        n = len(objects.offsets) - 1
+        if not objects.offsets[-1]:
+            return np.full(n, math.nan)
+        bits = np.empty(n, np.int64)
         if objects.rows is None:
-            _element(column, objects.offsets, self.index, values)
+            _element(column, objects.offsets, self.index, bits)
         else:
-            _selected_element(column, objects.rows, objects.offsets, self.index, values)
-        return values
+            _selected_element(column, objects.rows, objects.offsets, self.index, bits)
+        return bits.view(np.float64)
 
     def needs(self) -> Iterator[Need]:
         yield from column_needs(self.of.base, self.column)
@@ -275,30 +278,24 @@ _COMPARISONS: dict[str, Callable[..., Array]] = {
 
 
 @kernel
-def _element(column: Array, offsets: IntArray, index: int, values: FloatArray) -> None:
-    """Replace the NaNs of `values` by element `index` of each event, if it exists. The loop always reads some
-    element, to avoid an unpredictable branch."""
+def _element(column: Array, offsets: IntArray, index: int, bits: IntArray) -> None:
+    """Set the bits of element `index` of each event, float64[n], or of a NaN if it does not exist. The loop
+    always reads some element, to avoid an unpredictable branch."""
     last = len(column) - 1
-    if last < 0:
-        return
-    for event in range(len(values)):
+    for event in range(len(bits)):
         at = offsets[event] + index
-        value = np.float64(column[min(at, last)])
-        values[event] = value if at < offsets[event + 1] else math.nan
+        value = np.float64(column[np.uint64(min(at, last))])
+        bits[event] = value.view(np.int64) | -np.int64(at >= offsets[event + 1])
 
 
 @kernel
-def _selected_element(
-    column: Array, rows: IntArray, offsets: IntArray, index: int, values: FloatArray
-) -> None:
+def _selected_element(column: Array, rows: IntArray, offsets: IntArray, index: int, bits: IntArray) -> None:
     """Variant of `_element` for selected rows, which avoids gathering the column."""
     last = len(rows) - 1
-    if last < 0:
-        return
-    for event in range(len(values)):
+    for event in range(len(bits)):
         at = offsets[event] + index
-        value = np.float64(column[rows[min(at, last)]])
-        values[event] = value if at < offsets[event + 1] else math.nan
+        value = np.float64(column[rows[np.uint64(min(at, last))]])
+        bits[event] = value.view(np.int64) | -np.int64(at >= offsets[event + 1])
 
 
 @kernel

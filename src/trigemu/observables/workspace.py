@@ -151,7 +151,7 @@ class Workspace:
     def _gather(self, selection: ObjectSelection, name: Column) -> Array:
         column = self.base_column(selection.base, name)
         selected = self.objects(selection).rows
-        return column if selected is None else column[selected]
+        return column if selected is None else _gather(column, selected)
 
     def _select_objects(self, selection: ObjectSelection) -> Objects:
         if selection.source:
@@ -256,13 +256,16 @@ def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray |
     """Return offsets int64[n + 1] of the passing rows, and these rows, int64[m] (None: all of them)."""
     if passing.all():
         return offsets, None
-    before, rows = np.empty((2, len(passing) + 1), np.int64)
-    count = _number_passing(passing, before, rows)
-    return before.take(offsets), rows[:count].copy()
+    before: Array = np.empty(len(passing) + 1, np.int32 if len(passing) < 2**31 else np.int64)
+    rows, new_offsets = np.empty(len(passing) + 1, np.int64), np.empty_like(offsets)
+    count = _number_passing(passing, offsets, before, rows, new_offsets)
+    return new_offsets, rows[:count].copy()
 
 
 @kernel
-def _number_passing(passing: BoolArray, before: IntArray, rows: IntArray) -> int:
+def _number_passing(
+    passing: BoolArray, offsets: IntArray, before: Array, rows: IntArray, new_offsets: IntArray
+) -> int:
     """Select without a loop over the objects of each event, whose end is an unpredictable branch."""
     count = 0
     for i in range(len(passing)):
@@ -270,7 +273,18 @@ def _number_passing(passing: BoolArray, before: IntArray, rows: IntArray) -> int
         rows[count] = i
         count += passing[i]
     before[len(passing)] = count
+    for event in range(len(offsets)):
+        new_offsets[event] = before[np.uint64(offsets[event])]
     return count
+
+
+@kernel
+def _gather(column: Array, rows: IntArray) -> Array:
+    """Return the elements of a column in some rows, in half the time of NumPy."""
+    values = np.empty(len(rows), column.dtype)
+    for i in range(len(rows)):
+        values[i] = column[np.uint64(rows[i])]
+    return values
 
 
 @kernel
