@@ -38,11 +38,12 @@ def distinct_entries(words: Words, *keys: IntArray) -> tuple[IntArray, IntArray]
         The first row of each entry.
     """
     entry = np.empty(len(words), np.int64)
-    number = one_number(keys or [np.zeros(len(words), np.int64)])
-    if _few_bits(words, number):
+    if not keys and words.shape[1] == 1:
         first = np.empty(_NUMBERS, np.int64)
         m = _enter_by_number(words.ravel(), entry, first, np.full(_NUMBERS, -1, np.int64))
-        return entry, first[:m].copy()
+        if m >= 0:
+            return entry, first[:m].copy()
+    number = one_number(keys or [np.zeros(len(words), np.int64)])
     first = np.empty(32, np.int64)
     row: int | np.int64 = 0
     m = 0
@@ -53,16 +54,14 @@ def distinct_entries(words: Words, *keys: IntArray) -> tuple[IntArray, IntArray]
     return entry, first[:m].copy()
 
 
-def _few_bits(words: Words, number: IntArray) -> bool:
-    """Whether all keys are 0 and the patterns are small enough to serve directly as the index in a table."""
-    return bool(words.shape[1] == 1 and words.max(initial=0) < _NUMBERS and not number.any())
-
-
 @kernel
 def _enter_by_number(words: Words, entry: IntArray, first: IntArray, table: IntArray) -> int:
-    """Find or make the entries of all rows, uint64[n]; return the number of entries."""
+    """Find or make the entries of all rows, uint64[n]; return the number of entries, or −1 at a pattern that
+    is too large to be an index."""
     m = 0
     for row in range(len(words)):
+        if words[row] >= len(table):
+            return -1
         number_of = table[words[row]]
         if number_of < 0:
             number_of = m

@@ -72,14 +72,24 @@ def exponents(values: FloatArray) -> tuple[int, int]:
     """
     if not len(values):
         return 0x7FF, 0
-    sizes = values.view(np.int64) & _ALL_BUT_SIGN  # in the order of the exponents
-    lowest, highest = int(sizes.min()) >> 52, int(sizes.max()) >> 52
+    smallest, largest = _sizes(values.view(np.int64))
+    lowest, highest = smallest >> 52, largest >> 52
     if highest >= _WEIGHT_EXPONENT:
-        weight = values[sizes.argmax()]
+        weight = values[(values.view(np.int64) & _ALL_BUT_SIGN).argmax()]
         raise TrigemuError(
             f"a weight of {weight:g} Hz cannot be summed: expected less than {WEIGHT_LIMIT:g} Hz"
         )
     return lowest, highest
+
+
+@kernel
+def _sizes(bits: IntArray) -> tuple[int, int]:
+    """Return the bits of the smallest and the largest |value|, which are in the order of the values."""
+    smallest, largest = _ALL_BUT_SIGN, 0
+    for i in range(len(bits)):
+        size = bits[i] & _ALL_BUT_SIGN
+        smallest, largest = min(smallest, size), max(largest, size)
+    return smallest, largest
 
 
 @kernel
