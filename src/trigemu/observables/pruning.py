@@ -19,12 +19,16 @@ from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.vectors import MissingMomentum, OfVectors
 from trigemu.observables.windows import Window
 from trigemu.observables.workspace import Workspace
-from trigemu.support import FloatArray
+from trigemu.samples import event_starts
+from trigemu.support import Array, FloatArray, IntArray, inlined, kernel
 
 #: Objects that are used, and the pT in GeV below which they make no difference; −inf: all matter.
 Use = tuple[ObjectSelection, float]
-#: Allowance for the rounding of a vector sum, with a wide margin.
-_SLACK = 1 + 1e-9
+#: A bound on the error of both components with `_sine_of_turns`, relative to pT: 0.0011 √2, and a margin.
+_ROUGH = 0.0016
+#: More than the momentum, in GeV, whose square is too small for a float.
+_UNDERFLOW = 1e-150
+_TURN = 1 / (2 * math.pi)
 
 
 def all_uses(content: object) -> Iterator[Use]:
@@ -60,8 +64,15 @@ def harder_than(selection: ObjectSelection, lowest: Mapping[ObjectSelection, flo
     or one of its sources removes overlaps."""
     source = selection.source and harder_than(selection.source, lowest)
     floor = lowest.get(selection, -math.inf) if selection.overlap else -math.inf
-    further = (("pt", Window(min=floor)),) if floor > -math.inf else ()
-    return replace(selection, source=source, windows=(*selection.windows, *further))
+    if floor == -math.inf:
+        return replace(selection, source=source)
+    hard = Window(min=floor)
+    others = [
+        (column, window)
+        for column, window in selection.windows
+        if not (column == "pt" and isinstance(window, Window) and window.contains(hard))
+    ]
+    return replace(selection, source=source, windows=(*others, ("pt", hard)))
 
 
 def cheap(number: Number, work: Workspace) -> bool:
@@ -71,7 +82,7 @@ def cheap(number: Number, work: Workspace) -> bool:
 
 def ceiling(number: Number, work: Workspace) -> FloatArray | None:
     """Return an upper bound float64[n] on a number if it costs much less than the number itself, else None:
-    missing momentum is at most the scalar sum."""
+    missing momentum from rough sines takes a seventh of the time."""
     if not isinstance(number, OfVectors) or number.function != "pt" or work.has(number):
         return None
     (vector,) = number.vectors
@@ -79,5 +90,30 @@ def ceiling(number: Number, work: Workspace) -> FloatArray | None:
         return None
     if any(np.any(np.less(work.base_column(d.base, "pt"), 0)) for d in vector.of):
         return None
-    at_hand = tuple(d if work.has(d) else ObjectSelection(d.base) for d in vector.of)
-    return ScalarSum(at_hand).evaluate(work) * _SLACK
+    px, py, sum_pt = np.zeros((3, len(work.events)))
+    for d in vector.of:
+        _add_roughly(
+            work.column(d, "pt"), work.column(d, "phi"), event_starts(work.objects(d).offsets), px, py, sum_pt
+        )
+    return np.sqrt(px * px + py * py) + (_ROUGH * sum_pt + _UNDERFLOW)
+
+
+@inlined
+def _sine_of_turns(x: float) -> float:
+    """Return sin(2πx) within 0.0011 (a parabola, and a correction by its square)."""
+    x -= np.rint(x)
+    parabola = 8 * x - 16 * x * abs(x)
+    return 0.225 * (parabola * abs(parabola) - parabola) + parabola
+
+
+@kernel
+def _add_roughly(
+    pt: Array, phi: Array, starts: IntArray, px: FloatArray, py: FloatArray, sum_pt: FloatArray
+) -> None:
+    event = 0
+    for i in range(len(pt)):
+        event = max(event, starts[i])
+        turns = np.float64(phi[i]) * _TURN
+        px[event] += np.float64(pt[i]) * _sine_of_turns(turns + 0.25)
+        py[event] += np.float64(pt[i]) * _sine_of_turns(turns)
+        sum_pt[event] += np.float64(pt[i])
