@@ -18,7 +18,7 @@ from trigemu.samples.formats.source import ReadEvents, Schema, Source
 from trigemu.support import BoolArray
 
 #: Files that a process keeps open.
-OPEN_FILES = 16
+OPEN_FILES = 32
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,10 @@ class EventFile(Source):
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
         return self._opened.read_stored(start, stop, names)
+
+    @property
+    def tree_name(self) -> str:
+        return self.facts.tree
 
     @property
     def physical(self) -> bool:  # type: ignore[override]  # each format has one for all its files

@@ -329,7 +329,7 @@ def _sample(
     if not files:
         raise SampleError(f"sample {table.name!r}: none of its files can be read")
     sources = [
-        EventFile(f.path, f.seal, tree=known.tree, format=f.format, facts=known)
+        EventFile(f.path, f.seal, tree=f.tree, format=f.format, facts=known)
         for f, known in zip(files, facts, strict=True)
     ]
     for source in sources:

@@ -36,6 +36,14 @@ def test_a_process_keeps_few_files_open(folder: Path) -> None:
     assert opened_source.cache_info().currsize == OPEN_FILES
 
 
+def test_files_are_opened_once_to_find_their_events_and_to_read_them() -> None:
+    opened_source.cache_clear()
+    catalogue = open_catalogue()
+    for sample in catalogue.samples:
+        sample.read(0, 0, 1, [("jet", "pt")])
+    assert opened_source.cache_info().misses == sum(len(sample.sources) for sample in catalogue.samples) > 16
+
+
 def test_what_is_sent_to_workers_is_small_and_reads_the_same(folder: Path) -> None:
     sample = open_catalogue(folder / "catalogue.toml").samples[0]
     file = sample.sources[0]
