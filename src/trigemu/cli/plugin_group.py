@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from contextlib import nullcontext, suppress
 from difflib import get_close_matches
 from typing import Any
@@ -86,6 +87,9 @@ class PluginGroup(click.Group):
         else:
             return None
         command = plugin.part(self.part, name)
+        if not gc.isenabled():  # the program is starting
+            gc.freeze()
+            gc.enable()
         if not isinstance(command, click.Command):
             raise PluginError(
                 f"{plugin.where}: its {self.part.removesuffix('s')} {name!r} is no click command"
