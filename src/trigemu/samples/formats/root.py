@@ -200,6 +200,8 @@ class RootFile(Source):
 
     def _window(self, names: tuple[str, ...]) -> int:
         """Return the number of entries of some branches that may be cached."""
+        if self.entries <= CHUNK_EVENTS:  # uproot needs seconds to estimate it if there are thousands of fields
+            return CHUNK_EVENTS
         if names not in self._windows:
             self._windows[names] = max(
                 CHUNK_EVENTS, self._events.num_entries_for(WINDOW_BYTES, filter_name=list(names))
