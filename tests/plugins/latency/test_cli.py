@@ -22,6 +22,12 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timing, "SECONDS", 0.001)
 
 
+@pytest.fixture
+def _known_first_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its measurement compiles all kernels anew: once is enough for this file (`test_a_menu`)."""
+    monkeypatch.setattr(cli, "first_decision", lambda *_: FirstDecision(12.3, 1.8, 43))
+
+
 def test_a_menu(place: Any, trigemu: Run) -> None:
     status, text = trigemu("bench", "menu.toml", *ON_TOYS, *SHORT, "--threads", "2", "--details", *OUT)
     assert status == 0, text
@@ -43,9 +49,9 @@ def test_a_menu(place: Any, trigemu: Run) -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_without_details(place: Any, trigemu: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("_known_first_decision")
+def test_without_details(place: Any, trigemu: Run) -> None:
     """The same document, and a line that says how to see more."""
-    monkeypatch.setattr(cli, "first_decision", lambda *_: FirstDecision(12.3, 1.8, 43))
     command = ("bench", "menu.toml", *ON_TOYS, *SHORT, "--json", "out.json")
     keys = []
     for details in (False, True):
@@ -60,6 +66,7 @@ def test_without_details(place: Any, trigemu: Run, monkeypatch: pytest.MonkeyPat
     assert list(json.loads(text)) == keys[0]  # alone on the standard output
 
 
+@pytest.mark.usefixtures("_known_first_decision")
 def test_few_events_and_little_time(place: Any, trigemu: Run) -> None:
     text = (place.folder / "menu.toml").read_text()
     jet = "[[trigger]]" + text.split("[[trigger]]")[1]
