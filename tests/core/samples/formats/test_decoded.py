@@ -16,6 +16,7 @@ import uproot
 from hypothesis import given, strategies as st
 
 from trigemu.api import Decoded, Part, pieces
+from trigemu.samples.event_file import opened_source
 from trigemu.samples.formats import decoded, root
 from trigemu.samples.formats.decoded import Piece, cached_bytes
 from trigemu.samples.formats.nanoaod import NanoAOD
@@ -26,7 +27,8 @@ NEEDS = [("jet", "pt"), ("jet", "eta"), ("", "met")]
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> Iterator[None]:
-    gc.collect()  # of files of other tests
+    opened_source.cache_clear()  # files of other tests
+    gc.collect()
     assert cached_bytes() == 0
     yield
     gc.collect()
