@@ -224,8 +224,8 @@ def test_jets_of_the_embedded_sample_go_with_the_pile_up() -> None:
     number = np.concatenate([events.scalars["n_interaction"] for events in read])
     weight = np.concatenate([events.weight for events in read])
     fired = {
-        trigger.name: np.concatenate([before.fired(trigger.name, sample=s.name) for s in catalogue.background])
-        for trigger in before.triggers
+        t.name: np.concatenate([before.fired(t.name, sample=s.name) for s in catalogue.background])
+        for t in before.triggers
     }
     for mean in (0.75 * made, 1.25 * made):
         moved = at_pileup(catalogue, mean)

@@ -200,7 +200,7 @@ class RootFile(Source):
 
     def _window(self, names: tuple[str, ...]) -> int:
         """Return the number of entries of some branches that may be cached."""
-        if self.entries <= CHUNK_EVENTS:  # uproot needs seconds to estimate it if there are thousands of fields
+        if self.entries <= CHUNK_EVENTS:  # with thousands of fields, uproot's estimate takes seconds
             return CHUNK_EVENTS
         if names not in self._windows:
             self._windows[names] = max(
