@@ -163,7 +163,7 @@ class _Summary:
         live fraction: without it, the rate before the rules is lower by its unique rate."""
         unique = self._counts.total[UNIQUE_BEFORE, row] / self.seconds
         rest = self.input_hz - unique
-        if not unique or not rest > 0:
+        if not self._setup.rules.rules or not unique or not rest > 0:
             return 0.0, 0.0, 0.0
         rise = self.curve.at(rest) - self.curve.at(self.input_hz)
         relative = math.hypot(
