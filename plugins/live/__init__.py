@@ -11,6 +11,7 @@ from trigemu.api import Plugin
 
 PLUGIN = Plugin(
     commands={"fill": ".cli_fill:fill", "live": ".cli:live"},
+    sections={"live": ".report:sections"},
     warm={"live": ".warm:warm"},
 )
 

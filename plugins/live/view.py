@@ -57,16 +57,7 @@ class _LiveRates(View[LiveRates]):
         return f"of {name(result.menu.name)}: {numbers.format_rate(result.rate.after)}, {live} live"
 
     def page(self, result: LiveRates) -> Page:
-        table = Table(_COLUMNS)
-        for item in result.triggers:
-            table.add_record(_row(item))
-        if result.groups:
-            table.add_gap()
-        for item in result.groups:
-            table.add_record(_row(item) | {"name": f"group {item.name}"}, "group")
-        table.add_gap()
-        for item in result.levels:
-            table.add_record(_row(item) | {"name": item.name or f"menu {result.menu.name}"}, "summary")
+        table = table_of_items(result)
         tables = [table, table_of_causes(result)] if result.rules.rules else [table]
         return Page(stacked(tables), [*notes(result)])
 
@@ -142,6 +133,21 @@ def most(parts: Mapping[str, float]) -> str | None:
         return None
     largest = max(parts, key=lambda key: parts[key])
     return f"{largest} {100 * parts[largest] / total:.0f} %"
+
+
+def table_of_items(result: LiveRates) -> Table:
+    """Return what is recorded of each trigger, group and level, as a page shows it."""
+    table = Table(_COLUMNS)
+    for item in result.triggers:
+        table.add_record(_row(item))
+    if result.groups:
+        table.add_gap()
+    for item in result.groups:
+        table.add_record(_row(item) | {"name": f"group {item.name}"}, "group")
+    table.add_gap()
+    for item in result.levels:
+        table.add_record(_row(item) | {"name": item.name or f"menu {result.menu.name}"}, "summary")
+    return table
 
 
 def table_of_causes(result: LiveRates) -> Table:
