@@ -8,7 +8,17 @@ from fuzzing.formats.base import Format
 
 _MODULES = (
     *("expressions", "menus", "catalogues", "profiles", "models", "integer_networks", "precisions"),
-    *("samples", "imports", "prescales", "configurations", "projects", "scores", "checkpoints", "commands"),
+    *(
+        "samples",
+        "imports",
+        "prescales",
+        "configurations",
+        "projects",
+        "scores",
+        "checkpoints",
+        "commands",
+        "live",
+    ),
 )
 FORMATS: dict[str, Format] = {}
 for _name in _MODULES:
