@@ -12,6 +12,7 @@ PLUGIN = Plugin(
     commands={"optimise": ".cli:optimise"},
     sections={"optimise": ".report:sections"},
     warm={"search": ".warm:warm"},
+    uses=("live",),
 )
 
 # The stub lists the exported names; each is imported when it is first used.

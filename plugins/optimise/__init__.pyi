@@ -6,6 +6,7 @@ from .goals import (
     Goals as Goals,
     GoalsTable as GoalsTable,
     Limit as Limit,
+    Live as Live,
     Span as Span,
     Tie as Tie,
     Vary as Vary,

@@ -16,8 +16,9 @@ from trigemu.api import (
     nearest,
 )
 
-from .goals import Goals, Limit
+from .goals import Goals, Limit, Live
 from .limits import Bound
+from .live_floor import rate_of_live
 
 #: How a trigger of another kind can have a threshold.
 _WITHOUT_THRESHOLD = (
@@ -31,8 +32,7 @@ def check_goals(menu: Menu, goals: Goals, catalogue: Catalogue) -> None:
         if catalogue.sample(channel.sample) in catalogue.background:
             raise TrigemuError(
                 f"{goals.path}: channel {channel.label!r}: {channel.sample!r} is a background sample: "
-                "expected a "
-                f"signal"
+                "expected a signal"
             )
     varied: dict[tuple[str, str], None] = {}
     for vary in goals.vary:
@@ -66,9 +66,8 @@ def _check_ties(menu: Menu, goals: Goals, varied: set[str]) -> None:
                 )
             if tie.at_least is None and name not in varied:
                 raise TrigemuError(
-                    f"{goals.path}: [[tie]] {name}: its threshold does not vary, so it cannot equal "
-                    "another one: "
-                    f"give it above under [[vary]], or use at_least"
+                    f"{goals.path}: [[tie]] {name}: its threshold does not vary, so it cannot equal another "
+                    "one: give it above under [[vary]], or use at_least"
                 )
 
 
@@ -81,25 +80,36 @@ def _trigger(menu: Menu, name: str, goals: Goals, where: str) -> Trigger:
     return menu.trigger(name)
 
 
-def bounds_of(menu: Menu, goals: Goals) -> tuple[tuple[Bound, ...], tuple[frozenset[str], ...]]:
+def bounds_of(
+    menu: Menu, goals: Goals, catalogue: Catalogue
+) -> tuple[tuple[Bound, ...], tuple[frozenset[str], ...]]:
     """Return the limits of goals, the first is the cap on the rate of the menu, and the sets of triggers that
     they are on, the first is the menu."""
     levels = {level: _named(menu, members) for level, members in members_by_level(menu).items()}
     last = list(levels.values())[-1]
     sets = {last: 0}
-    bounds = [Bound(0, -1, 0.0, goals.table.rate_hz)]
+    bounds = [Bound("rate of the menu", 0, -1, 0.0, goals.table.rate_hz)]
     for limit in goals.limits:
         members = _members(menu, limit, goals, levels)
         low, high = limit.min_hz or 0.0, np.inf if limit.max_hz is None else limit.max_hz
         if limit.quantity == "rate":
-            bounds.append(Bound(sets.setdefault(members, len(sets)), -1, low, high))
+            bounds.append(Bound(limit.label, sets.setdefault(members, len(sets)), -1, low, high))
             continue
         level = next((of for of in levels.values() if members <= of), None)
         if level is None:
             raise TrigemuError(f"{goals.path}: [[limit]] on the {limit.label}: it is of several levels")
         whole = sets.setdefault(level, len(sets))
-        bounds.append(Bound(whole, sets.setdefault(level - members, len(sets)), low, high))
+        rest = sets.setdefault(level - members, len(sets))
+        bounds.append(Bound(limit.label, whole, rest, low, high))
+    if goals.live:
+        first = next(iter(levels.values()))
+        high = rate_of_live(goals.live, goals.path, menu, catalogue)
+        bounds.append(Bound(_live_label(goals.live), sets.setdefault(first, len(sets)), -1, 0.0, high))
     return tuple(bounds), tuple(sets)
+
+
+def _live_label(live: Live) -> str:
+    return f"rate for {100 * live.min:g} % live"
 
 
 def _members(menu: Menu, limit: Limit, goals: Goals, levels: dict[str, frozenset[str]]) -> frozenset[str]:

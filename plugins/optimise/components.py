@@ -161,9 +161,8 @@ def _too_many(menu: Menu, component: Component, patterns: BoolArray) -> TrigemuE
     names = ", ".join(component.triggers[:8])
     return TrigemuError(
         f"{menu.path}: the triggers {names} are connected by seeds or a coherent set, or read each other, "
-        "and "
-        f"depend on {len(component.leaves)} varied thresholds, {len(component.switches)} varied prescales or "
-        f"switches and {len(patterns)} combinations of other decisions: vary fewer of them"
+        f"and depend on {len(component.leaves)} varied thresholds, {len(component.switches)} varied "
+        f"prescales or switches and {len(patterns)} combinations of other decisions: vary fewer of them"
     )
 
 

@@ -24,37 +24,33 @@ def check_reachable(setup: Setup, evaluation: Evaluation) -> None:
         culprits = f": {names} do not vary" if fixed else ""
         raise TrigemuError(
             f"{goals.path}: rate_hz = {problem.cap:g} is below the {numbers.in_hz(rates[0])} of the menu "
-            "with all "
-            f"that varies at its tightest{culprits}: raise the cap, or vary more"
+            f"with all that varies at its tightest{culprits}: raise the cap, or vary more"
         )
     rates, efficiencies = evaluation.at(problem.sizes * 0)
-    for limit, bound in zip(goals.limits, problem.bounds[1:], strict=True):
+    for bound in problem.bounds[1:]:
         if bound.without < 0 and rates[bound.of] < bound.low:
             raise TrigemuError(
-                f"{goals.path}: [[limit]] on the {limit.label}: min_hz = {bound.low:g}, but at its loosest "
-                "it is "
-                f"{numbers.in_hz(rates[bound.of])}"
+                f"{goals.path}: [[limit]] on the {bound.name}: min_hz = {bound.low:g}, but at its loosest "
+                f"it is {numbers.in_hz(rates[bound.of])}"
             )
     for channel, efficiency in zip(goals.channels, efficiencies, strict=True):
         if efficiency <= 0.0:
             raise TrigemuError(
                 f"{goals.path}: channel {channel.label!r}: no trigger accepts any of its events, with all "
-                "that "
-                f"varies at its loosest"
+                "that varies at its loosest"
             )
 
 
 def check_met(setup: Setup, problem: Problem, rates: FloatArray) -> None:
     """Raise TrigemuError if the best point breaks limits; the message names them."""
     goals = setup.goals
-    labels = ["rate of the menu", *(limit.label for limit in goals.limits)]
     broken = []
-    for label, bound in zip(labels, problem.bounds, strict=True):
+    for bound in problem.bounds:
         rate = float(rates[bound.of]) - (float(rates[bound.without]) if bound.without >= 0 else 0.0)
         if rate > bound.high:
-            broken.append(f"the {label} is {numbers.in_hz(rate)}, above {numbers.in_hz(bound.high)}")
+            broken.append(f"the {bound.name} is {numbers.in_hz(rate)}, above {numbers.in_hz(bound.high)}")
         if rate < bound.low:
-            broken.append(f"the {label} is {numbers.in_hz(rate)}, below {numbers.in_hz(bound.low)}")
+            broken.append(f"the {bound.name} is {numbers.in_hz(rate)}, below {numbers.in_hz(bound.low)}")
     if broken:
         raise TrigemuError(
             f"{goals.path}: no menu was found that meets all limits; in the nearest one, "

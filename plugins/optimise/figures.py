@@ -29,8 +29,7 @@ def pictures(summary: Summary) -> Iterator[Picture]:
         yield Picture(
             "optimise_thresholds",
             "Each threshold over the one as written: the best one (point), and the interval of 68 % over "
-            "replicas of "
-            "the events (line).",
+            "replicas of the events (line).",
             draw_thresholds(thresholds),
             {
                 "name": [variable.name for variable in thresholds],
@@ -76,8 +75,7 @@ def pictures(summary: Summary) -> Iterator[Picture]:
         yield Picture(
             "optimise_front_values",
             "The thresholds along the front over those as written, free (points) and if they move one way "
-            "only "
-            "(lines).",
+            "only (lines).",
             draw_values(summary),
             {"cap_hz": [entry.cap_hz for entry in summary.front]}
             | {

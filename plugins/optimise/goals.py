@@ -26,6 +26,11 @@ at_least = 10.0
 group = "jets"                          # or trigger, or level
 quantity = "rate"                       # or "unique"
 max_hz = 40e3                           # or min_hz
+
+    [live]                                  # a floor on the live fraction
+    min = 0.95
+    rules = "cms"
+    filling = "lhc-2018-2544"
 """
 
 from __future__ import annotations
@@ -188,6 +193,24 @@ class Limit(TomlTable, frozen=True):
         return f"{'unique ' if self.quantity == 'unique' else ''}rate of {what}"
 
 
+class Live(TomlTable, frozen=True):
+    """[live]: a floor on the live fraction of the menu's first level, under the rules of a readout.
+
+    Attributes
+    ----------
+    min : float
+        The least fraction of accepts that the rules allow, between 0 and 1.
+    rules : str
+        The rules: a TOML file, or the name of a set that comes with trigemu.
+    filling : str or None
+        The filling scheme: a file, a name, or a pattern; by default every slot is filled.
+    """
+
+    min: Annotated[float, msgspec.Meta(gt=0, lt=1)]
+    rules: str
+    filling: str | None = None
+
+
 class GoalsTable(TomlTable, frozen=True):
     """[goals]: the cap and the figure of merit.
 
@@ -219,7 +242,9 @@ class Goals:
     table : GoalsTable
         The cap and the figure of merit.
     channels, vary, ties, limits : tuple
-        The other tables.
+        The lists of tables.
+    live : Live or None
+        The floor on the live fraction.
     """
 
     path: Path
@@ -229,6 +254,7 @@ class Goals:
     vary: tuple[Vary, ...]
     ties: tuple[Tie, ...]
     limits: tuple[Limit, ...]
+    live: Live | None = None
 
 
 def read_goals(path: Path | str) -> Goals:
@@ -249,7 +275,7 @@ def read_goals(path: Path | str) -> Goals:
         With all mistakes of the file, each with its line.
     """
     document = load_toml(Path(path))
-    known = ("goals", "channel", "vary", "tie", "limit")
+    known = ("goals", "channel", "vary", "tie", "limit", "live")
     for key in document.data:
         if key not in known:
             document.problem((key,), "", f"unknown key {key!r}{nearest(key, known)}")
@@ -257,6 +283,8 @@ def read_goals(path: Path | str) -> Goals:
     if head is None:
         document.problem((), "", "[goals] is missing: expected it with rate_hz, the cap on the menu's rate")
     table = None if head is None else read_table(document, head, GoalsTable, ("goals",), "[goals]")
+    live = document.data.get("live")
+    floor = None if live is None else read_table(document, live, Live, ("live",), "[live]")
     channels = _tables(document, "channel", ChannelTable)
     vary, ties, limits = (
         _tables(document, "vary", Vary),
@@ -276,7 +304,14 @@ def read_goals(path: Path | str) -> Goals:
     document.finish()
     assert table is not None
     return Goals(
-        document.path, document.sha256, table, tuple(channels), tuple(vary), tuple(ties), tuple(limits)
+        document.path,
+        document.sha256,
+        table,
+        tuple(channels),
+        tuple(vary),
+        tuple(ties),
+        tuple(limits),
+        floor,
     )
 
 

@@ -74,8 +74,7 @@ class Halves:
             return f"Searched on the {split.HALF_NAMES[0]} half of each sample, judged on the other."
         return (
             f"Searched on half of the {split.HALF_NAMES[self.trained]} half of the background, which no "
-            "model of "
-            f"the menu was trained on, judged on the rest of it; signals are halved once."
+            "model of the menu was trained on, judged on the rest of it; signals are halved once."
         )
 
 

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Bound:
-    """A limit on a rate. without: the set whose rate is subtracted from that of `of`, for a unique rate, or
-    −1. low, high: in Hz."""
+    """A limit on a rate.
 
+    name: what it is on. without: the set whose rate is subtracted from that of `of`, for a unique rate, or
+    −1. low, high: in Hz.
+    """
+
+    name: str
     of: int
     without: int
     low: float

@@ -197,9 +197,10 @@ def _partner(learnt: Learnt, number: int) -> tuple[int, float]:
 def _limits(setup: Setup, learnt: Learnt, unseen: Problem) -> tuple[LimitResult, ...]:
     rates = [Evaluation(problem).at(learnt.point)[0] for problem in (learnt.problem, unseen)]
     found = []
-    for limit, bound in zip(setup.goals.limits, learnt.problem.bounds[1:], strict=True):
+    for bound in learnt.problem.bounds[1:]:
         hz = [float(of[bound.of] - (of[bound.without] if bound.without >= 0 else 0.0)) for of in rates]
-        found.append(LimitResult(limit.label, limit.min_hz, limit.max_hz, *hz))
+        high = None if bound.high == np.inf else bound.high
+        found.append(LimitResult(bound.name, bound.low or None, high, *hz))
     return tuple(found)
 
 

@@ -125,6 +125,7 @@ def make_setup(
         If the goals do not fit the menu, or the samples lack events.
     """
     check_goals(menu, goals, catalogue)
+    bounds, sets = bounds_of(_all_switched_on(menu, goals), goals, catalogue)
     (written,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
     base = _all_switched_on(written, goals)
     samples = tuple(dict.fromkeys(channel.sample for channel in goals.channels))
@@ -139,7 +140,6 @@ def make_setup(
     _check_weights(scores)
     enabled = {trigger.name: trigger.enabled for trigger in written.triggers}
     variables = variables_of(base, goals, scores.threshold_ranges, enabled)
-    bounds, sets = bounds_of(base, goals)
     tables = (scores.table, *(scores.signals[name] for name in samples))
     prepared = prepare(base, scores, tables, variables, sets)
     of_channels = [
@@ -182,8 +182,7 @@ def _check_weights(scores: Scores) -> None:
         if (table.weight < 0).any():
             raise TrigemuError(
                 f"{name} has events of negative weight: no threshold can be fitted if accepting an event "
-                "lowers "
-                f"a rate or an efficiency"
+                "lowers a rate or an efficiency"
             )
 
 

@@ -57,8 +57,12 @@ class ChannelResult:
 
     Attributes
     ----------
-    name, sample, require : str
-        Its name, sample and condition.
+    name : str
+        Its name.
+    sample : str
+        Its sample.
+    require : str
+        Its condition.
     weight : float
         Its weight; all add up to 1.
     events : int

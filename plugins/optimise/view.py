@@ -27,6 +27,10 @@ def _loss(value: float) -> str:
     return f"{value:.5f}"
 
 
+def _hz(value: float) -> str:
+    return numbers.in_unit(value, 0.0)
+
+
 def _share(value: float) -> str:
     return f"{100 * value:.2f} %"
 
@@ -41,7 +45,7 @@ _MENUS = (
     Column("fitted", "number", "loss, fitted", text=_loss),
     Column("unseen", "number", "unseen", text=_pair),
     Column("drop", "number", "unseen − fitted", text=_pair, gives_way=2),
-    Column("gain", "number", "− optimised", text=_pair),
+    Column("gain", "number", "less optimised", text=_pair),
 )
 _CHANNELS = (
     Column("channel", "key", "channel"),
@@ -65,7 +69,7 @@ VALUES = (
         "number",
         "∂rate/∂value",
         "∂rate/∂threshold of the menu, in Hz per unit.",
-        text="{:.3g} Hz".format,
+        text=_hz,
     ),
     Column(
         "loss_per_khz",
@@ -190,27 +194,23 @@ def notes_of(summary: Summary) -> Iterator[str]:
         f"{numbers.in_hz(summary.cap_hz)} to itself. {summary.halves}"
     )
     yield (
-        "Rates and efficiencies: of the unseen half, scaled to all events; ±: statistical. − optimised: "
-        "the loss of "
-        "each menu minus that of the optimised one, paired. Scaled: all varied thresholds times "
-        f"{summary.factor:.4g}."
+        "Rates and efficiencies: of the unseen half, scaled to all events; ±: statistical. Less optimised: "
+        "the loss of each menu minus that of the optimised one, with the paired error. Scaled: all varied "
+        f"thresholds times {summary.factor:.4g}."
     )
     yield (
-        "per kHz, loss/kHz: what another kHz gives at the margin, for the variable that gives a channel "
-        "most, and for "
-        "each."
+        "Per kHz, loss/kHz: what another kHz gives at the margin, for the variable that gives a channel "
+        "most, and for each variable."
     )
     if summary.replicas:
         yield (
-            f"68 %: of the best values on {summary.replicas} replicas of the events, searched from the "
-            "best menu; "
-            f"trades with: the value that falls most regularly as this one rises."
+            f"68 %: of the best values on {summary.replicas} replicas of the events, searched from the best "
+            f"menu; trades with: the value that falls most regularly as this one rises."
         )
     if summary.turning:
         yield (
             f"As the cap rises, these become tighter somewhere: {', '.join(summary.turning)}. One way: the "
-            "loss if no "
-            f"value may."
+            "loss if no value may."
         )
     if not summary.complete:
         starts = numbers.count(summary.starts, "start")

@@ -99,15 +99,11 @@ def _origin(summary: Summary) -> str:
     best = summary.contender(BEST)
     lines = [
         f"Made by trigemu optimise from {Path(summary.menu).name} (sha256 {summary.menu_sha256[:12]}) with "
-        "the goals "
-        f"{Path(summary.goals).name} (sha256 {summary.goals_sha256[:12]}) and the samples "
-        f"{summary.samples}: seed "
-        f"{summary.seed}, {summary.starts} starts of {summary.hops} hops.",
+        f"the goals {Path(summary.goals).name} (sha256 {summary.goals_sha256[:12]}) and the samples "
+        f"{summary.samples}: seed {summary.seed}, {summary.starts} starts of {summary.hops} hops.",
         f"Cap {summary.cap_hz / 1e3:g} kHz; on the fitted half {best.fitted.rate_hz / 1e3:.2f} kHz and a "
-        "loss of "
-        f"{best.fitted.loss:.5f}, on the unseen half {best.unseen.rate_hz / 1e3:.2f} kHz and "
-        f"{best.unseen.loss:.5f} "
-        f"± {best.unseen.loss_error:.5f}.",
+        f"loss of {best.fitted.loss:.5f}, on the unseen half {best.unseen.rate_hz / 1e3:.2f} kHz and "
+        f"{best.unseen.loss:.5f} ± {best.unseen.loss_error:.5f}.",
     ]
     return "".join(toml_text.comment(line) for line in lines)
 

@@ -135,7 +135,7 @@ def problem_of(
         layout,
         background,
         tuple(channels),
-        (Bound(0, -1, 0.0, cap),),
+        (Bound("rate of the menu", 0, -1, 0.0, cap),),
         orders,
         merit,
         np.full(c, 1.0 / c),

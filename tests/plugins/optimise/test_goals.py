@@ -8,6 +8,7 @@ import pytest
 from optimise_toys import MENU, toy_samples, write_goals, write_menu
 
 from trigemu import TrigemuError, read_menu
+from trigemu_live import live_fraction, read_filling, read_rules
 from trigemu_optimise import Effort, optimise, read_goals
 
 BASE = "[goals]\nrate_hz = 1e5\n[[channel]]\nsample = 's'\n"
@@ -156,3 +157,37 @@ def test_disabled_triggers_need_a_switch(tmp_path: Path) -> None:
     result = optimise(menu, tmp_path / "goals.toml", toy_samples(), effort)
     assert result.menu.trigger("J30").enabled  # without a cap that matters, more is better
     assert not result.written.trigger("J30").enabled
+
+
+def test_a_floor_on_the_live_fraction_caps_the_rate(tmp_path: Path) -> None:
+    """The rate at which simple dead time of CMS's rules leaves that fraction, at the menu's crossing rate."""
+    live = '[live]\nmin = 0.99\nrules = "cms"\nfilling = "lhc-2018-2544"\n'
+    (tmp_path / "goals.toml").write_text(BASE.replace("1e5", "1e9") + VARY + live)
+    menu = read_menu(write_menu(tmp_path))
+    effort = Effort(starts=1, hops=0, replicas=0, caps=0)
+    result = optimise(menu, tmp_path / "goals.toml", toy_samples(), effort)
+    (limit,) = result.summary.limits
+    rules, filling = read_rules("cms"), read_filling("lhc-2018-2544")
+    scale = filling.crossing_rate_hz / 40e6
+    assert limit.name == "rate for 99 % live"
+    assert limit.max_hz is not None
+    assert limit.fitted_hz <= limit.max_hz
+    at_cap = live_fraction(rules, filling, scale * limit.max_hz)
+    assert at_cap.value == pytest.approx(0.99, abs=3 * at_cap.error + 0.001)
+
+
+@pytest.mark.parametrize(
+    ("live", "message"),
+    [
+        ("min = 2\nrules = 'cms'", "min = 2"),
+        ("min = 0.9", "rules"),
+        ("min = 0.9\nrules = 'cmss'", "rules 'cmss': expected a file"),
+        ("min = 0.9\nrules = 'none.toml'", "none.toml"),
+        ("min = 0.9\nrules = 'cms'\nfilling = 'lhc'", "filling 'lhc': expected a file"),
+    ],
+)
+def test_mistakes_of_a_floor_on_the_live_fraction(tmp_path: Path, live: str, message: str) -> None:
+    (tmp_path / "goals.toml").write_text(f"{BASE}{VARY}[live]\n{live}\n")
+    with pytest.raises(TrigemuError) as error:
+        optimise(read_menu(write_menu(tmp_path)), tmp_path / "goals.toml", toy_samples())
+    assert message in str(error.value)

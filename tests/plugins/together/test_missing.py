@@ -24,6 +24,18 @@ from trigemu.cli.commands import cli
 results = [CliRunner().invoke(cli, command, prog_name="trigemu") for command in json.loads(sys.argv[2])]
 print(json.dumps([(result.exit_code, result.output) for result in results]))
 """
+GOALS = """
+[goals]
+rate_hz = 1e6
+[[channel]]
+sample = "s"
+[[vary]]
+triggers = ["J30"]
+above = { min = 20, max = 60 }
+[live]
+min = 0.95
+rules = "cms"
+"""
 CARD = 'name = "AD"\nkind = "{}"\ncard = "card.toml"\nabove = 0.0\n'
 
 
@@ -40,6 +52,15 @@ NEEDING = {
     ("decade", "anomaly"): ("run", "decade.toml", "--samples", "catalogue.toml"),
     ("firmware", "anomaly"): ("firmware", "--help"),
     ("hls4ml", "anomaly"): ("import", "hls4ml", "--help"),
+    ("optimise", "live"): (
+        "optimise",
+        "menu.toml",
+        "goals.toml",
+        "-o",
+        "new.toml",
+        "--samples",
+        "with-signal.toml",
+    ),
     ("latency", "anomaly"): ("bench", "menu.toml", "--samples", "catalogue.toml", "--events", "10"),
 }
 
@@ -94,6 +115,9 @@ def test_names_of_nothing_get_no_package(place: Place) -> None:
 @pytest.mark.parametrize(("plugin", "used"), USES)
 def test_a_plugin_without_one_that_it_uses(place: Place, plugin: str, used: str) -> None:
     place.write("decade.toml", f"[[trigger]]\n{CARD.format('decade')}")
+    place.write("goals.toml", GOALS)
+    signal = '[[sample]]\nname = "s"\nrole = "signal"\nfiles = ["all.root"]\n'
+    place.write("with-signal.toml", (place.folder / "catalogue.toml").read_text() + signal)
     ((status, text),) = without([used], NEEDING[plugin, used])
     assert status == 2, text
     assert f"it needs the plugin '{used}', and its package trigemu_{used} is not installed" in text
