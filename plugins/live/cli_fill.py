@@ -16,6 +16,7 @@ from trigemu.api import (
     present_result,
     processing,
     read_menu,
+    read_prescales,
     search_path,
     without_bad_files,
 )
@@ -42,6 +43,7 @@ MAX_SEEDS = 1000
     show_default=True,
     help="Run controllers with the seeds 1 to N.",
 )
+@options.prescales
 @options.samples
 @processing
 @options.plugin_path
@@ -55,6 +57,7 @@ def fill(
     colliding: int | None,
     rules: str | None,
     seeds: int,
+    prescales: Path | None,
     catalogue: Path | str | None,
     processing: Processing,
     plugin_path: tuple[Path, ...],
@@ -64,11 +67,13 @@ def fill(
 ) -> None:
     """Run a MENU through a FILL (TOML): falling pile-up, columns of prescales, thresholds under control."""
     files = on_disk(json_file, csv_file)
-    check_outputs(files, (menu, config, catalogue, filling, rules))
+    check_outputs(files, (menu, config, catalogue, filling, rules, prescales))
     scheme = filling_of(filling, colliding)
     applied = read_rules(rules) if rules else NO_RULES
     of = read_fill(config)
     read = read_menu(menu, search_path(plugin_path))
+    if prescales:
+        read = read_prescales(read, prescales)
     with processing.opened(catalogue) as (engine, samples):
         check_inputs(files, [read], samples)
         with menus_bar([read], samples, engine) as advance:

@@ -30,6 +30,7 @@ from trigemu.api import (
     ScoreKind,
     Shown,
     TrigemuError,
+    at_column,
     at_pileup,
     make_plan,
     menu_of,
@@ -293,7 +294,9 @@ class _Model:
         self._config, self._factors, self._controls = config, factors, config.controls
         self._seconds = config.fill.step_seconds
         triggers = [menu.trigger(control.trigger) for control in self._controls]
-        self._chance = np.array([1.0 / trigger.prescale for trigger in triggers])
+        of_columns = [menu, *(at_column(menu, column.name) for column in config.columns)]
+        chances = [[1.0 / at.trigger(trigger.name).prescale for trigger in triggers] for at in of_columns]
+        self._chance = np.array(chances).reshape(len(of_columns), len(triggers))  # by column; 0: it is off
         self._hz = filling.crossing_rate_hz / float(background.total.sum())
         self._fitted = np.array([trigger.name in fitted for trigger in triggers], np.bool_)
         self._background, self._signals = background, signals
@@ -352,7 +355,7 @@ class _Model:
         weight = rows.unseen if self._fitted[k] else rows.weight
         order = np.argsort(-rows.scores[:, k], kind="stable")
         order = order[np.isfinite(rows.scores[order, k])]
-        rate = np.cumsum((weight * factor[rows.interactions])[order]) * self._hz * self._chance[k]
+        rate = np.cumsum((weight * factor[rows.interactions])[order]) * self._hz * self._chance[0, k]
         if not len(order):
             raise TrigemuError(f"{self._config.path}: no event has a score of {self._controls[k].trigger!r}")
         return float(rows.scores[order[min(int(np.searchsorted(rate, hz)), len(order) - 1)], k])
@@ -361,14 +364,14 @@ class _Model:
         """Return the rate of the first level, and those of the controlled triggers, before the rules in
         Hz."""
         rows = self._background
-        total, own = _sums(rows, factor, thresholds, self._chance, self._fitted, column)
+        total, own = _sums(rows, factor, thresholds, self._chance[column], self._fitted, column)
         return total * self._hz, own * self._hz
 
     def _efficiency(self, number: int, step: int, thresholds: FloatArray, column: int) -> float:
         """Return the part of a signal that the first level accepts."""
         signal, factor = self._signals[number], self._of[1 + number][step]
         none = np.zeros(len(thresholds), np.bool_)
-        total, _ = _sums(signal, factor, thresholds, self._chance, none, column)
+        total, _ = _sums(signal, factor, thresholds, self._chance[column], none, column)
         return total / float(factor @ signal.total)
 
     def _column_at(self, pileup: float) -> int:

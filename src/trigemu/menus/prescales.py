@@ -58,6 +58,18 @@ def name_mistakes(names: Sequence[str]) -> Iterator[str]:
 def read_prescales(menu: Menu, path: Path) -> Menu:
     """Return the menu with the prescale columns of a CSV file in place of its own.
 
+    Parameters
+    ----------
+    menu : Menu
+        The menu.
+    path : Path
+        The file: the name of a trigger in each row, then its prescale in each column.
+
+    Returns
+    -------
+    Menu
+        The same triggers with these columns.
+
     Raises
     ------
     TrigemuError

@@ -154,6 +154,13 @@ def test_the_command(tmp_path: Path, place: Place, trigemu: Run, monkeypatch: py
     _, _, samples = setting(tmp_path, MENU, FILL + 'signals = ["some"]\n' + CONTROL)
     monkeypatch.setattr("trigemu.open_catalogue", lambda *given, **how: samples)
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.csv").write_text("name,one\nJ,3\nM,0\nLOGIC,1\n")
+    (tmp_path / "g.toml").write_text(FILL + '[[column]]\nname = "one"\nbelow = 3.0\n')
+    with_columns = ("fill", "m.toml", "g.toml", "--prescales", "p.csv", "--csv", "-")
+    status, text = trigemu(*with_columns)
+    assert (status, [line.split(",")[0] for line in text.splitlines()]) == (0, ["way", "fixed", "columns"]), (
+        text
+    )
     command = ("fill", "m.toml", "f.toml", "--rules", "cms", "--seeds", "2")
     status, text = trigemu(*command, "--json", "f.json", "--csv", "f.csv", "--figures", "drawn")
     assert status == 0, text
