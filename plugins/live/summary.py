@@ -63,7 +63,7 @@ class _Summary:
         self.input_hz = counts.total[BEFORE, self._first] / self.seconds
         self.curve = self._curve()
         number = emulation.menus.index(setup.arrays.menu)
-        self._table: TableErrors = table_errors(emulation, number, self._slope())
+        self._table: TableErrors = table_errors(emulation, number, self._slope(), setup.factor != 1.0)
 
     def _variances(self) -> FloatArray:
         """float64[5, rows], the variance of each count, from the spread of batches."""

@@ -27,8 +27,6 @@ class TableErrors(NamedTuple):
     after: FloatArray
     unique: FloatArray
     unique_after: FloatArray
-    first_level_hz: float
-    first_level_error_hz: float
 
 
 def rows_of(menu: Menu, words: Words, bits: Mapping[str, int]) -> tuple[FloatArray, FloatArray]:
@@ -49,38 +47,37 @@ def rows_of(menu: Menu, words: Words, bits: Mapping[str, int]) -> tuple[FloatArr
     return np.hstack([*total, of_levels]), np.hstack([*unique, of_levels])
 
 
-def table_errors(emulation: Emulation, number: int, slope: float) -> TableErrors:
-    """Return the relative errors of the rates of a menu. slope: κ R, d ln L / d ln R of the first level."""
+def table_errors(emulation: Emulation, number: int, slope: float, is_scaled: bool = False) -> TableErrors:
+    """Return the relative errors of the rates of a menu. slope: κ R, d ln L / d ln R of the first level.
+    is_scaled: whether all rates are scaled such that R is given; then those of triggers relative to R
+    vary."""
     counted = emulation.counted(number)
     (menu,), (bits,) = counted.menus, counted.bits
-    width = len(menu.enabled) + len({t.group for t in menu.enabled if t.group}) + len(menu.levels or ("",))
-    first = width - len(menu.levels or ("",))
+    levels = len(menu.levels or ("",))
+    width = len(menu.enabled) + len({t.group for t in menu.enabled if t.group}) + levels
+    first = width - levels
 
     def both(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
         return np.hstack(rows_of(menus[0], words, bits))
 
-    plain = RateSums(counted.table, counted.scales, 2 * width)
-    for rows in counted.blocks():
-        plain.add(rows, counted.fractions(rows, both))
-    hz, variance = plain.result()
-    ratio = hz / hz[first] if hz[first] > 0 else np.zeros_like(hz)
+    def sums(slope: float, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
+        bound = 1.0 + abs(slope) * max(
+            1.0, float(ratio.max(initial=1.0))
+        )  # exact sums take fractions up to 1
+        sums = RateSums(counted.table, counted.scales, 2 * width)
+        for rows in counted.blocks():
+            values = counted.fractions(rows, both)
+            sums.add(rows, (values + slope * ratio * values[:, first : first + 1]) / bound)
+        hz, variance = sums.result()
+        return hz * bound, variance * bound**2
 
-    after = RateSums(counted.table, counted.scales, 2 * width)
-    bound = 1.0 + abs(slope) * max(1.0, float(ratio.max(initial=1.0)))  # exact sums take fractions up to 1
-    for rows in counted.blocks():
-        values = counted.fractions(rows, both)
-        after.add(rows, (values + slope * ratio * values[:, first : first + 1]) / bound)
-    moved = after.result()[1] * bound**2
+    hz, plain = sums(0.0, np.zeros(2 * width))
+    ratio = hz / hz[first] if hz[first] > 0 else np.zeros_like(hz)
+    moved = sums(-1.0 if is_scaled else slope, ratio)[1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        relative = [np.where(hz > 0, np.sqrt(v) / hz, 0.0) for v in (variance, moved)]
-    return TableErrors(
-        relative[0][:width],
-        relative[1][:width],
-        relative[0][width:],
-        relative[1][width:],
-        float(hz[first]),
-        float(np.sqrt(variance[first])),
-    )
+        relative = [np.where(hz > 0, np.sqrt(v) / hz, 0.0) for v in (moved if is_scaled else plain, moved)]
+    (before, unique), (after, unique_after) = (np.split(values, 2) for values in relative)
+    return TableErrors(before, after, unique, unique_after)
 
 
 def first_level_rate(emulation: Emulation) -> float:

@@ -13,6 +13,7 @@ from pileup_toys import alike, crossing_catalogue
 from toys import even_events, memory_catalogue, menu_from
 
 from trigemu import TrigemuError
+from trigemu.api import view_of
 from trigemu.samples import SampleError
 from trigemu_live import Filling, Rules, live_rates, read_filling, read_rules, spread
 from trigemu_live.rules import Gap, Simple
@@ -32,6 +33,8 @@ def test_a_rate_can_be_given(tmp_path: Path) -> None:
     result = live_rates(menu, catalogue, seconds=1, input_rate_hz=25e3)
     assert result.factor == pytest.approx(2.5)
     assert result.rate.before.hz == pytest.approx(25e3, rel=0.02)
+    assert result.rate.table_error_hz < 1e-6 * result.rate.after.hz  # the rate is given
+    assert result.live_error == result.rate.live_error
 
 
 def test_the_crossing_rate_is_that_of_the_scheme(tmp_path: Path) -> None:
@@ -149,3 +152,22 @@ def test_what_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(SampleError, match=r"single interactions \(convention 'luminosity'\), not crossings"):
         live_rates(other, interactions)
+
+
+def test_a_menu_that_never_accepts(tmp_path: Path) -> None:
+    menu, catalogue = toy(tmp_path, [Toy("A"), Toy("B")], {"B": 0.0})
+    result = live_rates(menu, catalogue, rules=read_rules("cms"), seconds=0.05)
+    assert (result.live, result.rate.before.events, result["A"].gain_hz) == (1.0, 0, 0.0)
+    assert result["A"].after.upper_limit_hz == pytest.approx(1.14 / 0.05, rel=0.01)
+    assert "< 22.8 Hz" in view_of(result).text(result)
+
+
+def test_more_triggers_than_parts_of_an_accept(tmp_path: Path) -> None:
+    """Seventeen triggers accept together: their parts of an accept still add up exactly."""
+    triggers = [Toy(f"T{n}") for n in range(17)]
+    menu, catalogue = toy(tmp_path, triggers, {" ".join(t.name for t in triggers): 0.01})
+    result = live_rates(menu, catalogue, rules=DEAD, seconds=0.02)
+    lost = sum(result.rate.lost.values())
+    assert lost > 0
+    assert sum(result.rate.because.values()) == pytest.approx(lost, rel=1e-12)
+    assert max(result.rate.because.values()) == pytest.approx(lost / 17, rel=1e-4)
