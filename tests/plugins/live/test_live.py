@@ -65,13 +65,13 @@ def test_trains_cost_more_than_spread_bunches(tmp_path: Path) -> None:
 def test_the_errors_from_drawing_are_the_spread_of_seeds(tmp_path: Path) -> None:
     triggers = [Toy("A"), Toy("B", prescale=7)]
     menu, catalogue = toy(tmp_path, triggers, {"A": 0.004, "B": 0.004})
-    results = [live_rates(menu, catalogue, rules=DEAD, seconds=0.25, seed=seed) for seed in range(40)]
+    results = [live_rates(menu, catalogue, rules=DEAD, seconds=0.25, seed=seed) for seed in range(30)]
     for name in ("A", "B"):
         seen = np.std([r[name].after.hz for r in results], ddof=1)
         claimed = np.sqrt(np.mean([r[name].drawing_error_hz ** 2 for r in results]))
-        assert seen == pytest.approx(claimed, rel=0.4)
+        assert seen == pytest.approx(claimed, rel=0.45)
     live = np.std([r.rate.live for r in results], ddof=1)
-    assert live == pytest.approx(np.mean([r.rate.live_error for r in results]), rel=0.4)
+    assert live == pytest.approx(np.mean([r.rate.live_error for r in results]), rel=0.45)
 
 
 def test_the_errors_from_the_table_are_the_spread_of_samples(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_the_errors_from_the_table_are_the_spread_of_samples(tmp_path: Path) -> 
     menu = menu_from(tmp_path, text.replace("[[trigger]]", "[menu]\n[[trigger]]", 1))
     after: dict[str, list[float]] = {"J": [], "M": []}
     claimed: dict[str, list[float]] = {"J": [], "M": []}
-    for seed in range(24):
+    for seed in range(14):
         events = [{**e, "weight": 40e6 / 500 * e["weight"] / 1.25} for e in even_events(seed, 500)]
         result = live_rates(
             menu, memory_catalogue({"all": events}), rules=Rules("", (Simple(simple=4),)), seconds=0.05
@@ -92,7 +92,7 @@ def test_the_errors_from_the_table_are_the_spread_of_samples(tmp_path: Path) -> 
             after[name].append(result[name].after.hz)
             claimed[name].append(result[name].after.error_hz)
     for name in after:
-        assert np.std(after[name], ddof=1) == pytest.approx(np.mean(claimed[name]), rel=0.45)
+        assert np.std(after[name], ddof=1) == pytest.approx(np.mean(claimed[name]), rel=0.6)
 
 
 def test_what_a_trigger_costs_is_what_a_run_without_it_gains(
@@ -101,9 +101,9 @@ def test_what_a_trigger_costs_is_what_a_run_without_it_gains(
     monkeypatch.setattr("trigemu_live.summary.ATTEMPTS", 400_000)
     triggers = [Toy("A"), Toy("B"), Toy("C")]
     menu, catalogue = toy(tmp_path, triggers, {"A": 0.003, "B": 0.001, "C": 0.0008, "A B": 0.001})
-    result = live_rates(menu, catalogue, rules=DEAD, seconds=3)
+    result = live_rates(menu, catalogue, rules=DEAD, seconds=1.5)
     for name in ("A", "B", "C"):
-        rest = live_rates(menu, catalogue, rules=DEAD, seconds=3, without=[name])
+        rest = live_rates(menu, catalogue, rules=DEAD, seconds=1.5, without=[name])
         gained = rest.rate.after.hz - (result.rate.after.hz - result[name].unique.hz)
         # the two runs share their crossings; what is lost in one and not in the other is Poisson
         error = np.sqrt((result.rate.before.events - result.rate.after.events) * 2) / result.seconds

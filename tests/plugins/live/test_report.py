@@ -21,5 +21,3 @@ def test_the_section(place: Place, trigemu: Run, monkeypatch: pytest.MonkeyPatch
     assert "What is recorded" in page
     for name in ("ATLAS", "CMS", "2544 colliding bunches in 53 trains", "2544 spread evenly", "1 in 3"):
         assert name in page
-    assert trigemu("report", "menu.toml", "--samples", "catalogue.toml", "-o", "plain.html")[0] == 0
-    assert "What is recorded" not in Path("plain.html").read_text()
