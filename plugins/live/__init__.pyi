@@ -7,7 +7,7 @@ from .curve import (
     live_curve as live_curve,
     live_fraction as live_fraction,
 )
-from .fill import Fill as Fill, FillTrace as FillTrace, through_fill as through_fill
+from .fill import Fill as Fill, through_fill as through_fill
 from .fill_config import (
     ColumnTable as ColumnTable,
     ControlTable as ControlTable,
@@ -15,15 +15,12 @@ from .fill_config import (
     FillTable as FillTable,
     read_fill as read_fill,
 )
+from .fill_model import FillTrace as FillTrace
 from .filling import Filling as Filling, every_slot as every_slot, spread as spread
 from .filling_files import read_filling as read_filling, scheme_names as scheme_names
 from .live import live_rates as live_rates
-from .ordered import (
-    OrderedAccepts as OrderedAccepts,
-    OrderedItem as OrderedItem,
-    Vetoed as Vetoed,
-    accepts_in_order as accepts_in_order,
-)
+from .ordered import accepts_in_order as accepts_in_order
+from .ordered_results import OrderedAccepts as OrderedAccepts, OrderedItem as OrderedItem, Vetoed as Vetoed
 from .results import LiveItem as LiveItem, LiveRates as LiveRates
 from .rules import Rules as Rules, read_rules as read_rules, rule_names as rule_names
 

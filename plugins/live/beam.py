@@ -18,7 +18,8 @@ import numpy as np
 from trigemu.api import BoolArray, IntArray, TrigemuError
 
 from .beam_kernels import Draws, Slots, run_orbits
-from .crossing_kernels import Beam, Counts, Early, new_counts, new_memory
+from .counts import Counts, new_counts
+from .crossing_kernels import Beam, Early, new_memory
 from .filling import Filling
 from .menu_arrays import Counters, MenuArrays
 from .patterns import Patterns

@@ -13,7 +13,8 @@ import numpy as np
 
 from trigemu.api import FloatArray, IntArray, inlined, inner, kernel
 
-from .crossing_kernels import AFTER, BEFORE, LOST, Beam, Counts, add, decide, fraction, judge, mixed
+from .counts import AFTER, BEFORE, LOST, Counts
+from .crossing_kernels import Beam, add, decide, fraction, judge, mixed
 from .filling import ORBIT
 from .patterns import Patterns
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trigemu.api import (
+    Menu,
     Processing,
     TrigemuError,
+    at_column,
     check_inputs,
     check_outputs,
     menus_bar,
@@ -20,6 +22,7 @@ from trigemu.api import (
     present_result,
     processing,
     read_menu,
+    read_prescales,
     search_path,
     without_bad_files,
 )
@@ -28,7 +31,8 @@ from .beam import Start
 from .filling import ORBIT, Filling, spread
 from .filling_files import read_filling, scheme_names
 from .live import MAX_SECONDS, live_rates
-from .ordered import OrderedAccepts, accepts_in_order, is_consecutive
+from .ordered import accepts_in_order, is_consecutive
+from .ordered_results import OrderedAccepts
 from .results import LiveRates
 from .rules import NO_RULES, read_rules, rule_names
 
@@ -89,6 +93,8 @@ rules_option = click.option(
     show_default=True,
     help="Take samples of consecutive crossings, such as test vectors, in their order; or draw from them.",
 )
+@options.prescales
+@click.option("--column", help="Use this column of prescales.")
 @click.option("--without", multiple=True, metavar="TRIGGER", help="A trigger that never accepts; repeatable.")
 @options.pileup
 @options.samples
@@ -107,6 +113,8 @@ def live(
     counters: Start,
     consecutive: bool,
     input_rate: float | None,
+    prescales: Path | None,
+    column: str | None,
     without: tuple[str, ...],
     pileup: float | None,
     catalogue: Path | str | None,
@@ -118,10 +126,10 @@ def live(
 ) -> None:
     """Print what is recorded of a MENU with bunch trains, dead time and rules, and why the rest is lost."""
     files = on_disk(json_file, csv_file)
-    check_outputs(files, (menu, catalogue, filling, rules))
+    check_outputs(files, (menu, catalogue, filling, rules, prescales))
     scheme = filling_of(filling, colliding)
     applied = read_rules(rules) if rules else NO_RULES
-    read = read_menu(menu, search_path(plugin_path))
+    read = at_prescales(read_menu(menu, search_path(plugin_path)), prescales, column)
     with processing.opened(catalogue) as (engine, samples):
         check_inputs(files, [read], samples)
         in_order = is_consecutive(samples) and consecutive
@@ -160,6 +168,17 @@ def live(
 
         lines = written(figures_of(result), figures)
     present_result(result, json_file, csv_file, lines=lines)
+
+
+def at_prescales(menu: Menu, file: Path | None, column: str | None = None) -> Menu:
+    """Return a menu with the columns of a file, if there is one, and at a column, if one is named."""
+    menu = read_prescales(menu, file) if file else menu
+    if column is None:
+        return menu
+    if column not in menu.columns.names:
+        known = ", ".join(menu.columns.names) or "none"
+        raise TrigemuError(f"{menu.path}: there is no column of prescales {column!r}; it has {known}")
+    return at_column(menu, column)
 
 
 def written(pictures: Iterable[Picture], folder: Path) -> list[str]:

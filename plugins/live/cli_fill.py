@@ -16,12 +16,11 @@ from trigemu.api import (
     present_result,
     processing,
     read_menu,
-    read_prescales,
     search_path,
     without_bad_files,
 )
 
-from .cli import colliding_option, filling_of, filling_option, rules_option, written
+from .cli import at_prescales, colliding_option, filling_of, filling_option, rules_option, written
 from .fill import through_fill
 from .fill_config import read_fill
 from .rules import NO_RULES, read_rules
@@ -71,9 +70,7 @@ def fill(
     scheme = filling_of(filling, colliding)
     applied = read_rules(rules) if rules else NO_RULES
     of = read_fill(config)
-    read = read_menu(menu, search_path(plugin_path))
-    if prescales:
-        read = read_prescales(read, prescales)
+    read = at_prescales(read_menu(menu, search_path(plugin_path)), prescales)
     with processing.opened(catalogue) as (engine, samples):
         check_inputs(files, [read], samples)
         with menus_bar([read], samples, engine) as advance:

@@ -9,7 +9,8 @@ import numpy as np
 
 from trigemu.api import Column, FloatArray, Page, Table, View, name, numbers, records, stacked
 
-from .fill import CONTROL, Fill, FillTrace, names_of, traces_named
+from .fill import Fill, names_of, traces_named
+from .fill_model import CONTROL, FillTrace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,7 +6,7 @@ file of whole orbits the first crossing follows nothing either. Prescale counter
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,12 +20,10 @@ from trigemu.api import (
     Job,
     Menu,
     MenuLike,
-    Named,
     Plan,
     Progress,
     SampleError,
     SamplesLike,
-    Shown,
     Words,
     check_result,
     checked,
@@ -38,101 +36,15 @@ from trigemu.api import (
 )
 
 from .beam import Start, beam_of, check_start
-from .crossing_kernels import BEFORE, UNITS, Counts, new_counts
+from .counts import BEFORE, UNITS, Counts, new_counts
 from .filling import ORBIT, Filling, every_slot
 from .live import check_names
 from .menu_arrays import MenuArrays, menu_arrays
 from .ordered_kernels import run_ordered
+from .ordered_results import OrderedAccepts, OrderedItem, Vetoed
 from .rule_kernels import rule_table
 from .rules import Rules
 from .summary import NOT_ACCEPTED
-
-
-@dataclass(frozen=True)
-class OrderedItem:
-    """The accepts of a trigger, a group or a level.
-
-    Attributes
-    ----------
-    name : str
-        Its name; empty for the level of a menu without levels.
-    kind : str
-        trigger, group or level.
-    before, after : int
-        Its accepts without and with the rules.
-    lost : mapping of str to int
-        The accepts that are lost, by rule.
-    because : mapping of str to float
-        The part of them that accepts of each trigger blocked.
-    """
-
-    name: str
-    kind: str
-    before: int
-    after: int
-    lost: Mapping[str, int]
-    because: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Vetoed:
-    """An accept of the first level that a rule vetoes.
-
-    Attributes
-    ----------
-    path : str
-        The file.
-    crossing : int
-        The number of the crossing in the file's own numbering.
-    rule : str
-        The rule.
-    triggers : tuple of str
-        The triggers that accept it.
-    """
-
-    path: str
-    crossing: int
-    rule: str
-    triggers: tuple[str, ...]
-
-
-@dataclass(frozen=True, repr=False)
-class OrderedAccepts(Shown, Named[OrderedItem]):
-    """What rules leave of consecutive crossings; result["L1_SingleMu22"] are the accepts of a trigger or
-    group.
-
-    Attributes
-    ----------
-    menu : Menu
-        The menu.
-    catalogue : Catalogue
-        The samples.
-    filling : Filling
-        The filling scheme.
-    rules : Rules
-        The rules.
-    crossings : int
-        The number of crossings.
-    triggers, groups, levels : tuple of OrderedItem
-        The accepts.
-    vetoed : tuple of Vetoed
-        The accepts that rules veto, in order.
-    """
-
-    _view: ClassVar[str] = "trigemu_live.ordered_view"
-
-    menu: Menu
-    catalogue: Catalogue
-    filling: Filling
-    rules: Rules
-    crossings: int
-    triggers: tuple[OrderedItem, ...]
-    groups: tuple[OrderedItem, ...]
-    levels: tuple[OrderedItem, ...]
-    vetoed: tuple[Vetoed, ...]
-
-    def _named(self) -> tuple[str, Mapping[str, OrderedItem]]:
-        return "trigger or group", {item.name: item for item in (*self.groups, *self.triggers)}
 
 
 def is_consecutive(catalogue: Catalogue) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from trigemu.api import BoolArray, IntArray, kernel
 
-from .crossing_kernels import Beam, Counts, add, decide, judge
+from .counts import Counts
+from .crossing_kernels import Beam, add, decide, judge
 from .filling import ORBIT
 
 

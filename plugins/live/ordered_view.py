@@ -6,7 +6,7 @@ from typing import Any
 
 from trigemu.api import Column, Page, Table, View, name, numbers, records, stacked
 
-from .ordered import OrderedAccepts, OrderedItem
+from .ordered_results import OrderedAccepts, OrderedItem
 from .view import most
 
 #: Accepts that are listed where a terminal shows them.

@@ -109,6 +109,8 @@ class LiveRates(Shown, Named[LiveItem]):
         The live fraction of independent crossings at other rates.
     negative : float
         The part of the rate in patterns that are not drawn, because their weights are negative.
+    warnings : tuple of str
+        Warnings to read before using the numbers.
     """
 
     _view: ClassVar[str] = "trigemu_live.view"
@@ -133,6 +135,7 @@ class LiveRates(Shown, Named[LiveItem]):
     early: tuple[int, int]
     curve: LiveCurve
     negative: float
+    warnings: tuple[str, ...] = ()
 
     def _named(self) -> tuple[str, Mapping[str, LiveItem]]:
         return "trigger or group", {item.name: item for item in (*self.groups, *self.triggers)}

@@ -10,7 +10,7 @@ import numpy as np
 from trigemu.api import Emulation, FloatArray, Rate
 
 from .beam import Setup
-from .crossing_kernels import AFTER, BEFORE, DISTANCES, LOST, UNIQUE_AFTER, UNIQUE_BEFORE, UNITS, Counts
+from .counts import AFTER, BEFORE, DISTANCES, LOST, UNIQUE_AFTER, UNIQUE_BEFORE, UNITS, Counts
 from .curve import LiveCurve, LiveFraction, live_curve
 from .results import LiveItem, LiveRates
 from .table_errors import TableErrors, table_errors
@@ -51,7 +51,15 @@ def summarise(setup: Setup, counts: Counts, emulation: Emulation, negative: floa
         early=(int(counts.early[0]), int(counts.early[1])),
         curve=summary.curve,
         negative=negative,
+        warnings=_warnings(emulation, emulation.menus.index(setup.arrays.menu)),
     )
+
+
+def _warnings(emulation: Emulation, number: int) -> tuple[str, ...]:
+    """Return what is to be said of a menu and its samples before its rates are used."""
+    catalogue = emulation.catalogue
+    left_out = [catalogue.left_out_text] if catalogue.left_out else []
+    return (*left_out, *catalogue.unnormalised, *emulation.plan.warnings[number])
 
 
 class _Summary:

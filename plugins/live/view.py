@@ -81,6 +81,7 @@ class _LiveRates(View[LiveRates]):
             "rules": {"name": result.rules.name, "source": result.rules.source, "rules": list(labels)},
             "live": result.live,
             "live_error": result.live_error,
+            "warnings": list(result.warnings),
             "rows": records(self.table(result)),
             "losses": losses,
             "by_position": {
@@ -192,6 +193,8 @@ def notes(result: LiveRates) -> Iterator[str]:
             f"One crossing early: {result.early[0]} accepts, {result.early[1]} of them recorded; they are in "
             f"no rate above."
         )
+    for warning in result.warnings:
+        yield f"Warning: {warning}."
     if result.negative:
         share = f"{100 * result.negative:.2g} %"
         yield f"Not drawn: patterns with negative weights, {share} of the rate of all triggers."

@@ -59,6 +59,26 @@ def test_the_same_command_gives_the_same_bytes(place: Place, trigemu: Run) -> No
     assert (place.folder / "a.json").read_bytes() == (place.folder / "b.json").read_bytes()
 
 
+def test_columns_of_prescales(place: Place, trigemu: Run) -> None:
+    place.write("p.csv", "name,one,half\nJ30,1,2\nMU,0,1\n")
+    command = (
+        "live",
+        "menu.toml",
+        "--samples",
+        "catalogue.toml",
+        "--seconds",
+        "0.01",
+        "--prescales",
+        "p.csv",
+    )
+    names = {}
+    for column in ("one", "half"):
+        status, text = trigemu(*command, "--column", column, "--csv", "-")
+        assert status == 0, text
+        names[column] = [row["name"] for row in csv.DictReader(io.StringIO(text)) if row["kind"] == "trigger"]
+    assert names == {"one": ["J30"], "half": ["J30", "MU"]}
+
+
 def test_figures(place: Place, trigemu: Run) -> None:
     place.write("rules.toml", LOST)
     command = (
@@ -86,6 +106,7 @@ def test_figures(place: Place, trigemu: Run) -> None:
         (("--rules", "bad.toml"), "bad.toml:2: rule 1: rate = 0"),
         (("--rules", "all.toml"), "veto every filled slot"),
         (("--seconds", "0.001"), "at least 32 orbits"),
+        (("--column", "tight"), "there is no column of prescales 'tight'; it has none"),
         (("--without", "J31"), "did you mean 'J30'?"),
         (("--input-rate", "41e6"), "that rate cannot be scaled"),
         (("--json", "menu.toml"), "menu.toml"),
