@@ -63,19 +63,24 @@ def pictures(summary: Summary) -> Iterator[Picture]:
             },
         )
     if summary.front:
-        yield Picture(
-            "optimise_front",
-            "The least loss at each cap.",
-            draw_front(summary),
-            {
-                key: [getattr(entry, key) for entry in summary.front]
-                for key in ("cap_hz", "rate_hz", "loss", "unseen_loss", "one_way_loss")
-            },
-        )
+        yield from _of_front(summary)
+
+
+def _of_front(summary: Summary) -> Iterator[Picture]:
+    """Yield the figures of the front."""
+    yield Picture(
+        "optimise_front",
+        "The least loss at each cap.",
+        draw_front(summary),
+        {
+            key: [getattr(entry, key) for entry in summary.front]
+            for key in ("cap_hz", "rate_hz", "loss", "unseen_loss", "one_way_loss")
+        },
+    )
+    if any(variable.what == "above" for variable in summary.variables):
         yield Picture(
             "optimise_front_values",
-            "The thresholds along the front over those as written, free (points) and if they move one way "
-            "only (lines).",
+            "The thresholds along the front, free (points) and if they move one way only (lines).",
             draw_values(summary),
             {"cap_hz": [entry.cap_hz for entry in summary.front]}
             | {

@@ -151,6 +151,17 @@ def test_numbers_beside_a_menu_are_read_only_if_they_are_its_own(files: Place, t
     assert read_summary(menu) is None
 
 
+def test_prescales_alone_can_vary(files: Place, trigemu: Run) -> None:
+    goals = (files.folder / "goals.toml").read_text()
+    head = goals[: goals.index("[[vary]]")]
+    files.write("goals.toml", f'{head}[[vary]]\ntriggers = ["MET40", "MU"]\nprescale = [1, 2, 5, 10, 100]\n')
+    files.write("goals.toml", (files.folder / "goals.toml").read_text().replace("30000.0", "1.1e5"))
+    status, text = optimised(trigemu, "--figures", "drawn")
+    assert status == 0, text
+    assert "prescale = " in (files.folder / "new.toml").read_text()
+    assert not (files.folder / "drawn" / "optimise_front_values.png").exists()
+
+
 def test_from_python(files: Place) -> None:
     found: list[str] = []
     effort = Effort(seed=5, starts=2, hops=1, replicas=3, caps=4)

@@ -18,6 +18,7 @@ _MODULES = (
         "checkpoints",
         "commands",
         "live",
+        "optimise",
     ),
 )
 FORMATS: dict[str, Format] = {}

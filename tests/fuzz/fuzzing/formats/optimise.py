@@ -1,0 +1,149 @@
+"""Goals of an optimisation, and the numbers beside a menu that one wrote."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+from optimise_toys import GOALS, toy_samples, write_menu
+
+from fuzzing.edits import byte_edits, table_edits, word_edits
+from fuzzing.formats.base import Files, Format
+from fuzzing.tables import any_digits, as_toml
+from trigemu import read_menu
+
+ALL = (
+    GOALS.format(cap="3e4")
+    + """
+[[tie]]
+triggers = ["J15", "J30"]
+at_least = 5.0
+[[limit]]
+trigger = "J30"
+quantity = "unique"
+max_hz = 1e4
+"""
+)
+#: Those of an optimisation, with a list of each kind.
+NUMBERS: dict[str, Any] = {
+    "menu": "toy.toml",
+    "goals": "goals.toml",
+    "menu_sha256": "0",
+    "goals_sha256": "0",
+    "new_sha256": "{sha256}",
+    "samples": "toy",
+    "merit": "squared",
+    "cap_hz": 3e4,
+    "seed": 1,
+    "starts": 1,
+    "hops": 1,
+    "evaluations": 10,
+    "complete": True,
+    "halves": "",
+    "factor": 1.0,
+    "contenders": [
+        {
+            "name": name,
+            "fitted": (half := {
+                "rate_hz": 1e4, "rate_error_hz": 1.0, "loss": 0.1, "loss_error": 0.01, "efficiencies": [0.5],
+                "errors": [0.1],
+            }),
+            "unseen": half,
+            "gain": 0.0,
+            "gain_error": 0.0,
+        }
+        for name in ("as written", "scaled", "optimised")
+    ],
+    "channels": [
+        {
+            "name": "s", "sample": "s", "require": "", "weight": 1.0, "events": 5, "ceiling": 0.8,
+            "per_khz": 0.1,
+        }
+    ],
+    "variables": [
+        {
+            "name": "J30", "what": "above", "triggers": ["J30"], "unit": "GeV", "written": 30.0,
+            "value": 40.0,
+            "values": 9, "low": 35.0, "high": 45.0, "hz_per_unit": -3.0, "loss_per_khz": 0.1,
+            "channels_per_khz": [0.1], "partner": "", "correlation": 0.0,
+        }
+    ],
+    "limits": [{"name": "l", "min_hz": None, "max_hz": 3.0, "fitted_hz": 1.0, "unseen_hz": 1.0}],
+    "front": [
+        {
+            "cap_hz": 1e4, "rate_hz": 1e4, "loss": 0.1, "unseen_loss": 0.1, "one_way_loss": 0.1,
+            "values": [40.0], "one_way_values": [40.0],
+        }
+    ],
+    "turning": ["J30"],
+    "replicas": 3,
+}  # fmt: skip
+
+
+def _goals() -> st.SearchStrategy[Files]:
+    further = (0, -1, 1e308, 10**30, "free", "J30", ["J30", "J15"], {"min": 1, "max": 2}, {})
+    spoilt = st.one_of(
+        table_edits(tomllib.loads(ALL), further).map(as_toml),
+        table_edits(tomllib.loads(ALL), further, most=1).map(as_toml),
+        word_edits(ALL),
+    ).map(lambda made: made.encode("utf-8", "surrogatepass"))
+    return st.one_of(spoilt, spoilt, byte_edits(ALL.encode())).map(lambda content: {"goals.toml": content})
+
+
+def _use_goals(folder: Path) -> Any:
+    from trigemu_optimise.goals import read_goals
+    from trigemu_optimise.setup import make_setup
+
+    menu = read_menu(write_menu(folder))
+    return make_setup(menu, read_goals(folder / "goals.toml"), toy_samples(200)).problem
+
+
+def _goals_twin(folder: Path, problem: Any) -> str:
+    from trigemu_optimise.problem import Evaluation
+
+    rates, efficiencies = Evaluation(problem).at(problem.sizes - 1)
+    fine = (rates >= 0).all() and ((efficiencies >= -1e-9) & (efficiencies <= 1 + 1e-9)).all()
+    return "" if fine else f"rates {rates}, efficiencies {efficiencies}"
+
+
+def _numbers() -> st.SearchStrategy[Files]:
+    further = (0, -1, 1e308, None, [], ["a"], "optimised", {}, True)
+    spoilt = st.one_of(table_edits(NUMBERS, further), table_edits(NUMBERS, further, most=1))
+    made = st.one_of(spoilt.map(_as_json), word_edits(json.dumps(NUMBERS)))
+    texts = made.map(lambda text: text.encode("utf-8", "surrogatepass"))
+    return st.one_of(texts, texts, byte_edits(json.dumps(NUMBERS).encode())).map(
+        lambda content: {"toy.optimise.json": content}
+    )
+
+
+def _as_json(numbers: Any) -> str:
+    with any_digits():
+        return json.dumps(numbers, default=str)
+
+
+def _use_numbers(folder: Path) -> Any:
+    """What a section of the report shows of them, as if they were the menu's own."""
+    from trigemu_optimise.figures import pictures
+    from trigemu_optimise.view import notes_of, tables_of
+    from trigemu_optimise.written import read_summary
+
+    menu = read_menu(write_menu(folder))
+    file = folder / "toy.optimise.json"
+    file.write_bytes(file.read_bytes().replace(b"{sha256}", menu.sha256.encode()))
+    summary = read_summary(menu)
+    assert summary is not None
+    return summary, tables_of(summary), [*notes_of(summary)], [*pictures(summary)]
+
+
+def _numbers_twin(folder: Path, shown: Any) -> str:
+    return "" if asdict(shown[0]) and shown[1] and shown[2] else "nothing is shown"
+
+
+FORMATS = (
+    Format("goals", 30, _goals, _use_goals, _goals_twin),
+    Format("numbers of optimisations", 20, _numbers, _use_numbers, _numbers_twin),
+)
