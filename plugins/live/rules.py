@@ -91,7 +91,12 @@ class Bucket(Rule, frozen=True, kw_only=True):
 
     key: ClassVar[str] = "size"
     size: _Accepts
-    rate: _Crossings
+    rate: int
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if not 1 <= self.rate <= MAX_CROSSINGS:
+            never = "places would never be emptied" if self.rate > 0 else "it is the time to empty a place"
+            yield "rate", f"rate = {self.rate}: {never}: expected 1 to {MAX_CROSSINGS} crossings"
 
     @property
     def text(self) -> str:

@@ -70,8 +70,8 @@ def test_no_rules() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[rule]]\nsize = 7\nrate = 0", "rate"),
-        ("[[rule]]\nsize = 7\nrate = 10000000000", "rate"),
+        ("[[rule]]\nsize = 7\nrate = 0", "rate = 0: it is the time to empty a place: expected 1 to"),
+        ("[[rule]]\nsize = 7\nrate = 10000000000", "places would never be emptied"),
         ("[[rule]]\nsize = 7\nrate = inf", "rate"),
         ("[[rule]]\nsize = 7", "the key 'rate' is missing"),
         ("[[rule]]\nat_most = 0\nin = 3", "at_most"),
