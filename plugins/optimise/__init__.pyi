@@ -1,17 +1,16 @@
 import trigemu.api
 
 from .effort import Effort as Effort
-from .goals import (
+from .goal_tables import (
     ChannelTable as ChannelTable,
-    Goals as Goals,
     GoalsTable as GoalsTable,
     Limit as Limit,
     Live as Live,
     Span as Span,
     Tie as Tie,
     Vary as Vary,
-    read_goals as read_goals,
 )
+from .goals import Goals as Goals, read_goals as read_goals
 from .optimise import Optimised as Optimised, optimise as optimise
 from .summary import (
     CapResult as CapResult,

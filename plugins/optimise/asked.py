@@ -16,7 +16,8 @@ from trigemu.api import (
     nearest,
 )
 
-from .goals import Goals, Limit, Live
+from .goal_tables import Limit, Live
+from .goals import Goals
 from .limits import Bound
 from .live_floor import rate_of_live
 

@@ -28,7 +28,7 @@ from trigemu.api import (
     over_samples,
 )
 
-from .goals import ChannelTable
+from .goal_tables import ChannelTable
 
 
 def selected(

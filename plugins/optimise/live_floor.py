@@ -6,7 +6,7 @@ from pathlib import Path
 
 from trigemu.api import Catalogue, Menu
 
-from .goals import Live
+from .goal_tables import Live
 
 
 def rate_of_live(live: Live, goals: Path, menu: Menu, catalogue: Catalogue) -> float:

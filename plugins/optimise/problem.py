@@ -10,7 +10,7 @@ import numpy as np
 from trigemu.api import FloatArray, IntArray
 
 from .components import Tables
-from .goals import Merit
+from .goal_tables import Merit
 from .kernels import Layout, missed_sums
 from .limits import Bound, Order
 from .rows import Group

@@ -27,7 +27,7 @@ from .goals import Goals
 from .halves import Halves, halves_of
 from .limits import Bound
 from .problem import Problem
-from .rows import Group, prepare
+from .rows import Group, Prepared, prepare
 from .ties import orders_of
 from .variable import Variable
 from .variables import variables_of
@@ -138,8 +138,7 @@ def make_setup(
         progress=progress,
     )
     _check_weights(scores)
-    enabled = {trigger.name: trigger.enabled for trigger in written.triggers}
-    variables = variables_of(base, goals, scores.threshold_ranges, enabled)
+    variables = variables_of(base, goals, scores.threshold_ranges, written)
     tables = (scores.table, *(scores.signals[name] for name in samples))
     prepared = prepare(base, scores, tables, variables, sets)
     of_channels = [
@@ -148,8 +147,20 @@ def make_setup(
     ]
     halves = halves_of(base, scores, tables)
     fitted, unseen = (_half(prepared.group, halves, which, goals, of_channels, len(sets)) for which in (0, 1))
+    problem = _problem(prepared, variables, fitted, bounds, goals)
+    return Setup(written, base, goals, scores, tables, variables, sets, halves, fitted, unseen, problem)
+
+
+def _problem(
+    prepared: Prepared,
+    variables: tuple[Variable, ...],
+    fitted: Half,
+    bounds: tuple[Bound, ...],
+    goals: Goals,
+) -> Problem:
+    """Return the problem on the fitted half, without ceilings."""
     weights = np.array([channel.weight for channel in goals.channels])
-    problem = Problem(
+    return Problem(
         tuple(np.array(variable.values) for variable in variables),
         tuple(variable.what == "above" for variable in variables),
         prepared.tables,
@@ -162,7 +173,6 @@ def make_setup(
         weights / weights.sum(),
         np.ones(len(weights)),
     )
-    return Setup(written, base, goals, scores, tables, variables, sets, halves, fitted, unseen, problem)
 
 
 def samples_read(menu: Menu, goals: Goals, catalogue: Catalogue) -> list[Sample]:

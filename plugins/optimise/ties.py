@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from trigemu.api import Menu, ScoreKind, TrigemuError
 
-from .goals import Goals, Tie
+from .goal_tables import Tie
+from .goals import Goals
 from .kernels import MOST
 from .limits import Order
 from .variable import Variable

@@ -9,7 +9,8 @@ import numpy as np
 
 from trigemu.api import IntArray, Menu, ScoreKind, TrigemuError
 
-from .goals import Goals, Span, Vary
+from .goal_tables import Span, Vary
+from .goals import Goals
 from .kernels import MOST
 from .ties import merge, without_excluded
 from .variable import Variable
@@ -19,20 +20,20 @@ FREE_VALUES = 120
 
 
 def variables_of(
-    menu: Menu, goals: Goals, ranges: Mapping[str, tuple[float, float]], enabled: Mapping[str, bool]
+    menu: Menu, goals: Goals, ranges: Mapping[str, tuple[float, float]], written: Menu
 ) -> tuple[Variable, ...]:
     """Return the variables, those with a single value left out.
 
     Parameters
     ----------
     menu : Menu
-        The menu, with its budgets solved.
+        The menu with its budgets solved, and all triggers on that may be.
     goals : Goals
         The goals.
     ranges : mapping of str to (float, float)
         The range of the threshold of each trigger that is free.
-    enabled : mapping of str to bool
-        Whether each trigger is enabled in the menu as written.
+    written : Menu
+        The menu as written, in which triggers may be off.
 
     Raises
     ------
@@ -45,7 +46,7 @@ def variables_of(
         for name in vary.triggers:
             if vary.above is not None:
                 thresholds[name] = _threshold(menu, name, vary.above, ranges)
-            others += _others(menu, name, vary, enabled[name])
+            others += _others(menu, name, vary, written.trigger(name).enabled)
     for tie in goals.ties:
         if tie.at_least is None:
             merge(thresholds, tie, goals)

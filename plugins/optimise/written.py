@@ -25,7 +25,7 @@ from trigemu.api import (
     write_text,
 )
 
-from .goals import Merit
+from .goal_tables import Merit
 from .summary import BEST, SCALED, WRITTEN, Summary
 
 #: The name of the plugin, which makes `trigemu report` show its section.

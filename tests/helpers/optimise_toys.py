@@ -12,7 +12,7 @@ from toys import CATALOGUE, even_events, memory_catalogue, write_root
 
 from trigemu import Catalogue
 from trigemu_optimise.components import Tables
-from trigemu_optimise.goals import Merit
+from trigemu_optimise.goal_tables import Merit
 from trigemu_optimise.kernels import Layout, Rows
 from trigemu_optimise.limits import Bound, Order
 from trigemu_optimise.problem import Problem

@@ -1,0 +1,191 @@
+"""The tables of a file of goals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import msgspec
+
+from trigemu.api import Key, TomlTable
+
+from .kernels import MOST
+
+#: The figures of merit.
+Merit = Literal["squared", "mean", "worst"]
+_Positive = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class Span(TomlTable, frozen=True):
+    """The range of a threshold.
+
+    Attributes
+    ----------
+    min, max : float
+        The lowest and the highest threshold.
+    step : float or None
+        The step; None: a round one, which gives about a hundred values.
+    """
+
+    min: float
+    max: float
+    step: _Positive | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if not -math.inf < self.min <= self.max < math.inf:
+            yield "min", f"min = {self.min:g}, max = {self.max:g}: expected min ≤ max, both finite"
+        elif self.step and (self.max - self.min) / self.step > MOST - 1:
+            number = (self.max - self.min) / self.step + 1
+            yield "step", f"step = {self.step:g} gives {number:.0f} values, at most {MOST} are allowed"
+
+
+class Vary(TomlTable, frozen=True):
+    """[[vary]]: what may change of some triggers.
+
+    Attributes
+    ----------
+    triggers : tuple of str
+        The triggers, each by itself.
+    above : Span or "free" or None
+        The range of the threshold; "free": where the trigger's own rate is ten times the present one, to
+        where it is a tenth of it.
+    prescale : tuple of float or None
+        The allowed prescales.
+    switch : bool
+        Whether the trigger may be switched off.
+    """
+
+    triggers: tuple[str, ...]
+    above: Span | Literal["free"] | None = None
+    prescale: tuple[Annotated[float, msgspec.Meta(ge=1, le=1e15)], ...] | None = None
+    switch: bool = False
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if not self.triggers:
+            yield "triggers", "triggers is empty: expected names of triggers"
+        if isinstance(self.above, Span):
+            for key, message in self.above.mistakes():
+                yield ("above", key), f"above: {message}"
+        if self.above is None and not self.prescale and not self.switch:
+            yield "triggers", "nothing varies: expected above, prescale or switch"
+        if self.prescale and len(set(self.prescale)) > MOST:
+            yield "prescale", f"{len(set(self.prescale))} prescales: at most {MOST} are allowed"
+
+
+class ChannelTable(TomlTable, frozen=True):
+    """[[channel]]: events that the menu should accept.
+
+    Attributes
+    ----------
+    sample : str
+        A signal of the catalogue.
+    name : str or None
+        Its name; by default that of the sample.
+    require : str or None
+        The condition that an event must fulfil to be counted; by default that of the catalogue.
+    weight : float
+        Its weight in the figure of merit, relative to those of other channels.
+    """
+
+    sample: str
+    name: str | None = None
+    require: str | None = None
+    weight: Annotated[float, msgspec.Meta(gt=0, le=1e12)] = 1.0
+
+    @property
+    def label(self) -> str:
+        """Its name."""
+        return self.name or self.sample
+
+
+class Tie(TomlTable, frozen=True):
+    """[[tie]]: thresholds that depend on each other.
+
+    Attributes
+    ----------
+    triggers : tuple of str
+        The triggers.
+    at_least : float or None
+        Each threshold is at least this far above that of the trigger before it; None: all are equal.
+    """
+
+    triggers: tuple[str, ...]
+    at_least: float | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if len(set(self.triggers)) < 2 or len(set(self.triggers)) < len(self.triggers):
+            yield "triggers", "expected two or more different triggers"
+        if self.at_least is not None and not math.isfinite(self.at_least):
+            yield "at_least", f"at_least = {self.at_least:g}: expected a finite number"
+
+
+class Limit(TomlTable, frozen=True):
+    """[[limit]]: a cap or a floor on the rate of a trigger, a group or a level.
+
+    Attributes
+    ----------
+    trigger, group, level : str or None
+        What it limits: one of the three.
+    quantity : {"rate", "unique"}
+        Its rate, or the rate that only it accepts.
+    min_hz, max_hz : float or None
+        The floor and the cap in Hz.
+    """
+
+    trigger: str | None = None
+    group: str | None = None
+    level: str | None = None
+    quantity: Literal["rate", "unique"] = "rate"
+    min_hz: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    max_hz: Annotated[float, msgspec.Meta(ge=0)] | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if sum(of is not None for of in (self.trigger, self.group, self.level)) != 1:
+            yield "trigger", "expected one of trigger, group and level"
+        if self.min_hz is None and self.max_hz is None:
+            yield "max_hz", "expected min_hz or max_hz"
+        elif self.min_hz is not None and self.max_hz is not None and self.min_hz > self.max_hz:
+            yield "min_hz", f"min_hz = {self.min_hz:g} is above max_hz = {self.max_hz:g}"
+
+    @property
+    def label(self) -> str:
+        """What it limits: `unique rate of AD`."""
+        what = self.trigger or (f"group {self.group}" if self.group else f"level {self.level}")
+        return f"{'unique ' if self.quantity == 'unique' else ''}rate of {what}"
+
+
+class Live(TomlTable, frozen=True):
+    """[live]: a floor on the live fraction of the menu's first level, under the rules of a readout.
+
+    Attributes
+    ----------
+    min : float
+        The least fraction of accepts that the rules allow, between 0 and 1.
+    rules : str
+        The rules: a TOML file, or the name of a set that comes with trigemu.
+    filling : str or None
+        The filling scheme: a file, a name, or a pattern; by default every slot is filled.
+    """
+
+    min: Annotated[float, msgspec.Meta(gt=0, lt=1)]
+    rules: str
+    filling: str | None = None
+
+
+class GoalsTable(TomlTable, frozen=True):
+    """[goals]: the cap and the figure of merit.
+
+    Attributes
+    ----------
+    rate_hz : float
+        The cap on the rate of the menu, in Hz.
+    merit : {"squared", "mean", "worst"}
+        The loss: Σ w (1 − ε/ε_max)², 1 − Σ w ε, or 1 − the smallest ε/ε_max.
+    keep : tuple of str
+        Triggers that must not vary.
+    """
+
+    rate_hz: _Positive
+    merit: Merit = "squared"
+    keep: tuple[str, ...] = ()
