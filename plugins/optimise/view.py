@@ -45,7 +45,7 @@ _MENUS = (
     Column("fitted", "number", "loss, fitted", text=_loss),
     Column("unseen", "number", "unseen", text=_pair),
     Column("drop", "number", "unseen − fitted", text=_pair, gives_way=2),
-    Column("gain", "number", "less optimised", text=_pair),
+    Column("gain", "number", "above optimised", text=_pair),
 )
 _CHANNELS = (
     Column("channel", "key", "channel"),
@@ -194,7 +194,7 @@ def notes_of(summary: Summary) -> Iterator[str]:
         f"{numbers.in_hz(summary.cap_hz)} to itself. {summary.halves}"
     )
     yield (
-        "Rates and efficiencies: of the unseen half, scaled to all events; ±: statistical. Less optimised: "
+        "Rates and efficiencies: of the unseen half, scaled to all events; ±: statistical. Above optimised: "
         "the loss of each menu minus that of the optimised one, with the paired error. Scaled: all varied "
         f"thresholds times {summary.factor:.4g}."
     )
