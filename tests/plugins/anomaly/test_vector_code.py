@@ -109,11 +109,12 @@ CASES: list[tuple[str, Sequence[onnx.NodeProto], np.ndarray]] = [
 
 @pytest.mark.parametrize(("nodes", "x"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_special_numbers_are_those_of_onnx_runtime(nodes: Sequence[onnx.NodeProto], x: np.ndarray) -> None:
-    """NaN, infinities, zeros, denormals."""
+    """NaN, infinities, zeros, denormals. On some processors, ONNX Runtime's Softmax gives 0 for denormals."""
+    denormal = np.finfo(np.float32).tiny if any(n.op_type == "Softmax" for n in nodes) else 0
     content = model(nodes, WEIGHTS, x.shape[1], output=("n", 1))
     with np.errstate(all="ignore"):
         scores, expected = scored(content, x), by_onnx_runtime(content, x)
-    np.testing.assert_allclose(scores, expected, rtol=3e-7, atol=0)
+    np.testing.assert_allclose(scores, expected, rtol=3e-7, atol=denormal)
     if x is ONE:  # of two zeros with different signs, either is the larger one
         np.testing.assert_array_equal(np.signbit(scores[scores == 0]), np.signbit(expected[scores == 0]))
 
