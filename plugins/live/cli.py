@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -35,9 +34,6 @@ from .ordered import accepts_in_order, is_consecutive
 from .ordered_results import OrderedAccepts
 from .results import LiveRates
 from .rules import NO_RULES, read_rules, rule_names
-
-if TYPE_CHECKING:  # Matplotlib takes long to import
-    from trigemu.api import Picture
 
 
 def filling_of(filling: str | None, colliding: int | None) -> Filling | None:
@@ -160,14 +156,16 @@ def live(
                     )
                 ),
             )
-    lines = []
+    drawn = []
     if figures and isinstance(result, OrderedAccepts):
         raise TrigemuError("crossings in their own order have no figures")
     if figures and isinstance(result, LiveRates):
+        from trigemu.api import write_pictures  # Matplotlib takes long to import
+
         from .figures import figures_of
 
-        lines = written(figures_of(result), figures)
-    present_result(result, json_file, csv_file, lines=lines)
+        drawn = write_pictures(figures_of(result), figures)
+    present_result(result, json_file, csv_file, lines=drawn)
 
 
 def at_prescales(menu: Menu, file: Path | None, column: str | None = None) -> Menu:
@@ -179,19 +177,3 @@ def at_prescales(menu: Menu, file: Path | None, column: str | None = None) -> Me
         known = ", ".join(menu.columns.names) or "none"
         raise TrigemuError(f"{menu.path}: there is no column of prescales {column!r}; it has {known}")
     return at_column(menu, column)
-
-
-def written(pictures: Iterable[Picture], folder: Path) -> list[str]:
-    """Draw figures into a folder; return the name of each file."""
-    from trigemu.api import style
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TrigemuError(f"cannot create {folder}: {error.strerror}") from None
-    lines = []
-    for picture in pictures:
-        path = folder / f"{picture.name}.png"
-        style.save(picture.figure, path)
-        lines.append(str(path))
-    return lines

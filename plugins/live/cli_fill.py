@@ -20,7 +20,7 @@ from trigemu.api import (
     without_bad_files,
 )
 
-from .cli import at_prescales, colliding_option, filling_of, filling_option, rules_option, written
+from .cli import at_prescales, colliding_option, filling_of, filling_option, rules_option
 from .fill import through_fill
 from .fill_config import read_fill
 from .rules import NO_RULES, read_rules
@@ -87,9 +87,11 @@ def fill(
                     progress=advance,
                 ),
             )
-    lines = []
+    drawn = []
     if figures:
+        from trigemu.api import write_pictures  # Matplotlib takes long to import
+
         from .fill_figures import figures_of_fill
 
-        lines = written(figures_of_fill(result), figures)
-    present_result(result, json_file, csv_file, lines=lines)
+        drawn = write_pictures(figures_of_fill(result), figures)
+    present_result(result, json_file, csv_file, lines=drawn)

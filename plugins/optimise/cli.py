@@ -21,13 +21,11 @@ from trigemu.api import (
     read_menu,
     search_path,
     steps_bar,
-    style,
     without_bad_files,
 )
 
 from .effort import Effort
 from .goals import Goals, read_goals
-from .summary import Summary
 from .written import numbers_file, write_menu
 
 _DEFAULT = Effort()
@@ -129,16 +127,9 @@ def _run(
     summary = write_menu(result.written, result.menu, result.summary, files[0])
     lines = [files[0]]
     if figures:
-        lines += _draw(summary, figures)
+        from trigemu.api import write_pictures  # Matplotlib takes long to import
+
+        from .figures import pictures
+
+        lines += write_pictures(pictures(summary), figures)
     present_result(result, json_file, csv_file, lines=lines)
-
-
-def _draw(summary: Summary, folder: Path) -> list[Path]:
-    """Draw the figures into a folder; return their files."""
-    from .figures import pictures
-
-    drawn = []
-    for picture in pictures(summary):
-        drawn.append(folder / f"{picture.name}.png")
-        style.save(picture.figure, drawn[-1])
-    return drawn

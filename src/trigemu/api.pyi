@@ -274,7 +274,11 @@ from .results.figures.threshold_scan import draw_scan as draw_scan
 from .results.figures.turnon import draw_efficiency as draw_efficiency
 from .results.histograms import Histograms as Histograms
 from .results.kinds.comparison import changes_table as changes_table
-from .results.rate_pictures import of_groups as of_groups, of_triggers as of_triggers
+from .results.rate_pictures import (
+    of_groups as of_groups,
+    of_triggers as of_triggers,
+    write_pictures as write_pictures,
+)
 from .results.section import (
     Contents as Contents,
     Numbers as Numbers,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -85,8 +85,32 @@ def write_figures(variants: Sequence[MenuRates], folder: Path) -> list[Path]:
     list of Path
         The files.
     """
-    pictures = [picture for picture in (of_groups(variants), of_triggers(variants)) if picture]
-    files = [folder / f"{picture.name}.png" for picture in pictures]
-    for picture, file in zip(pictures, files, strict=True):
-        save(picture.figure, file)
+    pictures = (of_groups(variants), of_triggers(variants))
+    return write_pictures([picture for picture in pictures if picture], folder)
+
+
+def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
+    """Write pictures as PNG into a folder.
+
+    Parameters
+    ----------
+    pictures : iterable of Picture
+        The pictures.
+    folder : Path
+        The folder, which is made if needed.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    TrigemuError
+        If a file cannot be written.
+    """
+    files = []
+    for picture in pictures:
+        files.append(folder / f"{picture.name}.png")
+        save(picture.figure, files[-1])
     return files
