@@ -5,18 +5,34 @@ If a model of the menu was trained on half of the background, only the other hal
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from trigemu.api import (
     BoolArray,
+    Catalogue,
+    Chunk,
+    Events,
     FloatArray,
     IntArray,
+    Job,
     Menu,
+    PatternTable,
+    Plan,
+    Progress,
+    SampleError,
     Scores,
     ScoreTable,
+    SharedEvents,
+    check_result,
+    checked,
+    entries_of,
     make_plan,
+    merge_tables,
+    over_background,
     scaling,
     split,
     splitmix64,
@@ -61,10 +77,10 @@ class Halves:
         weight = table.weight[chosen]
         if number == 0:
             weight = weight * self.scales[which][table.sample[chosen]]
-        own = np.where(
-            np.isin(table.sample[chosen], sorted(self.shared)), table.parent[chosen], table.id[chosen]
-        )
-        interaction = splitmix64(own + splitmix64(table.sample[chosen].astype(np.uint64)))
+        sample = table.sample[chosen]
+        # a parent is one interaction in all samples; an event without one is an interaction of its own
+        alone = splitmix64(table.id[chosen] + splitmix64(sample.astype(np.uint64)))
+        interaction = np.where(np.isin(sample, sorted(self.shared)), table.parent[chosen], alone)
         return chosen + start, weight, interaction
 
     @property
@@ -78,25 +94,78 @@ class Halves:
         )
 
 
-def halves_of(menu: Menu, scores: Scores, tables: tuple[ScoreTable, ...]) -> Halves:
-    """Divide the events of some tables, the background and then signals."""
+def halves_of(
+    menu: Menu,
+    scores: Scores,
+    tables: tuple[ScoreTable, ...],
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Halves:
+    """Divide the events of some tables, the background and then signals.
+
+    executor, progress: as in `emulate`, for the pass over the background that the weights of quarters need.
+    """
     catalogue = scores.catalogue
-    plain = replace(menu, triggers=tuple(replace(t, fitted_on=None, solution=None) for t in menu.triggers))
-    trained = scaling.unseen_half([plain], make_plan([plain]), catalogue)
+    trained = unseen_half(menu, catalogue)
     everything = scaling.crossing_scale(menu, catalogue)
-    sums = scores.table.by_half()
     if trained is None:
-        scales = tuple(everything * scaling.half_scales(sums, half, catalogue) for half in (0, 1))
+        sums = scores.table.by_half()
+        scales = tuple(scaling.half_scales(sums, half, catalogue) for half in (0, 1))
         half = tuple(table.half for table in tables)
     else:
-        # Of the events outside of the table, only the weight of each half is known; a quarter has half of it.
-        both = 2.0 * everything * scaling.half_scales(sums, trained, catalogue)
-        scales = both, both
-        half = tuple(
-            np.where((number > 0) | (table.half == trained), _next_bit(table.parent), -1)
-            for number, table in enumerate(tables)
-        )
-    return Halves(tables, half, (scales[0], scales[1]), catalogue.with_parents, trained)
+        task = _Quarters(trained)
+        job = Job((), make_plan(()), catalogue)
+        sums = task.merge([*over_background(job, task, executor, progress)])
+        scales = tuple(_quarter_scales(sums, quarter, catalogue) for quarter in (0, 1))
+        signals = (_next_bit(table.parent) for table in tables[1:])
+        half = (_quarter(tables[0].half, tables[0].parent, trained), *signals)
+    return Halves(
+        tables, half, (everything * scales[0], everything * scales[1]), catalogue.with_parents, trained
+    )
+
+
+def unseen_half(menu: Menu, catalogue: Catalogue) -> int | None:
+    """Return the half of the background that no model of a menu was trained on; None if none was trained."""
+    plain = replace(menu, triggers=tuple(replace(t, fitted_on=None, solution=None) for t in menu.triggers))
+    return scaling.unseen_half([plain], make_plan([plain]), catalogue)
+
+
+def _quarter(half: IntArray, parent: Parents, trained: int) -> IntArray:
+    """Return 0 or 1 for each event of the half that no model was trained on, −1 for the others."""
+    return np.where(half == trained, _next_bit(parent), -1)
+
+
+def _quarter_scales(sums: PatternTable, quarter: int, catalogue: Catalogue) -> FloatArray:
+    """Return Σw(all) / Σw(quarter) of each sample."""
+    scales = sums.share_scales(quarter, len(catalogue.samples))
+    for sample in catalogue.background:
+        if not 0.0 < scales[sample.number] < np.inf:
+            raise SampleError(
+                f"sample {sample.name!r}: there is no weight in one of the two quarters that no model of the "
+                "menu was trained on: it needs more events"
+            )
+    return scales
+
+
+@dataclass(frozen=True)
+class _Quarters:
+    """The task that sums the weights of a chunk in each quarter of the half that no model was trained on,
+    and in the other half (2)."""
+
+    trained: int
+    classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents)
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
+        quarter = _quarter(split.half_of(events.parent), events.parent, self.trained)
+        return scaling.weights_by_half(chunk.sample, events, np.where(quarter < 0, 2, quarter))
+
+    def merge(self, parts: Sequence[PatternTable]) -> PatternTable:
+        return merge_tables(parts)
+
+
+@check_result.register
+def _(task: _Quarters, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    checked.check_table(part, words=1, samples=entries_of(chunks), ends={"half": 3})
 
 
 def _next_bit(parent: Parents) -> IntArray:

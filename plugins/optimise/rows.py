@@ -45,7 +45,7 @@ class Group:
     weight : float64[n]
         The weights of the events.
     interaction : uint64[n]
-        A number of the interaction that each event was made from, which differs between samples.
+        A number of the interaction that each event was made from, whichever sample it is in.
     row_weight : float64[rows]
         The weights of the rows.
     """

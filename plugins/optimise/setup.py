@@ -24,7 +24,7 @@ from trigemu.api import (
 from .asked import bounds_of, check_goals
 from .channels import selected
 from .goals import Goals
-from .halves import Halves, halves_of
+from .halves import Halves, halves_of, unseen_half
 from .limits import Bound
 from .problem import Problem
 from .rows import Group, Prepared, prepare
@@ -101,8 +101,8 @@ class Setup:
 def make_setup(
     menu: Menu, goals: Goals, catalogue: Catalogue, executor: Any = None, progress: Progress | None = None
 ) -> Setup:
-    """Read the events: one pass over the background, one more for thresholds that are free, and one for
-    budgets.
+    """Read the events: one pass over the background, one more for thresholds that are free, one for
+    budgets, and one for the weights of quarters if a model was trained on half of the background.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def make_setup(
         (1 + samples.index(channel.sample), selected(base, catalogue, channel, executor, progress))
         for channel in goals.channels
     ]
-    halves = halves_of(base, scores, tables)
+    halves = halves_of(base, scores, tables, executor, progress)
     fitted, unseen = (_half(prepared.group, halves, which, goals, of_channels, len(sets)) for which in (0, 1))
     problem = _problem(prepared, variables, fitted, bounds, goals)
     return Setup(written, base, goals, scores, tables, variables, sets, halves, fitted, unseen, problem)
@@ -178,7 +178,8 @@ def _problem(
 def samples_read(menu: Menu, goals: Goals, catalogue: Catalogue) -> list[Sample]:
     """Return the samples that `make_setup` reads, each repeated for every pass."""
     free = any(vary.above == "free" for vary in goals.vary)
-    passes = 1 + free + bool(menu.budgeted)
+    trained = unseen_half(_all_switched_on(menu, goals), catalogue) is not None
+    passes = 1 + free + bool(menu.budgeted) + trained
     names = dict.fromkeys(channel.sample for channel in goals.channels)
     names_of_conditions = [channel.sample for channel in goals.channels if channel.require]
     signals = [catalogue.sample(name) for name in (*names, *names_of_conditions)]

@@ -10,7 +10,7 @@ from trigemu.counting import Keys, PatternTable, count_patterns
 from trigemu.emulation.plan import Plan
 from trigemu.menus import Menu, Trigger
 from trigemu.samples import EVALUATION, HALF_NAMES, Catalogue, Events, SampleError, half_of, other_half
-from trigemu.support import FloatArray, TrigemuError
+from trigemu.support import FloatArray, IntArray, TrigemuError
 from trigemu.triggers import TrainedOn
 
 
@@ -150,7 +150,7 @@ def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatAr
     return scales
 
 
-def weights_by_half(sample: int, events: Events) -> PatternTable:
+def weights_by_half(sample: int, events: Events, half: IntArray | None = None) -> PatternTable:
     """Sum the weights of a chunk by half; `half_scales` follow from the merged tables of all chunks.
 
     Parameters
@@ -159,6 +159,8 @@ def weights_by_half(sample: int, events: Events) -> PatternTable:
         The number of the sample.
     events : Events
         The chunk.
+    half : int64[n], optional
+        The part of the sample that each event is in, 0 or more, in place of its half.
 
     Returns
     -------
@@ -166,8 +168,8 @@ def weights_by_half(sample: int, events: Events) -> PatternTable:
         A table by half.
     """
     core = events.core
-    half = half_of(events.parent)[core]
-    return count_patterns(sample, np.zeros((len(half), 1), np.uint64), events.weight[core], Keys(half))
+    part = (half_of(events.parent) if half is None else half)[core]
+    return count_patterns(sample, np.zeros((len(part), 1), np.uint64), events.weight[core], Keys(part))
 
 
 def refuse_negative(events: Events) -> None:

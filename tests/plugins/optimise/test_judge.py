@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from optimise_toys import toy_samples, write_goals, write_menu
+from toys import even_events, is_evaluation, memory_catalogue
 
 from trigemu import read_menu
 from trigemu_optimise.goals import read_goals
@@ -94,3 +97,35 @@ def test_a_greedy_search_ends_below_the_cap_where_no_single_move_helps(problem: 
     loss = evaluation.objective(point)
     for variable in range(len(point)):
         assert problem.objective(*evaluation.plane(point, variable)).min() >= loss - 1e-9
+
+
+def test_events_of_one_interaction_count_together_whatever_their_sample(tmp_path: Path) -> None:
+    """√Σ over parents of (Σ w f)²: a parent is one interaction in all samples that have parents; in a sample
+    without, each event is one, even if its number is that of a parent."""
+    seeds = {"a": (3, 300), "b": (4, 200), "c": (6, 100)}
+    samples = {name: even_events(*of) for name, of in seeds.items()}
+    for name, n in (("a", 40), ("b", 60)):  # parents 0 to 39 are in both
+        samples[name] = [event | {"parent": i % n} for i, event in enumerate(samples[name])]
+    catalogue = memory_catalogue(samples, signals={"s": even_events(5, 200)})
+    setup = make_setup(read_menu(write_menu(tmp_path)), read_goals(write_goals(tmp_path, 1e9)), catalogue)
+    for number, half in enumerate((setup.fitted, setup.unseen)):
+        sums: dict[tuple[str, int], float] = {}
+        for name, events in samples.items():
+            inside = [is_evaluation(e.get("parent", i)) == bool(number) for i, e in enumerate(events)]
+            weights = np.array([event["weight"] for event in events])
+            scale = weights.sum() / weights[inside].sum()
+            for i, (event, counts) in enumerate(zip(events, inside, strict=True)):
+                key = ("", event["parent"]) if "parent" in event else (name, i)
+                sums[key] = sums.get(key, 0.0) + counts * scale * event["weight"] * _accepted(event)
+        judged = Judge(setup).judged(setup.written, half, setup.problem)
+        assert judged.rate_hz == pytest.approx(sum(sums.values()), rel=1e-12)
+        error = np.sqrt(sum(value**2 for value in sums.values()))
+        assert judged.rate_error_hz == pytest.approx(error, rel=1e-12)
+
+
+def _accepted(event: dict[str, Any]) -> float:
+    """The acceptance of the menu `optimise_toys.MENU`."""
+    jets, muons = event["jet"], event["muon"]
+    missed = 0.0 if (jets and jets[0]["pt"] > 30) or (len(jets) > 1 and jets[1]["pt"] > 15) else 1.0
+    missed *= 0.5 if event["met"] > 40 else 1.0
+    return 1.0 - missed * (0.9 if muons and muons[0]["pt"] >= 25 else 1.0)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from optimise_toys import toy_samples, write_goals, write_menu
+from toys import even_events, memory_catalogue, toy_events
 
-from trigemu import read_menu
+from trigemu import TrigemuError, read_menu
 from trigemu.api import scaling
 from trigemu_optimise.goals import read_goals
 from trigemu_optimise.setup import make_setup
@@ -51,17 +52,49 @@ def test_values_that_ties_exclude_are_left_out(tmp_path: Path) -> None:
 def test_only_events_that_no_model_was_trained_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trained: int
 ) -> None:
-    """Each quarter is scaled to all events; signals are halved once."""
-    plain = make_setup(read_menu(write_menu(tmp_path)), read_goals(write_goals(tmp_path, 3e4)), toy_samples())
+    """Each quarter of a sample is scaled by Σw(all) / Σw(quarter), events that no trigger accepts too;
+    signals are halved once."""
+    signal = even_events(5, 200)
+    samples = {"a": toy_events(3, 400), "b": toy_events(4, 200)}  # of very unequal weights
+    catalogue = memory_catalogue(samples, signals={"s": signal})
     monkeypatch.setattr(scaling, "unseen_half", lambda *_: 1 - trained)
-    setup = make_setup(plain.written, replace(plain.goals), toy_samples())
-    table = setup.tables[0]
-    chosen = [setup.fitted.chosen[0], setup.unseen.chosen[0]]
-    assert not set(chosen[0]) & set(chosen[1])
-    assert set(np.concatenate(chosen)) == set(np.flatnonzero(table.half == 1 - trained))
-    for half in (setup.fitted, setup.unseen):
-        rate, everything = half.background.weight.sum(), plain.fitted.background.weight.sum()
-        assert rate == pytest.approx(everything, rel=0.15)
+    setup = make_setup(read_menu(write_menu(tmp_path)), read_goals(write_goals(tmp_path, 3e9)), catalogue)
+    for number, half in enumerate((setup.fitted, setup.unseen)):
+        expected = []
+        for events in samples.values():
+            quarter = [_quarter(i) == 2 * (1 - trained) + number for i in range(len(events))]
+            weights = np.array([event["weight"] for event in events])
+            some = [_fires(event) for event in events]  # at the loosest thresholds
+            expected += (weights * (weights.sum() / weights[quarter].sum()))[
+                np.array(some) & quarter
+            ].tolist()
+        assert half.background.weight.tolist() == pytest.approx(expected, rel=1e-12)
     signals = [half.chosen[1] for half in (setup.fitted, setup.unseen)]
-    assert len(signals[0]) + len(signals[1]) == len(setup.tables[1])
+    assert len(signals[0]) + len(signals[1]) == len(signal)
     assert "which no model of the menu was trained on" in setup.halves.text
+
+
+def _quarter(parent: int) -> int:
+    """The two highest bits of SplitMix64, in whole numbers."""
+    z = (parent + 0x9E3779B97F4A7C15) % 2**64
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+    return (z ^ z >> 31) >> 62
+
+
+def _fires(event: dict[str, Any]) -> bool:
+    """Whether a trigger of the menu fires with the lowest thresholds of the goals."""
+    jets, muons = event["jet"], event["muon"]
+    return bool(
+        (jets and jets[0]["pt"] > 10)
+        or (len(jets) > 1 and jets[1]["pt"] > 10)
+        or event["met"] > 20
+        or (muons and muons[0]["pt"] >= 25)
+    )
+
+
+def test_a_quarter_without_events_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalogue = memory_catalogue({"a": toy_events(3, 1)}, signals={"s": even_events(5, 200)})
+    monkeypatch.setattr(scaling, "unseen_half", lambda *_: 0)
+    with pytest.raises(TrigemuError, match="sample 'a': there is no weight in one of the two quarters"):
+        make_setup(read_menu(write_menu(tmp_path)), read_goals(write_goals(tmp_path, 3e9)), catalogue)
