@@ -18,8 +18,8 @@ def check_reachable(setup: Setup, evaluation: Evaluation) -> None:
     rates, _ = evaluation.at(problem.sizes - 1)
     if rates[0] > problem.cap:
         varied = {name for variable in setup.variables for name in variable.triggers}
-        of_written = rates_of(setup.scores.emulation(setup.written)).triggers
-        fixed = sorted((t for t in of_written if t.name not in varied), key=lambda t: -t.total.hz)
+        of_menu = rates_of(setup.scores.emulation(setup.menu)).triggers
+        fixed = sorted((t for t in of_menu if t.name not in varied), key=lambda t: -t.total.hz)
         names = ", ".join(f"{t.name} ({numbers.in_hz(t.total.hz)})" for t in fixed[:_NAMED])
         culprits = f": {names} do not vary" if fixed else ""
         raise TrigemuError(

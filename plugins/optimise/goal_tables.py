@@ -14,7 +14,10 @@ from .kernels import MOST
 
 #: The figures of merit.
 Merit = Literal["squared", "mean", "worst"]
+#: The largest size of a number, and the inverse of the smallest difference.
+_LARGEST = 1e15
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
+_Hz = Annotated[float, msgspec.Meta(ge=0, le=_LARGEST)]
 
 
 class Span(TomlTable, frozen=True):
@@ -25,7 +28,8 @@ class Span(TomlTable, frozen=True):
     min, max : float
         The lowest and the highest threshold.
     step : float or None
-        The step; None: a round one, which gives about a hundred values.
+        The step from `min` on: no other threshold is allowed. None: a round one, which gives about a hundred
+        values, and the present threshold.
     """
 
     min: float
@@ -33,10 +37,17 @@ class Span(TomlTable, frozen=True):
     step: _Positive | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        if not -math.inf < self.min <= self.max < math.inf:
-            yield "min", f"min = {self.min:g}, max = {self.max:g}: expected min ≤ max, both finite"
-        elif self.step and (self.max - self.min) / self.step > MOST - 1:
-            number = (self.max - self.min) / self.step + 1
+        width = self.max - self.min
+        if not (-_LARGEST <= self.min <= self.max <= _LARGEST and (width == 0 or width >= 1 / _LARGEST)):
+            yield (
+                "min",
+                f"min = {self.min:g}, max = {self.max:g}: expected min ≤ max, at most {_LARGEST:g} in size, "
+                f"equal or at least {1 / _LARGEST:g} apart",
+            )
+        elif self.step and not 1 / _LARGEST <= self.step <= _LARGEST:
+            yield "step", f"step = {self.step:g}: expected a number from {1 / _LARGEST:g} to {_LARGEST:g}"
+        elif self.step and width / self.step > MOST - 1:
+            number = width / self.step + 1
             yield "step", f"step = {self.step:g} gives {number:.0f} values, at most {MOST} are allowed"
 
 
@@ -46,12 +57,12 @@ class Vary(TomlTable, frozen=True):
     Attributes
     ----------
     triggers : tuple of str
-        The triggers, each by itself.
+        The triggers, each by itself. A trigger with a single allowed value gets that value.
     above : Span or "free" or None
         The range of the threshold; "free": where the trigger's own rate is ten times the present one, to
         where it is a tenth of it.
     prescale : tuple of float or None
-        The allowed prescales.
+        The allowed prescales; the present one only if it is among them.
     switch : bool
         Whether the trigger may be switched off.
     """
@@ -137,8 +148,8 @@ class Limit(TomlTable, frozen=True):
     group: str | None = None
     level: str | None = None
     quantity: Literal["rate", "unique"] = "rate"
-    min_hz: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    max_hz: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    min_hz: _Hz | None = None
+    max_hz: _Hz | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if sum(of is not None for of in (self.trigger, self.group, self.level)) != 1:
@@ -186,6 +197,6 @@ class GoalsTable(TomlTable, frozen=True):
         Triggers that must not vary.
     """
 
-    rate_hz: _Positive
+    rate_hz: Annotated[float, msgspec.Meta(gt=0, le=_LARGEST)]
     merit: Merit = "squared"
     keep: tuple[str, ...] = ()

@@ -58,12 +58,18 @@ class Learnt:
 
 
 def new_menu(setup: Setup, point: IntArray) -> Menu:
-    """Return the menu at a point. Its thresholds count as fitted to the samples."""
+    """Return the menu at a point. Its thresholds count as fitted to the samples, but for those that have a
+    single allowed value."""
     menu = menu_at(setup.menu, setup.variables, point.tolist())
-    fitted = {name for v in setup.variables if v.what == "above" for name in v.triggers}
+    fitted, fixed = (
+        {name for v in of if v.what == "above" for name in v.triggers}
+        for of in (setup.variables, setup.fixed)
+    )
     samples = setup.scores.catalogue.table.name
     triggers = tuple(
-        replace(t, fitted_on=samples, budget=None, solution=None) if t.name in fitted or t.solution else t
+        replace(t, fitted_on=None if t.name in fixed else samples, budget=None, solution=None)
+        if t.name in fitted | fixed or t.solution
+        else t
         for t in menu.triggers
     )
     return replace(menu, name=f"{menu.name}-optimised", triggers=triggers)

@@ -10,7 +10,7 @@ from .judge import Judge
 from .moves import Ranges, allowed
 from .problem import INFEASIBLE, Evaluation
 from .setup import Setup
-from .variable import Variable, with_values
+from .variable import Variable, menu_at, with_values
 
 #: Steps of the bisection: the factor is found to 1e-6.
 _STEPS = 24
@@ -20,16 +20,17 @@ _LOWEST, _HIGHEST = 1e-3, 1e3
 
 def scaled(setup: Setup, judge: Judge) -> tuple[Menu, float]:
     """Return the menu with all varied thresholds times the lowest factor at which the cap is met, and the
-    factor.
+    factor. What has a single allowed value is at it.
 
     A positive threshold is multiplied by the factor and a negative one divided by it; none falls below the
     lowest known score. If no factor meets the cap, the highest one is taken.
     """
     chosen = [variable for variable in setup.variables if variable.what == "above"]
     cap = setup.problem.cap
+    written = menu_at(setup.written, setup.fixed, [0] * len(setup.fixed))
 
     def menu(factor: float) -> Menu:
-        return with_values(setup.written, chosen, [_times(setup, variable, factor) for variable in chosen])
+        return with_values(written, chosen, [_times(setup, variable, factor) for variable in chosen])
 
     low, high = np.log(_LOWEST), np.log(_HIGHEST)
     for _ in range(_STEPS):

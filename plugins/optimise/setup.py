@@ -29,7 +29,7 @@ from .limits import Bound
 from .problem import Problem
 from .rows import Group, Prepared, prepare
 from .ties import orders_of
-from .variable import Variable
+from .variable import Variable, menu_at
 from .variables import variables_of
 
 
@@ -61,7 +61,7 @@ class Setup:
     written : Menu
         The menu as written, with its budgets solved.
     menu : Menu
-        The same menu with all triggers enabled that may be.
+        The same menu with all triggers enabled that may be, and with what has a single allowed value at it.
     goals : Goals
         The goals.
     scores : Scores
@@ -70,6 +70,8 @@ class Setup:
         The events of the background, and of each signal.
     variables : tuple of Variable
         What varies.
+    fixed : tuple of Variable
+        What has a single allowed value.
     sets : tuple of frozenset of str
         The sets of triggers whose rates are limited; the first is the menu.
     halves : Halves
@@ -86,6 +88,7 @@ class Setup:
     scores: Scores
     tables: tuple[ScoreTable, ...]
     variables: tuple[Variable, ...]
+    fixed: tuple[Variable, ...]
     sets: tuple[frozenset[str], ...]
     halves: Halves
     fitted: Half
@@ -138,7 +141,8 @@ def make_setup(
         progress=progress,
     )
     _check_weights(scores)
-    variables = variables_of(base, goals, scores.threshold_ranges, written)
+    variables, fixed = variables_of(base, goals, scores.threshold_ranges, written)
+    base = menu_at(base, fixed, [0] * len(fixed))
     tables = (scores.table, *(scores.signals[name] for name in samples))
     prepared = prepare(base, scores, tables, variables, sets)
     of_channels = [
@@ -148,7 +152,9 @@ def make_setup(
     halves = halves_of(base, scores, tables, executor, progress)
     fitted, unseen = (_half(prepared.group, halves, which, goals, of_channels, len(sets)) for which in (0, 1))
     problem = _problem(prepared, variables, fitted, bounds, goals)
-    return Setup(written, base, goals, scores, tables, variables, sets, halves, fitted, unseen, problem)
+    return Setup(
+        written, base, goals, scores, tables, variables, fixed, sets, halves, fitted, unseen, problem
+    )
 
 
 def _problem(

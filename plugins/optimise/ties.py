@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from trigemu.api import Menu, ScoreKind, TrigemuError
 
-from .goal_tables import Tie
+from .goal_tables import Span, Tie
 from .goals import Goals
 from .kernels import MOST
 from .limits import Order
@@ -33,15 +33,20 @@ def _pairs(goals: Goals) -> Iterator[tuple[str, str, float]]:
 
 
 def merge(thresholds: dict[str, Variable], tie: Tie, goals: Goals) -> None:
-    """Make one variable of thresholds that are equal."""
+    """Make one variable of thresholds that are equal: with the values that the steps of all of them allow."""
     own = list(dict.fromkeys(thresholds[name] for name in tie.triggers))
+    names = tuple(name for v in own for name in v.triggers)
     low, high = max(v.values[0] for v in own), min(v.values[-1] for v in own)
     values = sorted({value for v in own for value in v.values if low <= value <= high})
-    names = tuple(name for v in own for name in v.triggers)
+    stepped = {n for of in goals.vary if isinstance(of.above, Span) and of.above.step for n in of.triggers}
+    for v in own:
+        if not stepped.isdisjoint(v.triggers):
+            values = [value for value in values if value in v.values]
     if not values:
         spans = ", ".join(f"{v.name} from {v.values[0]:g} to {v.values[-1]:g}" for v in own)
         raise TrigemuError(
-            f"{goals.path}: the thresholds of a [[tie]] are equal, but have no common value: {spans}"
+            f"{goals.path}: the thresholds of a [[tie]] are equal, but have no common value: {spans}: widen "
+            "the ranges, or give them the same step"
         )
     values = values[:: -(-len(values) // MOST)]
     merged = Variable("above", names, tuple(values), own[0].written)

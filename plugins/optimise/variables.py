@@ -11,7 +11,6 @@ from trigemu.api import IntArray, Menu, ScoreKind, TrigemuError
 
 from .goal_tables import Span, Vary
 from .goals import Goals
-from .kernels import MOST
 from .ties import merge, without_excluded
 from .variable import Variable
 
@@ -21,8 +20,8 @@ FREE_VALUES = 120
 
 def variables_of(
     menu: Menu, goals: Goals, ranges: Mapping[str, tuple[float, float]], written: Menu
-) -> tuple[Variable, ...]:
-    """Return the variables, those with a single value left out.
+) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
+    """Return the variables, and those that have a single allowed value, which they take.
 
     Parameters
     ----------
@@ -52,11 +51,15 @@ def variables_of(
             merge(thresholds, tie, goals)
     merged = tuple(dict.fromkeys(thresholds.values()))
     merged = without_excluded(menu, merged, goals)
-    found = tuple(variable for variable in (*merged, *others) if len(variable.values) > 1)
-    if not found:
-        names = ", ".join(name for vary in goals.vary for name in vary.triggers)
-        raise TrigemuError(f"{goals.path}: nothing varies: {names} have a single value each")
-    return found
+    every = (*merged, *others)
+    varied = tuple(variable for variable in every if len(variable.values) > 1)
+    if not varied:
+        values = ", ".join(f"{variable.name} {variable.values[0]:g}" for variable in every)
+        raise TrigemuError(
+            f"{goals.path}: nothing varies: each has a single allowed value ({values}): write these into the "
+            "menu, or allow more values"
+        )
+    return varied, tuple(variable for variable in every if len(variable.values) == 1)
 
 
 def nearest_values(variables: Sequence[Variable]) -> IntArray:
@@ -71,9 +74,10 @@ def _threshold(
     kind = menu.trigger(name).description
     assert isinstance(kind, ScoreKind)
     low, high = (above.min, above.max) if isinstance(above, Span) else ranges[name]
-    step = above.step if isinstance(above, Span) and above.step else round_step(high - low)
+    given = above.step if isinstance(above, Span) else None
+    step = given or round_step(high - low)
     values = {low, high} if step <= 0 else set(_steps(low, high, step, isinstance(above, Span)))
-    if low <= kind.threshold <= high and len(values) < MOST:
+    if not given and low <= kind.threshold <= high:
         values = {v for v in values if not math.isclose(v, kind.threshold, abs_tol=1e-9 * step)}
         values.add(kind.threshold)
     return Variable("above", (name,), tuple(sorted(values)), kind.threshold)
@@ -81,11 +85,11 @@ def _threshold(
 
 def _steps(low: float, high: float, step: float, from_low: bool) -> Iterator[float]:
     """Yield the values of a range: from its low end, or the multiples of the step within it."""
-    digits = 12 - math.floor(math.log10(step) + 12) + 12
+    digits = max(12 - math.floor(math.log10(step)), 0)
     first = low if from_low else math.ceil(low / step - 1e-9) * step
     number = math.floor((high - first) / step + 1e-9) + 1
     for i in range(number):
-        yield round(first + i * step, min(max(digits, 0), 15))
+        yield min(round(first + i * step, digits), high)
 
 
 def round_step(width: float) -> float:
@@ -100,6 +104,6 @@ def round_step(width: float) -> float:
 def _others(menu: Menu, name: str, vary: Vary, enabled: bool) -> Iterator[Variable]:
     prescale = menu.trigger(name).prescale
     if vary.prescale:
-        yield Variable("prescale", (name,), tuple(sorted({*vary.prescale, prescale})), prescale)
+        yield Variable("prescale", (name,), tuple(sorted({*vary.prescale})), prescale)
     if vary.switch:
         yield Variable("enabled", (name,), (1.0, 0.0), float(enabled))

@@ -79,10 +79,13 @@ def write_menu(written: Menu, best: Menu, summary: Summary, path: Path) -> Summa
 def _change(table: Any, before: Trigger, after: Trigger) -> None:
     """Write the values of a trigger that differ."""
     kind, was = after.description, before.description
-    if isinstance(kind, ScoreKind) and isinstance(was, ScoreKind) and after.fitted_on != before.fitted_on:
+    if isinstance(kind, ScoreKind) and isinstance(was, ScoreKind):
         if kind.threshold != was.threshold:
             table["above"] = kind.threshold
-        _set(table, "above", "fitted_on", after.fitted_on)
+        if after.fitted_on is None:
+            table.pop("fitted_on", None)
+        elif after.fitted_on != before.fitted_on:
+            _set(table, "above", "fitted_on", after.fitted_on)
     if after.prescale != before.prescale:
         _set(table, "kind", "prescale", after.prescale)
     if after.enabled != before.enabled:

@@ -107,7 +107,7 @@ def test_mistakes_of_a_file(tmp_path: Path, text: str, messages: list[str]) -> N
         ),
         (
             BASE + "[[vary]]\ntriggers = ['J30']\nabove = { min = 30, max = 30 }\n",
-            ["nothing varies: J30 have a single value"],
+            ["nothing varies: each has a single allowed value (J30 30): write these into the menu"],
         ),
         (
             BASE.replace("1e5", "10") + VARY,

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from optimise_toys import toy_samples, write_goals, write_menu
+from optimise_toys import toy_rate, toy_samples, write_goals, write_menu
 from toys import even_events, memory_catalogue, toy_events
 
 from trigemu import TrigemuError, read_menu
 from trigemu.api import scaling
+from trigemu_optimise import Effort, optimise
 from trigemu_optimise.goals import read_goals
 from trigemu_optimise.setup import make_setup
 from trigemu_optimise.variable import menu_at
 from trigemu_optimise.variables import FREE_VALUES, round_step
+from trigemu_optimise.written import write_menu as write_best
 
 
 @given(st.floats(1e-6, 1e9))
@@ -46,6 +49,54 @@ def test_values_that_ties_exclude_are_left_out(tmp_path: Path) -> None:
     first, second, *_ = setup.variables
     assert (first.values[0], first.values[-1]) == (30.0, 80.0)
     assert (second.values[0], second.values[-1]) == (10.0, 60.0)
+
+
+J30 = '[[vary]]\ntriggers = ["J30"]\nabove = {{ min = {}, max = {}, step = {} }}\n'
+J15 = '[[vary]]\ntriggers = ["J15"]\nabove = {{ min = {}, max = {}, step = {} }}\n'
+EQUAL = '[[tie]]\ntriggers = ["J30", "J15"]\n'
+
+
+@pytest.mark.parametrize(
+    ("goals", "expected"),
+    [
+        pytest.param(J30.format(50, 50, 1), {"J30": 50}, id="a range of one value"),
+        pytest.param(J30.format(42, 46, 5), {"J30": 42}, id="a step that leaves one value"),
+        pytest.param(
+            J30.format(12, 50, 38) + J15.format(50, 60, 5) + EQUAL, {"J30": 50, "J15": 50}, id="a tie"
+        ),
+        pytest.param(
+            J30.format(10, 50, 40)
+            + J15.format(35, 35, 5)
+            + '[[tie]]\ntriggers = ["J15", "J30"]\nat_least = 5\n',
+            {"J30": 50, "J15": 35},
+            id="a tie at a distance",
+        ),
+        pytest.param(
+            J30.format(14, 50, 12) + J15.format(10, 60, 20) + EQUAL, {"J30": 50, "J15": 50}, id="two steps"
+        ),
+        pytest.param('[[vary]]\ntriggers = ["MET40"]\nprescale = [5]\n', {"MET40": 5}, id="a prescale"),
+    ],
+)
+def test_a_single_allowed_value_is_taken(tmp_path: Path, goals: str, expected: dict[str, float]) -> None:
+    """The best menu, and the one with scaled thresholds, have it; no threshold was fitted for it."""
+    varied = '[[vary]]\ntriggers = ["MU"]\nprescale = [1, 10]\n'
+    head = '[goals]\nrate_hz = 1e9\n[[channel]]\nsample = "s"\n'
+    (tmp_path / "goals.toml").write_text(head + varied + goals)
+    effort = Effort(starts=1, hops=0, replicas=0, caps=0)
+    samples = toy_samples(200)
+    result = optimise(read_menu(write_menu(tmp_path)), tmp_path / "goals.toml", samples, effort)
+    write_best(result.written, result.menu, result.summary, tmp_path / "best.toml")
+    best = read_menu(tmp_path / "best.toml")
+    for name, value in expected.items():
+        trigger = best.trigger(name)
+        assert value == (trigger.prescale if name == "MET40" else trigger.description.threshold)
+        assert trigger.fitted_on is None
+    assert best.trigger("MU").prescale == 1.0
+    rates = {contender.name: contender.fitted.rate_hz for contender in result.summary.contenders}
+    triggers = {of["name"]: of for of in tomllib.loads((tmp_path / "best.toml").read_text())["trigger"]}
+    assert rates["optimised"] == pytest.approx(toy_rate(triggers, 200), rel=1e-12)
+    triggers["MU"]["prescale"] = 10  # no threshold varies: the menu as written, at the allowed values
+    assert rates["scaled"] == pytest.approx(toy_rate(triggers, 200), rel=1e-12)
 
 
 @pytest.mark.parametrize("trained", [0, 1])
