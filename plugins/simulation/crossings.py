@@ -77,7 +77,6 @@ def make(recipe: Recipe, threads: int = 1) -> tuple[EventColumns, Normalisation]
         sumw=np.array([sumw]),
         sumw2=np.array([math.fsum(stored.astype(np.float64) ** 2)]),
         rate_hz=recipe.rate_hz if recipe.background else None,
-        weight_before_thinning=max(part.largest for part in parts) if recipe.background else None,
         mean_interactions=recipe.mu,
     )
     return events, norm
@@ -111,12 +110,11 @@ def single(rows: Interactions, number: int, config: Config) -> EventColumns:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Stored crossings of a range, whether each has no object, and the sum and maximum of all weights."""
+    """Stored crossings of a range, whether each has no object, and the sum of all weights."""
 
     columns: EventColumns
     quiet: Array
     total: float
-    largest: float
 
 
 def _chunk(recipe: Recipe, start: int, stop: int, copies: Sequence[Copy]) -> list[_Part]:
@@ -134,7 +132,7 @@ def _part(
     observed = observe(crossing, keys, recipe.config, fake=copy.fake, badly=copy.badly)
     objects = observed.objects
     weight = weight * recipe.hz * observed.weight
-    total, largest = math.fsum(weight), float(np.max(weight))
+    total = math.fsum(weight)
     if recipe.background:
         targets = np.minimum(
             lowest_target(objects, observed.met, recipe.model), recipe.rate_hz / MIN_CROSSINGS
@@ -155,7 +153,7 @@ def _part(
         {name: column[keep] for name, column in scalars.items()},
         {kind: _stored(o.of(keep)) for kind, o in objects.items()},
     )
-    return _Part(columns, quiet[keep], total, largest)
+    return _Part(columns, quiet[keep], total)
 
 
 def _parents(

@@ -37,9 +37,8 @@ COLLECTIONS = {"jet": "Jet", "photon": "Photon", "electron": "Electron", "muon":
 class Normalisation:
     """The normalisation of a slice: cross-section in pb, and sums over its accepted interactions per block.
 
-    rate_hz: the rate of a class of crossings, which replaces the cross-section. weight_before_thinning: the
-    largest weight of a crossing, in Hz, before some were left out. mean_interactions: the mean number of
-    interactions of the class in any crossing."""
+    rate_hz: the rate of a class of crossings, which replaces the cross-section. mean_interactions: the mean
+    number of interactions of the class in any crossing."""
 
     cross_section_pb: float
     filter_efficiency: float
@@ -48,7 +47,6 @@ class Normalisation:
     sumw2: Array
     k_factor: float = 1.0  # not in cross_section_pb
     rate_hz: float | None = None
-    weight_before_thinning: float | None = None
     mean_interactions: float | None = None
 
 
@@ -105,7 +103,6 @@ def _sample(part: Slice, norm: Normalisation, sha256: str) -> Iterator[tuple[str
     yield "sha256", [sha256]
     if norm.rate_hz is not None:
         yield "rate_hz", norm.rate_hz
-        yield "weight_before_thinning", norm.weight_before_thinning
     else:
         yield "cross_section_pb", norm.cross_section_pb
         yield "filter_efficiency", norm.filter_efficiency

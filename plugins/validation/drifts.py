@@ -26,7 +26,6 @@ from trigemu.api import (
     MenuRates,
     Pairs,
     Progress,
-    RateSums,
     SamplesLike,
     Shown,
     Words,
@@ -279,11 +278,7 @@ class _Differences:
 
     def _summed(self, fractions: Any, columns: int) -> tuple[list[float], list[float]]:
         """Return the rates of columns of fractions and their uncertainties, in Hz."""
-        counted = self._emulation.counted(0, 1)
-        sums = RateSums(counted.table, counted.scales, columns)
-        for rows in counted.blocks():
-            sums.add(rows, counted.fractions(rows, fractions))
-        hz, variance = sums.result()
+        hz, variance = self._emulation.counted(0, 1).sums(fractions, columns)
         return hz.tolist(), np.sqrt(variance).tolist()
 
 

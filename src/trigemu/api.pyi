@@ -217,6 +217,7 @@ from .counting.shared import SharedEvents as SharedEvents
 # Running a menu over samples
 from .emulation import scaling as scaling
 from .emulation.budgets import threshold_for as threshold_for, solve_budgets as solve_budgets
+from .emulation.counted import constant_in as constant_in
 from .emulation.chunks import Chunk as Chunk, entries_of as entries_of
 from .emulation.engine import (
     Job as Job,

@@ -198,6 +198,17 @@ def fitted_in(triggers: list[dict[str, Any]]) -> set[str]:
     return found
 
 
+def constant_parts(triggers: list[dict[str, Any]], rate: float) -> dict[str, float]:
+    """Quantity → its f in every event, if nothing but random triggers, and what reads them alone, accepts."""
+    names: set[str] = set()
+    for t in sorted(triggers, key=lambda t: t["name"]):
+        reads = {*words(t.get("expression") or ""), *words(t["seed"] or "")} - {"and", "or", "not"}
+        if t["kind"] in ("random", "logic") and reads <= names:
+            names.add(t["name"])
+    alone = [t for t in triggers if t["name"] in names]
+    return {quantity: float(f) for quantity, f in of_pattern(outcomes({}, alone, rate), alone)}
+
+
 def judged(
     samples: dict[str, list[dict[str, Any]]],
     triggers: list[dict[str, Any]],

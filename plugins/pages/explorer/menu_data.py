@@ -12,6 +12,7 @@ from trigemu.api import (
     ScoreKind,
     Trigger,
     TriggerRates,
+    constant_in,
     own_prescale,
     scaling,
     unit_of_threshold,
@@ -27,6 +28,7 @@ def menu_entry(contents: Contents, columns: Columns, number: int) -> dict[str, A
     """Return the entry of a menu, by its number."""
     menu, catalogue = contents.menus[number], contents.scores.catalogue
     fitted = contents.unseen.fitted[number]
+    constant = constant_in(menu) - fitted
     return {
         "name": menu.name,
         "file": menu.path.name,
@@ -34,7 +36,8 @@ def menu_entry(contents: Contents, columns: Columns, number: int) -> dict[str, A
         "levels": list(menu.levels),
         "order": list(menu.order),
         "triggers": [
-            _trigger_entry(columns, number, menu, trigger) | {"fitted": trigger.name in fitted}
+            _trigger_entry(columns, number, menu, trigger)
+            | {"fitted": trigger.name in fitted, "constant": trigger.name in constant}
             for trigger in menu.triggers
         ],
         "text": pieces_of(contents.texts[number], menu, catalogue.table.name),

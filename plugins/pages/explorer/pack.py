@@ -95,16 +95,14 @@ def _factors(contents: Contents) -> FloatArray:
 
 
 def _background(contents: Contents, columns: Columns, arrays: Arrays) -> dict[str, Any]:
-    sums, unseen, samples = sums_of(contents.scores), contents.unseen, contents.scores.catalogue.samples
-    bounds = np.array([sample.table.weight_before_thinning or np.inf for sample in samples])
-    largest = np.minimum(sums.largest, bounds[sums.sample])
-    of_fitted = largest * unseen.factor(sums.sample, sums.half)
+    sums, unseen = sums_of(contents.scores), contents.unseen
+    of_fitted = sums.largest * unseen.factor(sums.sample, sums.half)
     events, begins, cells, _ = ordered(background_rows(contents, columns), with_cells=True)
     return _table(arrays, events, begins, cells) | {
         "factors": _factors(contents).tolist(),
         "factor": arrays.add("u8", events.factor),
         "cell_factor": arrays.add("u8", cells.factor),
-        "largest": float(largest.max(initial=0.0)),
+        "largest": float(sums.largest.max(initial=0.0)),
         "largest_fitted": float(of_fitted.max(initial=0.0)),
     }
 

@@ -39,7 +39,7 @@ from .quantities import (
     fractions as fractions,
     members_by_level as members_by_level,
 )
-from .rate_sums import RateSums as RateSums, pattern_blocks as pattern_blocks
+from .rate_sums import RateSums as RateSums, pattern_blocks as pattern_blocks, varying as varying
 from .scales import Scales as Scales
 from .score_table import ScoreTable as ScoreTable, merge_score_tables as merge_score_tables
 from .shared import Covariance as Covariance, Parents as Parents, SharedEvents as SharedEvents

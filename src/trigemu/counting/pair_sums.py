@@ -42,14 +42,21 @@ class PairSums:
     or({s, t}).
 
     fitted: bool[s] and bool[t], whether a trigger is judged on the unseen half. With `upper`, both lists are
-    the same triggers, and only pairs with s ≤ t are summed. Blocks are added in the order of the table, and
-    cover it.
+    the same triggers, and only pairs with s ≤ t are summed. constant: whether a trigger accepts all events
+    alike; the rate of two such triggers has no error. Blocks are added in the order of the table, and cover
+    it.
     """
 
     def __init__(
-        self, table: PatternTable, scales: Scales, fitted: tuple[BoolArray, BoolArray], upper: bool = False
+        self,
+        table: PatternTable,
+        scales: Scales,
+        fitted: tuple[BoolArray, BoolArray],
+        upper: bool = False,
+        constant: tuple[BoolArray, BoolArray] | None = None,
     ) -> None:
         self._of = table, scales, fitted, upper
+        self._constant = constant
         self._with_seeds: SeededPairSums | None = None
         self._first: list[Sparse] = []
         self._second: list[Sparse] = []
@@ -67,8 +74,13 @@ class PairSums:
 
     def result(self) -> tuple[FloatArray, FloatArray]:
         """Return Σ w f in Hz and its variance in Hz², float64[s, t] each."""
-        if self._with_seeds:
-            return self._with_seeds.result()
+        hz, variance = self._with_seeds.result() if self._with_seeds else self._free()
+        if self._constant:
+            variance[np.ix_(*self._constant)] = 0.0
+        return hz, variance
+
+    def _free(self) -> tuple[FloatArray, FloatArray]:
+        """Return the same if no seed connects triggers."""
         table, scales, fitted, upper = self._of
         first = _joined(self._first)
         second = first if upper else _joined(self._second)

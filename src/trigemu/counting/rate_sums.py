@@ -24,6 +24,8 @@ BLOCK = 4096
 _ACCEPTED = 2**21
 #: The largest number of pairs of triggers times patterns in a block, if seeds connect triggers.
 _PAIRS = 2**23
+#: Two fractions that differ by less are equal: products of other factors give the last digits.
+_ROUNDING = 1e-14
 
 
 def pattern_blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
@@ -49,10 +51,15 @@ class RateSums:
         The factors that convert its sums to Hz (`Scales.judged`).
     columns : int
         The number of columns.
+    constant : float64[columns], optional
+        The part of each fraction that is the same in all events, as of a random trigger. The weight of all
+        events is known, so this part has no error.
     """
 
-    def __init__(self, table: PatternTable, scales: Scales, columns: int) -> None:
-        self._table, self._scales = table, scales
+    def __init__(
+        self, table: PatternTable, scales: Scales, columns: int, constant: FloatArray | None = None
+    ) -> None:
+        self._table, self._scales, self._constant = table, scales, constant
         self._weight = exact.ColumnSums(columns)
         self._square = exact.ColumnSums(columns)
         self._shared = Covariance(table.shared, len(table), columns)
@@ -60,8 +67,8 @@ class RateSums:
 
     def add(self, rows: slice | IntArray, fractions: FloatArray) -> None:
         """Add the `fractions`, float64[m, columns], of the m entries in `rows`."""
-        scaled = fractions / self._scales.unit
-        self._weight.add(self._table.weight[rows], scaled)
+        self._weight.add(self._table.weight[rows], fractions / self._scales.unit)
+        scaled = varying(fractions, self._constant) / self._scales.unit
         self._square.add(self._table.square[rows], scaled**2)
         if self._shared:
             used = self._shared.used(rows)
@@ -77,6 +84,16 @@ class RateSums:
         if self._strata:
             variance += self._strata.correction(self._shared)
         return self._weight.result() * hz, np.maximum(variance, 0.0) * hz**2
+
+
+def varying(fractions: FloatArray, constant: FloatArray | None) -> FloatArray:
+    """Return fractions, float64[m, columns], without the part that is the same in all events; None: there is
+    none. Differences of rounding count as 0."""
+    if constant is None:
+        return fractions
+    rest = fractions - constant
+    rest[(np.abs(rest) < _ROUNDING) & (constant != 0.0)] = 0.0
+    return rest
 
 
 def _numbers(rows: slice | IntArray) -> IntArray:

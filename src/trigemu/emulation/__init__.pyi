@@ -1,7 +1,7 @@
 from . import scaling as scaling
 from .budgets import solve_budgets as solve_budgets, threshold_for as threshold_for, ties as ties
 from .chunks import Chunk as Chunk, chunks_of as chunks_of, entries_of as entries_of
-from .counted import Counted as Counted
+from .counted import Counted as Counted, constant_in as constant_in
 from .emulation_like import emulation_of as emulation_of
 from .engine import (
     Job as Job,

@@ -13,9 +13,10 @@ from math import inf
 
 import numpy as np
 
-from trigemu.counting import PatternTable, Scales, own_decisions, pattern_blocks
+from trigemu.counting import PatternTable, RateSums, Scales, own_decisions, pattern_blocks
 from trigemu.menus import Menu
 from trigemu.support import BoolArray, FloatArray, Words
+from trigemu.triggers import BitKind, Random
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class Counted:
         For each menu, the bits of its triggers.
     fitted : tuple of frozenset of str
         For each menu, the triggers that are judged on the unseen half.
+    constant : tuple of frozenset of str
+        For each menu, the triggers that accept all events alike, as a random trigger. Their rates, and what
+        they add to others, are known without events; empty if the weight of all events is not known, as in
+        one bin.
     """
 
     table: PatternTable
@@ -41,6 +46,7 @@ class Counted:
     menus: tuple[Menu, ...]
     bits: tuple[Mapping[str, int], ...]
     fitted: tuple[frozenset[str], ...]
+    constant: tuple[frozenset[str], ...]
 
     def blocks(self) -> Iterator[slice]:
         """Yield the entries of the table in blocks."""
@@ -54,10 +60,44 @@ class Counted:
     @cached_property
     def is_fitted(self) -> tuple[BoolArray, ...]:
         """For each menu, whether each of its t enabled triggers is fitted, bool[t]."""
+        return self._enabled(self.fitted)
+
+    @cached_property
+    def is_constant(self) -> tuple[BoolArray, ...]:
+        """The same for `constant`."""
+        return self._enabled(self.constant)
+
+    def _enabled(self, of: tuple[frozenset[str], ...]) -> tuple[BoolArray, ...]:
         return tuple(
             np.array([trigger.name in names for trigger in menu.enabled], np.bool_)
-            for menu, names in zip(self.menus, self.fitted, strict=True)
+            for menu, names in zip(self.menus, of, strict=True)
         )
+
+    def sums(
+        self, of: Callable[[Words, tuple[Menu, ...]], FloatArray], columns: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return Σ w f of some quantities in Hz and its variance in Hz², float64[columns] each; `of` as in
+        `fractions`."""
+        constant = self.constant_part(of)
+        sums = RateSums(self.table, self.scales, columns, constant)
+        for rows in self.blocks():
+            fractions = self.fractions(rows, of)
+            some = fractions.any(axis=1) | (constant is not None)
+            sums.add(np.flatnonzero(some) + rows.start, fractions[some])
+        return sums.result()
+
+    def constant_part(self, of: Callable[[Words, tuple[Menu, ...]], FloatArray]) -> FloatArray | None:
+        """Return the fractions of an event that only `constant` triggers accept, float64[columns]; None
+        without such a trigger."""
+        if not any(self.constant):
+            return None
+        nothing = np.zeros((1, self.table.words.shape[1]), np.uint64)
+        others = (
+            frozenset(t.name for t in menu.triggers) - names
+            for menu, names in zip(self.menus, self.constant, strict=True)
+        )
+        part: FloatArray = of(nothing, tuple(map(switched_off, self.menus, others)))[0]
+        return part
 
     def fractions(self, rows: slice, of: Callable[[Words, tuple[Menu, ...]], FloatArray]) -> FloatArray:
         """Return the fractions of the entries of a block in some quantities. `of` computes these from
@@ -86,6 +126,19 @@ class Counted:
                 for name in names & own.keys():
                     touched |= own[name]
         return touched
+
+
+def constant_in(menu: Menu) -> frozenset[str]:
+    """Return the triggers that accept all events alike: random ones, and what reads nothing else."""
+    found: set[str] = set()
+    for name in menu.order:  # each after those that it reads
+        trigger = menu.trigger(name)
+        reads, kind = trigger.inputs(), trigger.description
+        if found.issuperset(reads) and (
+            isinstance(kind, Random) or (isinstance(kind, BitKind) and kind.inputs())
+        ):
+            found.add(name)
+    return frozenset(found)
 
 
 def switched_off(menu: Menu, names: frozenset[str]) -> Menu:

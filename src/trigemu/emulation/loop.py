@@ -32,7 +32,7 @@ from trigemu.counting import (
 )
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.chunks import Chunk, entries_of
-from trigemu.emulation.counted import Counted
+from trigemu.emulation.counted import Counted, constant_in
 from trigemu.emulation.engine import Job, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half
@@ -165,7 +165,12 @@ class Emulation:
             max(crossing_scale(menu, self.catalogue) for menu in menus),
             table.stratum if self.catalogue.pileup else None,
         )
-        return Counted(table, scales, menus, bits, fitted)
+        crossings = self.only is None and self.catalogue.table.convention == "crossing"
+        constant = tuple(
+            constant_in(menu) - names if crossings else frozenset()
+            for menu, names in zip(menus, fitted, strict=True)
+        )
+        return Counted(table, scales, menus, bits, fitted, constant)
 
     @cached_property
     def scales(self) -> FloatArray:

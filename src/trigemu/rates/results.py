@@ -25,12 +25,13 @@ class Rate:
         The rate in Hz. A unique rate that fitted triggers reduce to nearly 0 may be slightly negative,
         because it is a difference of both halves.
     error_hz : float
-        Its statistical uncertainty in Hz; 0 for a `random` trigger, whose rate is exact.
+        Its statistical uncertainty in Hz. What `random` triggers accept of all crossings is exact and adds
+        nothing to it.
     events : int
         The number of events that contribute.
     effective_events : float
-        The effective number of independent interactions, the square of Σ w f over its statistical error:
-        (Σwf)²/Σ(wf)² if no events share an interaction.
+        The effective number of independent interactions: (Σwf)²/Σ(wf)² if no events share an interaction,
+        else with (Σ w f)² of each interaction in place of (wf)².
     upper_limit_hz : float or None
         The upper limit at 68 % in Hz if no event contributes; else None.
     unseen : tuple of str

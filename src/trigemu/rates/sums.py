@@ -3,7 +3,8 @@
 Each rate is Σ w f, with f one of `quantities.py`; the effect of fitted triggers comes from the half that they
 were not fitted to (`counting/scales.py`). Its uncertainty is √Σ_parent (Σ w f)², where the inner sum runs
 over the events made from one interaction; if no events share an interaction, this is √(Σ w² f²). Weighted
-events are treated as Poisson, which is conservative if the fraction of accepted events is near 1.
+events are treated as Poisson, which is conservative if the fraction of accepted events is near 1; but what
+random triggers accept is the same in all events, whose total rate is known, so f enters without this part.
 """
 
 from __future__ import annotations
@@ -17,14 +18,23 @@ from typing import Literal
 
 import numpy as np
 
-from trigemu.counting import QUANTITIES, Acceptance, Label, PairSums, RateSums, acceptances, fractions
+from trigemu.counting import (
+    QUANTITIES,
+    Acceptance,
+    Label,
+    PairSums,
+    RateSums,
+    acceptances,
+    fractions,
+    varying,
+)
 from trigemu.emulation import Counted
 from trigemu.menus import Menu, Trigger
 from trigemu.rates.results import LevelRates, Rate, TriggerRates
 from trigemu.rates.unseen import Unseen
 from trigemu.samples import Catalogue
 from trigemu.support import FloatArray, Words
-from trigemu.triggers import Random, ScoreKind
+from trigemu.triggers import ScoreKind
 
 #: Upper limit at 68 % on a Poisson mean without observed events: −ln(1 − 0.68) = 1.14.
 ZERO_EVENTS_LIMIT = 1.14
@@ -43,27 +53,30 @@ class Sums:
         self._column = {label: column for column, label in enumerate(labels)}
         n = len(self._column)
         scales = counted.scales
-        self._sums = RateSums(self._table, scales, n)
+        self._constant = counted.constant_part(self._of)
+        self._sums = RateSums(self._table, scales, n, self._constant)
+        # the variance of Σ w f with the constant part, for effective numbers of events
+        self._with_constant = np.flatnonzero(self._constant if self._constant is not None else [])
+        self._squares = RateSums(self._table, scales, len(self._with_constant))
         self._events, self._accepted = np.zeros((2, n), np.int64)
-        bounds = [sample.table.weight_before_thinning or np.inf for sample in catalogue.samples]
-        limits = np.array(bounds) * scales.everything
-        self._unseen = Unseen(self._table, scales.everything, limits, n)
+        self._unseen = Unseen(self._table, scales.everything, len(catalogue.samples), n)
         self._largest_entered = np.zeros(n)
-        (columns,) = counted.is_fitted
-        self._overlap = PairSums(self._table, scales, (columns, columns), upper=True)
+        (fitted,), (constant,) = counted.is_fitted, counted.is_constant
+        self._overlap = PairSums(self._table, scales, (fitted, fitted), True, (constant, constant))
         self._heaviest = self._table.largest * scales.everything
-        possible = np.minimum(self._heaviest, limits[self._table.sample])
+        of_fitted = self._heaviest * scales.unseen
         # the largest weight that an event could have had: in rates of all events, and of fitted triggers
-        self._largest = float(possible.max(initial=0.0)), float((possible * scales.unseen).max(initial=0.0))
+        self._largest = float(self._heaviest.max(initial=0.0)), float(of_fitted.max(initial=0.0))
 
     def add(self, rows: slice, acceptance: Acceptance) -> None:
         accepted = self._each(self._menu, acceptance)
         each = self._counted.judged(rows, accepted, self._of)
         self._sums.add(rows, each)
+        self._squares.add(rows, each[:, self._with_constant])
         events = self._table.n[rows] @ (each != 0)
         self._events += events
         self._accepted += events if each is accepted else self._table.n[rows] @ (accepted != 0)
-        self._unseen.add(rows, each)
+        self._unseen.add(rows, varying(each, self._constant))
         sizes = each if each is accepted else np.abs(each)
         largest = (self._heaviest[rows, None] * sizes).max(axis=0)
         np.maximum(self._largest_entered, largest, out=self._largest_entered)
@@ -143,8 +156,6 @@ class Sums:
     def overlap(self) -> tuple[FloatArray, FloatArray]:
         """Return the overlap float64[t, t] in Hz and its uncertainty."""
         hz, square = (upper + np.triu(upper, 1).T for upper in self._overlap.result())
-        is_random = [isinstance(t.description, Random) and not t.seed for t in self._menu.enabled]
-        square[np.diag(is_random)] = 0.0
         return hz, np.sqrt(square)
 
     def rate(self, label: Label, largest: float | None = None) -> Rate:
@@ -157,14 +168,21 @@ class Sums:
         if not events:
             could_enter = self._could_enter(self._menu.enabled) if largest is None else largest
             return Rate(0.0, 0.0, 0, 0.0, ZERO_EVENTS_LIMIT * could_enter)
-        samples, unseen_hz = self._unseen.of(column, error)
+        samples, unseen_hz = self._unseen.of(column, hz, error)
         unseen = tuple(self._catalogue.samples[number].name for number in samples)
-        effective = hz**2 / variance if variance else 0.0
+        squares = float(self._all_squares[column])
+        effective = hz**2 / squares if squares else 0.0
         return Rate(hz, error, events, effective, None, unseen, unseen_hz=unseen_hz)
 
     @cached_property
     def _result(self) -> tuple[FloatArray, FloatArray]:
         return self._sums.result()
+
+    @cached_property
+    def _all_squares(self) -> FloatArray:
+        squares = self._result[1].copy()
+        squares[self._with_constant] = self._squares.result()[1]
+        return squares
 
     def _could_enter(self, triggers: Iterable[Trigger]) -> float:
         """Return the largest weight × acceptance that an event could have had in the rate of triggers."""
@@ -185,10 +203,7 @@ class Sums:
 
 
 def _known(trigger: Trigger, rates: dict[str, Rate]) -> dict[str, Rate]:
-    """Mark the rates of a trigger that are known without events: the rate of a random trigger, and a rate
-    that the threshold was found from."""
-    if isinstance(trigger.description, Random) and not trigger.seed:
-        rates["total"] = replace(rates["total"], error_hz=0.0)
+    """Mark the rate of a trigger that its threshold was found from."""
     if trigger.budget and trigger.solution:
         rate = rates[trigger.budget.quantity]
         # with other thresholds and prescales of the other triggers, the rate is not the budget

@@ -4,9 +4,8 @@ A sample without an event in a rate is reported if a single event would change t
 and by more than a tenth, and if fewer than `TELLING` events were expected from it, assuming that its events
 pass as often as those of the other samples. If more were expected, the sample differs from the others, and
 is unlikely to contribute at all. The weight of the single event is Σw²/Σw of the sample's events that the
-menu accepts, or of all events if it accepts none: the mean weight per unit of rate. The largest weight before
-crossings were thinned out, if the catalogue gives it, is an upper bound. The event enters with the largest
-fraction of any event.
+menu accepts, or of all events if it accepts none: the mean weight per unit of rate. The event enters with the
+largest fraction of any event.
 """
 
 from __future__ import annotations
@@ -28,11 +27,9 @@ class Unseen:
     """Sums over a pattern table, for each sample and column of accepted fractions; the first column is the
     menu."""
 
-    def __init__(self, table: PatternTable, scale: float, limits: FloatArray, columns: int) -> None:
-        """scale: the factor on all rates. limits: the largest weight in Hz that an event of each sample can
-        have, float64[samples]."""
-        self._table, self._scale, self._limits = table, scale, limits
-        samples = len(limits)
+    def __init__(self, table: PatternTable, scale: float, samples: int, columns: int) -> None:
+        """scale: the factor on all rates."""
+        self._table, self._scale = table, scale
         self._hz = np.zeros((samples, columns))
         self._seen = np.zeros((samples, columns), np.bool_)
         self._fraction = np.zeros(columns)
@@ -40,7 +37,8 @@ class Unseen:
         self._limbs = np.zeros((2, 2, samples, exact.LIMBS), np.int64)
 
     def add(self, rows: slice, fractions: FloatArray) -> None:
-        """Add the fractions float64[m, columns] of the entries in `rows`."""
+        """Add the fractions float64[m, columns] of the entries in `rows`, without what is the same in all
+        events."""
         numbers = self._table.sample[rows]
         accepted = fractions[:, 0] > 0
         for power, limbs in enumerate((self._table.weight[rows], self._table.square[rows])):
@@ -65,13 +63,13 @@ class Unseen:
             weight = np.where(some, accepted_square / accepted, square / total)
         return total * self._scale, weight * self._scale
 
-    def of(self, column: int, error_hz: float) -> tuple[list[int], float]:
-        """Return the numbers of the samples to report for a rate with this error, and the largest rate in Hz
+    def of(self, column: int, hz: float, error_hz: float) -> tuple[list[int], float]:
+        """Return the numbers of the samples to report for a rate with its error, and the largest rate in Hz
         that a single event of these would add."""
         total, weighted = self._sums
         with np.errstate(divide="ignore", invalid="ignore"):
-            weight = np.minimum(weighted, self._limits) * self._fraction[column]
+            weight = weighted * self._fraction[column]
             expected = self._hz[:, column].sum() * total / (total.sum() - total)
-        large = (weight > error_hz) & (weight > NOTABLE * abs(self._hz[:, column].sum()))
+        large = (weight > error_hz) & (weight > NOTABLE * abs(hz))
         reported = ~self._seen[:, column] & large & (expected < TELLING * weight)
         return np.flatnonzero(reported).tolist(), float(weight[reported].max(initial=0.0))

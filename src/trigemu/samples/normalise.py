@@ -106,8 +106,7 @@ class SampleTable(TomlTable, frozen=True):
     rate_hz : float or None
         Rate of all its crossings, in Hz (convention `crossing`).
     weight_before_thinning : float or None
-        Largest weight in Hz of a crossing before frequent ones were thinned out. It limits the weight of an
-        event that a trigger could have accepted by chance, even if thinned events have larger weights.
+        Not used: catalogues of older versions have it.
     cross_section_pb, filter_efficiency, k_factor : float
         Their product is the cross-section of all its interactions, in pb (convention `luminosity`).
     sum_of_weights : float or None

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from trigemu.counting import COMPARED, MENU, Label, PairSums, RateSums, acceptances, fractions, pairs_between
+from trigemu.counting import COMPARED, MENU, Label, PairSums, acceptances, fractions, pairs_between
 from trigemu.emulation import Emulation, Progress, crossing_scale, emulation_of
 from trigemu.menus import Menu, MenuLike, menus_of, named_apart
 from trigemu.rates import MenuRates, rates_of
@@ -222,15 +222,18 @@ class _Pair:
         self._crossing = [crossing_scale(menu, emulation.catalogue) for menu in self._menus]
         self._labels = list(dict.fromkeys(label for menu in self._menus for label in _labels(menu)))
         table, bits = counted.table, counted.bits
-        sums = RateSums(table, counted.scales, len(self._labels) + 2)
         lower = replace(counted.scales, everything=min(self._crossing))
-        both = PairSums(table, lower, (counted.is_fitted[0], counted.is_fitted[1]))
+        both = PairSums(
+            table,
+            lower,
+            (counted.is_fitted[0], counted.is_fitted[1]),
+            constant=(counted.is_constant[0], counted.is_constant[1]),
+        )
         for rows in counted.blocks():
             both.add(rows, pairs_between(table.words[rows], *zip(self._menus, bits, strict=True)))
-            difference = counted.fractions(rows, lambda words, menus: self._differences(words, menus, bits))
-            differ = difference.any(axis=1)
-            sums.add(np.flatnonzero(differ) + rows.start, difference[differ])
-        hz, variance = sums.result()
+        hz, variance = counted.sums(
+            lambda words, menus: self._differences(words, menus, bits), len(self._labels) + 2
+        )
         self._values = list(zip(hz.tolist(), np.sqrt(variance).tolist(), strict=True))
         self._both = both.result()
 

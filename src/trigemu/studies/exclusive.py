@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.counting import Acceptance, Part, RateSums, Sets, acceptances, exact, members_by_level
+from trigemu.counting import Acceptance, Part, Sets, acceptances, exact, members_by_level
 from trigemu.emulation import Emulation, emulation_of
 from trigemu.menus import Menu, MenuLike
 from trigemu.samples import SamplesLike
@@ -117,15 +117,12 @@ def exclusive_rates(
             _add_approximate(rates, acceptances(table.words[rows], of, bits), hz[rows] * factor[rows], level)
     order = sorted(rates, key=lambda combination: (-rates[combination], combination))
     chosen = [np.isin(np.arange(len(menu.enabled)), combination) for combination in order[:most]]
-    sums = RateSums(table, counted.scales, len(chosen))
 
     def exclusive(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
         acceptance = acceptances(words, menus[0], bits)
         return np.column_stack([exactly(acceptance, members, level) for members in chosen])
 
-    for rows in counted.blocks() if chosen else ():
-        sums.add(rows, counted.fractions(rows, exclusive))
-    values, variances = sums.result()
+    values, variances = counted.sums(exclusive, len(chosen)) if chosen else np.zeros((2, 0))
     names = [trigger.name for trigger in menu.enabled]
     return ExclusiveRates(
         largest=tuple(

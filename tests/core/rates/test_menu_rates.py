@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from toy_menus import EVENT_KINDS, as_toml, fitted_in, judged, menus, pt
+from toy_menus import EVENT_KINDS, as_toml, constant_parts, fitted_in, judged, menus, pt
 from toys import (
     engine,
     evaluation_half,
@@ -37,15 +37,15 @@ Entries = list[tuple[str, float, float]]
 
 def unseen(rate: Rate, entries: Entries, accepted: Entries) -> set[str]:
     """Samples without an event, of which one would change the rate by more than the error and a tenth, and
-    fewer than three would be there if they passed like the others. accepted: the same events in the whole
-    menu."""
+    fewer than three would be there if they passed like the others. entries: without what is the same in all
+    events. accepted: the same events in the whole menu."""
     found = set()
     for sample in {s for s, _, _ in entries}:
         own = [(w, f > 0) for s, w, f in accepted if s == sample]
         weights = [w for w, a in own if a] or [w for w, _ in own]
         one = math.fsum(w * w for w in weights) / math.fsum(weights) * max(abs(f) for _, _, f in entries)
         others = math.fsum(w for s, w, _ in entries if s != sample)
-        like_others = rate.hz * math.fsum(w for w, _ in own) / others
+        like_others = math.fsum(w * f for _, w, f in entries) * math.fsum(w for w, _ in own) / others
         if (
             all(f == 0 for s, _, f in entries if s == sample)
             and one > max(rate.error_hz, abs(rate.hz) / 10)
@@ -56,14 +56,21 @@ def unseen(rate: Rate, entries: Entries, accepted: Entries) -> set[str]:
 
 
 def check_rate(
-    rate: Rate, entries: Entries, limit: float | None, accepted: Entries, resolution: float = 0.0
+    rate: Rate,
+    entries: Entries,
+    limit: float | None,
+    accepted: Entries,
+    resolution: float = 0.0,
+    constant: float = 0.0,
 ) -> None:
-    """entries: from exact fractions, so that 0 is 0. resolution: of a difference of probabilities."""
+    """entries: from exact fractions, so that 0 is 0. resolution: of a difference of probabilities. constant:
+    the fraction that is the same in all events."""
     total = sum(abs(w) for _, w, _ in entries)
     seen = [(s, w, f) for s, w, f in entries if abs(f) > resolution]
     assert close(rate.hz, math.fsum(w * f for _, w, f in seen), total)
-    assert close(rate.error_hz, math.sqrt(math.fsum((w * f) ** 2 for _, w, f in seen)), total)
-    assert rate.is_uncertain == (0 < rate.effective_events < 5)
+    varying = [(s, w, f - constant) for s, w, f in entries]
+    assert close(rate.error_hz, math.sqrt(math.fsum((w * f) ** 2 for _, w, f in varying)), total)
+    assert rate.is_uncertain == (rate.error_hz > 0 and 0 < rate.effective_events < 5)
     assert len(seen) <= rate.events <= sum(f != 0 for _, _, f in entries) or (resolution and not rate.events)
     if rate.events != len(seen):
         assert resolution
@@ -74,7 +81,7 @@ def check_rate(
             math.fsum(w * f for _, w, f in seen) ** 2 / math.fsum((w * f) ** 2 for _, w, f in seen),
             rel_tol=1e-9,
         )
-        assert set(rate.unseen) == unseen(rate, entries, accepted)
+        assert set(rate.unseen) == unseen(rate, varying, accepted)
     elif rate.contained_in:  # what test_containment.py has to say of
         assert rate.upper_limit_hz is None
     else:
@@ -96,7 +103,8 @@ def test_all_rates_equal_a_brute_force(
     assert set(result.half.triggers if result.half else ()) == names
     ones = {name: factors(part) if fitted else [1.0] * len(part) for name, part in samples.items()}
     expected = judged(samples, triggers, rate / 40e6, rate, ones)
-    accepted = expected["menu"]
+    known = constant_parts([t for t in triggers if t["name"] not in names], rate)
+    accepted = [(s, w, f - known["menu"]) for s, w, f in expected["menu"]]
     weights = [w for _, w, _ in accepted]
     factor = [k for of in ones.values() for k in of]
     own_prescale = {
@@ -108,34 +116,35 @@ def test_all_rates_equal_a_brute_force(
         of = {False: max(weights), True: max(w * k for w, k in zip(weights, factor, strict=True))}
         return max(of[name in names] / own_prescale[name] for name in members)
 
-    check_rate(result.rate, expected["menu"], largest([t.name for t in result.triggers]), accepted)
+    most = largest([t.name for t in result.triggers])
+    check_rate(result.rate, expected["menu"], most, accepted, constant=known["menu"])
     for t in (*result.triggers, *result.groups):
         name = f"group {t.name}" if t.kind == "group" else t.name
         limit = largest(
             [u.name for u in result.triggers if u.group == t.name] if t.kind == "group" else [t.name]
         )
         own = max((w * abs(f) for _, w, f in expected[f"total {name}"] if f), default=limit)
-        total = t.total
-        if t.kind == "random" and not next(u for u in triggers if u["name"] == t.name)["seed"]:
-            assert total.error_hz == 0.0  # its rate is known
-        elif not t.unique.contained_in:
-            check_rate(total, expected[f"total {name}"], limit, accepted)
-            check_rate(t.share, expected[f"share {name}"], limit, accepted)
+        of = {quantity: known.get(f"{quantity} {name}", 0.0) for quantity in ("total", "unique", "share")}
+        if not t.unique.contained_in:
+            check_rate(t.total, expected[f"total {name}"], limit, accepted, constant=of["total"])
+            check_rate(t.share, expected[f"share {name}"], limit, accepted, constant=of["share"])
         resolution = 1e-15 if t.kind == "group" else 0.0
-        check_rate(t.unique, expected[f"unique {name}"], own, accepted, resolution)
-    check_overlap(result, expected)
+        check_rate(t.unique, expected[f"unique {name}"], own, accepted, resolution, of["unique"])
+    check_overlap(result, expected, known)
 
 
-def check_overlap(result: MenuRates, expected: dict[str, list[tuple[str, float, float]]]) -> None:
+def check_overlap(
+    result: MenuRates, expected: dict[str, list[tuple[str, float, float]]], known: dict[str, float]
+) -> None:
     names = [t.name for t in result.triggers]
     for i, s in enumerate(names):
         for j, t in enumerate(names):
             entries = expected[f"overlap {s} {t}"]
             total = sum(w for _, w, _ in entries)
             assert close(result.overlap[i, j], math.fsum(w * f for _, w, f in entries), total)
-            error = math.sqrt(math.fsum((w * f) ** 2 for _, w, f in entries))
-            known = i == j and result.triggers[i].total.error_hz == 0.0
-            assert close(result.overlap_error[i, j], 0.0 if known else error, total)
+            constant = known.get(f"overlap {s} {t}", 0.0)
+            error = math.sqrt(math.fsum((w * (f - constant)) ** 2 for _, w, f in entries))
+            assert close(result.overlap_error[i, j], error, total)
 
 
 def test_a_half_stands_for_all_of_each_sample(tmp_path: Path) -> None:

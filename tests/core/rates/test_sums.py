@@ -3,13 +3,14 @@ a rate without events."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from project import ROOT
-from toys import COLLECTIONS, evaluation_half, memory_catalogue, menu_from
+from toys import COLLECTIONS, evaluation_half, even_events, memory_catalogue, menu_from, write_root
 
 from trigemu import compare, run
 from trigemu.api import MenuRates
@@ -108,3 +109,26 @@ def test_a_budget_is_one_only_where_it_was_solved(tmp_path: Path) -> None:
     assert rates["B"].total.hz == pytest.approx(20.0, rel=0.1)
     assert not rates["B"].unique.budgeted
     assert not rates["J"].total.budgeted
+
+
+def test_an_upper_limit_is_of_the_heaviest_event(tmp_path: Path) -> None:
+    """1.14 · w / p with the largest weight of any sample; `weight_before_thinning` of older catalogues is
+    read, and limits nothing."""
+    heavy, light = even_events(1, 30), even_events(2, 30)
+    heavy[7]["weight"] = 40.0
+    for name, events in (("heavy", heavy), ("light", light)):
+        write_root(tmp_path / f"{name}.root", events, sum_of_weights=math.fsum(e["weight"] for e in events))
+    (tmp_path / "catalogue.toml").write_text(
+        '[catalogue]\nname = "toy"\nconvention = "crossing"\n'
+        + "".join(
+            f'[[sample]]\nname = "{name}"\nrole = "background"\nfiles = ["{name}.root"]\n'
+            f"rate_hz = {math.fsum(e['weight'] for e in events)}\nweight_before_thinning = 0.5\n"
+            for name, events in (("heavy", heavy), ("light", light))
+        )
+    )
+    text = (
+        '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 1e5\nprescale = 4\n'
+    )
+    result = run(menu_from(tmp_path, text), tmp_path / "catalogue.toml")
+    limits = [rate.upper_limit_hz for rate in (result["A"].total, result["A"].unique, result.rate)]
+    assert limits == pytest.approx([1.14 * 40.0 / 4] * 3, rel=1e-12)

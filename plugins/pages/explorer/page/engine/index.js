@@ -18,6 +18,11 @@ export { asWritten, unpack };
  */
 const MOST_PAIRS = 60;
 
+/** A menu, without its fitted triggers, and with only those that accept all events alike. */
+function variantsOf(menu) {
+  return [menu, menu.without(({ fitted }) => fitted), menu.without(({ constant }) => !constant)];
+}
+
 /** Keeps what is known of patterns between calls. */
 export class Engine {
   #data;
@@ -43,7 +48,7 @@ export class Engine {
 
   /**
    * Rows of patterns, kept while they hold: if a switch or a prescale changes, those of patterns in which
-   * that trigger fires are made anew. make: functions of a pattern's number, by name.
+   * that trigger fires are made anew. make: by name, what `PatternRows` takes.
    */
   #rowsOf(key, menus, patterns, make) {
     const kept = this.#rows.get(key);
@@ -57,8 +62,8 @@ export class Engine {
     const { dictionary } = patterns;
     const isStale = (number) => bits.some((bit) => bit === undefined || dictionary.has(number, bit));
     for (const [name, of] of Object.entries(make)) {
-      if (name in rows) rows[name].renew(of, isStale);
-      else rows[name] = new PatternRows(of);
+      if (name in rows) rows[name].renew(isStale, ...of);
+      else rows[name] = new PatternRows(...of);
     }
     this.#rows.set(key, { menus, rows });
     return rows;
@@ -80,15 +85,15 @@ export class Engine {
     const menu = new Menu(this.#data, state);
     const { patterns, key } = this.#patternsOf("background", this.#data.background, [menu], [state.menu]);
     const decisions = patterns.decisionsOf(menu);
-    const [made, without] = [menu, menu.withoutFitted()].map((of) => new Rows(of));
+    const [made, without, constant] = variantsOf(menu).map((of) => new Rows(of));
     const [row, rowWithout] = [made, without].map((of) => (number) => of.row(decisions(number)));
     const isShown = () => this.#shown.get(state.menu);
     const [pair, pairWithout] = [made, without].map(
       (of) => (number) => of.pairs(decisions(number), isShown()),
     );
     const { rows, pairs } = this.#rowsOf(key, [menu], patterns, {
-      rows: this.#judged(patterns, row, rowWithout),
-      pairs: this.#judged(patterns, pair, pairWithout),
+      rows: [this.#judged(patterns, row, rowWithout), () => constant.row(() => false)],
+      pairs: [this.#judged(patterns, pair, pairWithout), () => constant.pairs(() => false, isShown())],
     });
     return { menu, patterns, layout: made.layout, rows, pairs };
   }
@@ -141,12 +146,16 @@ export class Engine {
     const menus = [a, b].map((state) => new Menu(this.#data, state));
     const { patterns, key } = this.#patternsOf("background", this.#data.background, menus, [a.menu, b.menu]);
     const decisions = menus.map((menu, slot) => patterns.decisionsOf(menu, slot));
-    const made = new DifferenceRows(...menus);
-    const without = new DifferenceRows(...menus.map((menu) => menu.withoutFitted()));
+    const variants = menus.map(variantsOf);
+    const [made, without, constant] = [0, 1, 2].map(
+      (which) => new DifferenceRows(...variants.map((of) => of[which])),
+    );
     const [row, rowWithout] = [made, without].map(
       (of) => (number) => of.row(decisions.map((fires) => fires(number))),
     );
-    const { rows } = this.#rowsOf(key, menus, patterns, { rows: this.#judged(patterns, row, rowWithout) });
+    const { rows } = this.#rowsOf(key, menus, patterns, {
+      rows: [this.#judged(patterns, row, rowWithout), () => constant.row(menus.map(() => () => false))],
+    });
     const sums = this.#sums(patterns, rows);
     return made.result(sumColumns(sums, rows, made.length));
   }

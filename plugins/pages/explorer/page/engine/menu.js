@@ -77,10 +77,10 @@ export class Menu {
     return order.filter((name) => needed.has(name)).map((name) => this.triggers.get(name));
   }
 
-  /** The menu without its fitted triggers, which never accept in it. */
-  withoutFitted() {
+  /** The menu without the triggers that fulfil a condition, which never accept in it. */
+  without(condition) {
     const other = Object.assign(Object.create(Menu.prototype), this);
-    const off = (trigger) => (trigger.fitted ? { ...trigger, prescale: Infinity } : trigger);
+    const off = (trigger) => (condition(trigger) ? { ...trigger, prescale: Infinity } : trigger);
     other.all = this.all.map(off);
     other.triggers = new Map(other.all.map((trigger) => [trigger.name, trigger]));
     other.enabled = this.enabled.map(off);

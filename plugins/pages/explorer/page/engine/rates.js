@@ -9,7 +9,7 @@ const ZERO_EVENTS_LIMIT = 1.14;
 /**
  * @param {Menu} menu
  * @param {Layout} layout
- * @param {{hz, variance, events, largest}} sums by column
+ * @param {{hz, variance, squares, events, largest}} sums by column
  * @param {{largest: number, largest_fitted: number}} heaviest the largest weight of any event, and with its
  *   factor in rates of fitted triggers
  */
@@ -23,12 +23,12 @@ export function ratesFrom(menu, layout, sums, heaviest) {
     const events = sums.events[column];
     if (!events) return { hz: 0, error: 0, events: 0, effective: 0, limit: ZERO_EVENTS_LIMIT * most };
     const hz = sums.hz[column] * scale;
-    const variance = sums.variance[column] * scale ** 2;
+    const squares = sums.squares[column] * scale ** 2;
     return {
       hz,
-      error: Math.sqrt(variance),
+      error: Math.sqrt(Math.max(sums.variance[column], 0)) * scale,
       events,
-      effective: variance ? hz ** 2 / variance : 0,
+      effective: squares ? hz ** 2 / squares : 0,
       limit: null,
     };
   }
@@ -46,10 +46,9 @@ export function ratesFrom(menu, layout, sums, heaviest) {
   function rowOf(name, column, triggers) {
     const limit = couldEnter(triggers);
     const own = sums.largest[column(TOTAL)] * scale || limit; // what is unique weighs no more than what is accepted
-    const total = rate(column(TOTAL), limit);
     return {
       name,
-      total: name === triggers[0].name && isKnown(triggers[0]) ? { ...total, error: 0 } : total,
+      total: rate(column(TOTAL), limit),
       unique: rate(column(UNIQUE), own),
       share: rate(column(SHARE), limit),
       uniqueFraction: ratio(column(UNIQUE), column(TOTAL), column(COVERED)),
@@ -71,22 +70,14 @@ export function ratesFrom(menu, layout, sums, heaviest) {
   return { rate: rate(layout.menu, ofMenu), levels, ...withContainment(menu, triggers, groups) };
 }
 
-/** Whether the rate of a trigger is known: that of a random one has no error. */
-function isKnown({ decision, seed }) {
-  return "always" in decision && !seed;
-}
-
 /** Return the rates that two triggers accept together from the sums of pairs, and errors: row by row. */
 export function overlapFrom(menu, layout, sums, isShown) {
   const { scale } = menu;
   const enabled = menu.enabled.filter(({ place }) => isShown[place]);
   const columns = enabled.flatMap(({ place }) => enabled.map((other) => layout.pair(place, other.place)));
-  const known = new Set(enabled.filter(isKnown).map(({ place }) => layout.pair(place, place)));
   return {
     names: enabled.map((trigger) => trigger.name),
     hz: Float64Array.from(columns, (column) => sums.hz[column] * scale),
-    error: Float64Array.from(columns, (column) =>
-      known.has(column) ? 0 : Math.sqrt(Math.max(sums.variance[column], 0)) * scale,
-    ),
+    error: Float64Array.from(columns, (column) => Math.sqrt(Math.max(sums.variance[column], 0)) * scale),
   };
 }

@@ -4,6 +4,7 @@
 // and another at the others, so that the sum of a parent changes only at the c of its events.
 
 import { TOTAL, UNIQUE } from "./columns.js";
+import { less } from "./sums.js";
 
 /** A rate at each step: sums of what is added from one step to another. */
 class Steps {
@@ -12,7 +13,7 @@ class Steps {
     this.variance = new Float64Array(n + 1);
   }
 
-  /** Add Σ w f of events, and its square, at the steps from `from` to before `to`. */
+  /** Add Σ w f of events, and the square of its varying part, at the steps from `from` to before `to`. */
   add(from, to, sum, square) {
     this.hz[from] += sum;
     this.hz[to] -= sum;
@@ -50,6 +51,7 @@ export function scanOf(table, parents, patterns, rows, layout, menu, name) {
   const { score, first, last } = trigger.decision;
   const n = last - first + 1;
   const columns = [layout.trigger(place, TOTAL), layout.trigger(place, UNIQUE), layout.menu];
+  const constants = columns.map((column) => rows.constant(column));
   const found = columns.map(() => new Steps(n));
   const values = fractionsOf(patterns, rows, patterns.bit(name), columns);
   const reach = (value) => Math.min(Math.max(value - first, 0), n);
@@ -59,18 +61,20 @@ export function scanOf(table, parents, patterns, rows, layout, menu, name) {
     const c = reach(cellScores[score][i]);
     const f = values(ofCell[i], cellFactor[i]);
     found.forEach((steps, k) => {
+      const [weight, square] = [table.cell_weight[i], table.cell_square[i]];
       const [off, on] = [f[2 * k], f[2 * k + 1]];
-      if (on) steps.add(0, c, table.cell_weight[i] * on, table.cell_square[i] * on ** 2);
-      if (off) steps.add(c, n, table.cell_weight[i] * off, table.cell_square[i] * off ** 2);
+      steps.add(0, c, weight * on, square * less(on, constants[k]) ** 2);
+      steps.add(c, n, weight * off, square * less(off, constants[k]) ** 2);
     });
   }
-  addEvents(found, {
+  addEvents(found, constants, {
     table,
     parents,
     number: patterns.events.number,
     values: (i) => values(patterns.events.number[i], patterns.events.factor[i]),
     n,
     reach: (i) => reach(patterns.events.scores[score][i]),
+    idle: rows.isEmpty(0),
   });
   const [total, unique, rate] = found.map((steps) => steps.result(menu.scale));
   return { total, unique, rate };
@@ -98,37 +102,40 @@ function fractionsOf(patterns, rows, bit, columns) {
   };
 }
 
-/** Add the events of each parent. */
-function addEvents(found, { table, parents, number, values, n, reach }) {
+/** Add the events of each parent. idle: whether nothing accepts an event in which nothing fires. */
+function addEvents(found, constants, { table, parents, number, values, n, reach, idle }) {
   const { weight: index, weights } = table;
   for (let parent = 0; parent + 1 < parents.length; parent++) {
     const events = [];
     for (let i = parents[parent]; i < parents[parent + 1]; i++) {
       const w = weights[index[i]];
       const c = reach(i);
-      if (c > 0 || number[i] !== 0) events.push({ w, c, f: values(i) });
+      if (c > 0 || number[i] !== 0 || !idle) events.push({ w, c, f: values(i) });
     }
-    if (events.length) found.forEach((steps, k) => addParent(steps, events, 2 * k, n));
+    if (events.length) found.forEach((steps, k) => addParent(steps, events, 2 * k, constants[k], n));
   }
 }
 
 /**
  * Add the events of one parent: their sum is constant between the steps at which one of them ceases to fire.
  */
-function addParent(steps, events, k, n) {
+function addParent(steps, events, k, constant, n) {
   let sum = 0;
+  let varying = 0;
   let some = false;
   for (const { w, f } of events) {
     sum += w * f[k];
+    varying += w * less(f[k], constant);
     some ||= f[k] !== 0 || f[k + 1] !== 0;
   }
   if (!some) return;
   if (events.length > 1) events.sort((a, b) => b.c - a.c);
   let to = n; // at these last steps, none fires
   for (const { w, c, f } of events) {
-    if (c < to) steps.add(c, to, sum, sum ** 2);
+    if (c < to) steps.add(c, to, sum, varying ** 2);
     to = Math.min(to, c);
     sum += w * (f[k + 1] - f[k]);
+    varying += w * (less(f[k + 1], constant) - less(f[k], constant));
   }
-  if (to > 0) steps.add(0, to, sum, sum ** 2);
+  if (to > 0) steps.add(0, to, sum, varying ** 2);
 }

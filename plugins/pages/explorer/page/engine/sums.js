@@ -1,6 +1,9 @@
 // Σ w f and its variance for columns of fractions f. Events that were made from one parent enter the variance
-// with the square of their sum; the weights of those with equal patterns are summed first.
+// with the square of their sum; the weights of those with equal patterns are summed first. What is the same in
+// all events, as of a random trigger, has no error, because the weight of all events is known.
 
+/** Two fractions that differ by less are equal: products of other factors give the last digits. */
+const ROUNDING = 1e-14;
 /** The most entries that are kept, of old states too. */
 const MOST_ENTRIES = 4_000_000;
 
@@ -9,25 +12,34 @@ const MOST_ENTRIES = 4_000_000;
  */
 export class PatternRows {
   #make;
+  #constantOf;
+  #constant = null;
   #start = new Int32Array(1024);
   #end = new Int32Array(1024);
   #column = new Int32Array(8192);
   #value = new Float64Array(8192);
+  #varying = new Float64Array(8192);
   #accepted = new Uint8Array(8192);
   #used = 0;
 
-  /** make: a function of a pattern's number that gives {columns, values}. */
-  constructor(make) {
+  /**
+   * make: a function of a pattern's number that gives {columns, values}. constant: a function that gives
+   * those of an event that nothing accepts but what accepts all events alike.
+   */
+  constructor(make, constant = () => ({ columns: [], values: [] })) {
     this.#make = make;
+    this.#constantOf = constant;
     this.#start.fill(-1);
   }
 
   /**
-   * Take another function, and forget the entries of some patterns, or of all where there are too many old
+   * Take other functions, and forget the entries of some patterns, or of all where there are too many old
    * ones.
    */
-  renew(make, isStale) {
+  renew(isStale, make, constant) {
     this.#make = make;
+    this.#constantOf = constant;
+    this.#constant = null;
     const full = this.#used > MOST_ENTRIES;
     if (full) this.#used = 0;
     for (let number = 0; number < this.#start.length; number++) {
@@ -42,13 +54,18 @@ export class PatternRows {
       this.#end = grown(this.#end, number, 0);
     }
     if (this.#start[number] >= 0) return;
-    const { columns, values, accepted } = this.#make(number);
+    const constant = this.#known();
+    const { columns, values, accepted } = withColumns(this.#make(number), constant);
     const end = this.#used + columns.length;
     this.#column = grown(this.#column, end, 0);
     this.#value = grown(this.#value, end, 0);
+    this.#varying = grown(this.#varying, end, 0);
     this.#accepted = grown(this.#accepted, end, 0);
     this.#column.set(columns, this.#used);
     this.#value.set(values, this.#used);
+    columns.forEach((column, k) => {
+      this.#varying[this.#used + k] = less(values[k], constant.get(column) ?? 0);
+    });
     if (accepted) this.#accepted.set(accepted, this.#used);
     else this.#accepted.fill(1, this.#used, end);
     this.#start[number] = this.#used;
@@ -56,9 +73,19 @@ export class PatternRows {
     this.#end[number] = this.#used;
   }
 
+  /** The fractions that are the same in all events, by column. */
+  #known() {
+    if (!this.#constant) {
+      const { columns, values } = this.#constantOf();
+      this.#constant = new Map(columns.map((column, k) => [column, values[k]]));
+    }
+    return this.#constant;
+  }
+
   /**
-   * The arrays: entries of pattern n are column[k], value[k] for k from start[n] to end[n]; accepted[k]: 0
-   * where an event enters only as fitted triggers take it from a rate.
+   * The arrays: entries of pattern n are column[k], value[k] for k from start[n] to end[n]; varying[k]: value[k]
+   * without what is the same in all events; accepted[k]: 0 where an event enters only as fitted triggers take
+   * it from a rate.
    */
   get arrays() {
     return {
@@ -66,6 +93,7 @@ export class PatternRows {
       end: this.#end,
       column: this.#column,
       value: this.#value,
+      varying: this.#varying,
       accepted: this.#accepted,
     };
   }
@@ -83,6 +111,28 @@ export class PatternRows {
     }
     return 0;
   }
+
+  /** The fraction of a column that is the same in all events. */
+  constant(column) {
+    return this.#known().get(column) ?? 0;
+  }
+}
+
+/** Return entries that have some columns too, with a fraction of 0 if they lack them. */
+function withColumns(entries, constant) {
+  const missing = [...constant.keys()].filter((column) => !entries.columns.includes(column));
+  if (!missing.length) return entries;
+  const all = entries.columns.map((column, k) => [column, entries.values[k], entries.accepted?.[k] ?? 1]);
+  all.push(...missing.map((column) => [column, 0, 0]));
+  all.sort((a, b) => a[0] - b[0]);
+  const [columns, values, accepted] = [0, 1, 2].map((i) => all.map((entry) => entry[i]));
+  return { columns, values, accepted };
+}
+
+/** Return a fraction without its constant part. */
+export function less(value, constant) {
+  const rest = value - constant;
+  return constant && Math.abs(rest) < ROUNDING ? 0 : rest;
 }
 
 /** Return an array that has room for an index. */
@@ -159,24 +209,26 @@ function addEvents({ weight, square, events, largest, pairs }, table, parents, n
 }
 
 /**
- * Return Σ w f of columns, its variance, the number of events with f ≠ 0, 0 where fitted triggers leave none,
- * and the largest w f, Float64Array(columns) each, from the sums by pattern.
- * @returns {{hz, variance, events, largest}}
+ * Return Σ w f of columns, its variance, the same with the constant part (squares), the number of events with
+ * f ≠ 0, 0 where fitted triggers leave none, and the largest w f, Float64Array(columns) each, from the sums by
+ * pattern.
+ * @returns {{hz, variance, squares, events, largest}}
  */
 export function sumColumns(sums, rows, columns) {
-  const [hz, variance, events, largest] = [0, 0, 0, 0].map(() => new Float64Array(columns));
+  const [hz, variance, squares, events, largest] = Array.from({ length: 5 }, () => new Float64Array(columns));
   const some = new Uint8Array(columns);
   for (let n = 0; n < sums.weight.length; n++) if (sums.events[n]) rows.know(n);
   const { arrays } = rows;
-  const { start, end, column, value, accepted } = arrays;
+  const { start, end, column, value, varying, accepted } = arrays;
   for (let n = 0; n < sums.weight.length; n++) {
     if (!sums.events[n]) continue;
     for (let k = start[n]; k < end[n]; k++) {
       const c = column[k];
       const f = value[k];
       hz[c] += sums.weight[n] * f;
-      variance[c] += sums.square[n] * f * f;
-      events[c] += sums.events[n];
+      variance[c] += sums.square[n] * varying[k] ** 2;
+      squares[c] += sums.square[n] * f * f;
+      if (f !== 0) events[c] += sums.events[n];
       some[c] |= accepted[k];
       const size = sums.largest[n] * Math.abs(f);
       if (size > largest[c]) largest[c] = size;
@@ -184,23 +236,25 @@ export function sumColumns(sums, rows, columns) {
   }
   const { first, second, product } = sums.pairs;
   for (let slot = 0; slot < first.length; slot++) {
-    if (first[slot] !== -1) addPair(variance, arrays, first[slot], second[slot], 2 * product[slot]);
+    if (first[slot] === -1) continue;
+    addPair(variance, arrays, varying, first[slot], second[slot], 2 * product[slot]);
+    addPair(squares, arrays, value, first[slot], second[slot], 2 * product[slot]);
   }
   some.forEach((any, c) => {
     if (!any) events[c] = 0;
   });
-  return { hz, variance, events, largest };
+  return { hz, variance, squares, events, largest };
 }
 
-/** Add a product of weights of two patterns to the variance of the columns that both have. */
-function addPair(variance, { start, end, column, value }, a, b, product) {
+/** Add a product of weights of two patterns to the sums of squares of the columns that both have. */
+function addPair(sums, { start, end, column }, value, a, b, product) {
   let i = start[a];
   let j = start[b];
   while (i < end[a] && j < end[b]) {
     if (column[i] < column[j]) i++;
     else if (column[i] > column[j]) j++;
     else {
-      variance[column[i]] += product * value[i] * value[j];
+      sums[column[i]] += product * value[i] * value[j];
       i++;
       j++;
     }

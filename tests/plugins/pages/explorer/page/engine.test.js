@@ -155,6 +155,39 @@ test("a scan is the rates at each step", () => {
   assert.equal(engine.solve(asWritten(data, 0), "X", "total", 1e9).step, null);
 });
 
+test("what a random trigger accepts has no error", () => {
+  const data = toy(300, 6);
+  const [menu] = data.menus;
+  menu.order.push("R");
+  menu.triggers.push(trigger("R", { always: true }, { kind: "random", prescale: 8, constant: true }));
+  const engine = new Engine(data);
+  const state = asWritten(data, 0);
+  const all = brute(data, [2, 1], () => 1);
+  const others = (x, y) => brute(data, [x, y], either);
+  const withRandom = ({ hz, error }) => ({ hz: all.hz / 8 + (7 / 8) * hz, error: (7 / 8) * error });
+  const { rate, triggers, overlap } = engine.rates(state);
+  check(rate, withRandom(others(2, 1)));
+  check(triggers[2].total, { hz: all.hz / 8, error: 0 });
+  check(triggers[2].unique, { hz: (all.hz - others(2, 1).hz) / 8, error: others(2, 1).error / 8 });
+  check({ hz: overlap.hz[8], error: overlap.error[8] }, { hz: all.hz / 8, error: 0 });
+  near(rate.effective, (rate.hz / brute(data, [2, 1], (x, y) => 1 / 8 + (7 / 8) * either(x, y)).error) ** 2);
+  const scan = engine.scan(state, "X").rate;
+  for (const i of [0, 1, 2, 3, 4]) {
+    check({ hz: scan.hz[i], error: scan.error[i] }, withRandom(others(i, 1)));
+  }
+  const [off, half] = [asWritten(data, 0), asWritten(data, 0)];
+  off.triggers.set("X", { ...off.triggers.get("X"), on: false });
+  off.triggers.set("Y", { ...off.triggers.get("Y"), on: false });
+  half.triggers = new Map(off.triggers).set("R", { ...off.triggers.get("R"), prescale: 16 });
+  check(engine.rates(off).rate, { hz: all.hz / 8, error: 0 });
+  const { differences, gained } = engine.differences(off, half);
+  check(
+    differences.find(({ what }) => what === "menu"),
+    { hz: all.hz / 16, error: 0 },
+  );
+  check(gained[1], { hz: all.hz / 16, error: 0 });
+});
+
 test("differences are paired", () => {
   const data = toy(300, 3);
   const engine = new Engine(data);
