@@ -24,7 +24,17 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 import numpy as np
 
-from trigemu.api import Document, FloatArray, Key, TomlTable, load_toml, nearest, quoted, read_table
+from trigemu.api import (
+    Document,
+    FloatArray,
+    Key,
+    TomlTable,
+    load_toml,
+    nearest,
+    quoted,
+    read_table,
+    refuse_other_kinds,
+)
 
 T = TypeVar("T", bound=TomlTable)
 _Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
@@ -175,6 +185,7 @@ def read_fill(path: Path | str) -> FillConfig:
         With all mistakes of the file, each with its line.
     """
     document = load_toml(Path(path))
+    refuse_other_kinds(document, "fill")
     known = ("fill", "column", "control")
     for key in document.data:
         if key not in known:

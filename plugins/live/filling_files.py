@@ -20,6 +20,7 @@ from trigemu.api import (
     quoted,
     read_bounded,
     read_table,
+    refuse_other_kinds,
 )
 
 from .filling import ORBIT, Filling
@@ -185,6 +186,7 @@ def scheme_names() -> list[str]:
 
 def _of_toml(path: Path) -> Filling:
     document = load_toml(path)
+    refuse_other_kinds(document, "filling")
     for key in document.data:
         if key != "filling":
             document.problem((key,), "", f"unknown key {quoted(key)}: expected [filling]")

@@ -22,7 +22,17 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from trigemu.api import Document, Key, TomlTable, TrigemuError, load_toml, nearest, quoted, read_table
+from trigemu.api import (
+    Document,
+    Key,
+    TomlTable,
+    TrigemuError,
+    load_toml,
+    nearest,
+    quoted,
+    read_table,
+    refuse_other_kinds,
+)
 
 from .filling import ORBIT
 
@@ -251,6 +261,7 @@ def read_rules(rules: Path | str) -> Rules:
             )
         path = NAMED / f"{rules}.toml"
     document = load_toml(path)
+    refuse_other_kinds(document, "rules")
     for key in document.data:
         if key not in ("rules", "rule"):
             document.problem((key,), "", f"unknown key {quoted(key)}: expected [rules] or [[rule]]")

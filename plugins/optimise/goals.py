@@ -40,7 +40,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from trigemu.api import Document, TomlTable, load_toml, nearest, read_table
+from trigemu.api import Document, TomlTable, load_toml, nearest, read_table, refuse_other_kinds
 
 from .goal_tables import ChannelTable, GoalsTable, Limit, Live, Tie, Vary
 
@@ -95,6 +95,7 @@ def read_goals(path: Path | str) -> Goals:
         With all mistakes of the file, each with its line.
     """
     document = load_toml(Path(path))
+    refuse_other_kinds(document, "goals")
     known = ("goals", "channel", "vary", "tie", "limit", "live")
     for key in document.data:
         if key not in known:

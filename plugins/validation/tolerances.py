@@ -26,7 +26,7 @@ from typing import Annotated
 
 import msgspec
 
-from trigemu.api import TomlTable, TrigemuError, load_toml, nearest, read_table
+from trigemu.api import TomlTable, TrigemuError, load_toml, nearest, read_table, refuse_other_kinds
 
 #: The quantities that a gate compares.
 QUANTITIES = ("rate_hz", "total_hz", "unique_hz", "overlap_hz", "decisions_hz", "differ_from_stored")
@@ -135,6 +135,8 @@ def read_tolerances(path: Path | str) -> Tolerances:
         With all mistakes of the file, each with its line.
     """
     document = load_toml(Path(path))
+    if not isinstance(document.data.get("trigger"), dict):  # [trigger.NAME]; a menu has [[trigger]]
+        refuse_other_kinds(document, "quantity")
     for key in document.data:
         if key not in _SECTIONS:
             document.problem((key,), "", f"unknown key {key!r}{nearest(key, _SECTIONS)}")

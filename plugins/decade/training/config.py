@@ -37,6 +37,7 @@ from trigemu.api import (
     read_menu,
     read_scope,
     read_table,
+    refuse_other_kinds,
     split,
 )
 from trigemu_anomaly import InputBlock, read_inputs
@@ -83,6 +84,7 @@ MISSING = 0.0
 def read_config(path: Path) -> Config:
     """Read a configuration; raise TableError with all mistakes of the file."""
     document = load_toml(path)
+    refuse_other_kinds(document, "training")
     scope = read_scope(document)
     own = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}
     table = read_table(document, own, ConfigTable, (), "")

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from trigemu.cli.outputs import DocumentFile
 from trigemu.samples import Errors
-from trigemu.support import TrigemuError, plugin_path_of, quoted
+from trigemu.support import TrigemuError, plugin_path_of, quoted, without_unit
 
 #: Formats of figures, chosen by the ending of the file name.
 FIGURES = (".png", ".pdf", ".svg")
@@ -43,6 +43,8 @@ class _Positive(click.FloatRange):
         super().__init__(0, 1e15, min_open=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if hint := without_unit(value):
+            self.fail(f"{quoted(value)} is not a number{hint}", param, ctx)
         number = super().convert(value, param, ctx)
         if math.isnan(number):
             self.fail("nan is not a number above 0", param, ctx)

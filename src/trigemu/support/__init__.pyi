@@ -41,6 +41,7 @@ from .errors import (
     module_of_extra as module_of_extra,
     nearest as nearest,
     own_cause as own_cause,
+    without_unit as without_unit,
 )
 from .execution.checkpoint import Checkpoint as Checkpoint, listed_tasks as listed_tasks, prune as prune
 from .execution.contracts import Work as Work

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
-from trigemu.support.errors import WrongTypeError, excerpt
+from trigemu.support.errors import WrongTypeError, excerpt, without_unit
 from trigemu.support.text import LONGEST, quoted
 
 #: Elements of a list whose types a message names.
@@ -37,7 +37,7 @@ def wrong_type(what: str, value: object, expected: str, advice: str = "") -> Wro
 def number_of(what: str, value: object) -> float:
     """Return a number; raise WrongTypeError for anything else."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise wrong_type(what, value, "a number")
+        raise wrong_type(what, value, "a number", without_unit(value).removeprefix("; "))
     return float(value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import errno
 import importlib
+import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
@@ -127,6 +128,36 @@ def own_cause(error: BaseException) -> TrigemuError | None:
 
 #: Usual names of what menus call otherwise.
 _MEANT = {"et": "pt", "threshold": "above", "cut": "above"}
+
+
+#: A rate that is written with its unit.
+_RATE = re.compile(r"\s*(\d+\.?\d*(?:[eE][+-]?\d{1,2})?)\s*([kKmMG]?)[hH][zZ]\s*")
+_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "m": 1e-3, "M": 1e6, "G": 1e9}
+
+
+def without_unit(value: object) -> str:
+    """Return the end of a message on a rate that is written with its unit: how to write it; else nothing.
+
+    Parameters
+    ----------
+    value : object
+        What was written in place of a number.
+
+    Returns
+    -------
+    str
+        The hint, which begins with a semicolon.
+
+    Examples
+    --------
+    >>> without_unit("100kHz")
+    '; rates are numbers in Hz, without the unit: 100000'
+    """
+    found = _RATE.fullmatch(value[:MAX_EXCERPT]) if isinstance(value, str) else None
+    if not found:
+        return ""
+    hz = float(found[1]) * _PREFIXES[found[2]]
+    return f"; rates are numbers in Hz, without the unit: {f'{hz:g}'.replace('e+0', 'e')}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

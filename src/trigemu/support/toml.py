@@ -22,7 +22,7 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from trigemu.support.errors import MAX_PROBLEMS, TrigemuError, excerpt, listed, nearest
+from trigemu.support.errors import MAX_PROBLEMS, TrigemuError, excerpt, listed, nearest, without_unit
 from trigemu.support.reading import read_bounded
 from trigemu.support.text import printable, quoted
 from trigemu.support.toml_lines import Key, lines_of
@@ -233,6 +233,7 @@ def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Docum
         line = int(match[1]) if match else text.count("\n") + 1
         unquoted = _UNQUOTED.fullmatch(text.split("\n")[line - 1])
         hint = '; text has quotation marks: {} = "{}"'.format(*unquoted.groups()) if unquoted else ""
+        hint = hint or without_unit(text.split("\n")[line - 1].partition("=")[2].partition("#")[0])
         raise refused(line, f"not valid TOML: {error}{hint}") from None
     except RecursionError:
         raise refused(1, "is nested too deeply") from None
@@ -367,7 +368,10 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         reason = _TYPES.sub(lambda found: _IN_TOML[found[1]], str(error))
-        document.problem(key, where, f"{dotted(key)} = {quoted(value)}: {reason[0].lower()}{reason[1:]}")
+        hint = without_unit(value) if "number" in reason else ""
+        document.problem(
+            key, where, f"{dotted(key)} = {quoted(value)}: {reason[0].lower()}{reason[1:]}{hint}"
+        )
         return None
 
 

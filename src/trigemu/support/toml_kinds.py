@@ -13,6 +13,13 @@ KINDS = {
     "profile": ("a set of efficiency profiles", "trigemu efficiency takes it as --profile"),
     "slice": ("a configuration of simulated samples", "trigemu generate takes it"),
     "training": ("a configuration for training a model", "trigemu decade train takes it"),
+    "goals": ("a file of goals", "trigemu optimise takes it as GOALS, after the menu"),
+    "fill": ("a fill", "trigemu fill takes it as FILL, after the menu"),
+    "filling": ("a filling scheme", "trigemu live takes it as --filling"),
+    "rules": ("a set of trigger rules", "trigemu live takes it as --rules"),
+    "rule": ("a set of trigger rules", "trigemu live takes it as --rules"),
+    "quantity": ("a set of tolerances", "trigemu gate takes it as --tolerances"),
+    "default": ("a set of tolerances", "trigemu gate takes it as --tolerances"),
     "network": ("a model card", "a trigger names it as its card"),
     "score": ("a model card", "a trigger names it as its card"),
 }
@@ -39,7 +46,7 @@ def refuse_other_kinds(document: Document, table: str) -> None:
         If the file has the table of another kind instead; the message explains how such files are used.
     """
     other = None if table in document.data else kind_of(document.data)
-    if other:
+    if other and KINDS[other] != KINDS[table]:
         what, use = KINDS[other]
         document.problem((other,), "", f"this is {what}, not {KINDS[table][0]}: {use}")
         document.finish()

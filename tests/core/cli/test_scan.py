@@ -127,3 +127,17 @@ def test_a_budget_is_a_number(trigemu: Any, budget: str) -> None:
     status, text = trigemu("scan", "menu.toml", "--trigger", "J30", "--values", "1,2", "--budget", budget)
     assert status == 2
     assert "Invalid value for '--budget'" in text
+
+
+def test_a_budget_has_no_unit(trigemu: Any) -> None:
+    status, text = trigemu("scan", "menu.toml", "--trigger", "J30", "--values", "1,2", "--budget", "100kHz")
+    assert status == 2
+    assert "'100kHz' is not a number; rates are numbers in Hz, without the unit: 100000" in text
+
+
+def test_a_menu_has_no_units(place: Any, trigemu: Any) -> None:
+    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\nunique_rate_hz = "2 kHz"\n'
+    (place.folder / "unit.toml").write_text(text)
+    status, text = trigemu("check-menu", "unit.toml")
+    assert status == 2
+    assert "unique_rate_hz = '2 kHz': expected a number, got a string; rates are numbers in Hz" in text

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from trigemu.support import MAX_EXCERPT, chain, errors, excerpt, listed, nearest, own_cause
+from trigemu.support import MAX_EXCERPT, chain, errors, excerpt, listed, nearest, own_cause, without_unit
 
 
 def test_the_nearest_name_and_the_known_ones() -> None:
@@ -56,3 +56,25 @@ def test_lack_of_memory_or_space_is_nobodys_fault() -> None:
     assert "No space left" in str(own_cause(OSError(errno.ENOSPC, "No space left on device")))
     assert own_cause(FileNotFoundError(errno.ENOENT, "no")) is None
     assert own_cause(ValueError("x")) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "hz"),
+    [
+        ("100kHz", "100000"),
+        ("1.5 MHz", "1.5e6"),
+        ("40 Hz", "40"),
+        ("1e3khz", "1e6"),
+        ("2GHz", "2e9"),
+        ("5 mHz", "0.005"),
+    ],
+)
+def test_a_rate_has_no_unit(written: str, hz: str) -> None:
+    assert without_unit(written) == f"; rates are numbers in Hz, without the unit: {hz}"
+
+
+@pytest.mark.parametrize(
+    "written", [3.0, "100", "kHz", "100 kb", "1 kHz and more", "x100kHz", "\u0661Hz\u00b2"]
+)
+def test_what_is_no_rate_with_a_unit(written: object) -> None:
+    assert without_unit(written) == ""

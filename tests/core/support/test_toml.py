@@ -199,6 +199,7 @@ def test_a_problem_stands_at_the_nearest_key_that_has_a_line(tmp_path: Path) -> 
         (b"a = 1\n\nb = [1,\n", 4, "not valid TOML"),
         (b"a = 1\na = 2\n", 2, "not valid TOML"),
         (b"a = 1\n b = jet[0].pt # GeV\n", 2, '; text has quotation marks: b = "jet[0].pt"'),
+        (b"a = 1\nrate_hz = 100 kHz # cap\n", 2, "; rates are numbers in Hz, without the unit: 100000"),
         (b"a = 1\na = inf\n", 2, "not valid TOML: Cannot overwrite a value (at line 2, column 8)"),
         (b"root\x00\x00\xf0\xff", 0, "a file of events, not of text: commands take it as --samples"),
         (b"# a remark\na = '\xff\xfe'\n", 2, "not a text file (UTF-8)"),

@@ -123,6 +123,32 @@ def test_a_mistake_leaves_nothing(
     assert files.files() == before
 
 
+def test_files_of_other_kinds_say_what_they_are(files: Place, trigemu: Run) -> None:
+    """Menu and goals swapped, and where other commands take a file that only a plugin knows."""
+    (files.folder / "rules.toml").write_text("[[rule]]\ndeadtime_crossings = 2\n")
+    (files.folder / "fill.toml").write_text("[fill]\npileup = [50, 20]\nhalf_life_hours = 5\n")
+    (files.folder / "tolerances.toml").write_text("[default]\npercent = 1\n")
+    goals, menu = "this is a file of goals, not a ", "this is a menu, not a "
+    for arguments, message in (
+        (("optimise", "goals.toml", "toy.toml", "-o", "new.toml"), f"{menu}file of goals: "),
+        (
+            ("optimise", "goals.toml", "goals.toml", "-o", "new.toml"),
+            f"{goals}menu: trigemu optimise takes it",
+        ),
+        (("run", "goals.toml"), f"{goals}menu: "),
+        (("compare", "toy.toml", "goals.toml"), f"{goals}menu: "),
+        (("run", "toy.toml", "--samples", "goals.toml"), f"{goals}catalogue of samples: "),
+        (("fill", "fill.toml", "toy.toml"), f"{menu}fill: "),
+        (("fill", "toy.toml", "rules.toml"), "this is a set of trigger rules, not a fill: "),
+        (("live", "toy.toml", "--rules", "fill.toml"), "this is a fill, not a set of trigger rules: "),
+        (("live", "toy.toml", "--filling", "toy.toml"), f"{menu}filling scheme: "),
+        (("gate", "toy.toml", "toy.toml", "--tolerances", "toy.toml"), f"{menu}set of tolerances: "),
+        (("run", "tolerances.toml"), "this is a set of tolerances, not a menu: "),
+    ):
+        status, text = trigemu(*arguments)
+        assert (status, message in " ".join(text.split())) == (2, True), (arguments, text)
+
+
 def test_the_section_of_the_report(files: Place, trigemu: Run) -> None:
     assert optimised(trigemu)[0] == 0
     report = ("report", "new.toml", "--samples", "catalogue.toml", "-o", "page.html")
