@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
-from toy_menus import EVENT_KINDS, any_of, apart, decide, menus, outcomes
+from toy_menus import EVENT_KINDS, any_of, apart, constant_of, decide, fitted_in, menus, outcomes
 
 from trigemu import Menu, read_menu
 
@@ -56,11 +56,17 @@ class Variant:
     """Of each event, the fraction of each quantity that is accepted and the factor of the crossing rate."""
 
     def __init__(self, triggers: Triggers, rate: float, has: Any, events: Sequence[dict[str, Any]]) -> None:
-        self.scale = rate / 40e6
+        self.scale, self.rate = rate / 40e6, rate
         self.on = [t for t in triggers if t["enabled"]]
         seen = [event | {"jet": [jet for jet in event["jet"] if has(jet)]} for event in events]
         self.counters = [outcomes(event, triggers, rate) for event in seen]
         self.triggers, self.decisions = triggers, [decide(event, triggers) for event in seen]
+
+    def constant(self, fitted: bool = False) -> Variant:
+        """The same of one event that nothing accepts but what accepts all events alike and is not fitted."""
+        names = fitted_in(self.triggers) if fitted else set()
+        alone = constant_of([t for t in self.triggers if t["name"] not in names])
+        return Variant(alone, self.rate, lambda jet: True, [{"jet": []}])
 
     def fractions(self, what: str, quantity: str) -> list[float]:
         if what != "menu" and what not in [t["name"] for t in self.on]:
@@ -72,8 +78,16 @@ class Variant:
         return [any_of(c, self.on) - without for c, without in zip(self.counters, lost, strict=True)]
 
 
-def agree(measured: Any, expected: Sequence[float], largest: float) -> None:
-    """A sum and its error, of what each event adds."""
+def agree(
+    measured: Any,
+    expected: Sequence[float],
+    largest: float,
+    weights: Sequence[float] = (),
+    constant: float = 0.0,
+) -> None:
+    """A sum and its error, of what each event adds. constant: the part of its weight that each adds."""
     assert math.isclose(measured[0], math.fsum(expected), rel_tol=1e-9, abs_tol=1e-11 * largest)
-    error = math.sqrt(math.fsum(value**2 for value in expected))
+    weights = weights or [0.0] * len(expected)
+    varying = (value - w * constant for value, w in zip(expected, weights, strict=True))
+    error = math.sqrt(math.fsum(value**2 for value in varying))
     assert math.isclose(measured[1], error, rel_tol=1e-9, abs_tol=1e-11 * largest)

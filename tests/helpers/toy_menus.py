@@ -198,14 +198,19 @@ def fitted_in(triggers: list[dict[str, Any]]) -> set[str]:
     return found
 
 
-def constant_parts(triggers: list[dict[str, Any]], rate: float) -> dict[str, float]:
-    """Quantity → its f in every event, if nothing but random triggers, and what reads them alone, accepts."""
+def constant_of(triggers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The triggers that accept all events alike: random ones, and what reads nothing else."""
     names: set[str] = set()
     for t in sorted(triggers, key=lambda t: t["name"]):
         reads = {*words(t.get("expression") or ""), *words(t["seed"] or "")} - {"and", "or", "not"}
         if t["kind"] in ("random", "logic") and reads <= names:
             names.add(t["name"])
-    alone = [t for t in triggers if t["name"] in names]
+    return [t for t in triggers if t["name"] in names]
+
+
+def constant_parts(triggers: list[dict[str, Any]], rate: float) -> dict[str, float]:
+    """Quantity → its f in an event that only these accept."""
+    alone = constant_of(triggers)
     return {quantity: float(f) for quantity, f in of_pattern(outcomes({}, alone, rate), alone)}
 
 

@@ -129,7 +129,18 @@ class Counted:
 
 
 def constant_in(menu: Menu) -> frozenset[str]:
-    """Return the triggers that accept all events alike: random ones, and what reads nothing else."""
+    """Return the triggers that accept all events alike: random ones, and what reads nothing else.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu.
+
+    Returns
+    -------
+    frozenset of str
+        Their names.
+    """
     found: set[str] = set()
     for name in menu.order:  # each after those that it reads
         trigger = menu.trigger(name)

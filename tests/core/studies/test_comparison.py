@@ -47,7 +47,8 @@ def test_all_numbers_equal_a_brute_force(
         {f"V{i}": Variant(t, crossing[i], OBJECTS[objects[i]][1], events) for i, t in enumerate(of)}
         for of in (texts, [without_fitted(texts[0]), *texts[1:]])
     ]
-    check(result, cases, [event["weight"] for event in events], factor)
+    alone = {name: v.constant(fitted and name == "V0") for name, v in cases[0].items()}
+    check(result, cases, alone, [event["weight"] for event in events], factor)
 
 
 def without_fitted(triggers: Triggers) -> Triggers:
@@ -90,7 +91,10 @@ def called(trigger: dict[str, Any], variant: str) -> dict[str, Any]:
 Cases = list[dict[str, Variant]]
 
 
-def check(result: Comparison, cases: Cases, weights: list[float], factor: list[float]) -> None:
+def check(
+    result: Comparison, cases: Cases, alone: dict[str, Variant], weights: list[float], factor: list[float]
+) -> None:
+    """alone: the variants with only what accepts all events alike."""
     total, names = math.fsum(weights), [*cases[0]]
 
     def judged(of: Callable[[dict[str, Variant]], Iterable[float]]) -> list[float]:
@@ -105,7 +109,8 @@ def check(result: Comparison, cases: Cases, weights: list[float], factor: list[f
     labels = set()
     for d in result.differences:
         added = judged(lambda case, d=d: difference(case[d.b], case[d.a], d.what, d.quantity))
-        agree((d.b_minus_a_hz, d.error_hz), added, total)
+        (constant,) = difference(alone[d.b], alone[d.a], d.what, d.quantity)
+        agree((d.b_minus_a_hz, d.error_hz), added, total, weights, constant)
         labels.add((d.a, d.b, d.what, d.quantity))
     for a, b in itertools.combinations(names, 2):
         on = {t["name"] for t in (*cases[0][a].on, *cases[0][b].on)}
@@ -117,7 +122,8 @@ def check(result: Comparison, cases: Cases, weights: list[float], factor: list[f
         added = judged(
             lambda case, of=of: [max(d, 0.0) for d in difference(*map(case.get, of), "menu", "rate_hz")]
         )
-        agree((gain.hz, gain.error_hz), added, total)
+        (constant,) = difference(*map(alone.get, of), "menu", "rate_hz")
+        agree((gain.hz, gain.error_hz), added, total, weights, max(constant, 0.0))
     assert len(result.common) == sum(
         len(cases[0][a].on) * len(cases[0][b].on) for a, b in itertools.combinations(names, 2)
     )
@@ -130,7 +136,8 @@ def check(result: Comparison, cases: Cases, weights: list[float], factor: list[f
         both = zip(weights, factor, with_fitted, without, strict=True)
         pair = (c.of_a, c.of_b)
         added = [w * scale * (g.get(pair, 0.0) + k * (f[pair] - g.get(pair, 0.0))) for w, k, f, g in both]
-        agree((c.hz, c.error_hz), added, total)
+        (constant,) = together(alone[c.a], alone[c.b])
+        agree((c.hz, c.error_hz), added, total, weights, scale * constant.get(pair, 0.0))
 
 
 @settings(max_examples=40)

@@ -45,18 +45,25 @@ def test_all_differences_equal_a_brute_force(texts: list[Triggers], seed: int, c
     drifts = {(drift.triggers, drift.quantity): drift for drift in result.drifts}
     total = math.fsum(weights)
 
-    def compared(triggers: tuple[str, ...], quantity: str, f: Any, g: Any) -> None:
+    alone = old.constant(), new.constant()
+
+    def compared(triggers: tuple[str, ...], quantity: str, f: Any, g: Any, *constant: float) -> None:
         drift = drifts.pop((triggers, quantity), None)
         added = [w * (y * new.scale - x * old.scale) for w, x, y in zip(weights, f, g, strict=True)]
         if drift is None:  # an overlap that did not change
             assert abs(math.fsum(added)) <= 1e-9 * total
         else:
-            agree((drift.difference, drift.error), added, total)
+            known = constant[1] * new.scale - constant[0] * old.scale
+            agree((drift.difference, drift.error), added, total, weights, known)
 
-    compared((), "rate_hz", old.fractions("menu", "rate_hz"), new.fractions("menu", "rate_hz"))
+    def of_all(what: str, quantity: str) -> list[Any]:
+        of = [variant.fractions(what, quantity) for variant in (old, new, *alone)]
+        return [*of[:2], of[2][0], of[3][0]]
+
+    compared((), "rate_hz", *of_all("menu", "rate_hz"))
     for name in both:
         for quantity in ("total_hz", "unique_hz"):
-            compared((name,), quantity, old.fractions(name, quantity), new.fractions(name, quantity))
+            compared((name,), quantity, *of_all(name, quantity))
         drift = drifts.pop(((name,), "decisions_hz"))
         differ = [a[1][name] != b[1][name] for a, b in zip(old.decisions, new.decisions, strict=True)]
         scale = max(old.scale, new.scale)
@@ -68,9 +75,9 @@ def test_all_differences_equal_a_brute_force(texts: list[Triggers], seed: int, c
     for pair in combinations(both, 2):
         accepted = [
             [float(sum(p for p, on in counters if {*pair} <= on)) for counters in variant.counters]
-            for variant in (old, new)
+            for variant in (old, new, *alone)
         ]
-        compared(pair, "overlap_hz", *accepted)
+        compared(pair, "overlap_hz", *accepted[:2], *(of[0] for of in accepted[2:]))
     only = {(t["name"], "removed") for t in old.on} | {(t["name"], "added") for t in new.on}
     only -= {(name, which) for name in both for which in ("added", "removed")}
     assert {(*names, quantity) for names, quantity in drifts} == only

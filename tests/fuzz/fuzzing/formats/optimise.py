@@ -29,7 +29,19 @@ at_least = 5.0
 trigger = "J30"
 quantity = "unique"
 max_hz = 1e4
+[[vary]]
+triggers = ["MU"]
+prescale = [10]
+[live]
+min = 0.5
+rules = "cms"
 """
+)
+#: Values in place of others: none, all and too many, of other types, of other triggers, with a unit.
+FURTHER = (
+    *(0, -1, 1e308, 10**30, 1e300, 1e-300, math.inf, math.nan, "100kHz", "free", "J30"),
+    *(["J30", "J15"], {"min": 1, "max": 2}, {"min": 30, "max": 30}, {"min": 1, "max": 2, "step": math.inf}),
+    {},
 )
 #: Those of an optimisation, with a list of each kind.
 NUMBERS: dict[str, Any] = {
@@ -88,10 +100,9 @@ NUMBERS: dict[str, Any] = {
 
 
 def _goals() -> st.SearchStrategy[Files]:
-    further = (0, -1, 1e308, 10**30, "free", "J30", ["J30", "J15"], {"min": 1, "max": 2}, {})
     spoilt = st.one_of(
-        table_edits(tomllib.loads(ALL), further).map(as_toml),
-        table_edits(tomllib.loads(ALL), further, most=1).map(as_toml),
+        table_edits(tomllib.loads(ALL), FURTHER).map(as_toml),
+        table_edits(tomllib.loads(ALL), FURTHER, most=1).map(as_toml),
         word_edits(ALL),
     ).map(lambda made: made.encode("utf-8", "surrogatepass"))
     return st.one_of(spoilt, spoilt, byte_edits(ALL.encode())).map(lambda content: {"goals.toml": content})
