@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from toy_menus import as_toml, judged, menus
+from toy_menus import as_toml, constant_parts, fitted_in, judged, menus
 from toys import engine, factors, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate, rates_of
@@ -67,25 +67,29 @@ def test_errors_of_rates_overlaps_and_effective_numbers(
     ones = {name: factors(part) if fitted else [1.0] * len(part) for name, part in samples.items()}
     expected = judged(samples, triggers, 1.0, 40e6, ones)
     parent = [e["parent"] for part in samples.values() for e in part]
-    known = {t["name"] for t in triggers if t["kind"] == "random" and not t["seed"]}  # without error
+    judged_apart = fitted_in(triggers) if fitted else set()
+    known = constant_parts([t for t in triggers if t["name"] not in judged_apart], 40e6)
 
-    def check(rate: Rate, entries: list[tuple[str, float, float]]) -> None:
-        error = by_parent(parent, [w * f for _, w, f in entries])
-        assert close(rate.error_hz, error, sum(w for _, w, _ in entries))
+    def error_of(quantity: str, constant: float = 0.0) -> float:
+        return by_parent(parent, [w * (f - constant) for _, w, f in expected[quantity]])
+
+    def check(rate: Rate, quantity: str) -> None:
+        error = error_of(quantity, known.get(quantity, 0.0))
+        assert close(rate.error_hz, error, sum(w for _, w, _ in expected[quantity]))
         if rate.events and error:
-            assert rate.effective_events == pytest.approx(rate.hz**2 / rate.error_hz**2)
+            assert rate.effective_events == pytest.approx(rate.hz**2 / error_of(quantity) ** 2)
 
-    check(result.rate, expected["menu"])
+    check(result.rate, "menu")
     for t in (*result.triggers, *result.groups):
         name = f"group {t.name}" if t.kind == "group" else t.name
-        for quantity in ("total", "unique", "share")[name in known :]:
-            check(getattr(t, quantity), expected[f"{quantity} {name}"])
+        for quantity in ("total", "unique", "share"):
+            check(getattr(t, quantity), f"{quantity} {name}")
     names = [t.name for t in result.triggers]
     for i, s in enumerate(names):
         for j, t in enumerate(names):
-            entries = expected[f"overlap {s} {t}"]
-            error = by_parent(parent, [w * f for _, w, f in entries]) if s != t or s not in known else 0.0
-            assert close(result.overlap_error[i, j], error, sum(w for _, w, _ in entries))
+            quantity = f"overlap {s} {t}"
+            error = error_of(quantity, known.get(quantity, 0.0))
+            assert close(result.overlap_error[i, j], error, sum(w for _, w, _ in expected[quantity]))
 
 
 MENU = """
