@@ -25,6 +25,8 @@ from trigemu.counting.exact import to_float
 RELATIVE = 1e-12
 #: By how much of or(M) a difference from it may be off.
 ROUNDING = 1e-15
+#: By how much f without its constant part may be off.
+DIFFERENCE = 1e-14
 #: The sums cut fractions, and their squares, off here.
 CUT = 2.0**-128
 
@@ -33,12 +35,13 @@ Of = Callable[[Contributions], Fraction]
 
 class Sums(NamedTuple):
     """Σ w f, Σ (w f)² without the part of f that is the same in all events, and the number of events in which
-    f is not zero, and is above what a difference of probabilities resolves."""
+    f is not zero, and is above what a difference of probabilities resolves; whether f has such a part."""
 
     hz: float
     square: float
     events: int
     resolved: int
+    has_constant: bool
 
 
 class Truth:
@@ -61,7 +64,7 @@ class Truth:
         known = of(self.constant)
         square = math.fsum(float(f - known) ** 2 * s[2] for f, s in pairs if seen)  # or there is a limit
         resolved = sum(int(s[0]) for f, s in seen if f > ROUNDING)
-        return Sums(hz, square, sum(int(s[0]) for _, s in seen), resolved)
+        return Sums(hz, square, sum(int(s[0]) for _, s in seen), resolved, known != 0)
 
 
 def constant(menu: ToyMenu) -> Contributions:
@@ -119,6 +122,7 @@ def check_sums(hz: float, error_hz: float, expected: Sums, truth: Truth, roundin
     """What is zero in every event is exactly zero; `rounding` is of hz."""
     cut = CUT if expected.events or rounding else 0.0
     assert hz == near(expected.hz, rounding + cut * truth.all.hz)
+    rounding += DIFFERENCE * math.sqrt(truth.all.square) * expected.has_constant
     rounding *= 2 * math.sqrt(expected.square) + rounding
     assert error_hz**2 == near(expected.square, rounding + cut * truth.all.square)
 
