@@ -26,7 +26,11 @@ SATURATING = ("AP_SAT", "AP_SAT_SYM")
 MAX_WIDTH, MAX_WORD = 32, 64
 #: Largest absolute number of bits before the point; beyond any number in an event.
 MAX_INTEGER = 64
-_TYPE = re.compile(r"ap_(u?)fixed<(\d{1,4}),(-?\d{1,4})(?:,(\w{1,20})(?:,(\w{1,20}))?)?>", re.ASCII)
+_TYPE = re.compile(
+    r"ap_(u?)fixed<(\d{1,4}),(-?\d{1,4})(?:,(\w{1,20})(?:,(\w{1,20})(?:,(\w{1,20}))?)?)?>", re.ASCII
+)
+#: A fifth argument, the bits that saturate, is the number of a mode if it is the name of one.
+_SATURATED_BITS = {"AP_SAT": "0", "AP_SAT_ZERO": "1", "AP_SAT_SYM": "2", "AP_WRAP": "3"}
 
 
 @dataclass(frozen=True)
@@ -54,16 +58,19 @@ class ApFixed:
     @classmethod
     def parse(cls, text: str, widest: int = MAX_WIDTH) -> ApFixed:
         """Parse `ap_fixed<12,8>` or `ap_ufixed<12,8,AP_RND,AP_SAT>`; raise TrigemuError for anything else,
-        and for more bits than `widest`."""
+        and for more bits than `widest`. A fifth argument matters to AP_WRAP alone, where it has to be 0."""
         match = _TYPE.fullmatch("".join(text.split()))
         if not match:
             raise TrigemuError(
                 f"{excerpt(text)!r}: expected ap_fixed<WIDTH,INTEGER> or ap_ufixed<WIDTH,INTEGER>, and after "
                 f"it, if needed, a rounding ({', '.join(ROUNDINGS)}) and an overflow ({', '.join(OVERFLOWS)})"
             )
-        unsigned, width, integer, rounding, overflow = match.groups()
+        unsigned, width, integer, rounding, overflow, saturated = match.groups()
         if not 1 <= int(width) <= widest:
             raise TrigemuError(f"{excerpt(text)}: expected a width of 1 to {widest} bits, not {width}")
+        saturated = _SATURATED_BITS.get(saturated, saturated) or "0"
+        if not saturated.isdecimal() or (overflow == "AP_WRAP" and int(saturated)):
+            raise TrigemuError(f"{excerpt(text)}: expected 0 bits that saturate, not {saturated}")
         return cls(int(width), int(integer), not unsigned, rounding or ROUNDINGS[0], overflow or OVERFLOWS[0])
 
     def __str__(self) -> str:
@@ -84,11 +91,12 @@ class ApFixed:
 
     @property
     def words(self) -> tuple[int, int]:
-        """The lowest and the highest word; AP_SAT_SYM leaves the lowest one of a signed type unused."""
+        """The lowest and the highest word; AP_SAT_SYM leaves the lowest one of a signed type unused, unless
+        that has one bit."""
         highest = (1 << (self.width - self.signed)) - 1
         if not self.signed:
             return 0, highest
-        return (-highest if self.overflow == "AP_SAT_SYM" else -highest - 1), highest
+        return (-highest if self.overflow == "AP_SAT_SYM" and highest else -highest - 1), highest
 
     @property
     def lowest(self) -> float:

@@ -20,7 +20,8 @@ from trigemu.api import (
 )
 from trigemu_anomaly import input_blocks, input_tables, integer_file, network_table, open_scorer
 
-from .project import read_project
+from .project import network_of
+from .source import read_source
 
 _SETS = Path(__file__).parent / "inputs"
 _MAX_BYTES = 2**20
@@ -47,8 +48,9 @@ def hls4ml(folder: Path, file: Path, inputs: str) -> None:
     model = file.with_suffix(".json")
     if model == file:
         raise TrigemuError(f"{file}: is the name of the network: let the card end with .toml")
-    check_outputs([file, model], [path for path in folder.rglob("*") if path.is_file()])
-    network = read_project(folder)
+    source = read_source(folder)
+    network = network_of(source)
+    check_outputs([file, model], source.files.read)
     content, first = integer_file.written(network), network.layers[0]
     assert isinstance(first, integer_file.Input)
     description = toml_text.entry("description", f"{network.name}, a network that hls4ml wrote.")

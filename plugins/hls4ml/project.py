@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trigemu.api import TrigemuError, nearest
+from trigemu.api import TrigemuError, excerpt, nearest
 from trigemu_anomaly import integer_file as file
 
 from .source import Call, Source, Struct, read_source
@@ -37,15 +37,21 @@ def read_project(folder: Path) -> file.IntegerFile:
     TrigemuError
         If anything is missing, does not fit, or is not known; the message names file and line.
     """
-    source, _ = read_source(folder)
+    return network_of(read_source(folder))
+
+
+def network_of(source: Source) -> file.IntegerFile:
+    """Return the network of a project that was read, as `read_project` does."""
     if not source.calls:
-        raise TrigemuError(f"{folder}: no function with layers (nnet::dense<…>(…), …) in its .cpp files")
-    return _Project(source, folder).network()
+        raise TrigemuError(
+            f"{source.files.root}: no function with layers (nnet::dense<…>(…), …) in its .cpp files"
+        )
+    return _Project(source).network()
 
 
 class _Project:
-    def __init__(self, source: Source, folder: Path) -> None:
-        self.source, self.weights = source, Weights(source, folder)
+    def __init__(self, source: Source) -> None:
+        self.source, self.weights = source, Weights(source)
         self.layers: list[file.Layer] = []
         self.sizes: dict[str, int] = {}
 
@@ -86,9 +92,11 @@ class _Project:
         return source.number(found[1], source.calls[0].where)
 
     def _add(self, layer: file.Layer, size: int, where: str) -> None:
-        declared = self._declared(layer.name) if layer.name in self.source.locals else size
+        declared = self._declared(layer.name)
         if declared != size:
             raise TrigemuError(f"{where}: {layer.name!r} has {declared} numbers, its layer computes {size}")
+        if layer.name in self.sizes:
+            raise TrigemuError(f"{where}: {layer.name!r} is computed twice")
         self.layers.append(layer)
         self.sizes[layer.name] = size
 
@@ -124,6 +132,8 @@ class _Project:
                 self.layers.append(file.Linear("score", kind, last))
             else:
                 self.layers.append(file.Dot("score", kind, (last, last), kind))
+        elif self.layers[-1].name != last:
+            raise TrigemuError(f"{where}: the last layer computes {self.layers[-1].name!r}, not {last!r}")
         elif self.sizes[last] != 1:
             raise TrigemuError(
                 f"{where}: the network has {self.sizes[last]} outputs, and the project does not say how they "
@@ -150,9 +160,10 @@ class _Project:
     def _size(self, config: Struct, key: str) -> int:
         if key not in config.numbers:
             raise TrigemuError(f"{config.where}: the configuration lacks {key}")
-        numbers = self.source.numbers
-        own = Source(numbers={**numbers, **config.numbers})
-        return own.number(config.numbers[key], config.where)
+        value = config.numbers[key]
+        if not isinstance(value, int):
+            raise TrigemuError(f"{config.where}: cannot read the number {excerpt(value)!r}")
+        return value
 
     def _type_in(self, config: Struct, key: str) -> str:
         if key not in config.types:
@@ -188,6 +199,13 @@ class _Project:
         above, below, left, right = (
             self._size(config, f"pad_{side}") for side in ("top", "bottom", "left", "right")
         )
+        own = self.source.structs.get(config.types.get("mult_config", ""))
+        if (
+            own is None
+            or own.types.get("accum_t") != config.types.get("accum_t")
+            or own.numbers.get("strategy") != config.numbers.get("strategy")
+        ):
+            raise TrigemuError(f"{config.where}: expected a mult_config with the same accum_t and strategy")
         filters = self._size(config, "n_filt")
         pixels = self._size(config, "out_height") * self._size(config, "out_width")
         self._check(call, x, height * width * channels)
@@ -209,7 +227,7 @@ class _Project:
 
     def _transposed(self, weight: file.Numbers, config: Struct, n_in: int, n_out: int) -> file.Numbers:
         """Return weights as [n_in][n_out]; the strategy `resource` has them transposed."""
-        strategy = config.numbers.get("strategy", "nnet::latency").rsplit("::", 1)[-1].strip()
+        strategy = str(config.numbers.get("strategy", "latency")).rsplit("::", 1)[-1].strip()
         if strategy not in ("latency", "resource"):
             raise TrigemuError(f"{config.where}: the strategy {strategy!r} is not known: latency, resource")
         if strategy == "latency":

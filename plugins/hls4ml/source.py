@@ -1,39 +1,60 @@
-"""The C++ files of an hls4ml project, as text: constants, types, arrays, configurations and layers.
+"""The C++ of an hls4ml project: constants, types, arrays, configurations and layers.
 
-Nothing is compiled or run. Only the few forms that hls4ml writes are read; other lines are passed over.
+Nothing is compiled or run. Only the statements that hls4ml writes are known; any other is refused, and so is
+a name that is defined twice, since another of its values might be that of the network.
 """
 
 from __future__ import annotations
 
 import ast
+import operator
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
-from trigemu.api import TrigemuError, excerpt, read_bounded
+from trigemu.api import TrigemuError, excerpt
 from trigemu_anomaly import MAX_WORD, ApFixed
 
-#: Largest file in bytes, and largest number of files.
-_MAX_BYTES, _MAX_FILES = 2**25, 2000
-_COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|//[^\n]*")
+from .tokens import Files, Token
+
+#: The most words of a statement, and the depth of a number.
+_LONGEST, _DEEPEST = 1000, 20
+_OPERATIONS: Mapping[type, Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+#: Statements, whose tokens are separated by single spaces.
 _NAME = r"[A-Za-z_]\w*"
-_DEFINE = re.compile(rf"^[ \t]*#[ \t]*define[ \t]+({_NAME})[ \t]+([^\n]+)$", re.MULTILINE)
-_NUMBER = re.compile(
-    rf"\bstatic\s+const(?:expr)?\s+(?:unsigned|int|bool|size_t)\s+({_NAME})\s*=\s*([^;{{}}]{{1,200}});"
+_TYPE = rf"(?:{_NAME} :: )*({_NAME}(?: < [\w ,-]* >)?)"
+_SIZE = r"\[ ([^\[\]]*) ?\]"
+
+
+def _form(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+_NAMESPACE = _form(rf"namespace {_NAME} {{")
+_STRUCT = _form(rf"struct ({_NAME}) : nnet :: ({_NAME}) {{")
+_FUNCTION = _form(rf"void ({_NAME}) \( ([^()]*) \) ([;{{])")
+_PARAMETER = _form(rf"(?:const )?{_TYPE} ({_NAME}) {_SIZE}")
+_NUMBER = _form(rf"(?:static )?const(?:expr)? (?:unsigned(?: int)?|int|bool|size_t|nnet :: {_NAME}) ({_NAME}) = (.+) ;")
+_TYPEDEF = _form(rf"typedef {_TYPE} ({_NAME}) ;")
+_ARRAY = _form(rf"(?:static )?(?:const )?{_TYPE} ({_NAME}) {_SIZE} = {{")
+_DECLARED = _form(rf"(?:extern )?(?:const )?{_TYPE} ({_NAME}) {_SIZE} ;")
+_ALIAS = _form(rf"auto & ({_NAME}) = ({_NAME}) ;")
+_CALL = _form(rf"nnet :: ({_NAME}) < ([\w ,:]*) > \( ([\w ,]*) \) ;")
+#: Members of configurations that do not change the arithmetic, and tables of io_stream.
+_PASSED = _form(
+    r"template < [\w ,]* > using (?:product = nnet :: product :: mult|kernel = nnet :: Dense\w+|"
+    r"conv_kernel = nnet :: \w+|fill_buffer = nnet :: \w+|scale_index\w* = nnet :: \w+) < [\w ,]* > ;|"
+    rf"static const ap_uint < [\w *]+ > pixels {_SIZE} ;"
 )
-_TYPEDEF = re.compile(r"\btypedef\s+([^;{}]{1,200});")
-_TYPE = re.compile(rf"(.+?)\s*\b({_NAME})\s*", re.DOTALL)
-_ARRAY = re.compile(rf"\b({_NAME})\s+({_NAME})\s*\[([^\]\n]*)\]\s*=\s*\{{([^{{}}]*)\}}\s*;")
-_DECLARED = re.compile(rf"\b({_NAME})\s+({_NAME})\s*\[([^\]\n]*)\]\s*;")
-_STRUCT = re.compile(rf"\bstruct\s+({_NAME})\s*:\s*nnet::({_NAME})\s*\{{")
-_LOCAL = re.compile(rf"^\s*({_NAME})\s+({_NAME})\s*\[([^\]\n]*)\]\s*$")
-_ALIAS = re.compile(rf"^\s*auto\s*&\s*({_NAME})\s*=\s*({_NAME})\s*$")
-_CALL = re.compile(rf"^\s*nnet::({_NAME})\s*<([^;(){{}}]*)>\s*\(([^;(){{}}]*)\)\s*$")
-_TOP = re.compile(rf"\bvoid\s+({_NAME})\s*\(([^(){{}}]*)\)\s*\{{")
-_PARAMETER = re.compile(rf"^\s*(?:const\s+)?(?:{_NAME}::)*({_NAME})\s+({_NAME})\s*\[([^\]]*)\]\s*$")
-_WHOLE = re.compile(r"ap_(u?)int\s*<\s*(\d{1,4})\s*>")
+_PIXELS = _form(rf"const ap_uint < [\w *:]+ > {_NAME} :: pixels {_SIZE} = {{")
+#: Integers, which numbers become as in C: without their fraction.
+_WHOLE = re.compile(r"ap_(u?)int < (\d{1,4}) >", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -58,12 +79,21 @@ class Call:
 
 @dataclass(frozen=True)
 class Struct:
-    """A configuration: the kind of its layer, its numbers and its types, as written."""
+    """A configuration: the kind of its layer, its numbers, and its types as written."""
 
     kind: str
-    numbers: Mapping[str, str]
+    numbers: Mapping[str, int | str]
     types: Mapping[str, str]
     where: str
+
+
+class Names(dict[str, str]):
+    """Where each name is defined."""
+
+    def define(self, name: str, where: str) -> None:
+        if name in self:
+            raise TrigemuError(f"{where}: {excerpt(name)} is defined twice, before at {self[name]}")
+        self[name] = where
 
 
 @dataclass
@@ -71,7 +101,9 @@ class Source:
     """What the files say. declared: name → type of arrays without values; parameters, locals: name → (type,
     size) of arrays of the top function."""
 
-    numbers: dict[str, str] = field(default_factory=dict)
+    files: Files
+    names: Names = field(default_factory=Names)
+    numbers: dict[str, int | str] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
     declared: dict[str, str] = field(default_factory=dict)
     arrays: dict[str, Array] = field(default_factory=dict)
@@ -81,42 +113,13 @@ class Source:
     locals: dict[str, tuple[str, str]] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
-    _known: dict[str, int | None] = field(default_factory=dict)
 
     def number(self, text: str, where: str) -> int:
-        """Return the value of a constant or a product of some."""
-        value = self._number(text, 0)
-        if value is None:
+        """Return the value of a size."""
+        value = _value(text, self.numbers)
+        if not isinstance(value, int):
             raise TrigemuError(f"{where}: cannot read the number {excerpt(text.strip())!r}")
         return value
-
-    def _number(self, text: str, depth: int) -> int | None:
-        try:
-            tree = ast.parse(re.sub(r"\b(\d+)[uUlL]+\b", r"\1", text.strip()), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-        return self._value(tree, depth)
-
-    def _value(self, node: ast.expr, depth: int) -> int | None:
-        if depth > 20:
-            return None
-        if isinstance(node, ast.Constant) and isinstance(node.value, int) and abs(node.value) < 2**31:
-            return int(node.value)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            value = self._value(node.operand, depth + 1)
-            return None if value is None else -value
-        if isinstance(node, ast.Name) and node.id in self.numbers:
-            if node.id not in self._known:
-                self._known[node.id] = self._number(self.numbers[node.id], depth + 1)
-            return self._known[node.id]
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Add | ast.Sub):
-            a, b = self._value(node.left, depth + 1), self._value(node.right, depth + 1)
-            if a is None or b is None or max(abs(a), abs(b)) >= 2**31:
-                return None
-            return (
-                a * b if isinstance(node.op, ast.Mult) else a + b if isinstance(node.op, ast.Add) else a - b
-            )
-        return None
 
     def type(self, name: str, where: str) -> ApFixed:
         """Return a type by its name or its text."""
@@ -126,113 +129,156 @@ class Source:
                 break
             text = self.types[text]
         if match := _WHOLE.fullmatch(text):
-            text = f"ap_{match[1]}fixed<{match[2]},{match[2]}>"
+            text = f"ap_{match[1]}fixed<{match[2]},{match[2]},AP_TRN_ZERO>"
         try:
-            return ApFixed.parse(re.sub(r"\s*,\s*0\s*>$", ">", text), MAX_WORD)
+            return ApFixed.parse(text, MAX_WORD)
         except TrigemuError as error:
             raise TrigemuError(f"{where}: the type {excerpt(name.strip())!r}: {error}") from None
 
 
-def firmware_of(folder: Path) -> Path:
-    """Return the folder of the C++, which projects have in `firmware`."""
-    firmware = folder / "firmware"
-    return firmware if firmware.is_dir() else folder
-
-
-def read_source(folder: Path) -> tuple[Source, list[Path]]:
-    """Read the C++ files of a folder and its subfolders; return them too."""
-    root = firmware_of(folder)
+def _value(text: str, *known: Mapping[str, int | str]) -> int | str:
+    """Return the value of a constant, or of a sum or product of some, or the text if it is something else."""
     try:
-        files = sorted(
-            file
-            for file in root.rglob("*")
-            if file.suffix in (".h", ".hpp", ".cpp") and not {"nnet_utils", "ap_types"} & {*file.parts}
-        )
-    except OSError as error:
-        raise TrigemuError(f"{root}: cannot be read: {error.strerror}") from None
-    if not files or len(files) > _MAX_FILES:
-        raise TrigemuError(
-            f"{root}: has {len(files)} files of C++ (.h, .cpp): expected the folder that hls4ml wrote, with "
-            f"defines.h, parameters.h and the .cpp of the network"
-        )
-    source = Source()
-    for file in files:
-        _read(source, file, root)
-    return source, files
+        tree = ast.parse(re.sub(r"\b(\d+)[uUlL]+\b", r"\1", text.strip()), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text
+    value = _evaluated(tree, known, 0)
+    return text if value is None else value
 
 
-def _read(source: Source, file: Path, root: Path) -> None:
-    text = read_bounded(file, _MAX_BYTES).decode("utf-8", "replace")
-    text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n") or " ", text)
-    for match in _DEFINE.finditer(text):
-        source.numbers.setdefault(match[1], match[2])
-    text = re.sub(r"^[ \t]*#[^\n]*", "", text, flags=re.MULTILINE)
-
-    starts = [match.end() for match in re.finditer("\n", text)]
-
-    def where(position: int) -> str:
-        return f"{file}:{bisect_right(starts, position) + 1}"
-
-    outside = [*text]
-    for match in _STRUCT.finditer(text):
-        start, end = match.end(), _closing(text, match.end())
-        body = text[start:end]
-        numbers = {m[1]: m[2] for m in _NUMBER.finditer(body)}
-        types = _types(body)
-        source.structs[match[1]] = Struct(match[2], numbers, types, where(match.start()))
-        outside[start:end] = " " * (end - start)
-    text_outside = "".join(outside)
-    for match in _NUMBER.finditer(text_outside):
-        source.numbers[match[1]] = match[2]
-    source.types |= _types(text_outside)
-    for match in _ARRAY.finditer(text_outside):
-        values = tuple(value.strip() for value in match[4].split(",") if value.strip())
-        source.arrays[match[2]] = Array(match[1], match[3], values, where(match.start()))
-    source.declared |= {match[2]: match[1] for match in _DECLARED.finditer(text_outside)}
-    for match in _TOP.finditer(text):
-        end = _closing(text, match.end())
-        calls = list(_calls(text, match.end(), end, where))
-        if not any(isinstance(item, Call) for item in calls):
-            continue
-        if source.calls:
-            raise TrigemuError(f"{where(match.start())}: a second function with layers, beside {source.name}")
-        source.name = match[1]
-        for parameter in match[2].split(","):
-            if found := _PARAMETER.match(parameter):
-                source.parameters[found[2]] = (found[1], found[3])
-        for item in calls:
-            if isinstance(item, Call):
-                source.calls.append(item)
-            elif len(item) == 3:
-                source.locals[item[1]] = (item[0], item[2])
-            else:
-                source.aliases[item[0]] = item[1]
+def _evaluated(node: ast.expr, known: Sequence[Mapping[str, int | str]], depth: int) -> int | None:
+    value: int | str | None = None
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        value = node.value
+    elif isinstance(node, ast.Name):
+        value = next((numbers[node.id] for numbers in known if node.id in numbers), None)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and depth < _DEEPEST:
+        value = _evaluated(node.operand, known, depth + 1)
+        value = None if value is None else -value
+    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS and depth < _DEEPEST:
+        a, b = (_evaluated(of, known, depth + 1) for of in (node.left, node.right))
+        value = None if a is None or b is None else _OPERATIONS[type(node.op)](a, b)
+    return value if isinstance(value, int) and abs(value) < 2**31 else None
 
 
-def _types(text: str) -> dict[str, str]:
-    """Return the types that a text defines, as written, by their names."""
-    found = (_TYPE.fullmatch(match[1]) for match in _TYPEDEF.finditer(text))
-    return {match[2]: match[1] for match in found if match}
+def read_source(folder: Path) -> Source:
+    """Read the C++ of a project."""
+    files = Files(folder)
+    source = Source(files)
+    _read(source, _Statements(files.tokens()))
+    return source
 
 
-def _closing(text: str, start: int) -> int:
-    """Return where the block that begins before `start` ends."""
-    depth = 1
-    for match in re.finditer(r"[{}]", text[start:]):
-        depth += 1 if match[0] == "{" else -1
-        if not depth:
-            return start + match.start()
-    return len(text)
+class _Statements:
+    """Tokens in statements, each up to its first ; { or }."""
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self._tokens = iter(tokens)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Yield each statement and where it is."""
+        words: list[str] = []
+        start = ""
+        for word, where in self._tokens:
+            start = start if words else where
+            words.append(word)
+            if word in (";", "{", "}"):
+                yield " ".join(words), start
+                words = []
+            elif len(words) > _LONGEST:
+                raise TrigemuError(f"{start}: a statement of more than {_LONGEST} words")
+        if words:
+            raise TrigemuError(f"{start}: the file ends in a statement")
+
+    def values(self, where: str) -> tuple[str, ...]:
+        """Return the words up to the end of an array, without commas."""
+        words = [word for word, _ in takewhile(lambda token: token[0] != "}", self._tokens)]
+        if next(self._tokens, ("", ""))[0] != ";" or {";", "{"} & {*words}:
+            raise TrigemuError(f"{where}: expected {{value, …}};")
+        return tuple(value.replace(" ", "") for value in " ".join(words).split(" , ")) if words else ()
 
 
-def _calls(text: str, start: int, end: int, where: Callable[[int], str]) -> Iterator[Call | tuple[str, ...]]:
-    """Yield the layers, local arrays and aliases of a function, in their order."""
-    position = start
-    for statement in re.split(r"[;{}]", text[start:end]):
-        if (match := _CALL.match(statement)) and match[1] != "load_weights_from_txt":
-            types, arguments = ([part.strip() for part in match[n].split(",")] for n in (2, 3))
-            at = position + len(statement) - len(statement.lstrip())
-            yield Call(match[1], tuple(types), tuple(arguments), where(at))
-        elif match := _LOCAL.match(statement) or _ALIAS.match(statement):
-            yield match.groups()
-        position += len(statement) + 1
+def _read(source: Source, statements: _Statements) -> None:
+    """Read the statements outside of functions."""
+    inside = 0
+    for text, where in statements:
+        if _NAMESPACE.fullmatch(text):
+            inside += 1
+        elif text == "}" and inside:
+            inside -= 1
+        elif match := _STRUCT.fullmatch(text):
+            source.names.define(match[1], where)
+            source.structs[match[1]] = _struct(source, match[2], statements, where)
+        elif match := _FUNCTION.fullmatch(text):
+            if match[3] == "{":
+                _function(source, match[1], match[2], statements, where)
+        elif match := _ARRAY.fullmatch(text):
+            source.names.define(match[2], where)
+            source.arrays[match[2]] = Array(match[1], match[3], statements.values(where), where)
+        elif _PIXELS.fullmatch(text):
+            statements.values(where)
+        elif match := _DECLARED.fullmatch(text):
+            if source.declared.setdefault(match[2], match[1]) != match[1]:
+                raise TrigemuError(f"{where}: {match[2]} is declared with two types")
+        elif not _constant(source, source.numbers, source.types, source.names, text, where):
+            raise _unknown(text, where)
+
+
+def _unknown(text: str, where: str) -> TrigemuError:
+    return TrigemuError(f"{where}: {excerpt(text)!r} is no statement that hls4ml writes")
+
+
+def _constant(
+    source: Source, numbers: dict[str, int | str], types: dict[str, str], names: Names, text: str, where: str
+) -> bool:
+    """Read a number or a type; return whether it is one."""
+    if match := _NUMBER.fullmatch(text):
+        names.define(match[1], where)
+        numbers[match[1]] = _value(match[2], numbers, source.numbers)
+    elif match := _TYPEDEF.fullmatch(text):
+        names.define(match[2], where)
+        types[match[2]] = match[1]
+    return match is not None
+
+
+def _struct(source: Source, kind: str, statements: _Statements, where: str) -> Struct:
+    names, ends = Names(), False
+    numbers: dict[str, int | str] = {}
+    types: dict[str, str] = {}
+    for text, line in statements:
+        if text == ";" and ends:
+            return Struct(kind, numbers, types, where)
+        if ends or not (
+            text == "}" or _PASSED.fullmatch(text) or _constant(source, numbers, types, names, text, line)
+        ):
+            raise _unknown(text, line)
+        ends = text == "}"
+    raise TrigemuError(f"{where}: this struct has no end")
+
+
+def _function(source: Source, name: str, parameters: str, statements: _Statements, where: str) -> None:
+    """Read the function with the layers."""
+    if source.name:
+        raise TrigemuError(f"{where}: a second function, beside {source.name}")
+    source.name = name
+    for parameter in parameters.split(" , "):
+        match = _PARAMETER.fullmatch(parameter)
+        if not match:
+            raise TrigemuError(f"{where}: {excerpt(parameter)!r} is no array, as io_parallel has them")
+        source.names.define(match[2], where)
+        source.parameters[match[2]] = (match[1], match[3])
+    for text, line in statements:
+        if text == "}":
+            return
+        if match := _CALL.fullmatch(text):
+            types, arguments = (tuple(match[n].strip().split(" , ")) for n in (2, 3))
+            source.calls.append(Call(match[1], types, arguments, line))
+        elif match := _DECLARED.fullmatch(text):
+            source.names.define(match[2], line)
+            source.locals[match[2]] = (match[1], match[3])
+        elif match := _ALIAS.fullmatch(text):
+            source.names.define(match[1], line)
+            source.aliases[match[1]] = match[2]
+        else:
+            raise _unknown(text, line)
+    raise TrigemuError(f"{where}: this function has no end")

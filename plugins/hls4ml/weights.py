@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 
-from trigemu.api import TrigemuError, nearest, read_bounded
+from trigemu.api import TrigemuError, excerpt, nearest
 from trigemu_anomaly import ApFixed, integer_file as file
 
-from .source import Array, Source, firmware_of
+from .source import Array, Source
 
-#: Largest file of weights in text, in bytes.
-_MAX_TEXT = 2**25
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+#: A number of C++ that is no octal one.
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|0|[1-9]\d*)", re.ASCII)
 
 
 class Weights:
-    """The weights of a project in a folder."""
+    """The weights of a project."""
 
-    def __init__(self, source: Source, folder: Path) -> None:
-        self.source, self.folder = source, folder
+    def __init__(self, source: Source) -> None:
+        self.source = source
 
     def words(self, array: Array, size: int) -> tuple[ApFixed, list[int]]:
         """Return the type of an array and its values as words."""
         kind = self.source.type(array.type, array.where)
-        values = array.values
-        try:
-            numbers = np.array(values, np.float64)
-        except ValueError:
-            wrong = next(value for value in values if not _NUMBER.fullmatch(value))
-            raise TrigemuError(f"{array.where}: {wrong[:40]!r} is not a number") from None
+        wrong = next((value for value in array.values if not _NUMBER.fullmatch(value)), None)
+        if wrong is not None:
+            raise TrigemuError(f"{array.where}: {excerpt(wrong)!r} is not a number")
+        numbers = np.array(array.values, np.float64)
         declared = self.source.number(array.size, array.where) if array.size.strip() else size
         if len(numbers) != size or declared != size:
             raise TrigemuError(
@@ -50,15 +46,15 @@ class Weights:
         return file.Numbers(str(kind), words)
 
     def _from_text(self, name: str, where: str) -> Array:
-        root = firmware_of(self.folder)
+        root = self.source.files.root
         found = [path for path in (root / f"{name}.txt", root / "weights" / f"{name}.txt") if path.is_file()]
-        if not re.fullmatch(r"\w+", name) or not found:
+        if not found:
             hint = nearest(name, self.source.arrays)
             raise TrigemuError(
                 f"{where}: no weights {name!r}{hint}: expected an array in a header, or {name}.txt in "
                 f"{root / 'weights'}"
             )
-        text = read_bounded(found[0], _MAX_TEXT).decode("utf-8", "replace")
+        text = self.source.files.text(found[0])
         if name not in self.source.declared:
             raise TrigemuError(f"{where}: the type of the weights {name!r} is not declared")
         values = tuple(value for value in re.split(r"[\s,]+", text) if value)
