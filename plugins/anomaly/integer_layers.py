@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatchmethod
@@ -11,8 +12,8 @@ import numpy as np
 from trigemu.api import TrigemuError
 
 from . import integer_file as file, word_evaluator as do
-from .integer_values import Value, ValueSteps, Weights, check_words, joined
-from .steps import Step
+from .integer_values import Value, ValueSteps, Weights, check_words
+from .steps import Step, check_size
 
 
 @dataclass(frozen=True)
@@ -114,9 +115,10 @@ class Layers(ValueSteps):
         sizes = (*layer.shape, *layer.window, *layer.stride)
         if min(sizes) < 1 or min(layer.padding) < 0 or max(*sizes, *layer.padding) > 2**12:
             raise TrigemuError("expected sizes of 1 to 4096, and a padding of 0 to 4096")
-        if np.prod(layer.shape) != len(value.slots):
+        if math.prod(layer.shape) != len(value.slots):
             raise TrigemuError(f"reads {layer.shape}, and its input has {len(value.slots)} numbers")
-        above, below, left, right = layer.padding
+        (height, width, channels), (above, below, left, right) = layer.shape, layer.padding
+        check_size((height + above + below) * (width + left + right) * channels)
         image = value.slots.reshape(layer.shape)
         if any(layer.padding):
             zero = int(self.constant([0], 0).slots[0])
@@ -133,7 +135,7 @@ class Layers(ValueSteps):
             for row in windows
             for window in row
         ]
-        return joined(results)
+        return self.joined(results)
 
     @follow.register
     def _(self, layer: file.Normalise) -> Value:
@@ -178,7 +180,7 @@ class Layers(ValueSteps):
     @follow.register
     def _(self, layer: file.Concatenate) -> Value:
         kind = self.type_of(layer.type)
-        return joined([self.converted(self._of(name), kind) for name in layer.of])
+        return self.joined([self.converted(self._of(name), kind) for name in layer.of])
 
     @follow.register
     def _(self, layer: file.Dot) -> Value:

@@ -87,6 +87,8 @@ def _followed(layers: Layers, network: file.IntegerFile) -> Value:
             if layer.name in layers.values:
                 raise TrigemuError("a layer before it has the same name")
             layers.values[layer.name] = score = layers.follow(layer)
+            if not len(score.slots):
+                raise TrigemuError("has no numbers: expected at least one")
         except TooWideError as error:
             raise TooWideError(f"layer {name!r}: {error}") from None
         except (TrigemuError, UnknownError) as error:

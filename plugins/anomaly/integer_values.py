@@ -130,6 +130,14 @@ class ValueSteps:
         return total
 
 
+    def joined(self, values: Sequence[Value]) -> Value:
+        """Return the numbers of values one after the other; raise UnknownError for too many."""
+        self.steps.add(sum(len(value.slots) for value in values))
+        slots = np.concatenate([value.slots for value in values])
+        low, high = min(value.low for value in values), max(value.high for value in values)
+        return Value(slots, values[0].fraction, low, high)
+
+
 class Weights:
     """The weights and biases of a layer, checked, with the type of its sums."""
 
@@ -191,12 +199,6 @@ class Weights:
             product = values.combined(do.MULTIPLY, same, values.constant(row, self.kind.fraction))
             terms.append(values.converted(product, self.accumulator))
         return values.summed(terms, self.accumulator)
-
-
-def joined(values: Sequence[Value]) -> Value:
-    slots = np.concatenate([value.slots for value in values])
-    low, high = min(value.low for value in values), max(value.high for value in values)
-    return Value(slots, values[0].fraction, low, high)
 
 
 def check_words(words: Sequence[int], kind: ApFixed) -> None:
