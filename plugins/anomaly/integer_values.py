@@ -129,7 +129,6 @@ class ValueSteps:
             total = self.converted(self.combined(do.ADD, total, term), accumulator)
         return total
 
-
     def joined(self, values: Sequence[Value]) -> Value:
         """Return the numbers of values one after the other; raise UnknownError for too many."""
         self.steps.add(sum(len(value.slots) for value in values))

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trigemu.api import Features, FloatArray, TrigemuError, own_cause
+from trigemu.api import Features, FloatArray, TrigemuError, excerpt, own_cause
 
 from .step_memory import aligned
 from .steps import Array
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession, RunOptions, SessionOptions
+    from onnxruntime import InferenceSession, NodeArg, RunOptions, SessionOptions
 
 _SILENT = 4
 _NO_FOLDER = "/dev/null/none"
@@ -51,10 +51,16 @@ class Session:
 
     def _input_name(self) -> str:
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
-        if len(inputs) != 1 or inputs[0].type != "tensor(float)" or len(outputs) != 1:
+        if len(inputs) != 1 or len(outputs) != 1:
             raise TrigemuError(
                 f"has the inputs {[i.name for i in inputs]} and the outputs {[o.name for o in outputs]}: "
-                f"expected one input float[n, {self._features}] and one output, the score"
+                f"expected one input float32[n, {self._features}] and one output, the score"
+            )
+        if inputs[0].type != "tensor(float)":
+            raise TrigemuError(
+                f"has the input {excerpt(inputs[0].name)!r} of the type {_type(inputs[0])}: expected "
+                f"float32[n, {self._features}]: export the model in float32 (PyTorch: model.float() and an "
+                f"example in float32), or let it begin with a Cast from float32"
             )
         declared = inputs[0].shape
         if len(declared) != 2 or (isinstance(declared[1], int) and declared[1] != self._features):
@@ -63,7 +69,10 @@ class Session:
         if isinstance(declared[0], int):
             raise TrigemuError(f"takes {declared[0]} events per call: export it with a variable batch size")
         if outputs[0].type not in ("tensor(float)", "tensor(double)"):
-            raise TrigemuError(f"gives {outputs[0].type}, expected a score, float[n] or double[n]")
+            raise TrigemuError(
+                f"has the output {excerpt(outputs[0].name)!r} of the type {_type(outputs[0])}: expected a "
+                f"score, float32[n] or float64[n]: let the model end with a Cast to float32"
+            )
         return str(inputs[0].name)
 
     def _try(self) -> None:
@@ -212,6 +221,12 @@ def _session(content: bytes, options: SessionOptions) -> InferenceSession:
                 "it with all weights inside"
             ) from None
         raise TrigemuError(f"is not an ONNX model that ONNX Runtime can load: {_short(error)}") from None
+
+
+def _type(value: NodeArg) -> str:
+    """Return the type of an input or output as NumPy has it, where it is another name."""
+    name = str(value.type).removeprefix("tensor(").removesuffix(")")
+    return {"double": "float64", "float": "float32"}.get(name, name)
 
 
 def _short(error: Exception) -> str:

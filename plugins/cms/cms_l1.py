@@ -155,6 +155,7 @@ class _Assembly:
 
     def warnings(self) -> Iterator[str]:
         """Yield warnings about conditions that never pass or read columns that test vectors lack."""
+        yield from filter(None, (network.warning() for network in self.as_emulated.networks))
         placeholders: dict[str, list[str]] = {}
         computed = {network.signal for network in self.as_emulated.networks}
         for algorithm, _ in self.algorithms:

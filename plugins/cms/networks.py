@@ -10,16 +10,34 @@ from trigemu_anomaly import IntegerNetwork, open_scorer
 
 from .cms_l1_grammar import SCORES
 
+#: The networks that decide as CMS recorded, by name: how the sha256 of their files begin. Two are called v5.
+_COMPARED = {
+    "GTADModel_v4": ("da38132ff8e4fe6f",),
+    "GTADModel_v5": ("3d71f23d79b7fbf7", "096ef216c193fd4d"),
+}
+
 
 @dataclass(frozen=True)
 class ScoreNetwork:
     """The network of a score. signal: a key of SCORES; card: its absolute path; name: that of the network;
-    step: of its score."""
+    step: of its score; sha256: of the file with its weights."""
 
     signal: str
     card: str
     name: str
     step: float
+    sha256: str
+
+    def warning(self) -> str | None:
+        """Return a warning if it has the name of networks that were compared with recorded decisions, and is
+        none of them."""
+        compared = _COMPARED.get(self.name)
+        if not compared or any(self.sha256.startswith(digest) for digest in compared):
+            return None
+        return (
+            f"{self.name} of {self.card} has sha256 {self.sha256[:16]}…: the networks of this name that "
+            f"decide as recorded have {' or '.join(f'{digest}…' for digest in compared)}"
+        )
 
     def is_model(self, model: str) -> bool:
         """Whether it is this version, `v5`, of the network; "" for any."""
@@ -35,7 +53,8 @@ def read_network(text: str) -> ScoreNetwork:
         raise TrigemuError(f"--network {text}: expected NAME=CARD, such as axo=axol1tl_v5.toml{hint}")
     card = Path(file)
     empty = Context(read_scope(load_toml(card, lambda path: b"")), card.parent)
-    network = open_scorer(empty, card.name, None).network
+    scorer = open_scorer(empty, card.name, None)
+    network = scorer.network
     if not isinstance(network, IntegerNetwork):
         raise TrigemuError(f"--network {text}: is no integer network, as `trigemu import hls4ml` writes them")
-    return ScoreNetwork(signal, card.resolve().as_posix(), network.name, network.step)
+    return ScoreNetwork(signal, card.resolve().as_posix(), network.name, network.step, scorer.sha256)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import click
@@ -61,7 +62,9 @@ def hls4ml(folder: Path, file: Path, inputs: str) -> None:
     )
     write_bytes(model, content)
     write_text(file, card)
-    say(f"{file}: {network.name}, {first.size} inputs, {len(network.layers)} layers, in {model}")
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    what = f"{network.name}, {first.size} inputs, {len(network.layers)} layers"
+    say(f"{file}: {what}, in {model}, sha256 {digest}…")
 
 
 def _inputs(inputs: str, file: Path) -> str:

@@ -230,6 +230,9 @@ class _Project:
         strategy = str(config.numbers.get("strategy", "latency")).rsplit("::", 1)[-1].strip()
         if strategy not in ("latency", "resource"):
             raise TrigemuError(f"{config.where}: the strategy {strategy!r} is not known: latency, resource")
+        kernel = str(config.numbers.get("kernel", f"Dense{strategy.capitalize()}"))
+        if not kernel.startswith(f"Dense{strategy.capitalize()}"):
+            raise TrigemuError(f"{config.where}: the strategy {strategy!r} has another kernel, {kernel}")
         if strategy == "latency":
             return weight
         words = np.array(weight.words, object).reshape(n_out, n_in).T.ravel().tolist()

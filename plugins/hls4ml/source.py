@@ -40,7 +40,8 @@ _NAMESPACE = _form(rf"namespace {_NAME} {{")
 _STRUCT = _form(rf"struct ({_NAME}) : nnet :: ({_NAME}) {{")
 _FUNCTION = _form(rf"void ({_NAME}) \( ([^()]*) \) ([;{{])")
 _PARAMETER = _form(rf"(?:const )?{_TYPE} ({_NAME}) {_SIZE}")
-_NUMBER = _form(rf"(?:static )?const(?:expr)? (?:unsigned(?: int)?|int|bool|size_t|nnet :: {_NAME}) ({_NAME}) = (.+) ;")
+_WHOLE = rf"(?:unsigned(?: int)?|int|bool|size_t|nnet :: {_NAME})"
+_NUMBER = _form(rf"(?:static )?const(?:expr)? {_WHOLE} ({_NAME}) = (.+) ;")
 _TYPEDEF = _form(rf"typedef {_TYPE} ({_NAME}) ;")
 _ARRAY = _form(rf"(?:static )?(?:const )?{_TYPE} ({_NAME}) {_SIZE} = {{")
 _DECLARED = _form(rf"(?:extern )?(?:const )?{_TYPE} ({_NAME}) {_SIZE} ;")
@@ -48,13 +49,14 @@ _ALIAS = _form(rf"auto & ({_NAME}) = ({_NAME}) ;")
 _CALL = _form(rf"nnet :: ({_NAME}) < ([\w ,:]*) > \( ([\w ,]*) \) ;")
 #: Members of configurations that do not change the arithmetic, and tables of io_stream.
 _PASSED = _form(
-    r"template < [\w ,]* > using (?:product = nnet :: product :: mult|kernel = nnet :: Dense\w+|"
-    r"conv_kernel = nnet :: \w+|fill_buffer = nnet :: \w+|scale_index\w* = nnet :: \w+) < [\w ,]* > ;|"
+    r"template < [\w ,]* > using (?:product = nnet :: product :: mult|"
+    r"(?:conv_kernel|fill_buffer|scale_index\w*) = nnet :: \w+) < [\w ,]* > ;|"
     rf"static const ap_uint < [\w *]+ > pixels {_SIZE} ;"
 )
+_KERNEL = _form(r"template < [\w ,]* > using (kernel) = nnet :: (Dense\w+) < [\w ,]* > ;")
 _PIXELS = _form(rf"const ap_uint < [\w *:]+ > {_NAME} :: pixels {_SIZE} = {{")
 #: Integers, which numbers become as in C: without their fraction.
-_WHOLE = re.compile(r"ap_(u?)int < (\d{1,4}) >", re.ASCII)
+_INTEGER = _form(r"ap_(u?)int < (\d{1,4}) >")
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class Source:
             if text not in self.types:
                 break
             text = self.types[text]
-        if match := _WHOLE.fullmatch(text):
+        if match := _INTEGER.fullmatch(text):
             text = f"ap_{match[1]}fixed<{match[2]},{match[2]},AP_TRN_ZERO>"
         try:
             return ApFixed.parse(text, MAX_WORD)
@@ -248,6 +250,9 @@ def _struct(source: Source, kind: str, statements: _Statements, where: str) -> S
     for text, line in statements:
         if text == ";" and ends:
             return Struct(kind, numbers, types, where)
+        if match := _KERNEL.fullmatch(text):
+            numbers[match[1]] = match[2]
+            continue
         if ends or not (
             text == "}" or _PASSED.fullmatch(text) or _constant(source, numbers, types, names, text, line)
         ):

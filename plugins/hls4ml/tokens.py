@@ -32,8 +32,9 @@ _EXTERNAL = re.compile(r"(?:.*/)?(?:(?:nnet_utils|nn_utils|ap_types)/.*|(?:ap|hl
 _OPTIONS = {"__SYNTHESIS__": True, "LOAD_WEIGHTS_FROM_TXT": False, "LOAD_WEIGHTS_FROM_TEXT": False}
 #: What hls4ml writes for a simulation alone: it loads weights from text, and saves results.
 _SIMULATED = re.compile(
-    r"(?:static bool loaded_weights = (?:true|false) ; |if \( ! loaded_weights \) \{ |loaded_weights = true ; |\} |"
-    r"nnet :: \w+_from_txt < \w+ , \w+ > \( \w+ , \"\w+\.txt\" \) ; |\w+ \w+ \[ \w* \] ; |"
+    r"(?:static bool loaded_weights = (?:true|false) ; |if \( ! loaded_weights \) \{ |"
+    r"loaded_weights = true ; |\} |\w+ \w+ \[ \w* \] ; |"
+    r"nnet :: \w+_from_txt < \w+ , \w+ > \( \w+ , \"\w+\.txt\" \) ; |"
     r"nnet :: save_layer_output < \w+ > \( \w+ , \"\w+\" , [\w *]+ \) ; )*",
     re.ASCII,
 )
@@ -63,7 +64,7 @@ class Files:
         """Return the content of a file of the folder; raise TrigemuError if it cannot be read."""
         try:
             if not file.resolve().is_relative_to(self._folder.resolve()):
-                raise TrigemuError(f"{file}: is a link to {file.resolve()}, out of {self._folder}: copy the file")
+                raise TrigemuError(f"{file}: is a link out of {self._folder}: copy what it refers to")
             content = read_bounded(file, _MAX_BYTES)
         except (OSError, RuntimeError) as error:
             raise TrigemuError(f"{file}: cannot be read: {getattr(error, 'strerror', error)}") from None
@@ -75,22 +76,20 @@ class Files:
 
     def tokens(self) -> list[Token]:
         """Return the tokens of the network and of its scales; raise TrigemuError for what is not known."""
-        networks, wrappers = [], []
-        for file in self._sources():
-            text = _without_comments(self.text(file))
-            (networks if _NETWORK.search(text) else wrappers).append((file, text))
+        texts = {file: _without_comments(self.text(file)) for file in self._sources()}
+        networks = [file for file, text in texts.items() if _NETWORK.search(text)]
         if len(networks) != 1:
-            names = " and ".join(str(file) for file, _ in networks) or "none"
+            names = " and ".join(map(str, networks)) or "none"
             raise TrigemuError(
-                f"{self.root}: expected one .cpp file with a network, which includes parameters.h, not {names}"
+                f"{self.root}: expected one .cpp file that includes parameters.h, the network, not {names}"
             )
-        self._add(*networks[0], 0)
-        for file, text in wrappers:
+        self._add(networks[0], texts.pop(networks[0]), 0)
+        for file, text in texts.items():
             self._add_scales(file, text)
         scales = self.root / "scales.h"
         if scales.is_file() and scales not in self.read:
             raise TrigemuError(
-                f"{scales}: no .cpp file includes it: add the wrapper of the network, which does, or remove it"
+                f"{scales}: no .cpp file includes it: add the wrapper of the network, or remove these scales"
             )
         return self._tokens
 
@@ -147,14 +146,14 @@ class Files:
             raise TrigemuError(f"{file}:{len(lines)}: an #endif is missing")
         if not _SIMULATED.fullmatch("".join(f"{word} " for word, _ in simulated)):
             raise TrigemuError(
-                f"{simulated[0][1]}: what is not synthesised does more than to load weights and to save results"
+                f"{simulated[0][1]}: what is not synthesised does more than load weights and save results"
             )
 
     def _is_taken(self, directive: str, name: str, taken: list[bool | None], where: str) -> bool:
         if name not in _OPTIONS or False in taken:
             raise TrigemuError(
-                f"{where}: #{directive} {excerpt(name)}: whether this holds is not known: expected the guard of a "
-                f"header, or one of {', '.join(_OPTIONS)}"
+                f"{where}: #{directive} {excerpt(name)}: whether this holds is not known: expected the guard "
+                f"of a header, or {', '.join(_OPTIONS)}"
             )
         return _OPTIONS[name] == (directive == "ifdef")
 
@@ -168,8 +167,9 @@ class Files:
         if not match or match[1] in _OPTIONS or (not match[2] and match[1] not in self._macros):
             raise TrigemuError(f"{where}: #define {excerpt(text)}: expected a name and a whole number")
         name, value = match[1], match[2] or ""
-        if self._macros.setdefault(name, value) != value:
-            raise TrigemuError(f"{where}: {name} is defined twice, as {self._macros[name] or 'a guard'} before")
+        before = self._macros.setdefault(name, value)
+        if before != value:
+            raise TrigemuError(f"{where}: {name} is defined twice, before as {before or 'a guard'}")
 
     def _include(self, file: Path, text: str, where: str, depth: int) -> None:
         match = _INCLUDE.fullmatch(text)

@@ -49,7 +49,7 @@ def by_fractions(kind: ApFixed, value: float | Fraction) -> tuple[int, bool]:
     }[kind.rounding]
     highest = 2 ** (kind.width - kind.signed) - 1
     lowest = -highest - 1 if kind.signed else 0
-    if kind.overflow == "AP_SAT_SYM" and kind.signed:
+    if kind.overflow == "AP_SAT_SYM" and kind.signed and kind.width > 1:
         lowest = -highest
     if lowest <= full <= highest:
         return full, False
