@@ -17,8 +17,6 @@ import msgspec
 from trigemu.api import TrigemuError
 
 FORMAT = "trigemu-integer-network/1"
-#: Largest file, in bytes; 200 000 weights take two million.
-_MAX_BYTES = 2**23
 
 
 class Numbers(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -164,9 +162,7 @@ class IntegerFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def read_integer_file(content: bytes) -> IntegerFile:
-    """Read a file; raise TrigemuError if it is no integer network, or too large, or of another format."""
-    if len(content) > _MAX_BYTES:
-        raise TrigemuError(f"is an integer network of {len(content)} bytes: expected at most {_MAX_BYTES}")
+    """Read a file; raise TrigemuError if it is no integer network, or of another format."""
     try:
         file = msgspec.json.decode(content, type=IntegerFile)
     except (msgspec.MsgspecError, RecursionError) as error:

@@ -15,7 +15,7 @@ from trigemu.api import IntArray, TrigemuError
 
 from . import integer_file as file, word_evaluator as do
 from .fixed_point import MAX_WORD, ApFixed
-from .steps import Step, Trace
+from .steps import MAX_WEIGHTS, Step, Trace
 from .word_code import CONVERSION
 
 #: Weights beyond it are no float64, in which C++ has them.
@@ -201,6 +201,8 @@ class Weights:
 
 
 def check_words(words: Sequence[int], kind: ApFixed) -> None:
+    if len(words) > MAX_WEIGHTS:
+        raise TrigemuError(f"has {len(words)} constants: expected at most {MAX_WEIGHTS}")
     low, high = kind.words
     wrong = next((word for word in words if not low <= word <= high), None)
     if wrong is not None:

@@ -76,8 +76,8 @@ class Files:
 
     def tokens(self) -> list[Token]:
         """Return the tokens of the network and of its scales; raise TrigemuError for what is not known."""
-        texts = {file: _without_comments(self.text(file)) for file in self._sources()}
-        networks = [file for file, text in texts.items() if _NETWORK.search(text)]
+        texts = {file: self.text(file) for file in self._sources()}
+        networks = [file for file, text in texts.items() if _NETWORK.search(_without_comments(text))]
         if len(networks) != 1:
             names = " and ".join(map(str, networks)) or "none"
             raise TrigemuError(
@@ -113,7 +113,7 @@ class Files:
         if wrong := re.search(r"\\[ \t\r]*$|\?\?[/=(!]", text, re.MULTILINE):
             where = f"{file}:{text.count(chr(10), 0, wrong.start()) + 1}"
             raise TrigemuError(f"{where}: {wrong[0]!r}: lines that are joined are not read")
-        lines = text.split("\n")
+        lines = _without_comments(text).split("\n")
         #: Of each condition around a line: whether it is taken, None for the guard of a header.
         taken: list[bool | None] = []
         simulated: list[Token] = []
@@ -189,12 +189,12 @@ class Files:
             return
         if depth >= _MAX_DEPTH:
             raise TrigemuError(f"{where}: more than {_MAX_DEPTH} headers that include each other")
-        self._add(found, _without_comments(self.text(found)), depth + 1)
+        self._add(found, self.text(found), depth + 1)
 
     def _add_scales(self, file: Path, text: str) -> None:
         """Add the scales that a wrapper includes; the rest of it is not read."""
         inside = 0
-        for number, line in enumerate(text.split("\n"), 1):
+        for number, line in enumerate(_without_comments(text).split("\n"), 1):
             if not (match := _DIRECTIVE.fullmatch(line)):
                 continue
             inside += match[1].startswith("if") - (match[1] == "endif")

@@ -37,7 +37,7 @@ VALUES = st.one_of(
 @example(ApFixed(4, 4, True, "AP_RND_CONV"), 2.5)
 @example(ApFixed(4, 4, True, "AP_RND_INF"), -2.5)
 @example(ApFixed(4, 4, True, "AP_TRN", "AP_SAT_SYM"), -8.0)
-@example(ApFixed(1, 1, True, "AP_TRN", "AP_SAT_SYM"), -1.0)
+@example(ApFixed(1, 1, True, "AP_TRN", "AP_SAT_SYM"), -3.0)
 def test_words_are_those_of_exact_arithmetic(kind: ApFixed, value: float) -> None:
     word, outside = by_fractions(kind, value)
     assert kind.quantise(np.array([value])).tolist() == [word]
@@ -78,7 +78,9 @@ def test_text() -> None:
     [
         ("ap_fixed<12>", "expected ap_fixed<WIDTH,INTEGER>"),
         ("float", "expected ap_fixed<WIDTH,INTEGER>"),
-        ("ap_fixed<12,8,AP_RND,AP_SAT,1>", "expected ap_fixed<WIDTH,INTEGER>"),
+        ("ap_fixed<12,8,AP_RND,AP_SAT,1,1>", "expected ap_fixed<WIDTH,INTEGER>"),
+        ("ap_fixed<12,8,AP_RND,AP_WRAP,1>", "expected 0 bits that saturate, not 1"),
+        ("ap_fixed<12,8,AP_RND,AP_SAT,N>", "expected 0 bits that saturate, not N"),
         ("ap_fixed<0,0>", "expected a width of 1 to 32 bits, not 0"),
         ("ap_fixed<33,8>", "expected a width of 1 to 32 bits, not 33"),
         ("ap_fixed<65,8>", "expected a width of 1 to 32 bits, not 65"),
@@ -117,7 +119,7 @@ KINDS = {
     (width, integer, signed): [
         ApFixed(width, integer, signed, *modes) for modes in product(ROUNDINGS, OVERFLOWS)
     ]
-    for width, integer, signed in [(6, 3, True), (7, 4, False), (11, -2, True)]
+    for width, integer, signed in [(6, 3, True), (7, 4, False), (11, -2, True), (3, 0, False), (1, 1, True)]
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,7 @@ from trigemu_anomaly.integer_file import (
     FORMAT,
     Add,
     Concatenate,
+    Constant,
     Convolution,
     Dense,
     Dot,
@@ -147,6 +149,42 @@ def test_products_are_cut_before_they_are_added() -> None:
     network = IntegerFile(FORMAT, "cut", [Input("x", one, 2), layer])
     model = open_model(written(network), 2)
     assert model.score(np.array([[3.0, 3.0], [4.0, 4.0], [-1.0, 0.0]], np.float32)).tolist() == [0, 2, -1]
+
+
+KIND = "ap_fixed<8,8>"
+ONE = Numbers(KIND, [1])
+
+
+def doubled(times: int) -> list[Layer]:
+    pairs = [Concatenate(f"x{n + 1}", KIND, (f"x{n}", f"x{n}")) for n in range(times)]
+    return [Input("x0", KIND, 2), *pairs]
+
+
+def padded(by: int) -> list[Layer]:
+    sizes = (1, 2, 1), (1, 1), (4096, 4096), (by, by, by, by)
+    return [Input("x", KIND, 2), Convolution("y", KIND, "x", *sizes, KIND, ONE, ONE)]
+
+
+@pytest.mark.parametrize(
+    ("layers", "message"),
+    [
+        (doubled(27), "layer 'x21': more than 4194304 operations an event"),
+        (padded(4096), "layer 'y': an array of over 1048576 numbers"),
+        ([Input("x", KIND, 2), Constant("c", KIND, [0] * 200_001)], "'c': has 200001 constants: expected at"),
+        ([Input("x", KIND, 2), Constant("c", KIND, []), Shift("y", KIND, "c", [])], "layer 'c': has no num"),
+        ([Input("x", KIND, 2), Constant("c", KIND, []), Dot("y", KIND, ("c", "c"), KIND)], "'c': has no num"),
+    ],
+    ids=["doubled", "padded", "constants", "shift of nothing", "dot of nothing"],
+)
+def test_sizes_are_bounded_before_memory_is_used(layers: list[Layer], message: str) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(TrigemuError) as error:
+            open_model(written(IntegerFile(FORMAT, "large", layers)), 2)
+        assert tracemalloc.get_traced_memory()[1] < 2**26
+    finally:
+        tracemalloc.stop()
+    assert message in str(error.value)
 
 
 def dense(weight: list[int]) -> Dense:
