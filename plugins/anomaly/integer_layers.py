@@ -15,6 +15,9 @@ from . import integer_file as file, word_evaluator as do
 from .integer_values import Value, ValueSteps, Weights, check_words
 from .steps import Step, check_size
 
+#: Most windows of a convolution, each of which takes a step.
+_MAX_WINDOWS = 4096
+
 
 @dataclass(frozen=True)
 class InputScale:
@@ -129,6 +132,8 @@ class Layers(ValueSteps):
             image, layer.window, (0, 1)
         )  # [y][x][channel][h][w]
         windows = windows[:: layer.stride[0], :: layer.stride[1]].transpose(0, 1, 3, 4, 2)
+        if (number := math.prod(windows.shape[:2])) > _MAX_WINDOWS:
+            raise TrigemuError(f"has {number} windows: expected at most {_MAX_WINDOWS}")
         low, high = min(value.low, 0), max(value.high, 0)
         results = [
             self.converted(of.layer(self, Value(window.ravel(), value.fraction, low, high)), kind)

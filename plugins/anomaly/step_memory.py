@@ -145,6 +145,20 @@ def lay_out(
     return _Memory(trace, lanes, machine).layout(steps, features, score)
 
 
+class _Parts:
+    """Arrays that will be one, and its length."""
+
+    def __init__(self) -> None:
+        self.parts: list[Array] = []
+        self.length = 0
+
+    def add(self, part: Array) -> int:
+        """Add an array, and return where it begins."""
+        self.parts.append(part)
+        self.length += len(part)
+        return self.length - len(part)
+
+
 class _Memory:
     def __init__(self, trace: Trace, lanes: int, machine: Machine) -> None:
         self._constants, self._lanes, self._machine = trace.constants, lanes, machine
@@ -152,8 +166,7 @@ class _Memory:
         self._size = 0
         self._written: list[tuple[int, float]] = []
         self._rows: list[tuple[int, ...]] = []
-        self._lists: list[Array] = []
-        self._weights: list[Array] = []
+        self._lists, self._weights = _Parts(), _Parts()
 
     def layout(self, steps: list[Step], features: int, score: int) -> Layout:
         at = self._new(np.arange(features))
@@ -163,9 +176,9 @@ class _Memory:
         memory = np.zeros(self._size + LANES, kind)
         for place, value in self._written:
             memory[place : place + self._lanes] = value
-        weights = aligned(sum(part.size for part in self._weights) + LANES, kind)
-        weights[:] = np.concatenate([*self._weights, np.zeros(LANES, kind)])
-        lists = np.concatenate([*self._lists, np.empty(0, np.int64)])
+        weights = aligned(self._weights.length + LANES, kind)
+        weights[:] = np.concatenate([*self._weights.parts, np.zeros(LANES, kind)])
+        lists = np.concatenate([*self._lists.parts, np.empty(0, np.int64)])
         rows = np.array(self._rows, np.int64).reshape(-1, evaluator.WIDTH)
         out = int(self._places(np.array([score]))[0])
         return Layout(self._machine, rows, lists, weights, memory, at, out, self._lanes)
@@ -180,7 +193,7 @@ class _Memory:
                 np.pad(part, [(0, 0)] * (part.ndim - 1) + [(0, width - n)])
                 for part in (step.weight, step.bias)
             ]
-            weight, bias = (self._append(self._weights, part.ravel()) for part in padded)
+            weight, bias = (self._weights.add(part.ravel()) for part in padded)
             self._rows.append((step.op, y, x, weight, bias, width, len(step.weight), step.last))
         elif step.op in self._machine.reductions:
             y = self._new(step.y)
@@ -192,7 +205,7 @@ class _Memory:
             vectors = n if lanes > 1 or step.is_whole else -(-n // LANES)
             a, b, c = [*operands, 0, 0][:3]
             if step.listed is not None:
-                c = self._append(self._lists, step.listed)
+                c = self._lists.add(step.listed)
             self._rows.append((step.op, self._new(step.y), a, b, c, vectors, 0, 0))
 
     def _new(self, slots: IntArray, count: int = 0) -> int:
@@ -201,10 +214,6 @@ class _Memory:
         self._place[slots] = first + self._lanes * np.arange(len(slots))
         self._size += -(-n * self._lanes // LANES) * LANES
         return first
-
-    def _append(self, parts: list[Array], part: Array) -> int:
-        parts.append(part)
-        return sum(len(other) for other in parts[:-1])
 
     def _places(self, slots: IntArray) -> IntArray:
         """Return the places of slots; constants get them here."""
@@ -234,7 +243,7 @@ class _Memory:
         first = self._new(np.empty(0, np.int64), len(slots))
         if self._lanes == 1:
             places = np.pad(places, (0, -len(places) % LANES), constant_values=places[0])
-        listed = self._append(self._lists, places)
+        listed = self._lists.add(places)
         self._rows.append((self._machine.copy, first, listed, 0, 0, len(places), 0, 0))
         return first
 

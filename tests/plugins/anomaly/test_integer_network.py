@@ -160,8 +160,8 @@ def doubled(times: int) -> list[Layer]:
     return [Input("x0", KIND, 2), *pairs]
 
 
-def padded(by: int) -> list[Layer]:
-    sizes = (1, 2, 1), (1, 1), (4096, 4096), (by, by, by, by)
+def padded(by: int, stride: int = 4096) -> list[Layer]:
+    sizes = (1, 2, 1), (1, 1), (stride, stride), (by, by, by, by)
     return [Input("x", KIND, 2), Convolution("y", KIND, "x", *sizes, KIND, ONE, ONE)]
 
 
@@ -170,11 +170,12 @@ def padded(by: int) -> list[Layer]:
     [
         (doubled(27), "layer 'x21': more than 4194304 operations an event"),
         (padded(4096), "layer 'y': an array of over 1048576 numbers"),
+        (padded(100, 1), "layer 'y': has 40602 windows: expected at most 4096"),
         ([Input("x", KIND, 2), Constant("c", KIND, [0] * 200_001)], "'c': has 200001 constants: expected at"),
         ([Input("x", KIND, 2), Constant("c", KIND, []), Shift("y", KIND, "c", [])], "layer 'c': has no num"),
         ([Input("x", KIND, 2), Constant("c", KIND, []), Dot("y", KIND, ("c", "c"), KIND)], "'c': has no num"),
     ],
-    ids=["doubled", "padded", "constants", "shift of nothing", "dot of nothing"],
+    ids=["doubled", "padded", "many windows", "constants", "shift of nothing", "dot of nothing"],
 )
 def test_sizes_are_bounded_before_memory_is_used(layers: list[Layer], message: str) -> None:
     tracemalloc.start()
