@@ -50,7 +50,7 @@ _CALL = _form(rf"nnet :: ({_NAME}) < ([\w ,:]*) > \( ([\w ,]*) \) ;")
 #: Members of configurations that do not change the arithmetic, and tables of io_stream.
 _PASSED = _form(
     r"template < [\w ,]* > using (?:product = nnet :: product :: mult|"
-    r"(?:conv_kernel|fill_buffer|scale_index\w*) = nnet :: \w+) < [\w ,]* > ;|"
+    r"(?:conv_kernel|fill_buffer|scale_index\w*) = \w+ :: \w+) < [\w ,]* > ;|"
     rf"static const ap_uint < [\w *]+ > pixels {_SIZE} ;"
 )
 _KERNEL = _form(r"template < [\w ,]* > using (kernel) = nnet :: (Dense\w+) < [\w ,]* > ;")
