@@ -273,6 +273,26 @@ def _projects() -> Corpus:
 
     yield "a merge without a result", "hls4ml projects", without_a_result
 
+    def beside(name: str, text: str) -> Files:
+        from hls4ml_toys import FILES
+
+        changed = {**FILES, name: FILES.get(name, "") + text}
+        return {other: of.encode() for other, of in changed.items()}
+
+    other = "bias2_t b2[4] = {1, 1, 1, 1};\n"
+    for what, name, text in (
+        ("under #if 0", "weights/b2.h", f"#if 0\n{other}#endif\n"),
+        ("a second time", "weights/b2.h", other),
+        ("in a header that nothing includes", "weights/c2.h", other),
+        ("in a backup", "backup/b2.h", other),
+    ):
+        yield f"weights {what}", "hls4ml attacks", lambda name=name, text=text: beside(name, text)
+    yield (
+        "3 000 structs without an end",
+        "hls4ml projects",
+        lambda: beside("parameters.h", "struct s : nnet::dense_config {\n" * 3000),
+    )
+
 
 def _samples() -> Corpus:
     def catalogue(name: str, form: str = "nanoaod", content: bytes | None = None) -> Files:
