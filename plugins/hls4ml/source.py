@@ -197,7 +197,7 @@ class _Statements:
         words = [word for word, _ in takewhile(lambda token: token[0] != "}", self._tokens)]
         if next(self._tokens, ("", ""))[0] != ";" or {";", "{"} & {*words}:
             raise TrigemuError(f"{where}: expected {{value, …}};")
-        return tuple(value.replace(" ", "") for value in " ".join(words).split(" , ")) if words else ()
+        return tuple(" ".join(words).replace("- ", "-").split(" , ")) if words else ()
 
 
 def _read(source: Source, statements: _Statements) -> None:
@@ -238,6 +238,8 @@ def _constant(
         names.define(match[1], where)
         numbers[match[1]] = _value(match[2], numbers, source.numbers)
     elif match := _TYPEDEF.fullmatch(text):
+        if match[2] in source.types:
+            raise TrigemuError(f"{where}: the type {excerpt(match[2])} is defined twice")
         names.define(match[2], where)
         types[match[2]] = match[1]
     return match is not None
@@ -279,6 +281,8 @@ def _function(source: Source, name: str, parameters: str, statements: _Statement
             types, arguments = (tuple(match[n].strip().split(" , ")) for n in (2, 3))
             source.calls.append(Call(match[1], types, arguments, line))
         elif match := _DECLARED.fullmatch(text):
+            if match[2] in source.declared:
+                raise TrigemuError(f"{line}: {excerpt(match[2])} is declared twice")
             source.names.define(match[2], line)
             source.locals[match[2]] = (match[1], match[3])
         elif match := _ALIAS.fullmatch(text):

@@ -16,15 +16,15 @@ from trigemu.api import TrigemuError, excerpt, read_bounded
 #: A piece of C++, and where it is: file and line.
 Token = tuple[str, str]
 
-#: The most bytes of all files, .cpp files in a folder, and headers that include each other.
-_MAX_BYTES, _MAX_SOURCES, _MAX_DEPTH = 2**23, 100, 20
+#: The most files, their bytes together, and headers or conditions in each other.
+_MAX_FILES, _MAX_BYTES, _MAX_DEPTH = 200, 2**23, 20
 _COMMENT = re.compile(r'"[^"\n]*"|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
 _TOKEN = re.compile(r'[A-Za-z_]\w*|\.?\d(?:[eE][+-]|[\w.])*|::|"[^"]*"|\S', re.ASCII)
 #: In place of a comment of several lines, at the end of the first.
 _BROKEN = "\f"
-_DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(.*?)\s*", re.ASCII)
+_DIRECTIVE = re.compile(r"#\s*(\w*)\s*(.*)", re.ASCII)
 _DEFINE = re.compile(r"([A-Za-z_]\w*)(?:\s+(\d+))?", re.ASCII)
-_INCLUDE = re.compile(r'"([^"<>\0]{1,200})"|<[\w./]+>', re.ASCII)
+_INCLUDE = re.compile(r'"([^"<>\0]{1,200})"|<[\w./+-]+>', re.ASCII)
 _NETWORK = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"(?:[^"\n]*/)?parameters\.h"', re.MULTILINE)
 #: The headers of hls4ml and of the HLS tools.
 _EXTERNAL = re.compile(r"(?:.*/)?(?:(?:nnet_utils|nn_utils|ap_types)/.*|(?:ap|hls)_\w+\.h)", re.ASCII)
@@ -69,9 +69,11 @@ class Files:
         except (OSError, RuntimeError) as error:
             raise TrigemuError(f"{file}: cannot be read: {getattr(error, 'strerror', error)}") from None
         self._size += len(content)
-        if self._size > _MAX_BYTES:
-            raise TrigemuError(f"{file}: the files of a project may have {_MAX_BYTES} bytes together")
         self.read.append(file)
+        if self._size > _MAX_BYTES or len(self.read) > _MAX_FILES:
+            raise TrigemuError(
+                f"{file}: a project may have {_MAX_FILES} files of {_MAX_BYTES} bytes together"
+            )
         return content.decode("utf-8", "replace")
 
     def tokens(self) -> list[Token]:
@@ -86,11 +88,11 @@ class Files:
         self._add(networks[0], texts.pop(networks[0]), 0)
         for file, text in texts.items():
             self._add_scales(file, text)
-        scales = self.root / "scales.h"
-        if scales.is_file() and scales not in self.read:
-            raise TrigemuError(
-                f"{scales}: no .cpp file includes it: add the wrapper of the network, or remove these scales"
-            )
+        for scales in (self.root / "scales.h", self.root / "NN" / "scales.h"):
+            if scales.is_file() and scales not in self.read:
+                raise TrigemuError(
+                    f"{scales}: no .cpp file includes it: add the wrapper of the network, or remove it"
+                )
         return self._tokens
 
     def _sources(self) -> list[Path]:
@@ -101,9 +103,9 @@ class Files:
                 found += sorted(folder.glob("*.cpp"))
         except OSError as error:
             raise TrigemuError(f"{self.root}: cannot be read: {error.strerror}") from None
-        if not 1 <= len(found) <= _MAX_SOURCES:
+        if not found:
             raise TrigemuError(
-                f"{self.root}: has {len(found)} .cpp files: expected the folder that hls4ml wrote, with "
+                f"{self.root}: has no .cpp files: expected the folder that hls4ml wrote, with "
                 f"defines.h, parameters.h and the .cpp of the network"
             )
         return found
@@ -119,12 +121,14 @@ class Files:
         simulated: list[Token] = []
         for number, line in enumerate(lines, 1):
             where = f"{file}:{number}"
-            match = _DIRECTIVE.fullmatch(line)
+            match = _DIRECTIVE.fullmatch(line.strip())
             if not match:
                 words = [(self._macros.get(word, word), where) for word in _TOKEN.findall(line)]
                 (simulated if False in taken else self._tokens).extend(words)
                 continue
             name, value = match.groups()
+            if len(taken) > _MAX_DEPTH:
+                raise TrigemuError(f"{where}: more than {_MAX_DEPTH} conditions in each other")
             if name == "ifndef" and _follows(lines, number, value):
                 self._guard(value, where)
                 taken.append(None)
@@ -195,7 +199,7 @@ class Files:
         """Add the scales that a wrapper includes; the rest of it is not read."""
         inside = 0
         for number, line in enumerate(_without_comments(text).split("\n"), 1):
-            if not (match := _DIRECTIVE.fullmatch(line)):
+            if not (match := _DIRECTIVE.fullmatch(line.strip())):
                 continue
             inside += match[1].startswith("if") - (match[1] == "endif")
             if match[1] != "include" or PurePosixPath(match[2].strip('"')).name != "scales.h":
@@ -216,5 +220,5 @@ def _without_comments(text: str) -> str:
 
 def _follows(lines: list[str], number: int, name: str) -> bool:
     """Return whether the next line that is not blank defines a name, as the guard of a header does."""
-    line = next((line for line in lines[number:] if line.strip()), "")
-    return re.fullmatch(rf"\s*#\s*define\s+{re.escape(name)}\s*", line) is not None
+    line = next((lines[at] for at in range(number, len(lines)) if lines[at].strip()), "")
+    return re.fullmatch(rf"#\s*define\s+{re.escape(name)}", line.strip()) is not None

@@ -54,6 +54,8 @@ class Weights:
                 f"{where}: no weights {name!r}{hint}: expected an array in a header, or {name}.txt in "
                 f"{root / 'weights'}"
             )
+        if len(found) > 1:
+            raise TrigemuError(f"{where}: the weights {name!r} are in {found[0]} and in {found[1]}")
         text = self.source.files.text(found[0])
         if name not in self.source.declared:
             raise TrigemuError(f"{where}: the type of the weights {name!r} is not declared")

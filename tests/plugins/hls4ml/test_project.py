@@ -116,7 +116,7 @@ ONES = ", 1" * 10
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"toy": None}, "has 0 .cpp files"),
+        ({"toy": None}, "has no .cpp files"),
         (top("nnet::relu<", "nnet::softmax<"), r"toy.cpp:\d+: the layer nnet::softmax is not known: add, "),
         (top("(layer2_out, layer3_out)", "(layer9_out, layer3_out)"), "'layer9_out' is not computed before"),
         (top("relu_config3>", "relu_config4>"), "no struct relu_config4 : nnet::activ_config"),
@@ -129,6 +129,7 @@ ONES = ", 1" * 10
         ({"w2": f"weight2_t w2[12] = {{1, x{ONES}}};"}, "'x' is not a number"),
         ({"w2": f"weight2_t w2[12] = {{1, nan{ONES}}};"}, "'nan' is not a number"),
         ({"w2": f"weight2_t w2[12] = {{1, 010{ONES}}};"}, "'010' is not a number"),
+        ({"w2": f"weight2_t w2[12] = {{1, 1 1{ONES}}};"}, "'1 1' is not a number"),
         ({"w2": f"weight2_t w2[12] = {{1, 1e999{ONES}}};"}, "values that are not finite"),
         ({"w2": f"weight2_t w2[12] = {{{{1}}, 1{ONES}}};"}, r"w2.h:1: expected {value, …};"),
         (parameters("product::mult<", "product::weight_binary<"), "is no statement that hls4ml writes"),
@@ -148,7 +149,7 @@ def test_what_does_not_fit(tmp_path: Path, changed: dict[str, str], message: str
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
-    with pytest.raises(TrigemuError, match=r"has 0 \.cpp files"):
+    with pytest.raises(TrigemuError, match=r"has no \.cpp files"):
         read_project(tmp_path)
 
 
@@ -172,6 +173,7 @@ RELU = "    nnet::relu<layer2_t, layer3_t, relu_config3>(layer2_out, layer3_out)
         ),
         (parameters("#endif", "typedef ap_fixed<9,4> weight2_t;\n#endif"), "weight2_t is defined twice"),
         (parameters("n_in = 4;", "n_in = 4;\nstatic const unsigned n_in = 5;"), "n_in is defined twice"),
+        (parameters("typedef sums4_t accum_t;", "typedef bias2_t sums4_t;"), "type sums4_t is defined twice"),
         (top(RELU, f"    layer2_out[0] = 1;\n{RELU}"), r"toy.cpp:20: 'layer2_out \[ 0 \] = 1 ;' is no stat"),
         (top(RELU, f"    if (false) {{\n{RELU}}}\n"), r"toy.cpp:20: 'if \( false \) {' is no statement"),
         (top(RELU, f"    {{ {RELU} }}\n"), "toy.cpp:20: '{' is no statement"),
@@ -318,6 +320,8 @@ def test_damaged_files_give_a_network_or_a_message(
         "void f(" * 100_000,
         "struct s : nnet::dense_config { " * 3_000,
         "namespace n { " * 100_000,
+        "#pragma" + " " * 1_000_000 + "a",
+        "".join(f"#ifndef A{n}\n#define A{n}\n" for n in range(20_000)),
         "#ifndef __SYNTHESIS__\n" + "t a[1];\n" * 100_000,
         "#define N_INPUT_1_1 n0\n" + "".join(f"#define n{i} n{i + 1}*n{i + 1}\n" for i in range(400)),
     ],
