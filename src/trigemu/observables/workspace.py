@@ -213,7 +213,9 @@ class Workspace:
         if low > -math.inf or high < math.inf:
             _within(column, low, high, True, passing)
         if window.any_of is not None:
-            _among(column, np.array(window.any_of), passing)
+            kind = np.uint64 if column.dtype.kind == "u" else np.int64  # int64 == uint64 compares as float64
+            values = [value for value in window.any_of if kind is np.int64 or value >= 0]
+            _among(column, np.array(values, kind), passing)
         if window.bits is not None:
             passing &= self._has_bits(base, name, column, window.bits)
 
@@ -244,7 +246,7 @@ def _within(column: Array, low: float, high: float, absolute: bool, passing: Boo
 
 
 @kernel
-def _among(column: Array, values: IntArray, passing: BoolArray) -> None:
+def _among(column: Array, values: Array, passing: BoolArray) -> None:
     for i in range(len(column)):
         is_any = False
         for value in values:

@@ -54,8 +54,8 @@ class Collection:
     offsets : int64[n + 1]
         Event i has the rows offsets[i]:offsets[i + 1] of every column.
     columns : mapping of str to array
-        `pt` (GeV), `eta`, `phi` (radians) and any others, each float32, float64, int32 or int64. The objects
-        of an event are in descending pT.
+        `pt` (GeV), `eta`, `phi` (radians) and any others, each float32, float64, int32, int64 or uint64. The
+        objects of an event are in descending pT.
     """
 
     offsets: IntArray
@@ -257,13 +257,11 @@ def make_events(
 
 
 def native(column: Array) -> Array:
-    """Convert a column to the smallest of float32, float64, int32, int64 that holds it, in native byte
-    order."""
-    kind, size = column.dtype.kind, column.dtype.itemsize
-    if kind == "f":
-        return np.ascontiguousarray(column, np.float32 if size <= 4 else np.float64)
-    small = kind == "b" or size < 4 or (kind == "i" and size == 4)
-    return np.ascontiguousarray(column, np.int32 if small else np.int64)
+    """Convert a column to the first of float32, float64, int32, int64, uint64 that holds all values of its
+    type, in native byte order."""
+    types = (np.float32, np.float64) if column.dtype.kind == "f" else (np.int32, np.int64, np.uint64)
+    held = (kind for kind in types if np.can_cast(column.dtype, kind))
+    return np.ascontiguousarray(column, next(held, np.float64))
 
 
 def _checked_collection(

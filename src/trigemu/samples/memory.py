@@ -63,7 +63,7 @@ class Memory(Source):
     @property
     def stored(self) -> tuple[str, ...]:
         """The integer columns, to which boolean ones are converted."""
-        return tuple(name for name, column in self.events.scalars.items() if column.dtype.kind == "i")
+        return tuple(name for name, column in self.events.scalars.items() if column.dtype.kind in "iu")
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
         return {name: self.events.scalars[name][start:stop] != 0 for name in names}

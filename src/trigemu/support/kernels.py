@@ -2,7 +2,7 @@
 
 Kernels are compiled once and cached on disk, release the GIL, and never use fastmath: decisions are
 compared bit by bit with brute force and with recorded ones, so IEEE semantics (NaN, rounding) matter.
-Columns have one of four types (float32, float64, int32, int64), so a few signatures serve every menu.
+Columns have one of five types (float32, float64, int32, int64, uint64), so a few signatures serve every menu.
 Comparisons and derived quantities are computed in float64 whatever the column's type.
 """
 

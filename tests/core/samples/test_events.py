@@ -94,10 +94,10 @@ def test_a_slice_is_a_view() -> None:
     ("given", "made"),
     [
         (">f4", "f4"), ("f2", "f4"), ("f8", "f8"), ("?", "i4"), ("u1", "i4"), ("i2", "i4"),
-        ("u2", "i4"), ("i4", "i4"), ("u4", "i8"), ("i8", "i8"), (">i8", "i8"),
+        ("u2", "i4"), ("i4", "i4"), ("u4", "i8"), ("i8", "i8"), (">i8", "i8"), (">u8", "u8"),
     ],
 )  # fmt: skip
-def test_columns_have_one_of_four_types(given: str, made: str) -> None:
+def test_columns_have_one_of_five_types(given: str, made: str) -> None:
     column = native(np.array([0, 1, 1], given))
     assert column.dtype == np.dtype(made)
     assert column.tolist() == [0, 1, 1]
