@@ -1,9 +1,12 @@
-"""Open ROOT files with uproot, without running code from them.
+"""Open ROOT files with uproot, without running code from them, and without effect on files read later.
 
 Two features of uproot generate code from names in a file. Here they accept only plain names:
 - uproot compiles unknown classes from source that it generates from their descriptions in the file
   (streamers);
 - it evaluates a requested name that is not a branch as an expression in Python.
+
+Classes that uproot compiles for a file stay with it: in a damaged file a version of a class may be wrong, and
+the class that is then compiled would replace the known one for all other files.
 """
 
 from __future__ import annotations
@@ -39,6 +42,20 @@ class _File(uproot.ReadOnlyFile):  # type: ignore[misc]
                 for streamer in versions.values():
                     _check(streamer)
         return streamers
+
+
+class _Classes(dict[str, Any]):
+    """The classes of one file: those that uproot knows, with versions that the file may add for itself."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if name not in self and (known := uproot.classes.get(name)):
+            versions = getattr(known, "known_versions", None)
+            self[name] = (
+                known
+                if versions is None
+                else type(known)(known.__name__, (known,), {"known_versions": dict(versions)})
+            )
+        return super().get(name, default)
 
 
 class Branches(uproot.language.Language):  # type: ignore[misc]
@@ -79,7 +96,8 @@ def open_root(path: str, stream: Any = None) -> Any:
     if isinstance(where, Path):
         regular(where)
     # Chunks are read once: no cache of arrays.
-    file = _File(str(where) if stream is None else stream, array_cache=None, **timeouts(where))
+    source = str(where) if stream is None else stream
+    file = _File(source, array_cache=None, custom_classes=_Classes(), **timeouts(where))
     return file.root_directory
 
 

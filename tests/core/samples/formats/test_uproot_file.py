@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import uproot
+from real_data import real_file
 from toys import toy_events, write_root
 
 from trigemu.api import SampleError
+from trigemu.samples.formats import format_named
 from trigemu.samples.formats.nanoaod import NanoAOD
 from trigemu.samples.formats.uproot_file import open_root
 
@@ -74,3 +78,41 @@ def _streamers(content: bytes) -> tuple[int, int]:
 def test_a_file_with_plain_names_describes_its_classes(tmp_path: Path) -> None:
     write_root(tmp_path / "a.root", toy_events(1, 5))
     assert "TTree" in open_root(str(tmp_path / "a.root")).file.streamers
+
+
+def _flipped(folder: Path) -> Iterator[Path]:
+    """A file with one bit of the version of each object in its tree flipped, in turn."""
+    with uproot.recreate(folder / "a.root", compression=None) as file:
+        file.mktree("Events", {"b": np.arange(3.0)})
+    content = (folder / "a.root").read_bytes()
+    with uproot.open(folder / "a.root") as file:
+        key = file.key("Events")
+    for at in range(key.fSeekKey, key.fSeekKey + key.fNbytes - 6):
+        count, version = struct.unpack_from(">IH", content, at)
+        if 0x40000000 <= count < 0x40001000 and 0 < version < 30:  # how ROOT begins an object
+            for bit in range(4):
+                changed = content[: at + 5] + bytes([content[at + 5] ^ 1 << bit]) + content[at + 6 :]
+                (folder / "b.root").write_bytes(changed)
+                yield folder / "b.root"
+
+
+def _known() -> dict[str, dict[int, object]]:
+    return {name: dict(getattr(of, "known_versions", {})) for name, of in uproot.classes.items()}
+
+
+def test_classes_of_a_damaged_file_are_its_own(tmp_path: Path) -> None:
+    """uproot would add the class of a version that it does not know to those of all files."""
+    before, number = _known(), 0
+    for number, path in enumerate(_flipped(tmp_path), start=1):  # noqa: B007
+        with suppress(Exception):
+            NanoAOD(str(path)).read(0, 3, [("", "b")])
+    assert number > 20
+    assert _known() == before
+
+
+def test_a_good_file_is_read_after_damaged_ones(tmp_path: Path) -> None:
+    good = real_file("root", "PHYSLITE_example.root")
+    for path in _flipped(tmp_path):
+        with suppress(Exception):
+            NanoAOD(str(path)).read(0, 3, [("", "b")])
+    assert format_named("physlite")(str(good)).entries > 0
