@@ -48,6 +48,7 @@ from trigemu.api import (
     extent_of,
     kind_extent,
     preselection,
+    warnings_of,
 )
 
 from .card import Card, CardTable, ModelFile, open_card
@@ -164,6 +165,11 @@ def _(trigger: CompiledAnomaly) -> Condition | None:
     return trigger.requires
 
 
+@warnings_of.register(CompiledAnomaly)
+def _(trigger: CompiledAnomaly) -> tuple[str, ...]:
+    return trigger.scorer.notes
+
+
 @answers("trigemu_latency.stages", CompiledAnomaly)
 def _(trigger: CompiledAnomaly, events: Events) -> dict[str, Callable[[], object]]:
     return trigger.scorer.stages(events)
@@ -224,12 +230,13 @@ def scores_among(selected: BoolArray, scores: Callable[[], FloatArray]) -> Float
 
 @dataclass(frozen=True)
 class Scorer:
-    """A model and its inputs; compared by the content of the model file."""
+    """A model and its inputs; compared by the content of the model file. file: its name in the card."""
 
     inputs: Inputs
     scales: tuple[InputScale | None, ...]
     sha256: str
     network: ScoreModel
+    file: str
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scorer) and self._identity == other._identity
@@ -240,6 +247,11 @@ class Scorer:
     @property
     def _identity(self) -> tuple[object, ...]:
         return self.inputs, self.scales, self.sha256
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about what was taken from the file of the model."""
+        return tuple(f"{self.file} {note}" for note in self.network.notes)
 
     def scores(self, work: Workspace) -> FloatArray:
         """Return the scores float64[n] of all events of a workspace; −inf if an input without padding is
@@ -270,8 +282,8 @@ def open_scorer(context: Context, name: str, sha256: str | None, named_in: str =
     content = card.model(table, ("network",))
     card.finish()
     try:
-        model = open_model(content, len(inputs), table.engine, scales)
-        return Scorer(inputs, scales, table.sha256.lower(), model)
+        model = open_model(content, len(inputs), table.engine, scales, inputs.texts)
+        return Scorer(inputs, scales, table.sha256.lower(), model, table.file)
     except TrigemuError as error:
         card.problem(("network", "file"), f"{table.file} {error}")
         card.finish()

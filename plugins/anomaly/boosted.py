@@ -16,7 +16,7 @@ from .single_row import RowFunction
 from .tree_cells import CellRow, cell_table
 from .tree_walk import Walk, WalkRow
 from .trees import Ensemble
-from .xgboost_file import Objective, read_model
+from .xgboost_file import CheckedTrees, Objective, read_model
 
 #: Most nodes that treelite compiles, in about 12 s and 1 GB.
 MAX_COMPILED = 20_000
@@ -28,49 +28,55 @@ _NUMERICAL, _BELOW = 1, 2
 class Trees:
     """Boosted trees. predict: float32[n, d] → float32[n], the sum of leaves and base. tau: the quantile they
     were trained for, NaN for a classifier. ensemble: their nodes. row: makes their form for single events.
-    engine: what evaluates them."""
+    engine: what evaluates them. notes, names: see `CheckedTrees`."""
 
     predict: Callable[[Features], Scores | FloatArray]
     tau: float
     ensemble: Ensemble
     row: Callable[[], RowFunction]
     engine: str
+    notes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=32)
-def load_trees(content: bytes, features: int, objective: Objective) -> Trees:
+def load_trees(content: bytes, features: int, objective: Objective, inputs: tuple[str, ...] = ()) -> Trees:
     """Read a BDT with this number of inputs and make a table of it; if that would be too large, its trees are
-    followed one by one, with the same result. Raise TrigemuError if it cannot be used."""
-    tau, model = _read(content, features, objective)
-    ensemble = read_ensemble(model)
+    followed one by one, with the same result. Raise TrigemuError if it cannot be used. inputs: see
+    `read_model`."""
+    file, model = _read(content, features, objective, inputs)
+    ensemble, said = read_ensemble(model), (file.notes, file.names)
     if cells := cell_table(ensemble):
-        return Trees(cells.predict, tau, ensemble, partial(CellRow, cells), "as a table")
+        return Trees(cells.predict, file.tau, ensemble, partial(CellRow, cells), "as a table", *said)
     walk = Walk(ensemble)
-    return Trees(walk.predict, tau, ensemble, partial(WalkRow, walk), "one by one")
+    return Trees(walk.predict, file.tau, ensemble, partial(WalkRow, walk), "one by one", *said)
 
 
 @lru_cache(maxsize=32)
 def compile_trees(content: bytes, features: int, objective: Objective) -> Trees:
     """Read a BDT like `load_trees`, and compile it with treelite. Raise TrigemuError if it cannot be used, or
     if there is no C compiler."""
-    tau, model = _read(content, features, objective)
+    file, model = _read(content, features, objective)
     ensemble = read_ensemble(model)
     nodes = len(ensemble.feature)
     if nodes > MAX_COMPILED:
         raise TrigemuError(f"has {nodes} nodes, of which at most {MAX_COMPILED} are compiled by treelite")
-    library = build(model, content)
+    library = build(model, file.json.encode())
     if library is None:
         raise TrigemuError(
             "cannot be compiled: no C compiler (gcc, clang or the variable CC); leave out engine = "
             "'treelite', or install one"
         )
-    return Trees(library.predict, tau, ensemble, partial(LibraryRow, library), "compiled by treelite")
+    row = partial(LibraryRow, library)
+    return Trees(library.predict, file.tau, ensemble, row, "compiled by treelite", file.notes, file.names)
 
 
-def _read(content: bytes, features: int, objective: Objective) -> tuple[float, treelite.Model]:
-    checked = read_model(content, features, objective)
+def _read(
+    content: bytes, features: int, objective: Objective, inputs: tuple[str, ...] = ()
+) -> tuple[CheckedTrees, treelite.Model]:
+    checked = read_model(content, features, objective, inputs)
     try:
-        return checked.tau, treelite.frontend.from_xgboost_json(checked.json)
+        return checked, treelite.frontend.from_xgboost_json(checked.json)
     except Exception as error:
         if own := own_cause(error):
             raise own from error

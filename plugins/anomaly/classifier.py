@@ -6,6 +6,8 @@ monotonous function: 1 / (1 + exp(−margin)).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numba import types
 
@@ -30,6 +32,8 @@ class Classifier(ScoreModel):
         The file, XGBoost's JSON.
     features : int
         The number of its inputs.
+    inputs : sequence of str
+        Its inputs as the card writes them, with which the names in the file are compared.
 
     Raises
     ------
@@ -37,9 +41,10 @@ class Classifier(ScoreModel):
         If the model cannot be used.
     """
 
-    def __init__(self, content: bytes, features: int) -> None:
+    def __init__(self, content: bytes, features: int, inputs: Sequence[str] = ()) -> None:
         self._features = features
-        self._trees = load_trees(content, features, LOGISTIC)
+        self._trees = load_trees(content, features, LOGISTIC, tuple(inputs))
+        self.notes, self.names = self._trees.notes, self._trees.names
         self.engine = f"trigemu's kernels ({self._trees.ensemble.trees} trees, {self._trees.engine})"
 
     def score(self, features: Features) -> FloatArray:

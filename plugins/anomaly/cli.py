@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
-from trigemu.api import TrigemuError, check_outputs, read_bounded, say, toml_text, write_text
+from trigemu.api import TrigemuError, check_outputs, excerpt, read_bounded, say, toml_text, write_text
 
 from .card import MAX_BYTES
 from .card_text import Blocks, input_blocks, input_tables, network_table
 from .models import open_model
 from .network import Network
 from .onnx_graph import read_graph
+from .score_model import ScoreModel
 
 #: The first lines of a card: what its author has to add.
 _HEAD = """\
@@ -34,8 +36,8 @@ _HEAD = """\
 # half = "training"
 
 """
-#: The number of objects that the summary names.
-_NAMED = 4
+#: The number of objects that the summary names, and of inputs.
+_NAMED, _PAIRS = 4, 100
 
 
 @click.group("anomaly")
@@ -66,10 +68,11 @@ def card(model: Path, texts: tuple[str, ...], file: Path) -> None:
     """
     check_outputs([file], [model])
     blocks = input_blocks(texts, file)
-    number = sum(len(block) for _, block in blocks)
+    inputs = [text for _, block in blocks for text in block]
+    number = len(inputs)
     content = read_bounded(model, MAX_BYTES)
     try:
-        opened = open_model(content, number)
+        opened = open_model(content, number, inputs=inputs)
     except TrigemuError as error:
         raise TrigemuError(f"{model} {error}".replace("the card names", "--inputs names")) from None
     what, score = f"{number} inputs", f"The score of {model.name}."
@@ -77,7 +80,7 @@ def card(model: Path, texts: tuple[str, ...], file: Path) -> None:
         read, output = _names(content)
         what, score = f"{what} in {read!r}, score {output!r}", f"The output {output!r} of {model.name}."
     write_text(file, _card(network_table(model, content, file), score, blocks))
-    for line in _summary(file, f"{what} of {model}", blocks):
+    for line in (*_summary(file, f"{what} of {model}", blocks), *_told(model, opened, inputs)):
         say(line)
 
 
@@ -85,6 +88,15 @@ def _names(content: bytes) -> tuple[str, str]:
     """Return the names of the input and the output of a model that was checked."""
     graph = read_graph(content)
     return next(i.name for i in graph.inputs if i.name not in graph.weights), graph.outputs[0].name
+
+
+def _told(model: Path, opened: ScoreModel, inputs: Sequence[str]) -> Iterator[str]:
+    """Yield lines about what the file says of itself, and its names of the inputs if they are others."""
+    yield from (f"Warning: {model} {note}." for note in opened.notes)
+    pairs = zip(opened.names, inputs, strict=False)
+    if others := [f"{name} = {text}" for name, text in pairs if name != text]:
+        shown = ", ".join(others[:_PAIRS]) + f" and {len(others) - _PAIRS} more" * (len(others) > _PAIRS)
+        yield f"{model} names its inputs, and --inputs gives for them: {excerpt(shown, 2000)}"
 
 
 def _card(network: str, score: str, blocks: Blocks) -> str:

@@ -78,7 +78,7 @@ def build(model: treelite.Model, content: bytes) -> Library | None:
     """Return the library of a model, from a cache or newly compiled; None if it is not cached and there is no
     C compiler, or no folder to compile in.
 
-    content: the file that the model was read from. Raises TrigemuError if the compiler fails, or the result
+    content: the text that the model was read from. Raises TrigemuError if the compiler fails, or the result
     differs from treelite's own evaluation.
     """
     versions = f"{treelite.__version__} {tl2cgen.__version__} {platform.machine()}"

@@ -21,12 +21,13 @@ def open_model(
     features: int,
     engine: Engine | None = None,
     scales: Sequence[InputScale | None] = (),
+    inputs: Sequence[str] = (),
 ) -> ScoreModel:
     """Return the model of a file with this number of inputs: ONNX, or JSON of XGBoost or of an integer
     network.
 
-    engine: the choice of the card. scales: of the inputs of an integer network. Raises TrigemuError if the
-    model cannot be used.
+    engine: the choice of the card. scales: of the inputs of an integer network. inputs: as the card writes
+    them, with which the names in the file are compared. Raises TrigemuError if the model cannot be used.
     """
     keys = _keys(content) if content.lstrip().startswith(b"{") else []
     if "layers" not in keys and any(scales):
@@ -40,7 +41,7 @@ def open_model(
     if "learner" in keys:
         from .classifier import Classifier  # treelite takes half a second
 
-        return Classifier(content, features)
+        return Classifier(content, features, inputs)
     names = excerpt(", ".join(keys))
     expected = "an ONNX model, trees that XGBoost wrote, or an integer network"
     raise TrigemuError(f"is JSON with the keys {names}: expected {expected}")

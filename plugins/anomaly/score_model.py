@@ -25,10 +25,16 @@ class ScoreModel(ABC):
         What evaluates it, and why.
     chosen : bool
         Whether the card chose ONNX Runtime.
+    notes : tuple of str
+        What a reader of its file has to know; each follows the name of the file.
+    names : tuple of str
+        Names that the file gives its inputs, in the order of the card; empty if it has none.
     """
 
     engine: str
     chosen: bool = False
+    notes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     @abstractmethod
     def score(self, features: Features) -> FloatArray:

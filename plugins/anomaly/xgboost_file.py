@@ -4,6 +4,9 @@ treelite, tl2cgen and compiled code trust the structure of trees: a child that i
 twice, or a split on an input that does not exist, ends the process or keeps it busy forever. They therefore
 read JSON that is written here from checked values, never the file itself. Binary formats (UBJSON, checkpoints
 of treelite) are not supported, since only those libraries can read them.
+
+A file may say which of its trees are the model (`best_iteration`, of a training that stopped early) and what
+its inputs are (`feature_names`): both are taken as the file says, and told.
 """
 
 from __future__ import annotations
@@ -11,12 +14,13 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
 
-from trigemu.api import TrigemuError
+from trigemu.api import TrigemuError, excerpt
 
 from .trees import MAX_DEPTH, MAX_NODES, MAX_TREES
 
@@ -53,6 +57,7 @@ class _Tree(msgspec.Struct, frozen=True):
 
 class _ModelParameters(msgspec.Struct, frozen=True):
     num_trees: str | None = None
+    num_parallel_tree: str = "1"
 
 
 class _Trees(msgspec.Struct, frozen=True):
@@ -88,6 +93,8 @@ class _Learner(msgspec.Struct, frozen=True):
     objective: _Objective
     learner_model_param: _LearnerParameters
     gradient_booster: _Booster = _Booster()
+    attributes: dict[str, str] = {}
+    feature_names: list[str] = []
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -97,15 +104,25 @@ class _File(msgspec.Struct, frozen=True):
 
 class CheckedTrees(msgspec.Struct, frozen=True):
     """A checked model. tau: the quantile it was trained for, NaN for a classifier. json: the model in the
-    format of XGBoost, with only the fields that are read; its score is the sum of its leaves and its base."""
+    format of XGBoost, with only the fields that are read; its score is the sum of its leaves and its base.
+    notes: what was taken from the file otherwise than all its trees on the inputs in their order. names: of
+    its inputs in the file, in the order of the card; empty if it has none."""
 
     tau: float
     json: str
+    notes: tuple[str, ...]
+    names: tuple[str, ...]
 
 
-def read_model(content: bytes, features: int, objective: Objective) -> CheckedTrees:
+def read_model(
+    content: bytes, features: int, objective: Objective, inputs: Sequence[str] = ()
+) -> CheckedTrees:
     """Check the file of a model that was trained for this objective and has this number of inputs; raise
-    TrigemuError if it cannot be used."""
+    TrigemuError if it cannot be used.
+
+    inputs: as the card writes them; if the file has the same names in another order, its features are those
+    inputs.
+    """
     file = _parse(content)
     learner = file.learner
     tau = _tau(learner.objective, objective)
@@ -120,12 +137,59 @@ def read_model(content: bytes, features: int, objective: Objective) -> CheckedTr
             raise TrigemuError(f"has {name} = {number}: expected one score")
     if booster.name not in ("gbtree", "dart"):
         raise TrigemuError(f"is a {booster.name[:20]!r}: expected boosted trees, 'gbtree' or 'dart'")
-    trees = _checked((booster.gbtree or booster).model or _Trees(), features)
+    model = (booster.gbtree or booster).model or _Trees()
+    trees = _checked(model, features)
     if booster.name == "dart" and (
         len(booster.weight_drop) != len(trees) or not _finite(booster.weight_drop)
     ):
         raise TrigemuError("is damaged: expected one finite weight_drop for each tree")
-    return CheckedTrees(tau, json.dumps(_written(file, trees, features)))
+    used, notes = _best(learner, model)
+    order, matched = _order(learner.feature_names, features, inputs)
+    text = json.dumps(_written(file, trees[:used], features, order))
+    names = learner.feature_names and [learner.feature_names[order.index(i)] for i in range(features)]
+    return CheckedTrees(tau, text, (*notes, *matched), tuple(names))
+
+
+def _best(learner: _Learner, model: _Trees) -> tuple[int, list[str]]:
+    """Return the number of trees up to the best iteration of a training that stopped early, and a sentence if
+    there are more."""
+    trees = len(model.trees)
+    if (best := learner.attributes.get("best_iteration")) is None:
+        return trees, []
+    parallel = _integer(model.gbtree_model_param.num_parallel_tree, "num_parallel_tree")
+    used = (_integer(best, "best_iteration") + 1) * max(parallel, 1)
+    if used >= trees:
+        return trees, []
+    return used, [
+        f"has {trees} trees, of which the first {used} are used: its training stopped early, and its best "
+        f"iteration is {best}, from 0"
+    ]
+
+
+def _order(names: list[str], features: int, inputs: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Return the input that each feature of a file is, and a sentence if its names have another order than
+    the inputs. Raises TrigemuError if only some of its names are those of inputs in another place."""
+    if names and len(names) != features:
+        raise TrigemuError(f"is damaged: it has {len(names)} feature_names for {features} features")
+    own, card = ([_plain(name) for name in of] for of in (names, inputs))
+    in_place = list(range(features))
+    if not own or not card or own == card or len({*own}) < features or len({*card}) < features:
+        return in_place, []
+    in_file, in_card = excerpt(", ".join(names)), excerpt(", ".join(inputs))
+    if {*own} == {*card}:
+        note = f"has its features in the order {in_file}: they are matched by name to the inputs {in_card}"
+        return [card.index(name) for name in own], [note]
+    if moved := [name for name, a, b in zip(names, own, card, strict=True) if a != b and a in card]:
+        raise TrigemuError(
+            f"has the features {in_file}, but the card names the inputs {in_card}: {excerpt(moved[0])!r} is "
+            f"in another place; list the inputs in the order of the file, or all by its names"
+        )
+    return in_place, []
+
+
+def _plain(name: str) -> str:
+    """Return the letters and digits of a name: XGBoost allows no brackets, and jet[0].pt may be jet_0_pt."""
+    return "".join(filter(str.isalnum, name)).casefold()
 
 
 def _parse(content: bytes) -> _File:
@@ -257,16 +321,18 @@ def _finite(values: list[float]) -> bool:
         return bool(np.isfinite(np.array(values, np.float32)).all())
 
 
-def _written(file: _File, trees: list[_Tree], features: int) -> dict[str, Any]:
-    """Return the document for treelite. Numbers are float32, as in XGBoost, so that no parser rounds them."""
+def _written(file: _File, trees: list[_Tree], features: int, order: list[int]) -> dict[str, Any]:
+    """Return the document for treelite. Numbers are float32, as in XGBoost, so that no parser rounds them.
+    order: the input that each feature is."""
     booster = file.learner.gradient_booster
     base = _base(file.learner)
     model = {
         "gbtree_model_param": {"num_trees": str(len(trees)), "num_parallel_tree": "1"},
         "tree_info": [0] * len(trees),
-        "trees": [_tree(number, tree, features) for number, tree in enumerate(trees)],
+        "trees": [_tree(number, tree, features, order) for number, tree in enumerate(trees)],
     }
     plain: dict[str, Any] = {"name": "gbtree", "model": model}
+    drop = _singles(booster.weight_drop[: len(trees)])
     return {
         "learner": {
             "attributes": {},
@@ -274,7 +340,11 @@ def _written(file: _File, trees: list[_Tree], features: int) -> dict[str, Any]:
             "feature_types": [],
             "gradient_booster": plain
             if booster.name == "gbtree"
-            else {"name": "dart", "gbtree": plain, "weight_drop": _singles(booster.weight_drop)},
+            else {
+                "name": "dart",
+                "gbtree": plain,
+                "weight_drop": drop,
+            },
             "learner_model_param": {
                 "base_score": base,
                 "num_class": "0",
@@ -301,7 +371,7 @@ def _base(learner: _Learner) -> str:
     return repr(float(-np.log(1 / probability - 1)))
 
 
-def _tree(number: int, tree: _Tree, features: int) -> dict[str, Any]:
+def _tree(number: int, tree: _Tree, features: int, order: list[int]) -> dict[str, Any]:
     n = len(tree.left_children)
     return {
         "base_weights": [0.0] * n,
@@ -316,7 +386,7 @@ def _tree(number: int, tree: _Tree, features: int) -> dict[str, Any]:
         "parents": [0] * n,
         "right_children": tree.right_children,
         "split_conditions": tree.split_conditions,
-        "split_indices": tree.split_indices,
+        "split_indices": [order[feature] for feature in tree.split_indices],
         "split_type": [0] * n,
         "sum_hessian": [0.0] * n,
         "tree_param": {

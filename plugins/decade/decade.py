@@ -248,7 +248,9 @@ def _(trigger: CompiledDecade) -> Condition | None:
 
 @warnings_of.register(CompiledDecade)
 def _(trigger: CompiledDecade) -> tuple[str, ...]:
-    return trigger.trees.warnings if trigger.trees else ()
+    model = trigger.quantile.model
+    of_file = [f"the model of Y(x) {note}" for note in (model.notes if isinstance(model, Trees) else ())]
+    return (*trigger.scorer.notes, *of_file, *(trigger.trees.warnings if trigger.trees else ()))
 
 
 @answers("trigemu_firmware.trees", CompiledDecade)

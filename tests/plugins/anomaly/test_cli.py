@@ -13,6 +13,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import uproot
+import xgboost
 from commands import place as place, root_file as root_file, trigemu as trigemu
 from onnx_toys import autoencoder, linear, model
 from toys import menu_from
@@ -162,3 +163,18 @@ def test_a_name_that_toml_cannot_have(place: Any, trigemu: Run) -> None:
     status, text = trigemu("anomaly", "card", name, "--inputs", "met", "-o", "card.toml")
     assert (status, "rename the file" in text) == (2, True)
     assert not (place.folder / "card.toml").exists()
+
+
+def test_what_a_file_of_xgboost_says_of_itself(place: Any, trigemu: Run) -> None:
+    """Trees after the best iteration, and names that are not those of the inputs."""
+    x = np.random.default_rng(1).normal(size=(500, 2))
+    data = xgboost.DMatrix(x, x[:, 0] > 0, feature_names=["sumet", "f1"])
+    booster = xgboost.train({"objective": "binary:logistic", "nthread": 1}, data, 5)
+    booster.set_attr(best_iteration="2")
+    printed = written(place, trigemu, bytes(booster.save_raw("json")), "ht, met", name="m.json")["printed"]
+    assert "m.json has 5 trees, of which the first 3 are used" in printed
+    assert "m.json names its inputs, and --inputs gives for them: sumet = ht, f1 = met" in printed
+    menu = menu_from(place.folder, f"{TRIGGER}above = 0\n").path
+    status, text = trigemu("run", str(menu), "--samples", "all.root")
+    assert status == 0
+    assert "m.json has 5 trees, of which the first 3 are used" in " ".join(text.split())

@@ -18,6 +18,7 @@ from decade_toys import train_quantile
 from trigemu import TrigemuError
 from trigemu_anomaly import ApFixed, FixedEnsemble, Precision, xgboost_file
 from trigemu_anomaly.boosted import read_ensemble
+from trigemu_anomaly.classifier import Classifier
 from trigemu_anomaly.xgboost_file import QUANTILE, read_model
 
 Change = Callable[[Any], object]
@@ -92,6 +93,8 @@ BROKEN: dict[str, tuple[Change, str]] = {
     "tree_info short": (of_trees("tree_info", [0, 0]), "expected tree_info = 0 for each tree"),
     "number of trees": (of_trees("gbtree_model_param", {"num_trees": "4"}), "has 3 trees, but num_trees = 4"),
     "deep": (deep, "more than 64 splits from its root to a leaf"),
+    "best iteration": (lambda m: m["attributes"].update(best_iteration="-1"), "has best_iteration = '-1'"),
+    "names": (lambda m: m.update(feature_names=["a"]), "has 1 feature_names for 2 features"),
     "classes": (of_parameters(num_class="5"), "has num_class = 5: expected one score"),
     "targets": (of_parameters(num_target="1000000000"), "has num_target = '1000000000'"),
     "targets as text": (of_parameters(num_target="١"), "has num_target = '١'"),
@@ -192,6 +195,77 @@ def test_treelite_reads_the_same_numbers_as_from_the_file_itself(parameters: dic
             assert one.get_field(name).tobytes() == other.get_field(name).tobytes()
     bases = [model.get_header_accessor().get_field("base_scores").tolist() for model in (ours, theirs)]
     assert bases[0] == bases[1]
+
+
+STOPPED: list[dict[str, Any]] = [
+    {},
+    {"booster": "dart", "rate_drop": 0.3},
+    {"num_parallel_tree": 3, "subsample": 0.5},
+]
+
+
+def stopped(**parameters: Any) -> tuple[xgboost.Booster, np.ndarray]:
+    """A classifier that stopped early and keeps its later trees, as XGBoost writes it, and rows."""
+    random = np.random.default_rng(1)
+    x = random.normal(size=(3000, 2)).astype(np.float32)
+    y = random.random(3000) < 1 / (1 + np.exp(1 + x[:, 1] - 1.5 * x[:, 0]))
+    train, stop = (xgboost.DMatrix(x[some], y[some]) for some in (slice(400), slice(400, 1400)))
+    chosen = {"objective": "binary:logistic", "max_depth": 4, "eta": 0.5, "nthread": 1} | parameters
+    stopping: dict[str, Any] = {"early_stopping_rounds": 10, "verbose_eval": False}
+    return xgboost.train(chosen, train, 100, evals=[(stop, "stop")], **stopping), x
+
+
+@pytest.mark.parametrize("parameters", STOPPED, ids=str)
+def test_trees_after_the_best_iteration_are_not_used(parameters: dict[str, Any]) -> None:
+    """The score is that of XGBoost with this range of iterations; a sentence says so."""
+    booster, x = stopped(**parameters)
+    best = booster.best_iteration + 1
+    assert best < booster.num_boosted_rounds()
+    model = Classifier(bytes(booster.save_raw("json")), 2)
+    expected = booster.predict(xgboost.DMatrix(x), output_margin=True, iteration_range=(0, best))
+    assert model.score(x) == pytest.approx(expected, abs=1e-5)
+    of_each = parameters.get("num_parallel_tree", 1)
+    trees = booster.num_boosted_rounds() * of_each
+    assert model.notes == (
+        f"has {trees} trees, of which the first {best * of_each} are used: its training stopped early, and "
+        f"its best iteration is {best - 1}, from 0",
+    )
+    alone = Classifier(bytes(booster[:best].save_raw("json")), 2)
+    assert (alone.score(x) == model.score(x)).all()
+    assert alone.notes == ()
+
+
+@pytest.mark.parametrize(
+    "inputs", [("a", "jet[0].pt", "c"), ("jet[0].pt", "c", "a"), ("c", "jet[0].pt", "a")]
+)
+def test_features_are_matched_by_name(inputs: tuple[str, ...]) -> None:
+    """The inputs may have any order, as columns of a data frame with the names of the file."""
+    random = np.random.default_rng(2)
+    x = random.normal(size=(1000, 3)).astype(np.float32)
+    names = ["a", "Jet_0_pt", "c"]
+    data = xgboost.DMatrix(x, x[:, 0] > x[:, 1] + x[:, 2] / 3, feature_names=names)
+    booster = xgboost.train({"objective": "binary:logistic", "nthread": 1}, data, 5)
+    given = x[:, [names.index(name.replace("jet[0].pt", "Jet_0_pt")) for name in inputs]]
+    model = Classifier(bytes(booster.save_raw("json")), 3, inputs)
+    assert model.score(given) == pytest.approx(booster.predict(data, output_margin=True), abs=1e-5)
+    row = model.row()
+    row.features[:] = given[7]
+    assert row.evaluate() == pytest.approx(float(model.score(given[7:8])[0]), abs=1e-6)
+    assert tuple(name.replace("Jet_0_pt", "jet[0].pt") for name in model.names) == inputs
+    in_order = inputs == ("a", "jet[0].pt", "c")
+    shown = ", ".join(inputs)
+    note = f"has its features in the order a, Jet_0_pt, c: they are matched by name to the inputs {shown}"
+    assert model.notes == (() if in_order else (note,))
+
+
+def test_names_of_which_only_some_are_inputs() -> None:
+    """In their own place they say nothing; in another, XGBoost refuses such columns too."""
+    content = changed(lambda learner: learner.update(feature_names=["ht", "x1"]))
+    assert read_model(content, 2, QUANTILE, ("ht", "met")).notes == ()
+    assert read_model(content, 2, QUANTILE, ("mht", "met")).names == ("ht", "x1")
+    message = "has the features ht, x1, .* inputs met, ht: 'ht' is in another place"
+    with pytest.raises(TrigemuError, match=message):
+        read_model(content, 2, QUANTILE, ("met", "ht"))
 
 
 def test_nodes_that_pruning_deleted_are_left_out() -> None:
