@@ -57,9 +57,7 @@ def summarise(setup: Setup, counts: Counts, emulation: Emulation, negative: floa
 
 def _warnings(emulation: Emulation, number: int) -> tuple[str, ...]:
     """Return what is to be said of a menu and its samples before its rates are used."""
-    catalogue = emulation.catalogue
-    left_out = [catalogue.left_out_text] if catalogue.left_out else []
-    return (*left_out, *catalogue.unnormalised, *emulation.plan.warnings[number])
+    return (*emulation.catalogue.warnings, *emulation.plan.warnings[number])
 
 
 class _Summary:

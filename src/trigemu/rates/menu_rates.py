@@ -165,8 +165,7 @@ def _check_random(menu: Menu, catalogue: Catalogue) -> None:
 
 
 def _warnings(menu: Menu, catalogue: Catalogue, triggers: tuple[TriggerRates, ...]) -> tuple[str, ...]:
-    warnings = [catalogue.left_out_text] if catalogue.left_out else []
-    warnings += [*catalogue.unnormalised, *ties(menu), *on_stored_values(menu, catalogue)]
+    warnings = [*catalogue.warnings, *ties(menu), *on_stored_values(menu, catalogue)]
     summed = sum(trigger.total.hz for trigger in triggers)
     limit = MAX_LUMINOSITY_SHARE * menu.crossing_rate_hz
     if catalogue.table.convention == "luminosity" and summed > limit:

@@ -108,6 +108,8 @@ class Catalogue(Shown, Named[Sample]):
         Whether files that cannot be read are left out.
     left_out : tuple of LeftOut
         These files.
+    repeated : tuple of str
+        Sentences about events that are in its files twice.
     only : Entries or None
         The only entries that are processed, to reproduce a failure; None: all.
     """
@@ -123,6 +125,7 @@ class Catalogue(Shown, Named[Sample]):
     errors: Errors = "interactions"
     skips_bad_files: bool = False
     left_out: tuple[LeftOut, ...] = ()
+    repeated: tuple[str, ...] = ()
     only: Entries | None = None
 
     def _named(self) -> tuple[str, Mapping[str, Sample]]:
@@ -200,6 +203,12 @@ class Catalogue(Shown, Named[Sample]):
             f"{len(names)} of {files} files cannot be read and are left out, about {share}; samples are "
             f"normalised to the other files: {', '.join(names[:_NAMED])}{more}"
         )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about files that are left out, events that are there twice, and unknown rates."""
+        left_out = (self.left_out_text,) if self.left_out else ()
+        return (*left_out, *self.repeated, *self.unnormalised)
 
     @property
     def unnormalised(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from trigemu.samples.errors import SampleError, UnreadableError
 from trigemu.samples.events import Need
 from trigemu.samples.formats import format_named
 from trigemu.samples.formats.source import ReadEvents, Schema, Source
+from trigemu.samples.numbering import Numbering
 from trigemu.support import BoolArray
 
 #: Files that a process keeps open.
@@ -33,6 +34,8 @@ class Facts:
         Why a signal has no sum of weights; empty if it has one.
     tree : str
         The name of the tree with the events in a ROOT file; empty for other files.
+    numbering : Numbering or None
+        The numbers of its events, until they are compared with those of other files.
     sha256 : str or None
         Its digest; None for a remote file without a digest in the catalogue, and for one that is only sealed.
     identity : str
@@ -53,6 +56,7 @@ class Facts:
     opening: str = field(compare=False)
     no_sum: str = ""
     tree: str = ""
+    numbering: Numbering | None = field(default=None, compare=False)
 
     def for_reading(self) -> Facts:
         """Return the few properties that are needed to read events, which are sent with every task."""

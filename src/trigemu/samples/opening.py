@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from trigemu.samples.formats import format_named, format_names, is_format
 from trigemu.samples.formats.source import Source
 from trigemu.samples.locations import has_wildcards, located, matching_files, regular
 from trigemu.samples.normalise import CatalogueTable, SampleTable
+from trigemu.samples.numbering import LEAST_HASHES, MOST_HASHES
 from trigemu.samples.open_data import completed
+from trigemu.samples.repeated import check_files, repeated_events
 from trigemu.samples.sample import Sample, naming
 from trigemu.samples.survey import Problem, ToOpen, surveyed
 from trigemu.support import (
@@ -138,8 +141,16 @@ def open_catalogue(
             tables.append(table)
     document.finish()
     assert head is not None
-    samples, left_out = _opened(head, tables, file.parent, engine, skip_bad_files)
-    return Catalogue(head, samples, file, document.sha256, skips_bad_files=skip_bad_files, left_out=left_out)
+    samples, left_out, repeated = _opened(head, tables, file.parent, engine, skip_bad_files)
+    return Catalogue(
+        head,
+        samples,
+        file,
+        document.sha256,
+        skips_bad_files=skip_bad_files,
+        left_out=left_out,
+        repeated=repeated,
+    )
 
 
 def _completed(document: Document, entry: dict[str, Any], key: Key, where: str) -> dict[str, Any]:
@@ -218,10 +229,10 @@ def catalogue_of(
         tree=tree,
         rate_hz=head.crossing_rate_hz,
     )
-    samples, _ = _opened(head, [table], Path(), engine_of(executor), weighted=False)
+    samples, _, repeated = _opened(head, [table], Path(), engine_of(executor), weighted=False)
     digest = (samples[0].sha256[0] or "") if len(files) == 1 else ""
     first = files[0] if has_wildcards(located(paths[0])) else paths[0]
-    return Catalogue(head, samples, Path(first), digest)
+    return Catalogue(head, samples, Path(first), digest, repeated=repeated)
 
 
 def _instead(format: str) -> str:
@@ -243,8 +254,9 @@ def _opened(
     engine: Engine,
     skip: bool = False,
     weighted: bool = True,
-) -> tuple[tuple[Sample, ...], tuple[LeftOut, ...]]:
-    """Open the files of all samples, and report all problems at once."""
+) -> tuple[tuple[Sample, ...], tuple[LeftOut, ...], tuple[str, ...]]:
+    """Open the files of all samples, and report all problems at once. Returns the samples, the files that are
+    left out, and sentences about events that are there twice."""
     files, problems = [], []
     for table in tables:
         try:
@@ -252,7 +264,9 @@ def _opened(
         except SampleError as error:
             files.append([])
             problems.append(Problem(str(error), False))
-    results = iter(surveyed([file for of_sample in files for file in of_sample], engine))
+    flat = [file for of_sample in files for file in of_sample]
+    hashes = max(LEAST_HASHES, MOST_HASHES // max(len(flat), 1))
+    results = iter(surveyed([replace(file, hashes=hashes) for file in flat], engine))
     left_out: list[LeftOut] = []
     good: list[tuple[list[ToOpen], list[Facts]]] = []
     for of_sample in files:
@@ -271,7 +285,9 @@ def _opened(
         _sample(head, table, number, *facts, weighted, len(facts[0]) < len(files[number]))
         for number, (table, facts) in enumerate(zip(tables, good, strict=True))
     )
-    return samples, tuple(left_out)
+    check_files(samples)
+    repeated = repeated_events(samples, [[known.numbering for known in facts] for _, facts in good])
+    return samples, tuple(left_out), tuple(repeated)
 
 
 def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> list[ToOpen]:
@@ -329,7 +345,7 @@ def _sample(
     if not files:
         raise SampleError(f"sample {table.name!r}: none of its files can be read")
     sources = [
-        EventFile(f.path, f.seal, tree=f.tree, format=f.format, facts=known)
+        EventFile(f.path, f.seal, tree=f.tree, format=f.format, facts=replace(known, numbering=None))
         for f, known in zip(files, facts, strict=True)
     ]
     for source in sources:

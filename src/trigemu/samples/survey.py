@@ -18,6 +18,7 @@ from trigemu.samples.event_file import OPEN_FILES, Facts, opened_source
 from trigemu.samples.formats import each_format
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import located, opened, parts, timeouts
+from trigemu.samples.numbering import numbering_of
 from trigemu.samples.sample import naming
 from trigemu.support import Engine, fingerprint, is_there
 
@@ -34,7 +35,8 @@ class ToOpen:
     """A file to open. sha256: in the catalogue. opening: see `Facts`. weighted: whether the sum of its
     weights is needed. identified: whether its identity is needed. missing: the message if the file does not
     exist. signal: whether it may lack the sum of weights, because no rate depends on it. tree: the name of
-    the tree with its events; empty: the format finds it."""
+    the tree with its events; empty: the format finds it. hashes: how many are kept of the numbers of its
+    events."""
 
     sample: str
     path: str
@@ -47,6 +49,7 @@ class ToOpen:
     missing: str = ""
     signal: bool = False
     tree: str = ""
+    hashes: int = 0
 
     @property
     def size(self) -> int:
@@ -180,6 +183,7 @@ def survey(file: ToOpen) -> Surveyed:
                 opening=file.opening,
                 no_sum=no_sum,
                 tree=source.tree_name,
+                numbering=numbering_of(source, file.hashes) if file.hashes else None,
             )
     except SampleError as error:
         settled = file.is_remote and isinstance(error.__cause__, FileNotFoundError)

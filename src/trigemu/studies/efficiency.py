@@ -317,6 +317,7 @@ def efficiencies(
         ),
         warnings=(
             *([catalogue.left_out_text] if catalogue.left_out else []),
+            *catalogue.repeated,
             *_negative(catalogue, tables[0], len(categories)),
             *signed_differences({text: [(text, above)] for text, above in context.requirements}),
         ),

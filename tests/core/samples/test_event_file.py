@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import shutil
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,12 @@ from trigemu.samples.event_file import OPEN_FILES, EventFile, opened_source
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two files, and copies of them: more than are kept open."""
+    """Two files, and the same with other bytes after their end: more than are kept open."""
     for n in range(2):
         write_root(tmp_path / f"{n:02d}.root", toy_events(n, 10), basket=4)
     for n in range(2, OPEN_FILES + 5):
-        shutil.copy(tmp_path / f"{n % 2:02d}.root", tmp_path / f"{n:02d}.root")
+        content = (tmp_path / f"{n % 2:02d}.root").read_bytes()
+        (tmp_path / f"{n:02d}.root").write_bytes(content + bytes([n]))
     (tmp_path / "catalogue.toml").write_text(
         '[catalogue]\nname = "toy"\nconvention = "crossing"\n'
         '[[sample]]\nname = "a"\nrole = "background"\nrate_hz = 4e7\nfiles = ["*.root"]\n'

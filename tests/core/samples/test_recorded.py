@@ -92,7 +92,8 @@ def test_a_file_of_other_events_is_refused(folder: Path, columns: dict[str, Any]
 
 
 def test_decisions_are_of_one_sample(folder: Path) -> None:
-    second = CATALOGUE[CATALOGUE.index("[[sample]]") :].replace('"a"', '"b"')
-    (folder / "catalogue.toml").write_text(CATALOGUE + second)
+    first, second = CATALOGUE.replace(', "2.root"', ""), CATALOGUE[CATALOGUE.index("[[sample]]") :]
+    second = second.replace('"a"', '"b"').replace('"1.root", ', "")
+    (folder / "catalogue.toml").write_text(first + second)
     with pytest.raises(SampleError, match=r"d\.root: decisions belong to one sample, but .* has a, b"):
         with_decisions(open_catalogue(folder / "catalogue.toml"), folder / "d.root")

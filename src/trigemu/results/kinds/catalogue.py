@@ -33,9 +33,8 @@ class _Catalogue(View[Catalogue]):
 
     def page(self, result: Catalogue) -> Page:
         head = f"{result.table.name}: {result.table.convention} weights, {result.path}"
-        unknown = [f"Warning: {warning}." for warning in result.unnormalised]
-        warnings = [f"Warning: {result.left_out_text}."] if result.left_out else []
-        return Page([head, self.table(result), *(result.table.note or "").splitlines(), *unknown, *warnings])
+        warnings = [f"Warning: {warning}." for warning in result.warnings]
+        return Page([head, self.table(result), *(result.table.note or "").splitlines(), *warnings])
 
     def table(self, result: Catalogue) -> Table:
         return Table.of(COLUMNS, map(_row, result.samples))
