@@ -167,16 +167,10 @@ class Catalogue(Shown, Named[Sample]):
     def limited_to(self, only: Entries) -> Catalogue:
         """Return the catalogue with `only` these entries of one file; raise SampleError if they do not
         exist."""
-        sample = self.sample(only.sample)
-        if not 0 <= only.file < len(sample.sources):
+        file = self.sample(only.sample).file(only.file)
+        if not 0 <= only.start < only.stop <= file.entries:
             raise SampleError(
-                f"sample {only.sample!r} has files 0 to {len(sample.sources) - 1}, not {only.file}"
-            )
-        entries = sample.sources[only.file].entries
-        if not 0 <= only.start < only.stop <= entries:
-            raise SampleError(
-                f"{sample.sources[only.file].path} has entries from 0 to {entries}, not {only.start} to "
-                f"{only.stop}"
+                f"{file.path} has entries from 0 to {file.entries}, not {only.start} to {only.stop}"
             )
         return replace(self, only=only)
 

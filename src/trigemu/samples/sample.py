@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from traceback import walk_tb
 
 import numpy as np
@@ -133,9 +134,15 @@ class Sample:
         Raises
         ------
         SampleError
-            If the file cannot be read; the message names sample and file.
+            If the file cannot be read, or there is no such file or entry; the message names sample and file.
         """
-        return self.read_file(self.sources[source], start, stop, needs, margin)
+        return self.read_file(self.file(source), start, stop, needs, margin)
+
+    def file(self, number: int) -> Source:
+        """Return a file by its `number`, from 0; raise SampleError if there is none."""
+        if not (isinstance(number, Integral) and 0 <= number < len(self.sources)):
+            raise SampleError(f"sample {self.name!r} has files 0 to {len(self.sources) - 1}, not {number!r}")
+        return self.sources[int(number)]
 
     def read_file(
         self, file: Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
@@ -154,6 +161,12 @@ class Sample:
         Events
             The events, with weights in Hz.
         """
+        whole = isinstance(start, Integral) and isinstance(stop, Integral)
+        if not (whole and 0 <= start <= stop <= file.entries):
+            raise SampleError(
+                f"sample {self.name!r}: {file.path} has entries from 0 to {file.entries}, "
+                f"not {start!r} to {stop!r}"
+            )
         reweighted = {INTERACTIONS} if self.per_interactions else set()
         columns = tuple({*needs, *reweighted})
         ranges, core = around(file.neighbours, file.entries, start, stop, margin)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 from toys import toy_events, write_root
@@ -79,3 +80,22 @@ def test_a_catalogue_that_is_opened_anew_sees_the_new_file(folder: Path) -> None
     assert len(after.read(0, 0, 12, [])) == 12
     with pytest.raises(SampleError):
         before.read(0, 11, 12, [])
+
+
+@pytest.mark.parametrize(
+    ("file", "start", "stop", "message"),
+    [
+        (0, 0, 11, r"sample 'a': .*00\.root has entries from 0 to 10, not 0 to 11"),
+        (0, 10, 12, "has entries from 0 to 10, not 10 to 12"),
+        (0, -3, 2, "has entries from 0 to 10, not -3 to 2"),
+        (0, 5, 2, "has entries from 0 to 10, not 5 to 2"),
+        (0, 0, 1.5, r"has entries from 0 to 10, not 0 to 1\.5"),
+        (99, 0, 1, r"sample 'a' has files 0 to \d+, not 99"),
+        ("x", 0, 1, r"sample 'a' has files 0 to \d+, not 'x'"),
+    ],
+)
+def test_events_that_do_not_exist(folder: Path, file: Any, start: Any, stop: Any, message: str) -> None:
+    sample = open_catalogue(folder / "catalogue.toml").samples[0]
+    assert len(sample.read(0, 10, 10, [])) == 0
+    with pytest.raises(SampleError, match=message):
+        sample.read(file, start, stop, [])
