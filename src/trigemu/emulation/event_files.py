@@ -75,7 +75,8 @@ def _parquet(path: Path, table: EventTable, about: Mapping[str, Any]) -> Iterato
         arrays = [samples if name == "sample" else pyarrow.array(values) for name, values in part.items()]
         writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
 
-    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+    # pyarrow cannot open a path that is not UTF-8.
+    with path.open("wb") as file, pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         yield extend
 
 

@@ -62,7 +62,11 @@ def write_scores(path: Path, scores: Scores, version: str) -> None:
     schema = pyarrow.schema(fields, metadata={KEY: about})
     names = [sample.name for sample in scores.catalogue.samples]
     options = {"compression": "zstd", "write_page_checksum": True}
-    with new_file(path) as temporary, pyarrow.parquet.ParquetWriter(temporary, schema, **options) as writer:
+    with (
+        new_file(path) as temporary,
+        temporary.open("wb") as file,  # pyarrow cannot open a path that is not UTF-8
+        pyarrow.parquet.ParquetWriter(file, schema, **options) as writer,
+    ):
         for table in (scores.table, *scores.signals.values()):
             sample, *others = _arrays_of(table, columns)
             arrays = [pyarrow.DictionaryArray.from_arrays(sample.astype(np.int32), names)]
@@ -96,7 +100,10 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
     menus, catalogue = menus_of(menus), samples_of(catalogue)
     try:
         check_regular(path)
-        with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        with (
+            Path(path).open("rb") as stream,
+            pyarrow.parquet.ParquetFile(stream, page_checksum_verification=True) as file,
+        ):
             about = about_of(path, file.schema_arrow.metadata or {})
             signals = signals_of(path, about, catalogue)
             names = _checked_names(path, file, about, catalogue)

@@ -36,6 +36,7 @@ from trigemu.support import (
     listed,
     load_toml,
     nearest,
+    printable,
     read_table,
     refuse_other_kinds,
     remedy,
@@ -213,7 +214,7 @@ def catalogue_of(
     for one in paths:
         where = located(one)
         files += matching_files(str(where), Path()) if has_wildcards(where) else [str(where)]
-    name = Path(files[0]).name.split(".")[0]
+    name = printable(Path(files[0]).name.split(".")[0])
     if format is not None and not is_format(format):
         raise SampleError(f"{paths[0]}: unknown format {format!r}{_instead(format)}")
     with naming(name, files[0]):

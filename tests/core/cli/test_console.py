@@ -63,6 +63,29 @@ def test_any_encoding_of_the_terminal(place: Any, encoding: str) -> None:
     assert r"m\udcff" in (place.folder / "a.csv").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    "command", [("events",), ("events", ".root"), ("scores",), ("run", ".json"), ("samples",)]
+)
+def test_names_of_event_files_and_folders_that_are_no_utf8(
+    place: Any, trigemu: Run, command: tuple[str, ...]
+) -> None:
+    """What is written has their sample with escapes in its name, whatever the format."""
+    folder = place.folder / os.fsdecode(b"dir\xff")
+    folder.mkdir()
+    (folder / os.fsdecode(b"x\xe9.root")).write_bytes((place.folder / "all.root").read_bytes())
+    samples = str(folder / os.fsdecode(b"x\xe9.root"))
+    if command == ("samples",):
+        status, text = trigemu("samples", samples)
+        assert r"x\udce9" in text
+    else:
+        name, suffix = command if len(command) == 2 else (command[0], ".parquet")
+        output = folder / f"out{suffix}"
+        options = ("--json" if name == "run" else "-o", str(output), "--samples", samples)
+        status, text = trigemu(name, "menu.toml", *options)
+        assert (rb"x\udce9" in output.read_bytes()) or suffix == ".root"
+    assert status == 0, text
+
+
 def test_messages_are_spelled_in_the_encoding_of_the_terminal(place: Any) -> None:
     place.write(
         "menu.toml", (place.folder / "menu.toml").read_text().replace('"MU"', '"Jη ≥"').replace("muon", "mµ")
