@@ -87,8 +87,8 @@ class InputBlock(TomlTable, frozen=True):
 
 class NetworkTable(ModelFile, frozen=True):
     """[network]: the model and its inputs. The file is ONNX, or JSON that XGBoost wrote for a classifier of
-    two classes (`binary:logistic`), whose score is the margin: the sum of its trees, before it becomes a
-    probability.
+    two classes (`binary:logistic`), whose score is the margin: the sum of its trees up to the best iteration,
+    before it becomes a probability.
 
     Attributes
     ----------

@@ -19,6 +19,7 @@ _MODULES = (
         "commands",
         "live",
         "optimise",
+        "repeated",
     ),
 )
 FORMATS: dict[str, Format] = {}

@@ -168,7 +168,8 @@ def _twin_trees(folder: Path, made: dict[str, list[float]]) -> str | None:
         return None
     learner = json.loads((folder / "quantile.json").read_text())["learner"]
     base = _base_score(learner)
-    trees = learner["gradient_booster"]["model"]["trees"]
+    best = learner.get("attributes", {}).get("best_iteration")
+    trees = learner["gradient_booster"]["model"]["trees"][: None if best is None else int(best) + 1]
     for number, event in enumerate(EVENTS):
         x = _x_of(event)
         expected = base + sum(_leaf(tree, x) for tree in trees)
@@ -178,6 +179,81 @@ def _twin_trees(folder: Path, made: dict[str, list[float]]) -> str | None:
             continue
         if not close(found, expected, 3e-5) and abs(found - expected) > 1e-5 * max(1.0, abs(y)):
             return f"event {number}: Y(x) = {found!r}, expected {expected!r}"
+    return ""
+
+
+CLASSIFIER_MENU = """
+[[trigger]]
+name = "BDT"
+kind = "network"
+card = "card.toml"
+above = 0.0
+"""
+NAMES = ("met", "n_jet", "n_photon")
+
+
+@cache
+def classifier() -> Any:
+    """A classifier with names and a best iteration, as XGBoost writes it."""
+    import xgboost
+
+    x = np.random.default_rng(1).normal(size=(200, 3)) * [20, 2, 1] + [20, 2, 1]
+    data = xgboost.DMatrix(x, x[:, 0] > 20 + 3 * x[:, 1], feature_names=list(NAMES))
+    booster = xgboost.train({"objective": "binary:logistic", "max_depth": 3, "nthread": 1}, data, 5)
+    booster.set_attr(best_iteration="2")
+    return json.loads(booster.save_raw("json"))
+
+
+def _classifiers() -> st.SearchStrategy[Files]:
+    """Names and iterations of any kind, or any other value, under a card with its inputs in any order."""
+
+    def told(names: Any, best: Any) -> bytes:
+        table = json.loads(json.dumps(classifier()))
+        if names is not None:
+            table["learner"]["feature_names"] = names
+        if best is not None:
+            table["learner"]["attributes"] = {"best_iteration": best}
+        return as_json(table)
+
+    def case(content: bytes, inputs: list[str]) -> Files:
+        card = f'[network]\nfile = "m.json"\nsha256 = "{sha256(content)}"\n'
+        card += f"[[network.inputs]]\nobservables = {json.dumps(inputs)}\npadding = 0.0\n"
+        return {"m.json": content, "card.toml": card.encode(), "menu.toml": CLASSIFIER_MENU.encode()}
+
+    odd = st.sampled_from((*NAMES, "n jet", "MET", "f0", "", "x" * 5000, "\x1b[31m", "jet[0].pt", "²"))
+    orders = st.permutations(NAMES)
+    names = st.one_of(
+        st.none(), orders, st.lists(odd, max_size=4), st.sampled_from((7, "met", [1, 2, 3], {}))
+    )
+    iterations = ("0", "1", "4", "5", "99999999", "-1", "1e3", "", "x", "²", "9" * 30, 2, 2.5, None, [], "+1")
+    best = st.one_of(st.none(), st.sampled_from(iterations))
+    plain = st.builds(told, names, best)
+    spoilt = table_edits(classifier(), ("5", -1, 1e300)).map(as_json)
+    return st.builds(case, st.one_of(plain, plain, spoilt), orders)
+
+
+def _twin_classifier(folder: Path, made: dict[str, list[float]]) -> str | None:
+    """Walk the trees that the file says, on the inputs that it names."""
+    learner = json.loads((folder / "m.json").read_text())["learner"]
+    inputs = tomllib.loads((folder / "card.toml").read_text())["network"]["inputs"][0]["observables"]
+    plain = ["".join(filter(str.isalnum, name)).casefold() for name in learner.get("feature_names", [])]
+    known = {"".join(filter(str.isalnum, name)).casefold(): name for name in inputs}
+    features = [known[name] for name in plain] if {*plain} == {*known} else inputs
+    best = learner.get("attributes", {}).get("best_iteration")
+    booster = learner["gradient_booster"]
+    if booster.get("name") != "gbtree" or "num_parallel_tree" not in booster["model"]["gbtree_model_param"]:
+        return None
+    parallel = max(int(booster["model"]["gbtree_model_param"]["num_parallel_tree"]), 1)
+    used = None if best is None else (int(best) + 1) * parallel
+    probability = np.float32(_base_score(learner))
+    base = float(-np.log(1 / probability - 1))
+    for number, event in enumerate(EVENTS):
+        values = {"met": event["met"], "n_jet": len(event["jet"]), "n_photon": len(event["photon"])}
+        x = [np.float32(values[name]) for name in features]
+        expected = base + sum(_leaf(tree, x) for tree in booster["model"]["trees"][:used])
+        found = made["BDT"][number]
+        if not close(found, expected, 3e-5) and abs(found - expected) > 1e-5 * max(1.0, abs(expected)):
+            return f"event {number}: {found!r}, expected {expected!r}"
     return ""
 
 
@@ -248,4 +324,5 @@ FORMATS = (
     Format("cards", 50, _cards, _use),
     Format("ONNX", 45, _networks, _use, _twin_network),
     Format("quantile models", 45, _trees, _use, _twin_trees),
+    Format("classifiers", 20, _classifiers, _use, _twin_classifier),
 )

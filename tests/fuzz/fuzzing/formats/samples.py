@@ -142,11 +142,19 @@ def _lines(content: bytes) -> st.SearchStrategy[bytes]:
 
 
 def _use(folder: Path) -> list[Any]:
-    """Read every column of every event."""
+    """Read every column of every event; what was read before, of a good file, is then read again."""
     import trigemu
 
-    catalogue = trigemu.open_catalogue(folder / "catalogue.toml")
-    return _everything(catalogue)
+    text = (folder / "catalogue.toml").read_text()
+    name = next(part.split('"')[1] for part in text.splitlines() if part.startswith("files"))
+    (folder / "good").mkdir()
+    (folder / "good" / name).write_bytes((folder / "original").read_bytes())
+    (folder / "good" / "catalogue.toml").write_text(text)
+    before = _everything(trigemu.open_catalogue(folder / "good"))
+    try:
+        return _everything(trigemu.open_catalogue(folder / "catalogue.toml"))
+    finally:
+        assert _everything(trigemu.open_catalogue(folder / "good")) == before, "a good file reads otherwise"
 
 
 def _everything(catalogue: Any) -> list[Any]:
