@@ -137,8 +137,8 @@ def _pairs(
     second = {
         key: at
         for key, at, numbers in two.positions(np.array(list(first), np.uint64))
-        if numbers == first[key][1] and (two is not one or at != first[key][0])
-    }
+        if numbers == first[key][1]
+    }  # the last of each, so that it is another one within a file
     for key, (entry, numbers) in first.items():
         if key in second:
             yield (one, entry), (two, second[key]), numbers

@@ -16,6 +16,8 @@ from real_data import real_file
 
 from trigemu import catalogue_of, open_catalogue
 from trigemu.api import SampleError
+from trigemu.samples.formats import format_named
+from trigemu.samples.numbering import numbering_of
 from trigemu_formats import Parquet
 
 pq = pytest.importorskip("pyarrow.parquet")
@@ -259,3 +261,24 @@ def test_the_inputs_of_the_phase_2_tools_are_a_folder() -> None:
         expected = values if pt is None else values[ak.argsort(pt, ascending=False, stable=True)]
         assert got.columns[column].tolist() == ak.flatten(expected).tolist()
         assert np.diff(got.offsets).tolist() == ak.num(values).tolist()
+
+
+def test_events_twice_are_known_by_run_section_and_number(tmp_path: Path) -> None:
+    """The number is the column that is `id` in menus."""
+    for name, first in (("a", 0), ("b", 90)):
+        columns = {
+            "run": np.full(N, 362000),
+            "luminosityBlock": np.ones(N, int),
+            "event": first + np.arange(N),
+        }
+        ak.to_parquet(ak.Array({**columns, "met": np.full(N, first + 1.0)}), tmp_path / f"{name}.parquet")
+    (warning,) = catalogue_of([tmp_path / "a.parquet", tmp_path / "b.parquet"]).repeated
+    assert warning.startswith("10 events of 'a' are there twice")
+    assert f"362000, 1, 90, is entry 90 of {tmp_path}/a.parquet and entry 0 of" in warning
+
+
+def test_physlite_files_have_run_section_and_number() -> None:
+    source = format_named("physlite")(str(real_file("root", "PHYSLITE_example.root")))
+    numbering = numbering_of(source, 2**20)
+    assert numbering
+    assert (len({*numbering.hashes.tolist()}), numbering.simulated) == (source.entries, True)
