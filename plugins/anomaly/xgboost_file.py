@@ -340,11 +340,7 @@ def _written(file: _File, trees: list[_Tree], features: int, order: list[int]) -
             "feature_types": [],
             "gradient_booster": plain
             if booster.name == "gbtree"
-            else {
-                "name": "dart",
-                "gbtree": plain,
-                "weight_drop": drop,
-            },
+            else {"name": "dart", "gbtree": plain, "weight_drop": drop},
             "learner_model_param": {
                 "base_score": base,
                 "num_class": "0",

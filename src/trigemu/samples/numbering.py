@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +14,12 @@ from trigemu.support import CHUNK_EVENTS, Array, splitmix64
 
 #: Hashes that are kept of all files together, and at least of each.
 MOST_HASHES, LEAST_HASHES = 2**23, 2**10
-#: The columns of run and section, and those of the number of an event.
-_SECTIONS = (("run", "luminosityBlock"), ("runNumber", "lumiBlock"))
-_NUMBERS = frozenset({"event", "eventNumber", "id"})
+#: The columns of run, section and number of an event.
+_COLUMNS = (
+    ("run", "luminosityBlock", "event"),
+    ("run", "luminosityBlock", "id"),
+    ("runNumber", "lumiBlock", "eventNumber"),
+)
 #: The largest hash.
 ALL = 2**64 - 1
 
@@ -44,10 +47,10 @@ class Numbering:
 
 def numbering_of(source: Source, most: int) -> Numbering | None:
     """Return the numbers of the events of a file; None if it has none. most: how many hashes are kept."""
-    if (section := section_of(source)) is None:
+    if not (columns := numbers_of(source)):
         return None
     kept, limit, simulated = [np.empty(0, np.uint64)], ALL, bool(source.weight_column)
-    for _, (run, _, _), hashes in hashed(source, section):
+    for _, (run, _, _), hashes in hashed(source, columns):
         simulated |= bool(np.less_equal(run, 1).any())
         kept.append(hashes[hashes <= np.uint64(limit)])
         if sum(map(len, kept)) > 2 * most:
@@ -62,22 +65,18 @@ def _smallest(hashes: list[Hashes], most: int) -> tuple[list[Hashes], int]:
     return [kept], int(kept.max())
 
 
-def section_of(source: Source) -> tuple[Need, Need] | None:
-    """Return the columns of run and section, of a file that has them and numbers of events."""
-    scalars = source.schema.scalars
-    if not _NUMBERS & scalars:
-        return None
-    return next(((("", run), ("", of)) for run, of in _SECTIONS if {run, of} <= scalars), None)
+def numbers_of(source: Source) -> list[Need]:
+    """Return the columns of run, section and number of the events; none if the file lacks one of them."""
+    names = next((names for names in _COLUMNS if {*names} <= source.schema.scalars), ())
+    return [("", name) for name in names]
 
 
-def hashed(
-    source: Source, section: tuple[Need, Need]
-) -> Iterator[tuple[int, tuple[Array, Array, Array], Hashes]]:
+def hashed(source: Source, columns: Sequence[Need]) -> Iterator[tuple[int, list[Array], Hashes]]:
     """Yield ranges of a file: the first entry; runs, sections and numbers of its events; and their hashes."""
     for start in range(0, source.entries, CHUNK_EVENTS):
-        read = source.read(start, min(start + CHUNK_EVENTS, source.entries), section)
-        numbers = tuple(np.asarray(of) for of in (*(read.scalars[name] for _, name in section), read.id))
-        hashes = np.zeros(len(read.id), np.uint64)
-        for of in numbers:
-            hashes = splitmix64(hashes ^ of.astype(np.uint64))
-        yield start, (numbers[0], numbers[1], numbers[2]), hashes
+        stop = min(start + CHUNK_EVENTS, source.entries)
+        scalars = source.read(start, stop, columns).scalars
+        hashes = np.zeros(stop - start, np.uint64)
+        for _, name in columns:
+            hashes = splitmix64(hashes ^ scalars[name].astype(np.uint64))
+        yield start, [scalars[name] for _, name in columns], hashes

@@ -20,7 +20,7 @@ from trigemu.samples.errors import SampleError
 from trigemu.samples.events import Collection, Need
 from trigemu.samples.formats.source import ReadEvents, Source
 from trigemu.samples.locations import located, parts
-from trigemu.samples.numbering import ALL, Hashes, Numbering, hashed, section_of
+from trigemu.samples.numbering import ALL, Hashes, Numbering, hashed, numbers_of
 from trigemu.samples.sample import Sample, naming
 from trigemu.support import Array, is_there, listed
 
@@ -93,10 +93,8 @@ class _File:
 
     def positions(self, hashes: Hashes) -> Iterator[tuple[int, int, tuple[int, int, int]]]:
         """Yield the hash, the entry, and run, section and number of the events with these hashes."""
-        section = section_of(self.source)
-        assert section
         with naming(self.sample.name, self.source.path):
-            for start, numbers, of in hashed(self.source, section):
+            for start, numbers, of in hashed(self.source, numbers_of(self.source)):
                 for row in np.flatnonzero(np.isin(of, hashes)).tolist():
                     run, block, number = (int(column[row]) for column in numbers)
                     yield int(of[row]), start + row, (run, block, number)
