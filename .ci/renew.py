@@ -7,6 +7,7 @@ FOLDER is what `trigemu generate embedded -o FOLDER` wrote. The stages, in order
     menus       menus name the new cards by their sha256
     figures     pictures in README and docs
     validation  the page of validation, and its pictures
+    reference   what the pages of the reference say of keys, columns, commands and names
     examples    output that is shown in README, docs and docstrings
     check       the tests that hold numbers, and the examples
 
@@ -136,6 +137,11 @@ def validation(_: Path) -> None:
     run(sys.executable, "docs/validation/make.py")
 
 
+def reference(_: Path) -> None:
+    """Write the parts of the reference that the program knows."""
+    run(sys.executable, "docs/reference_text.py")
+
+
 def examples(_: Path) -> None:
     """Write the shown output anew, where nothing in it is left out."""
     run(sys.executable, ".ci/docstrings.py")
@@ -155,7 +161,10 @@ def check(_: Path) -> None:
     run(*PYTEST, "--doctest-modules", "src/trigemu")
 
 
-STAGES: tuple[Callable[[Path], None], ...] = (sample, models, menus, figures, validation, examples, check)
+STAGES: tuple[Callable[[Path], None], ...] = (
+    *(sample, models, menus, figures, validation),
+    *(reference, examples, check),
+)
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile")
 
 

@@ -6,7 +6,7 @@ Each page has a folder of its own, with `menus` and `plugins` of the repository.
 `console` blocks, `python` blocks (as doctests where they begin with a prompt), and blocks with a caption,
 which are files. The lines after a command, or a `text` block after its block, are its output, in which a line
 `…` stands for any lines; `DOCS_UPDATE=1` writes them anew. A comment `<!-- not run: WHY -->` before a block
-only has it parsed; `<!-- continues PAGE -->` at the top of a page brings the files of another one.
+only has it parsed; `<!-- continues PAGE -->` below the title of a page brings the files of another one.
 """
 
 from __future__ import annotations

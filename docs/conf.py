@@ -8,7 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-sys.path[:0] = [str(HERE / "_ext"), str(ROOT / "src")]
+sys.path[:0] = [str(HERE), str(HERE / "_ext"), str(ROOT / "src")]
 # The template of a plugin is here, for the pages that list kinds, wherever the build is started.
 os.environ["TRIGEMU_PLUGIN_PATH"] = str(ROOT / "plugins")
 # The kernels of notebooks import trigemu from where the build does.
@@ -25,14 +25,10 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx_click",
     "sphinx_copybutton",
     "sphinx_design",
     "mathml",
-    "module_text",
     "repository_file",
-    "schema_reference",
-    "column_reference",
     "api_reference",
 ]
 exclude_patterns = ["_build", "_ext"]

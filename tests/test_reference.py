@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -61,9 +62,31 @@ def keys(node: Any) -> Iterator[str]:
 
 def test_every_key_of_the_document_of_a_run(document: dict[str, Any]) -> None:
     text = (DOCS / "reference" / "quantities.md").read_text()
-    assert "{table-columns} trigemu.results.kinds.menu_rates:COLUMNS" in text
     listed = set(re.findall(r"`(\w+)`", text)) | set(file_columns(Table(COLUMNS)))
     assert set(keys(document)) <= listed
+
+
+def test_pages_say_what_the_program_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys, columns, commands and names are written out: a reader of the file sees them too."""
+    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", str(ROOT / "plugins"))
+    monkeypatch.syspath_prepend(str(DOCS))
+    made = importlib.import_module("reference_text")
+    for page in sorted((DOCS / "reference").rglob("*.md")):
+        text = page.read_text()
+        assert made.renewed(text) == text, f"{page.name} is out of date: run python docs/reference_text.py"
+        directives = set(re.findall(r"^```{([\w-]+)}", text, re.MULTILINE))
+        assert directives <= {"toctree", "glossary", "code-block", "public-names", "repository-file"}, page
+        for shown in re.findall(r"^```{public-names} (\S+)", text, re.MULTILINE):
+            assert f"<!-- made: public-names {shown} -->" in text
+
+
+def test_every_page_begins_with_its_title() -> None:
+    """Those of the documentation, of plugins and of the repository."""
+    pages = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "plugins").rglob("*.md")]
+    pages += [ROOT / "benchmarks" / "README.md"]
+    assert len(pages) > 60
+    first = {page: page.read_text().partition("\n")[0] for page in pages}
+    assert {page: line for page, line in first.items() if not line.startswith("# ")} == {}
 
 
 def test_what_is_public_has_a_page() -> None:

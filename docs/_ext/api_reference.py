@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
 import re
 import typing
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from docutils import nodes
+from reference_text import Name, exported
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
@@ -23,40 +22,6 @@ import trigemu
 _CLOSED = re.compile(r"(?<![`:\w])(`[^`]+`)(?=[\w²³])")
 #: An underscore at the end of a word, as in abs_…
 _TRAILING = re.compile(r"(?<=\w)_(?=[…\s])")
-#: The subpackages of what users call, in the order of the flow.
-_ROOMS = ("samples", "menus", "emulation", "rates", "studies", "support")
-
-
-class Name(NamedTuple):
-    """An exported name, and the module that defines it."""
-
-    text: str
-    module: ModuleType
-
-    @property
-    def value(self) -> Any:
-        return getattr(self.module, self.text.rpartition(".")[2])
-
-    @property
-    def comment(self) -> list[str]:
-        """The comment that describes a constant."""
-        found = ModuleAnalyzer.for_module(self.module.__name__).find_attr_docs()
-        return found.get(("", self.text.rpartition(".")[2]), [])
-
-
-def exported(module: ModuleType) -> dict[str, list[Name]]:
-    """Return the names in a stub by heading; in the one of `trigemu`, the headings are the subpackages."""
-    source = Path(module.__file__ or "").with_suffix(".pyi").read_text()
-    package = module.__name__ if (module.__file__ or "").endswith("__init__.py") else module.__package__
-    headings = {at: line[2:] for at, line in enumerate(source.splitlines(), 1) if line.startswith("# ")}
-    found: dict[str, list[Name]] = {room: [] for room in _ROOMS} if module is trigemu else {}
-    for node in (node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom)):
-        within = [headings[at] for at in headings if at < node.lineno]
-        heading = (node.module or "").split(".")[0] if module is trigemu else (within or [""])[-1]
-        for alias in node.names if node.module else ():
-            defined = importlib.import_module(f".{node.module}", package)
-            found.setdefault(heading, []).append(Name(alias.name, defined))
-    return found
 
 
 def members(namespace: Name, known: set[str]) -> Iterator[Name]:

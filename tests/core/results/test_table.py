@@ -79,12 +79,12 @@ def test_text_and_pages_have_the_same_cells(rows: list[dict[str, Any]]) -> None:
 
 def test_the_reference_lists_what_files_and_tables_have() -> None:
     in_files = [*columns_reference(COLUMNS, printed=False)]
-    assert in_files[:6] == ["`name`", ": The trigger.", "", "`total_…`", ": Its total rate.", ""]
-    assert "`less_hz`, `less_error_hz`" in in_files
-    assert "`printed`" not in in_files
-    assert f": {RATE_PARTS['unseen']}" in in_files
+    assert in_files[:2] == ["- `name`: The trigger.", "- `total_…`: Its total rate."]
+    assert any(line.startswith("- `less_hz`, `less_error_hz`: ") for line in in_files)
+    assert not any("`printed`" in line for line in in_files)
+    assert f"- `…_unseen` of a rate: {RATE_PARTS['unseen']}" in in_files
     printed = [*columns_reference(COLUMNS[:4], printed=True)]
-    assert printed[::3] == ["trigger", "total", "less", "found"]
+    assert [line.partition(":")[0] for line in printed] == ["- trigger", "- total", "- less", "- found"]
 
 
 @pytest.mark.parametrize("kind", RESULTS)

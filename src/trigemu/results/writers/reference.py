@@ -8,7 +8,7 @@ from trigemu.results.table import RATE_PARTS, Column
 
 
 def columns_reference(columns: Sequence[Column], printed: bool) -> Iterator[str]:
-    """Yield the lines of definition lists in MyST.
+    """Yield the lines of a list in Markdown.
 
     Parameters
     ----------
@@ -26,12 +26,12 @@ def columns_reference(columns: Sequence[Column], printed: bool) -> Iterator[str]
     if printed:
         headed = (column for column in columns if column.heading and not column.wide)
         for column in headed:
-            yield from (column.heading or "", f": {column.meaning}", "")
+            yield f"- {column.heading}: {column.meaning}"
         return
     in_files = [column for column in columns if column.in_files]
     for column in in_files:
         names = {"rate": f"`{column.name}_…`", "difference": f"`{column.name}_hz`, `{column.name}_error_hz`"}
-        yield from (names.get(column.role, f"`{column.name}`"), f": {column.meaning}", "")
+        yield f"- {names.get(column.role, f'`{column.name}`')}: {column.meaning}"
     parts = dict.fromkeys(part for column in in_files if column.role == "rate" for part in column.parts)
     for part in parts:
-        yield from (f"`…_{part}` of a rate", f": {RATE_PARTS[part]}", "")
+        yield f"- `…_{part}` of a rate: {RATE_PARTS[part]}"
