@@ -13,7 +13,7 @@ with θ' the change of the threshold that lowers its rate by a factor of e, at t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -112,7 +112,8 @@ def through_fill(
     Parameters
     ----------
     menu : path or Menu
-        The menu. Budgets are met at the pile-up of the samples.
+        The menu. Budgets are met at the pile-up of the samples, with the prescales of the column that the
+        menu names, else of the first column of the fill.
     config : FillConfig
         The fill (`read_fill`).
     catalogue : path, Catalogue, or list of paths
@@ -142,7 +143,10 @@ def through_fill(
     samples = samples_of(catalogue, executor=executor)
     _check(menu, config, samples)
     factors = Factors(samples, config, executor)
-    (menu,) = solve_budgets((menu,), samples, executor=executor, progress=progress)
+    if config.columns and not menu.columns.default:
+        menu = replace(menu, columns=replace(menu.columns, default=config.columns[0].name))
+    (at_default,) = solve_budgets((menu,), samples, executor=executor, progress=progress)
+    menu = menu.solved({t.name: t.solution for t in at_default.triggers if t.solution})  # of all columns
     plan = make_plan([menu])
     controlled = [control.trigger for control in config.controls]
     columns = ["", *(column.name for column in config.columns)]

@@ -15,6 +15,7 @@ from trigemu.api import (
     ScoreKind,
     TrigemuError,
     at_column,
+    at_own_column,
     at_pileup,
 )
 
@@ -113,7 +114,7 @@ class Model:
         self._config, self._factors, self._controls = config, factors, config.controls
         self._seconds = config.fill.step_seconds
         triggers = [menu.trigger(control.trigger) for control in self._controls]
-        of_columns = [menu, *(at_column(menu, column.name) for column in config.columns)]
+        of_columns = [at_own_column(menu), *(at_column(menu, column.name) for column in config.columns)]
         chances = [[1.0 / at.trigger(trigger.name).prescale for trigger in triggers] for at in of_columns]
         self._chance = np.array(chances).reshape(len(of_columns), len(triggers))  # by column; 0: it is off
         self._hz = filling.crossing_rate_hz / float(background.total.sum())

@@ -32,6 +32,7 @@ from trigemu.api import (
     Workspace,
     acceptances,
     at_column,
+    at_own_column,
     check_result,
     checked,
     decide,
@@ -119,7 +120,7 @@ def accepted_of(
     columns: Sequence[str],
     controlled: Sequence[str],
 ) -> Accepted:
-    """Return what a menu accepts of gathered events, in each column of prescales ("": its own)."""
+    """Return what a menu accepts of gathered events, in each column of prescales ("": that of the menu)."""
     fitted = scaling.fitted_in([menu], plan, catalogue)[0]
     half = scaling.unseen_half([menu], plan, catalogue)
     unseen = gathered.weight * _unseen_factor(gathered, half) if fitted else gathered.weight
@@ -129,7 +130,7 @@ def accepted_of(
     pattern = pattern.ravel()
     plain, judged, base = [], [], []
     for column in columns:
-        at = at_column(menu, column) if column else menu
+        at = at_column(menu, column) if column else at_own_column(menu)
         without = _either(words, _off(at, {*controlled, *fitted}), plan.bits[0])[pattern]
         with_fitted = _either(words, _off(at, set(controlled)), plan.bits[0])[pattern]
         plain.append(without)

@@ -142,7 +142,9 @@ def at_crossing_rate(menu: Menu, crossing_rate_hz: float) -> Menu:
     if ratio == 1.0:
         return menu
     triggers = (
-        replace(t, prescale=t.prescale * ratio) if isinstance(t.description, Random) else t
+        replace(t, prescale=t.prescale * ratio, prescales=tuple(p * ratio for p in t.prescales))
+        if isinstance(t.description, Random)
+        else t
         for t in menu.triggers
     )
     return replace(menu, crossing_rate_hz=crossing_rate_hz, triggers=tuple(triggers))

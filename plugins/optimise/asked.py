@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -46,6 +47,10 @@ def check_goals(menu: Menu, goals: Goals, catalogue: Catalogue) -> None:
                 raise TrigemuError(f"{where}: it is listed under keep, so it must not vary")
             if "above" in keys and not isinstance(trigger.description, ScoreKind):
                 raise TrigemuError(f"{where}: {_WITHOUT_THRESHOLD.format(kind=trigger.kind)}")
+            if math.isinf(trigger.prescale):
+                raise TrigemuError(
+                    f"{where}: the column {menu.columns.chosen!r} of prescales switches it off"
+                )
             if not trigger.enabled and (not vary.switch or trigger.budget):
                 raise TrigemuError(f"{where}: the menu disables it: enable it, or give it switch = true")
             for key in keys:

@@ -17,6 +17,7 @@ from trigemu.api import (
     Scores,
     ScoreTable,
     TrigemuError,
+    at_own_column,
     score_table,
     solve_budgets,
 )
@@ -127,6 +128,7 @@ def make_setup(
     TrigemuError
         If the goals do not fit the menu, or the samples lack events.
     """
+    menu = at_own_column(menu)
     check_goals(menu, goals, catalogue)
     bounds, sets = bounds_of(_all_switched_on(menu, goals), goals, catalogue)
     (written,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)

@@ -62,7 +62,7 @@ def write_menu(written: Menu, best: Menu, summary: Summary, path: Path) -> Summa
     """
     document = calibrated_document(written, path, summary.samples)
     for table, before, after in zip(document["trigger"], written.triggers, best.triggers, strict=True):
-        _change(table, before, after)
+        _change(table, before, after, written)
     head = document["menu"]
     head["name"] = best.name
     plugins = list(head.get("plugins", []))
@@ -76,7 +76,7 @@ def write_menu(written: Menu, best: Menu, summary: Summary, path: Path) -> Summa
     return summary
 
 
-def _change(table: Any, before: Trigger, after: Trigger) -> None:
+def _change(table: Any, before: Trigger, after: Trigger, menu: Menu) -> None:
     """Write the values of a trigger that differ."""
     kind, was = after.description, before.description
     if isinstance(kind, ScoreKind) and isinstance(was, ScoreKind):
@@ -86,7 +86,9 @@ def _change(table: Any, before: Trigger, after: Trigger) -> None:
             table.pop("fitted_on", None)
         elif after.fitted_on != before.fitted_on:
             _set(table, "above", "fitted_on", after.fitted_on)
-    if after.prescale != before.prescale:
+    if after.prescale != before.prescale and after.prescales:
+        table["prescales"][menu.columns.names.index(str(menu.columns.chosen))] = after.prescale
+    elif after.prescale != before.prescale:
         _set(table, "kind", "prescale", after.prescale)
     if after.enabled != before.enabled:
         _set(table, "kind", "enabled", after.enabled)

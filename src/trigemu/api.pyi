@@ -194,7 +194,11 @@ from .menus.menu import (
     Solution as Solution,
     Trigger as Trigger,
 )
-from .menus.prescales import at_column as at_column, read_prescales as read_prescales
+from .menus.prescales import (
+    at_column as at_column,
+    at_own_column as at_own_column,
+    read_prescales as read_prescales,
+)
 from .menus.read import read_menu as read_menu
 from .menus.units import unit_of_observable as unit_of_observable, unit_of_threshold as unit_of_threshold
 

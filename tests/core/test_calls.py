@@ -25,6 +25,7 @@ EVENTS = toy_events(11, 150)
 BUDGET = """
 [menu]
 prescale_columns = ["low", "high"]
+column = "low"
 
 [[trigger]]
 name = "J"
@@ -295,7 +296,7 @@ def wrong_calls(have: Given) -> dict[str, tuple[Callable[[], Any], str]]:
         "fired(5)": (lambda: result.fired(5), "the trigger: got 5; expected its name"),  # type: ignore[arg-type]
         "decisions(budget, events)": (
             lambda: loose.decisions(path, array),
-            "budget.toml:5: trigger 'J': its threshold follows from total_rate_hz = 300, which needs",
+            "budget.toml:6: trigger 'J': its threshold follows from total_rate_hz = 300, which needs",
         ),
         "decisions(menu, [{…}])": (
             lambda: loose.decisions(PRIMARY, [{}]),

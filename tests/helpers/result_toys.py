@@ -15,6 +15,7 @@ MENU = f"""
 [menu]
 name = "m<b>\\u001b[1m"
 prescale_columns = ["low<", "high"]
+column = "low<"
 
 [[trigger]]
 name = {json.dumps(HOSTILE)}
@@ -79,7 +80,7 @@ def results_in(folder: Path) -> dict[str, Any]:
         catalogue,
         rates,
         rates[HOSTILE],
-        trigemu.column_rates(emulation, ["low<", "high"]),
+        trigemu.column_rates(menu, ["low<", "high"], catalogue),
         trigemu.compare(trigemu.emulate([menu, other], catalogue)),
         trigemu.scan(menu, [trigemu.Steps("MET", (10.0, 20.0, 1e6))], catalogue),
         found,

@@ -33,6 +33,7 @@ from trigemu.api import (
     Key,
     Number,
     TomlTable,
+    at_own_column,
     load_toml,
     read_menu,
     read_scope,
@@ -105,7 +106,7 @@ def read_config(path: Path) -> Config:
 
 def from_menu(config: Config) -> Config:
     """Return a configuration with x = "menu": x has all observables that the triggers of its menu cut on."""
-    menu = read_menu(config.menu)
+    menu = at_own_column(read_menu(config.menu))
     chosen_from = candidates(menu)
     context = config.context.within(menu.scope, config.context.folder)
     blocks = (InputBlock(tuple(candidate.observable for candidate in chosen_from), MISSING),)

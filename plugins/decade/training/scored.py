@@ -24,6 +24,7 @@ from trigemu.api import (
     Scope,
     TrigemuError,
     Workspace,
+    at_own_column,
     contents_of,
     lacks,
     read_menu,
@@ -62,7 +63,7 @@ def scored(
     """Return the events, and where further stages of the training are stored; arguments as in `train`."""
     card = _card(config)
     _check_columns(config, catalogue)
-    menu = read_menu(config.menu)
+    menu = at_own_column(read_menu(config.menu))
     stages = stages_of(config, menu, catalogue, output) if output else Stages()
     sample = stages.arrays("events", lambda: _events(config, menu, catalogue, card, executor))
     weight = sample["weight"]

@@ -12,7 +12,7 @@ from trigemu.cli.conditions import emulated, fed, scaled, written_figures
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
-from trigemu.menus import Menu, at_column, chosen_columns, named_apart, read_prescales
+from trigemu.menus import Menu, at_column, named_apart, read_prescales
 from trigemu.results.kinds.comparison import VIEW
 from trigemu.results.kinds.overlap import overlap_page
 from trigemu.results.table import Page
@@ -81,10 +81,6 @@ def compare(
 def _at_column(menu: Menu, prescales: Path | None, column: str | None) -> Menu:
     """Return a menu with the prescales of a column, if one is chosen and the menu has any."""
     with_columns = read_prescales(menu, prescales) if prescales else menu
-    if prescales and column is None:
-        names = ", ".join(with_columns.columns.names)
-        raise click.UsageError(f"--prescales has columns ({names}): choose one with --column")
     if column is None or not with_columns.columns.names:
-        return menu
-    (name,) = chosen_columns(with_columns, [column])
-    return at_column(with_columns, name)
+        return with_columns
+    return at_column(with_columns, column)

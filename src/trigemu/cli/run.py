@@ -12,8 +12,8 @@ from trigemu.cli.conditions import emulated, fed, scaled, written_figures
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
-from trigemu.menus import ALL_COLUMNS, chosen_columns, read_prescales
-from trigemu.rates import column_rates
+from trigemu.menus import ALL_COLUMNS, at_column, chosen_columns, read_prescales
+from trigemu.rates import rates_of_columns
 from trigemu.results.kinds.overlap import overlap_page
 from trigemu.results.table import Page
 from trigemu.samples import Errors
@@ -62,17 +62,17 @@ def run(
     read = trigemu.read_menu(menu, search_path(plugin_path))
     if prescales:
         read, columns = read_prescales(read, prescales), columns or (ALL_COLUMNS,)
-    chosen = chosen_columns(read, columns) if columns else ()
+    menus = [at_column(read, name) for name in chosen_columns(read, columns)] if columns else [read]
     with processing.opened(catalogue) as (engine, samples):
         samples = samples.with_errors(errors)
-        check_inputs(files, [read], samples)
+        check_inputs(files, menus, samples)
         samples = scaled(samples, luminosity)
         with (
-            fed([read], samples, skip_missing) as remaining,
+            fed(menus, samples, skip_missing) as remaining,
             menus_bar(remaining, samples, engine, further=pileup is not None) as advance,
         ):
             emulation = emulated(remaining, samples, engine, pileup, advance)
-    columns_of = column_rates(emulation, chosen) if chosen else None
+    columns_of = rates_of_columns(emulation) if columns else None
     rates = columns_of or {"": trigemu.rates_of(emulation)}
     further: list[Page | str] = []
     for name, of in rates.items() if overlap else ():

@@ -21,12 +21,13 @@ import numpy as np
 
 from trigemu.counting.coherent import Sets, coherent_sets, counter_of, missed_of, or_of, unique_of
 from trigemu.counting.seeds import Node, Seeded
-from trigemu.menus import Menu, Trigger
+from trigemu.menus import Menu, Trigger, no_column
 from trigemu.support import (
     BoolArray,
     FloatArray,
     IntArray,
     PluginError,
+    TrigemuError,
     Words,
     own_cause,
     place_of_method,
@@ -173,8 +174,10 @@ def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance
     Raises
     ------
     TrigemuError
-        If too many prescaled seeds fire together.
+        If too many prescaled seeds fire together, or if no column of prescales is chosen (`solve_budgets`).
     """
+    if menu.columns.names and not menu.columns.chosen:
+        raise TrigemuError(no_column(menu))
     own, raw = _decisions(words, menu, bits)
     nodes = list(_nodes(menu, own, raw, _bound_counters(menu)))
     bound = {node.column for node in nodes}

@@ -37,7 +37,7 @@ from trigemu.emulation.scaling import (
     weights_by_half,
 )
 from trigemu.emulation.stored_results import check_events, check_result
-from trigemu.menus import Menu, MenusLike, Solution, Trigger, menus_of
+from trigemu.menus import Menu, MenusLike, Solution, Trigger, at_own_column, menus_of
 from trigemu.observables import Workspace
 from trigemu.samples import EVALUATION, Catalogue, Events, SamplesLike, half_of, samples_of
 from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, Words
@@ -78,10 +78,13 @@ def solve_budgets(
 ) -> tuple[Menu, ...]:
     """Find the thresholds that meet the rate budgets of menus, in one pass over the background.
 
+    Every menu passes here before its rates are computed. Menus with columns of prescales get those of the
+    column that they name.
+
     Parameters
     ----------
     menus : path, Menu, or list of these
-        The menus; those without budgets are returned unchanged.
+        The menus.
     catalogue, executor, progress
         As in `emulate`.
 
@@ -93,7 +96,8 @@ def solve_budgets(
     Raises
     ------
     TrigemuError
-        If a budget cannot be met; the message gives the rate that can. Or if the thresholds do not converge.
+        If a budget cannot be met; the message gives the rate that can. If the thresholds do not converge. Or
+        if a menu has columns of prescales and names none.
     SampleError
         If there is no background, a sample lacks a column, an event has a negative weight, or a sample has
         no weight in the half that budgets are solved on.
@@ -110,7 +114,7 @@ def solve_budgets(
     >>> f"{menu.trigger('AD').solution.threshold:.3g}"
     '-0.288'
     """
-    menus = menus_of(menus)
+    menus = tuple(map(at_own_column, menus_of(menus)))
     if not any(menu.budgeted for menu in menus):
         return menus
     catalogue = samples_of(catalogue, executor=executor)

@@ -84,7 +84,9 @@ def score_table(
         raise TrigemuError(f"{in_background[0]!r} is a background sample, which the table always includes")
     input_menus = menus_of(menus)
     requested = _requested(input_menus, vary or {})
-    solved = solve_budgets(input_menus, catalogue, executor=engine, progress=progress)
+    solved = input_menus
+    if any(menu.budgeted for menu in input_menus):  # scores alone need no prescales
+        solved = solve_budgets(input_menus, catalogue, executor=engine, progress=progress)
     plan = make_plan(solved)
     plan.check_background(catalogue)
     for sample in chosen:

@@ -19,7 +19,7 @@ from trigemu.emulation.budgets import BudgetEvents, solved_by
 from trigemu.emulation.loop import Emulation, counts_rejected
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.scaling import fitted_in, half_scales, unseen_half
-from trigemu.menus import Menu, MenuLike, MenusLike, Trigger, menu_of, menus_of
+from trigemu.menus import Menu, MenuLike, MenusLike, Trigger, at_own_column, menu_of, menus_of
 from trigemu.samples import EVALUATION, Catalogue, SampleError
 from trigemu.support import FloatArray, IntArray, TrigemuError, Words, fingerprint, in_brackets
 from trigemu.triggers import ScoreKind
@@ -147,7 +147,7 @@ class Scores:
         TrigemuError
             If a budget cannot be met, or not with the scores in the table.
         """
-        menus = menus_of(menus)
+        menus = tuple(map(at_own_column, menus_of(menus)))
         if not any(menu.budgeted for menu in menus):
             return menus
         if (self.table.weight < 0).any():

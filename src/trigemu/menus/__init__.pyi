@@ -14,7 +14,9 @@ from .misread import lost_prescales as lost_prescales, signed_differences as sig
 from .prescales import (
     ALL_COLUMNS as ALL_COLUMNS,
     at_column as at_column,
+    at_own_column as at_own_column,
     chosen_columns as chosen_columns,
+    no_column as no_column,
     read_prescales as read_prescales,
 )
 from .read import read_menu as read_menu

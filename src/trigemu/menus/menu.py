@@ -86,8 +86,8 @@ class Trigger:
     group : str or None
         Its group.
     prescale : float
-        The product of the prescales of the kind and of the menu, ≥ 1; infinite if a column of prescales
-        switches the trigger off.
+        The product of the prescales of the kind and of the menu, ≥ 1; infinite if the chosen column of
+        prescales switches the trigger off.
     coherent : str or None
         Triggers with the same name here share their prescale counter.
     enabled : bool
@@ -160,11 +160,17 @@ class PrescaleColumns:
         The CSV file with the columns; None if they are part of the menu.
     sha256 : str or None
         The SHA-256 of that file.
+    default : str or None
+        The column that the menu names; it is used unless another is chosen.
+    chosen : str or None
+        The column whose prescales the triggers have; None: no column is chosen yet, and rates need one.
     """
 
     names: tuple[str, ...] = ()
     path: Path | None = None
     sha256: str | None = None
+    default: str | None = None
+    chosen: str | None = None
 
 
 @dataclass(frozen=True)

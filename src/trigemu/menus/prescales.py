@@ -2,13 +2,15 @@
 
     [menu]                                          name,2.0e34,1.5e34
     prescale_columns = ["2.0e34", "1.5e34"]         G30,7.5,5
-                                                    RATE,0,0
+    column = "2.0e34"                               RATE,0,0
+
     [[trigger]]
     name = "G30"
     prescales = [7.5, 5]
 
 0 or a negative number switches a trigger off in a column. A trigger without `prescales` in the menu has its
-`prescale` in all columns. A trigger that the menu disables stays off.
+`prescale` in all columns. A trigger that the menu disables stays off. Whatever depends on prescales needs a
+column: the one that the menu names, or one that the user chooses.
 """
 
 from __future__ import annotations
@@ -23,14 +25,28 @@ from dataclasses import replace
 from pathlib import Path
 
 from trigemu.menus.menu import Menu, PrescaleColumns, Trigger, own_prescale
-from trigemu.support import MAX_PROBLEMS, TrigemuError, excerpt, listed, nearest, read_bounded
+from trigemu.support import (
+    MAX_PROBLEMS,
+    TrigemuError,
+    excerpt,
+    listed,
+    nearest,
+    read_bounded,
+    toml_text,
+)
 
 #: Selects all columns, in place of their names.
 ALL_COLUMNS = "all"
 #: The largest prescale: it would accept one of all crossings in a year.
 MAX_PRESCALE = 1e15
+_NO_COLUMNS = (
+    "it has no columns of prescales: give prescale_columns under [menu] and prescales of its triggers, or a "
+    "CSV file with --prescales"
+)
 #: Triggers without a row that a message names.
 _NAMED = 3
+#: Columns that a message names.
+_LISTED = 20
 
 #: Name of a trigger → line and prescales of its row.
 Rows = dict[str, tuple[int, tuple[float, ...]]]
@@ -161,29 +177,8 @@ def _mistake(text: str, number: float) -> str | None:
 
 
 def chosen_columns(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the selected columns of a menu, by name; `ALL_COLUMNS` selects all.
-
-    Raises
-    ------
-    TrigemuError
-        If the menu has no columns, a name is unknown, or a column switches every trigger off.
-    """
-    all_columns = menu.columns.names
-    if not all_columns:
-        raise TrigemuError(
-            f"{menu.path} has no columns of prescales: give prescale_columns under [menu] and prescales of "
-            f"its triggers, or a CSV file with --prescales"
-        )
-    for name in names:
-        if name not in (*all_columns, ALL_COLUMNS):
-            raise TrigemuError(
-                f"unknown column {name!r}{nearest(name, all_columns)}; there are {', '.join(all_columns)}"
-            )
-    selected = all_columns if ALL_COLUMNS in names else tuple(dict.fromkeys(names))
-    for name in selected:
-        if not at_column(menu, name).enabled:
-            raise TrigemuError(f"column {name!r} switches every trigger of {menu.path} off: choose others")
-    return selected
+    """Return the selected columns of a menu, by name; `ALL_COLUMNS` selects all."""
+    return menu.columns.names if ALL_COLUMNS in names else tuple(dict.fromkeys(names))
 
 
 def at_column(menu: Menu, name: str) -> Menu:
@@ -192,7 +187,7 @@ def at_column(menu: Menu, name: str) -> Menu:
     Parameters
     ----------
     menu : Menu
-        The menu.
+        The menu, without a chosen column.
     name : str
         The name of the column.
 
@@ -200,8 +195,25 @@ def at_column(menu: Menu, name: str) -> Menu:
     -------
     Menu
         The same triggers; those that the column switches off are disabled.
+
+    Raises
+    ------
+    TrigemuError
+        If the menu has no such column, another one is chosen already, or the column switches every trigger
+        off.
     """
-    number = menu.columns.names.index(name)
+    columns = menu.columns
+    if name not in columns.names:
+        known = f"unknown column {name!r}{nearest(name, columns.names)}" if columns.names else _NO_COLUMNS
+        raise TrigemuError(f"{columns.path or menu.path}: {known}")
+    if columns.chosen:
+        if columns.chosen == name:
+            return menu
+        raise TrigemuError(
+            f"{menu.path} has the prescales of column {columns.chosen!r} already: choose {name!r} of the "
+            f"menu as it was read"
+        )
+    number = columns.names.index(name)
 
     def at(trigger: Trigger) -> Trigger:
         if not trigger.prescales:
@@ -210,4 +222,44 @@ def at_column(menu: Menu, name: str) -> Menu:
         on = value > 0
         return replace(trigger, prescale=value if on else math.inf, enabled=trigger.enabled and on)
 
-    return replace(menu, triggers=tuple(at(trigger) for trigger in menu.triggers))
+    triggers = tuple(at(trigger) for trigger in menu.triggers)
+    if not any(trigger.enabled for trigger in triggers):
+        raise TrigemuError(f"column {name!r} switches every trigger of {menu.path} off: choose another")
+    return replace(menu, triggers=triggers, columns=replace(columns, chosen=name))
+
+
+def at_own_column(menu: Menu) -> Menu:
+    """Return the menu with the prescales of the column that it names.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu.
+
+    Returns
+    -------
+    Menu
+        The menu itself if it has no columns, or if one is chosen already.
+
+    Raises
+    ------
+    TrigemuError
+        If it has columns and names none.
+    """
+    columns = menu.columns
+    if not columns.names or columns.chosen:
+        return menu
+    if not columns.default:
+        raise TrigemuError(no_column(menu))
+    return at_column(menu, columns.default)
+
+
+def no_column(menu: Menu) -> str:
+    """Return a message on a menu with columns of which none is chosen."""
+    columns = menu.columns
+    key = "" if columns.path else f"write column = {toml_text.value(columns.names[0])} under [menu], or "
+    more = f" and {len(columns.names) - _LISTED} more" if len(columns.names) > _LISTED else ""
+    return (
+        f"{columns.path or menu.path} has columns of prescales, and rates need one of them: {key}choose with "
+        f"--column (of run, compare and live) from {', '.join(columns.names[:_LISTED])}{more}"
+    )

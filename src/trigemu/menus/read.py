@@ -41,6 +41,7 @@ from trigemu.support import (
     nearest,
     own_cause,
     printable,
+    quoted,
     read_table,
     refuse_other_kinds,
     wrong_type,
@@ -67,6 +68,8 @@ class MenuTable(TomlTable, frozen=True):
         The plugins whose kinds the menu uses.
     prescale_columns : tuple of str
         The names of the columns of prescales; `prescales` of each trigger has one value for each.
+    column : str or None
+        The column whose prescales are used unless another is chosen. Rates of a menu with columns need one.
     levels : tuple of str
         The names of the trigger levels, in the order in which they decide.
     """
@@ -76,11 +79,15 @@ class MenuTable(TomlTable, frozen=True):
     crossing_rate_hz: Annotated[float, msgspec.Meta(gt=0)] = 40e6
     plugins: tuple[str, ...] = ()
     prescale_columns: tuple[str, ...] = ()
+    column: str | None = None
     levels: tuple[str, ...] = ()
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         yield from rate_mistakes("crossing_rate_hz", self.crossing_rate_hz)
         yield from (("prescale_columns", mistake) for mistake in name_mistakes(self.prescale_columns))
+        if self.column is not None and self.column not in self.prescale_columns:
+            known = nearest(self.column, self.prescale_columns) if self.prescale_columns else "; it has none"
+            yield "column", f"column = {quoted(self.column)}: not one of the prescale_columns{known}"
         if not all(self.levels) or len(set(self.levels)) < len(self.levels):
             yield "levels", f"levels = {list(self.levels)}: give each level a different name"
 
@@ -205,7 +212,7 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
         order=order,
         path=Path(path),
         sha256=document.sha256,
-        columns=PrescaleColumns(head.prescale_columns),
+        columns=PrescaleColumns(head.prescale_columns, default=head.column),
         levels=head.levels,
     )
 

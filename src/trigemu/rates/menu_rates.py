@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from trigemu.counting import MENU, acceptances
@@ -15,7 +14,7 @@ from trigemu.rates.results import ColumnRates, Half, MenuRates, TriggerRates
 from trigemu.rates.rounding import on_stored_values
 from trigemu.rates.sums import Sums
 from trigemu.samples import Catalogue, SampleError, SamplesLike
-from trigemu.support import TrigemuError, names_of, wrong_type
+from trigemu.support import names_of, wrong_type
 from trigemu.triggers import Random
 
 #: The largest share of crossings that a menu may accept if rates are sums over single interactions.
@@ -84,22 +83,18 @@ def _half(emulation: Emulation, number: int) -> Half | None:
 
 
 def column_rates(
-    emulation: Emulation | MenuLike,
-    columns: str | Sequence[str],
-    catalogue: SamplesLike = None,
-    *,
-    executor: Any = None,
+    menu: MenuLike, columns: str | Sequence[str], catalogue: SamplesLike = None, *, executor: Any = None
 ) -> ColumnRates:
-    """Compute the rates of a menu for several columns of prescales.
+    """Compute the rates of a menu for several columns of prescales, from one pass.
 
     Parameters
     ----------
-    emulation : path, Menu or Emulation
-        The menu, or an emulation of it alone.
+    menu : path or Menu
+        The menu. Rate budgets are met in each column by itself.
     columns : str or sequence of str
         Names of its prescale columns; "all": all columns.
     catalogue, executor
-        The samples and the executor for a menu, as in `emulate`.
+        As in `run`.
 
     Returns
     -------
@@ -109,15 +104,17 @@ def column_rates(
     Raises
     ------
     TrigemuError
-        If the menu has no such column, or the emulation has several menus.
+        If the menu has no such column.
     """
-    menus = emulation.menus if isinstance(emulation, Emulation) else (menu_of(emulation),)
-    if len(menus) > 1:
-        raise TrigemuError(f"prescale columns belong to one menu, but the emulation has {len(menus)}")
-    names = chosen_columns(menus[0], names_of("the columns", columns))
-    emulated = emulation_of(emulation, catalogue, executor)
-    (menu,) = emulated.menus
-    return ColumnRates({name: rates_of(replace(emulated, menus=(at_column(menu, name),))) for name in names})
+    menu = menu_of(menu)
+    names = chosen_columns(menu, names_of("the columns", columns))
+    emulation = emulation_of([at_column(menu, name) for name in names], catalogue, executor)
+    return rates_of_columns(emulation)
+
+
+def rates_of_columns(emulation: Emulation) -> ColumnRates:
+    """Compute the rates of the menus of an emulation, by the column of prescales that is chosen in each."""
+    return ColumnRates({str(menu.columns.chosen): rates_of(emulation, menu) for menu in emulation.menus})
 
 
 def run(menu: MenuLike, catalogue: SamplesLike = None, *, executor: Any = None) -> MenuRates:

@@ -18,11 +18,12 @@ _NAMED = 8
 
 
 class Note(NamedTuple):
-    """A line below a table. about: "menu": one menu alone; "events", "unseen", "few", "budget": what explains
-    that column or mark; "rates": anything else. cases: what follows, of the rates of one menu."""
+    """A line below a table. about: "menu": one menu alone; "column": the column of prescales of a menu;
+    "events", "unseen", "few", "budget": what explains that column or mark; "rates": anything else. cases:
+    what follows, of the rates of one menu."""
 
     text: str
-    about: Literal["menu", "events", "unseen", "few", "budget", "rates"] = "rates"
+    about: Literal["menu", "column", "events", "unseen", "few", "budget", "rates"] = "rates"
     cases: str = ""
 
 
@@ -142,6 +143,8 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
                 "The mean that the sample was made with is not known (mean_interactions in its catalogue): "
                 "the sample's own distribution is divided out, and the errors include its fluctuations."
             )
+    if result.menu.columns.chosen:
+        yield Note(f"Prescales: those of column {result.menu.columns.chosen}.", "column")
     if result.menu.left_out:
         triggers = f"{len(result.menu.left_out)} of {len(result.menu.left_out) + len(result.menu.triggers)}"
         yield Note(

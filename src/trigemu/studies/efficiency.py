@@ -34,7 +34,15 @@ from trigemu.emulation import (
     solve_budgets,
     unseen_half,
 )
-from trigemu.menus import Menu, MenusLike, menus_of, named_apart, signed_differences, unit_of_observable
+from trigemu.menus import (
+    Menu,
+    MenusLike,
+    at_own_column,
+    menus_of,
+    named_apart,
+    signed_differences,
+    unit_of_observable,
+)
 from trigemu.observables import Condition, Number, Scope, Workspace
 from trigemu.samples import Catalogue, Events, Sample, SampleError, SamplesLike, half_of, samples_of
 from trigemu.studies.efficiency_thresholds import accepted, shifts_of_gains, thresholds_of, with_moved
@@ -271,7 +279,7 @@ def efficiencies(
     >>> result.turnons[0].curves[0].menu
     'primary'
     """
-    menus, profiles = named_apart(menus_of(menus)), _plain(profiles)
+    menus, profiles = named_apart([*map(at_own_column, menus_of(menus))]), _plain(profiles)
     samples, triggers = names_of("the samples", samples), names_of("the triggers", triggers)
     categories = names_of("the categories", categories)
     catalogue = samples_of(catalogue, executor=executor)

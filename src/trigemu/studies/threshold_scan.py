@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.emulation import Emulation, Plan, Progress, Scores, emulate, solve_budgets
-from trigemu.menus import Menu, MenuLike, Trigger, menu_of, with_values
+from trigemu.menus import Menu, MenuLike, Trigger, at_own_column, menu_of, with_values
 from trigemu.observables import Workspace
 from trigemu.rates import MenuRates, TriggerRates, rates_of
 from trigemu.samples import Need, SamplesLike, samples_of
@@ -130,7 +130,7 @@ def scan(
     >>> [f"{rates.total.hz:.0f} Hz" for rates in trigemu.scan("menus/full.toml", leg)["MU5_E10"]]
     ['1796 Hz', '629 Hz']
     """
-    menu = menu_of(menu)
+    menu = at_own_column(menu_of(menu))
     steps = steps_of(menu, steps)
     dict(_variants(menu, steps))  # before a pass over the events: some values may not be allowed
     axis = _Above(tuple(step for step in steps if step.vary is None))

@@ -125,7 +125,7 @@ def test_workers_change_nothing(place: Any, trigemu: Run, variants: tuple[str, .
         (("menu.toml", "hard.toml", "--json", "nowhere/out.json"), "there is no folder nowhere"),
         (
             ("menu.toml", "hard.toml", "--prescales", "p.csv"),
-            "--prescales has columns (high, low): choose one with --column",
+            "p.csv has columns of prescales, and rates need one of them: choose with --column",
         ),
         ((), "Missing argument"),
     ],

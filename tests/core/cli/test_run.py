@@ -48,7 +48,7 @@ def test_all_columns_of_a_file(place: Any, trigemu: Run) -> None:
 
 
 def test_some_columns_of_a_menu(place: Any, trigemu: Run) -> None:
-    """Without any, a menu with columns runs with its own prescales."""
+    """Without any, the column that the menu names, or a message that lists them and no file."""
     menu = (
         (place.folder / "menu.toml")
         .read_text()
@@ -60,10 +60,16 @@ def test_some_columns_of_a_menu(place: Any, trigemu: Run) -> None:
     document = json.loads((place.folder / "out.json").read_text())
     assert [column["column"] for column in document["columns"]] == ["c", "b"]
     assert document["provenance"]["prescales"] is None
-    trigemu("run", "columns.toml", *ON_TOYS, "--json", "own.json")
+    status, text = trigemu("run", "columns.toml", *ON_TOYS, "--json", "own.json")
+    assert (status, 'write column = "a" under [menu]' in text, "from a, b, c" in text) == (2, True, True)
+    assert not (place.folder / "own.json").exists()
+    columns = (place.folder / "columns.toml").read_text()
+    place.write("own.toml", columns.replace('name = "menu"', 'name = "menu"\ncolumn = "b"', 1))
+    trigemu("run", "own.toml", *ON_TOYS, "--json", "own.json")
     trigemu("run", "menu.toml", *ON_TOYS, "--json", "plain.json")
     own, plain = (json.loads((place.folder / f"{n}.json").read_text()) for n in ("own", "plain"))
     assert own["triggers"] == plain["triggers"] == document["columns"][1]["triggers"]
+    assert own["provenance"]["menu"]["column"] == "b"
 
 
 def test_samples_are_a_catalogue_its_folder_or_a_file(place: Any, trigemu: Run) -> None:
@@ -106,7 +112,7 @@ def test_another_luminosity(place: Any, trigemu: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--column", "x"), "menu.toml has no columns of prescales"),
+        (("--column", "x"), "menu.toml: it has no columns of prescales"),
         (("--prescales", "no.csv"), "cannot read no.csv"),
         (("--prescales", "p.csv", "--column", "hihg"), "unknown column 'hihg'; did you mean 'high'"),
         (("--pileup", "10"), "'all' has no observable 'n_interaction'"),

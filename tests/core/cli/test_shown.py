@@ -55,8 +55,7 @@ def test_rates(place: Any, trigemu: Run, catalogue: Any) -> None:
 def test_rates_in_columns(place: Any, trigemu: Run, catalogue: Any) -> None:
     menu = (place.folder / "menu.toml").read_text().replace("prescale = 2", "prescales = [2, 0]")
     place.write("columns.toml", COLUMNS + menu)
-    emulation = library.emulate([library.read_menu("columns.toml")], catalogue)
-    result = library.column_rates(emulation, ["b", "a"])
+    result = library.column_rates("columns.toml", ["b", "a"], catalogue)
     same(place, trigemu("run", "columns.toml", "--column", "b", "--column", "a", *ON_TOYS), result)
     assert list(result.to_pandas().index) == [("b", "J30"), ("a", "J30"), ("a", "MU")]
 

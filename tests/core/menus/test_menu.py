@@ -197,8 +197,8 @@ rate_hz = 50e6
         (2, "[menu]: menu.crossing_rate_hz = 0: expected a number > 0.0"),
         (
             3,
-            "[menu]: unknown key 'nmae'; did you mean 'name'? (known: crossing_rate_hz, format, levels, "
-            "name, plugins, prescale_columns)",
+            "[menu]: unknown key 'nmae'; did you mean 'name'? (known: column, crossing_rate_hz, format, "
+            "levels, name, plugins, prescale_columns)",
         ),
         (6, "[objects.lead]: the key 'from' is missing"),
         (7, "[objects.lead]: unknown key 'form'; did you mean 'from'?"),

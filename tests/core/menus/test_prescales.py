@@ -4,18 +4,37 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from toy_menus import as_toml, brute_force, menus, words
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, TrigemuError, emulate, rates_of
+from trigemu import (
+    Menu,
+    Profile,
+    Steps,
+    TrigemuError,
+    binned_rates,
+    column_rates,
+    decisions,
+    efficiencies,
+    emulate,
+    event_table,
+    make_plan,
+    rates_of,
+    run,
+    scan,
+    score_table,
+    solve_budgets,
+)
+from trigemu.counting import acceptances
 from trigemu.menus import at_column, chosen_columns, read_prescales
-from trigemu.rates import column_rates
 
 TEXT = """
 [menu]
@@ -90,7 +109,7 @@ def test_each_column_is_a_menu_with_those_prescales(
         both = read_prescales(menu, Path(folder) / "p.csv")
         written = [menu_from(Path(folder), as_toml(_in(triggers, table, i), 40e6)) for i in range(2)]
     catalogue = memory_catalogue(samples)
-    found = column_rates(emulate([both], catalogue), chosen_columns(both, ["all"]))
+    found = column_rates(both, "all", catalogue)
     assert list(found) == names
     for number, result in enumerate(found.values()):
         assert without_columns(result) == without_columns(rates_of(emulate([written[number]], catalogue)))
@@ -116,23 +135,62 @@ def test_a_column_with_the_prescales_of_the_menu_is_the_menu(
         menu = menu_from(Path(folder), as_toml(triggers, 40e6))
         (Path(folder) / "p.csv").write_text(csv)
         same = read_prescales(menu, Path(folder) / "p.csv")
-    emulation = emulate([same], memory_catalogue({"a": toy_events(seed, 50)}))
-    assert without_columns(column_rates(emulation, ["own"])["own"]) == without_columns(rates_of(emulation))
+    catalogue = memory_catalogue({"a": toy_events(seed, 50)})
+    column = column_rates(same, "own", catalogue)["own"]
+    assert without_columns(column) == without_columns(run(menu, catalogue))
 
 
-def test_thresholds_are_those_of_the_menu_itself(tmp_path: Path) -> None:
-    """A budget is met with the menu's own prescales; a column changes prescales, not cuts."""
+def test_budgets_are_met_in_each_column(tmp_path: Path) -> None:
+    """As in a menu with the prescales of the column."""
     text = (
         '[menu]\nprescale_columns = ["x"]\n[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\n'
         'total_rate_hz = 20\nprescales = [4]\n[[trigger]]\nname = "B"\nkind = "threshold"\n'
         'observable = "jet[0].pt"\nabove = 30\nprescales = [0]\n'
     )
-    events = [event | {"weight": 1.0} for event in toy_events(3, 200)]
-    emulation = emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events}))
-    plain, column = rates_of(emulation), column_rates(emulation, ["x"])["x"]
+    catalogue = memory_catalogue({"a": [event | {"weight": 1.0} for event in toy_events(3, 200)]})
+    column = column_rates(menu_from(tmp_path, text), "x", catalogue)["x"]
+    written = text.replace('prescale_columns = ["x"]', "").replace("prescales = [4]", "prescale = 4")
+    same = run(menu_from(tmp_path, written.replace("prescales = [0]", "enabled = false")), catalogue)
     assert [t.name for t in column.triggers] == ["A"]
-    assert column.triggers[0].threshold == plain.triggers[0].threshold
-    assert column.triggers[0].total.hz == pytest.approx(plain.triggers[0].total.hz / 4)
+    assert column["A"].threshold == same["A"].threshold
+    assert column["A"].total.hz == same["A"].total.hz == pytest.approx(20, abs=0.5)
+
+
+def test_rates_need_a_column(tmp_path: Path) -> None:
+    """The one that the menu names, one that is chosen instead of it, or a message that lists them; raw
+    decisions need none."""
+    catalogue = memory_catalogue({"a": toy_events(3, 100)})
+    menu = menu_from(tmp_path, TEXT)
+    ways: list[Callable[[Menu], object]] = [
+        lambda menu: run(menu, catalogue),
+        lambda menu: emulate([menu], catalogue),
+        lambda menu: solve_budgets([menu], catalogue),
+        lambda menu: score_table(menu, catalogue, vary={"A": (10, 30), "B": (5, 30)}).emulation(),
+        lambda menu: scan(menu, Steps("B", (10.0, 20.0)), catalogue),
+        lambda menu: binned_rates(menu, "met", (0.0, 20.0, 60.0), catalogue),
+        lambda menu: event_table(menu, catalogue).arrays(),
+        lambda menu: efficiencies(menu, catalogue, "a", Profile("met", (0.0, 20.0, 60.0))),
+        lambda menu: acceptances(np.zeros((1, 1), np.uint64), menu, make_plan(menu).bits[0]),
+    ]
+    for way in ways:
+        with pytest.raises(TrigemuError, match=r'column = "2e34" under .* from 2e34, 1e34$'):
+            way(menu)
+    for way in (decisions, score_table, make_plan):
+        way(menu, catalogue) if way is not make_plan else way(menu)
+    for name in menu.columns.names:
+        text = TEXT.replace("[menu]", f'[menu]\ncolumn = "{name}"')
+        named = menu_from(tmp_path, text)
+        assert run(named, catalogue).rate == run(at_column(menu, name), catalogue).rate
+        other = column_rates(named, "2e34", catalogue)["2e34"]
+        assert other.rate == run(at_column(menu, "2e34"), catalogue).rate
+        assert f"Prescales: those of column {name}." in str(run(named, catalogue))
+
+
+def test_a_menu_names_one_of_its_columns(tmp_path: Path) -> None:
+    with pytest.raises(TrigemuError, match=r"menu.toml:2: .*column = '2e33': not one of .* mean '2e34'"):
+        menu_from(tmp_path, TEXT.replace("[menu]", '[menu]\ncolumn = "2e33"').lstrip())
+    with pytest.raises(TrigemuError, match="column = 'x': not one of the prescale_columns; it has none"):
+        menu_from(tmp_path, '[menu]\ncolumn = "x"\n[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1\n')
 
 
 def read(folder: Path, csv: str) -> Menu:
@@ -218,11 +276,13 @@ def test_mistakes_of_a_menu(tmp_path: Path, old: str, new: str, message: str) ->
 def test_columns_that_are_not_there_or_have_nothing_on(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, TEXT)
     with pytest.raises(TrigemuError, match="unknown column '2e33'; did you mean '2e34'"):
-        chosen_columns(menu, ["2e33"])
-    with pytest.raises(TrigemuError, match="has no columns of prescales: give prescale_columns"):
-        chosen_columns(replace(menu, columns=type(menu.columns)()), ["2e34"])
+        at_column(menu, "2e33")
+    with pytest.raises(TrigemuError, match="it has no columns of prescales: give prescale_columns"):
+        at_column(replace(menu, columns=type(menu.columns)()), "2e34")
     with pytest.raises(TrigemuError, match=r"column 'x' switches every trigger of .* off"):
-        chosen_columns(read(tmp_path, "name,x\nA,0\nB,-1\nR,0\n"), ["x"])
+        at_column(read(tmp_path, "name,x\nA,0\nB,-1\nR,0\n"), "x")
+    with pytest.raises(TrigemuError, match="the prescales of column '2e34' already: choose '1e34' of"):
+        at_column(at_column(menu, "2e34"), "1e34")
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ format = 1
 crossing_rate_hz = 40e6
 plugins = ["mine"]
 prescale_columns = ["low", "high"]
+column = "high"
 levels = ["L1", "HLT"]
 [integer.jet]
 pt = { first = 0.0, step = 0.5, bins = 2046 }

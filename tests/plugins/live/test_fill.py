@@ -18,13 +18,14 @@ from trigemu_live.rules import Simple
 
 MENU = """
 [menu]
-prescale_columns = ["tight", "loose"]
+prescale_columns = ["even", "tight", "loose"]
+column = "even"
 [[trigger]]
 name = "J"
 kind = "threshold"
 observable = "jet[0].pt"
 above = 30.0
-prescales = [4, 2]
+prescales = [1, 4, 2]
 [[trigger]]
 name = "M"
 kind = "threshold"
@@ -139,7 +140,7 @@ def test_signals(tmp_path: Path) -> None:
         (FILL + '[[control]]\ntrigger = "N"\n', "has no such trigger"),
         (FILL + '[[control]]\ntrigger = "LOGIC"\n', "expected a trigger with a threshold"),
         (FILL + '[[control]]\ntrigger = "J"\n', "'LOGIC' reads it, so its threshold cannot be moved"),
-        (FILL + '[[column]]\nname = "none"\nbelow = 3\n', "has no column 'none'; it has tight, loose"),
+        (FILL + '[[column]]\nname = "none"\nbelow = 3\n', "has no column 'none'; it has even, tight, loose"),
         (FILL + 'signals = ["other"]\n', "other"),
         (FILL.replace("3.5", "35"), "generate crossings at that pile-up"),
     ],

@@ -37,8 +37,8 @@ class _ColumnRates(View[ColumnRates]):
         for number, level in enumerate(menu.levels):
             _add_summary(table, f"level {level}", {c: r.levels[number].rate for c, r in result.items()})
         _add_summary(table, f"menu {menu.name}", {c: r.rate for c, r in result.items()})
-        below = dict.fromkeys(text for rates in result.values() for text in texts(notes(rates)))
-        return Page([table], [*below, *_thresholds(menu)])
+        every = (note for rates in result.values() for note in notes(rates) if note.about != "column")
+        return Page([table], [*dict.fromkeys(texts(every))])
 
     def table(self, result: ColumnRates) -> Table:
         of_columns = ((c, trigger) for c, rates in result.items() for trigger in rates.triggers)
@@ -63,7 +63,9 @@ class _ColumnRates(View[ColumnRates]):
         shared = {key: value for key, value in first.items() if key not in own}
         source = _menu(result).columns
         file = {"path": str(source.path), "sha256": source.sha256} if source.path else None
-        shared["provenance"] |= {"prescales": file}
+        models = {path: sha256 for rates in result.values() for path, sha256 in rates.models.items()}
+        shared["provenance"] |= {"prescales": file, "models": models}
+        del shared["provenance"]["menu"]["column"]
         return {"columns": each} | shared
 
     def figures(self, result: ColumnRates) -> Iterator[Figure]:
@@ -105,8 +107,3 @@ def _add_summary(table: Table, label: str, rates: Mapping[str, Rate]) -> None:
     for column, rate in rates.items():
         table.add_record(summary_row(label, rate) | {"column": column}, "summary")
         label = ""
-
-
-def _thresholds(menu: Menu) -> Iterator[str]:
-    if any(trigger.solution for trigger in menu.triggers):
-        yield "Thresholds were found with the menu's own prescales, and are the same in all columns."

@@ -265,6 +265,6 @@ def _notes(result: Comparison, shown: Collection[str]) -> Iterator[str]:
     lines: dict[str, None] = {}
     for variant, of in zip(result.variants, of_variants, strict=True):
         for note, text in zip(of, texts(of), strict=True):
-            named = note.about == "menu" and text not in of_all
+            named = note.about in ("menu", "column") and text not in of_all
             lines[f"{variant.menu.name}: {text}" if named else text] = None
     yield from filter(None, lines)

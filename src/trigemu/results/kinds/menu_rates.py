@@ -255,6 +255,7 @@ def _half(result: MenuRates) -> dict[str, Any] | None:
 
 def _provenance(result: MenuRates) -> dict[str, Any]:
     menu, catalogue = result.menu, result.catalogue
+    column = {"column": menu.columns.chosen} if menu.columns.chosen else {}
     source = {"path": str(catalogue.path), "sha256": catalogue.sha256}
     files = {
         sample.name: dict(zip((source.path for source in sample.sources), sample.sha256, strict=True))
@@ -262,7 +263,7 @@ def _provenance(result: MenuRates) -> dict[str, Any]:
     }
     return {
         "version": __version__,
-        "menu": {"path": str(menu.path), "sha256": menu.sha256},
+        "menu": {"path": str(menu.path), "sha256": menu.sha256} | column,
         "catalogue": source | _conditions(catalogue),
         "samples": files,
         "sealed": {sample.name: sample.sealed for sample in catalogue.background},
