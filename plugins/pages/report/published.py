@@ -29,18 +29,35 @@ def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[S
     head = (Column(name, "number", name) for name in ("here", "published", "here / published"))
     table = Table((*names, *head))
     sources: dict[str, None] = {}
+    by_construction = 0
     for variant in contents.variants:
         values = _values(variant, made)
         for reference in (r for profiles in contents.profiles for r in profiles.of(variant.menu.name)):
             what = f"{reference.trigger} " if reference.trigger else ""
             name = NAMES.get(reference.quantity, reference.quantity)
             value = values.get((reference.trigger, reference.quantity))
-            table.add(variant.menu.name, what + name, *_compared(reference, value))
+            here, published, ratio = _compared(reference, value)
+            if value is not None and _agrees_by_construction(reference, variant):
+                by_construction, ratio = by_construction + 1, f"= {ratio}"
+            table.add(variant.menu.name, what + name, here, published, ratio)
             sources[reference.source] = None
     if not table.rows:
         return
-    text = f"Published: {'; '.join(sources)}. Errors are those of the numbers here."
-    yield Section("Comparison with published numbers", (text,), (table,))
+    text = [f"Published: {'; '.join(sources)}. Errors are those of the numbers here."]
+    if by_construction:
+        text.append(
+            f"=: agrees by construction, in {by_construction} of {len(table.rows)} rows, which test nothing: "
+            f"a rate budget of the menu, or a number that the sample was tuned to."
+        )
+    yield Section("Comparison with published numbers", (*text,), (table,))
+
+
+def _agrees_by_construction(reference: Reference, variant: MenuRates) -> bool:
+    if reference.tuned == variant.catalogue.table.name:
+        return True
+    rates = variant[reference.trigger].rates if reference.trigger else {}
+    rate = rates.get(reference.quantity.removesuffix("_hz"))
+    return rate is not None and rate.budgeted
 
 
 def _values(variant: MenuRates, made: Sequence[Section]) -> Mapping[tuple[str | None, str], Value]:

@@ -159,6 +159,9 @@ class Reference(TomlTable, frozen=True):
         The publication.
     trigger : str or None
         The trigger; None for `rate_hz`.
+    tuned : str or None
+        The name of a catalogue whose samples were tuned to this number: with these, the two agree by
+        construction.
     """
 
     menu: str
@@ -166,6 +169,7 @@ class Reference(TomlTable, frozen=True):
     value: float
     source: Text
     trigger: str | None = None
+    tuned: str | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if (self.trigger is None) != (self.quantity == "rate_hz"):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from toys import memory_catalogue, toy_events
 
 from trigemu import Steps, TrigemuError, read_menu
@@ -178,6 +179,26 @@ def test_numbers_appear_with_those_of_references(two: Contents, tmp_path: Path) 
     assert rows[1][4].startswith("1.0")
     assert rows[3][2] == rows[3][4] == "–"  # nobody told it
     assert "a paper" in result.text[0]
+    assert len(result.text) == 1
+
+
+def test_numbers_that_agree_by_construction_are_marked(tmp_path: Path) -> None:
+    """A budget, and what a sample was tuned to; not the rest, and not with other samples."""
+    budget = J30.format(30.0).replace("above = 30.0", "total_rate_hz = 200.0")
+    made = contents(tmp_path, HEAD.format("one") + budget + MU)
+    name = made.catalogue.table.name
+    references = (
+        reference("total_hz", 200.0),
+        reference("unique_hz", 100.0),
+        structs.replace(reference("total_hz", 5.0, trigger="MU"), tuned=name),
+        structs.replace(reference("unique_hz", 5.0, trigger="MU"), tuned="another"),
+        structs.replace(reference("rate_hz", 5.0, trigger=None), tuned=name),
+    )
+    inputs = ProfileSet("p", (), (), None, (), None, (), (), references, tmp_path, "")
+    result = next(beside_references(replace(made, profiles=(inputs,)), ()))
+    marked = [row[4].startswith("= ") for row in cells(result.tables[0])]
+    assert marked == [True, False, True, False, True]
+    assert "in 3 of 5 rows" in result.text[1]
 
 
 def test_scans_are_of_every_menu_that_has_the_trigger(tmp_path: Path) -> None:
