@@ -25,13 +25,15 @@ from trigemu.emulation.chunks import Chunk
 from trigemu.emulation.engine import Job, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, lacks, make_plan
 from trigemu.samples import INTERACTIONS, Catalogue, Events, Pileup, SampleError, SamplesLike, samples_of
-from trigemu.support import FloatArray, IntArray, TrigemuError, number_of
+from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, number_of
 
 #: The minimum effective number of crossings in a range of n: otherwise a few crossings that happen to include
 #: none of the common processes would get the full weight of the range.
 MIN_EFFECTIVE = 10.0
 #: The largest fraction of the target distribution for which the sample has fewer crossings.
 MAX_SPARSE = 0.05
+#: The step of the means that a message finds allowed.
+_STEP = 0.1
 #: The largest relative difference between the sum of a sample's events and its rate.
 _COMPLETE = 1e-3
 #: The largest relative difference between the mean of a sample and that of its generation.
@@ -100,7 +102,7 @@ def at_pileup(
     pmf = poisson(mean, len(total))
     sparse = total**2 < MIN_EFFECTIVE * square
     sparse |= total <= 0
-    _check_sparse(catalogue, mean, 1.0 - float(pmf[~sparse].sum()), np.flatnonzero(~sparse))
+    _check_sparse(catalogue, mean, ~sparse)
     if made_with is None:
         strata = _ranges(total, square)
         ends = np.append(np.flatnonzero(np.diff(strata)), len(total) - 1)
@@ -242,14 +244,27 @@ def _check_mean(catalogue: Catalogue, sample_mean: float) -> None:
         )
 
 
-def _check_sparse(catalogue: Catalogue, mean: float, sparse: float, covered: IntArray) -> None:
-    if sparse > MAX_SPARSE:
-        held = f"enough with {covered[0]} to {covered[-1]}" if len(covered) else "too few of any"
-        raise SampleError(
-            f"{catalogue.path}: pile-up {mean:g}: {100 * sparse:.3g} % of the crossings would have a number "
-            f"of interactions for which the sample has too few (it has {held}), more than "
-            f"{100 * MAX_SPARSE:g} %: generate crossings at that pile-up"
-        )
+def _check_sparse(catalogue: Catalogue, mean: float, enough: BoolArray) -> None:
+    """Raise SampleError if too few crossings have the numbers of interactions of a mean. enough: bool[n],
+    which numbers have enough."""
+    if (sparse := _sparse(mean, enough)) <= MAX_SPARSE:
+        return
+    held, covered = "too few of any", np.flatnonzero(enough)
+    if len(covered):
+        held = f"enough with {covered[0]} to {covered[-1]}"
+        means = _STEP * np.arange(1, round(2 * len(enough) / _STEP))
+        allowed = [of for of in means if _sparse(float(of), enough) <= MAX_SPARSE]
+        held += f", which allows means of {allowed[0]:.3g} to {allowed[-1]:.3g}" if allowed else ""
+    raise SampleError(
+        f"{catalogue.path}: pile-up {mean:g}: {100 * sparse:.3g} % of the crossings would have a number of "
+        f"interactions for which the sample has too few (it has {held}), more than {100 * MAX_SPARSE:g} %: "
+        f"generate crossings at that pile-up (trigemu generate run3 makes them at a mean of 60)"
+    )
+
+
+def _sparse(mean: float, enough: BoolArray) -> float:
+    """Return the fraction of the Poisson distribution of a mean for which a sample has too few crossings."""
+    return 1.0 - float(poisson(mean, len(enough))[enough].sum())
 
 
 def _per_interactions(table: PatternTable) -> tuple[FloatArray, FloatArray, IntArray]:

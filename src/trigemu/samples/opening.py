@@ -3,6 +3,7 @@ of events."""
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 from collections.abc import Sequence
@@ -43,6 +44,8 @@ from trigemu.support import (
     wrong_type,
 )
 
+#: Relative difference of two sums of weights that comes from rounding.
+ROUNDED = 1e-3
 #: Largest number of samples in a catalogue.
 MOST_SAMPLES = 10_000
 
@@ -314,7 +317,6 @@ def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> 
     digests = table.sha256 or (None,) * len(paths)
     seals = table.seal or ("",) * len(paths)
     opening = secrets.token_hex(8)
-    sums = weighted and not table.sum_of_weights
     identified, signal = engine.checkpoint is not None, table.role == "signal"
     return [
         ToOpen(
@@ -324,11 +326,12 @@ def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> 
             seal,
             sha256,
             opening,
-            sums,
+            weighted,
             identified,
             missing,
             signal,
             table.tree or "",
+            declared=table.sum_of_weights is not None,
         )
         for (path, missing), seal, sha256 in zip(paths, seals, digests, strict=True)
     ]
@@ -359,9 +362,23 @@ def _sample(
         raise SampleError(f"sample {table.name!r}: {sources[0].path} has no numbers that menus can use")
     if len(sources) == 1 and not sources[0].entries:
         raise SampleError(f"sample {table.name!r}: {sources[0].path} has no events")
+    _check_sum(table, facts, weighted)
     digests = tuple(known.sha256 for known in facts)
     sample = Sample(number, table, tuple(sources), 1.0, 1.0, digests, weighted)
     return normalised(head, sample, lacks_files)
+
+
+def _check_sum(table: SampleTable, facts: Sequence[Facts], weighted: bool) -> None:
+    """Raise SampleError if the catalogue has a smaller sum over all generated events than its files, which
+    have some of these events or all."""
+    sums = [known.sum_of_weights if weighted else known.entries for known in facts]
+    in_files = math.fsum(of_file for of_file in sums if of_file is not None)
+    if table.sum_of_weights and in_files * (1 - ROUNDED) > table.sum_of_weights:
+        raise SampleError(
+            f"sample {table.name!r}: sum_of_weights = {table.sum_of_weights:.10g} in its catalogue, but the "
+            f"weights of its files add up to {in_files:.10g}, and a sum over all generated events is at "
+            f"least that: give this sum, or leave the key out if the files store it"
+        )
 
 
 def _same_columns(one: Source, other: Source) -> bool:

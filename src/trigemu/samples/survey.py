@@ -26,6 +26,8 @@ from trigemu.support import Engine, fingerprint, is_there
 _TAGS = ("size", "ETag", "Content-MD5", "Digest", "Last-Modified", "mtime")
 #: Total size of files that this process opens without workers.
 _FEW_BYTES = 2**30
+#: Events whose weights are read at a time.
+_SUMMED = 2**20
 #: Seconds before a remote file is tried again.
 PAUSE_S = 1.0
 
@@ -36,7 +38,7 @@ class ToOpen:
     weights is needed. identified: whether its identity is needed. missing: the message if the file does not
     exist. signal: whether it may lack the sum of weights, because no rate depends on it. tree: the name of
     the tree with its events; empty: the format finds it. hashes: how many are kept of the numbers of its
-    events."""
+    events. declared: whether the catalogue has the sum of the weights of all generated events."""
 
     sample: str
     path: str
@@ -50,6 +52,7 @@ class ToOpen:
     signal: bool = False
     tree: str = ""
     hashes: int = 0
+    declared: bool = False
 
     @property
     def size(self) -> int:
@@ -204,7 +207,8 @@ def _check_format(source: Source, format: str) -> None:
 
 
 def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
-    """Return the sum of the weights of a file, if it is needed, and the reason if a signal has none."""
+    """Return the sum of the weights of a file, if it is needed, and the reason if a signal has none. If the
+    catalogue has the sum of all generated events and the file does not, it is that of the file's events."""
     if not file.weighted:
         return None, ""
     try:
@@ -212,9 +216,23 @@ def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
     except UnreadableError:
         raise
     except SampleError as error:
+        if file.declared:
+            return _sum_over_events(source), ""
         if not file.signal:
             raise
         return None, str(error)
+
+
+def _sum_over_events(source: Source) -> float | None:
+    """Return the sum of the weights of the events of a file; None if some are negative: a part of them may
+    then add up to more than all."""
+    total = 0.0
+    for start in range(0, source.entries, _SUMMED):
+        weight = source.read(start, min(start + _SUMMED, source.entries), ()).weight
+        if (weight < 0).any():
+            return None
+        total += float(weight.sum())
+    return total
 
 
 def _tag(path: str) -> str:

@@ -244,12 +244,23 @@ def test_signals_keep_their_weights() -> None:
     assert moved.read(0, 0, 20, ()).weight.tolist() == [event["weight"] for event in signal]
 
 
+def test_the_means_that_a_message_allows() -> None:
+    """Five per cent of a Poisson distribution of mean 2.61 are above 5."""
+    sample = crossing_catalogue({"a": crossings(1, 300)})
+    above = [1 - sum(poisson(n, mean) for n in range(6)) for mean in (2.6, 2.7)]
+    assert above[0] < 0.05 < above[1]
+    assert at_pileup(sample, 2.6).pileup
+    with pytest.raises(TrigemuError, match=r"allows means of 0\.1 to 2\.6"):
+        at_pileup(sample, 2.7)
+
+
 @pytest.mark.parametrize(
     ("mean", "message"),
     [
         (
             4.0,
-            r"toy.toml: pile-up 4: 21.5 % of the crossings .*\(it has enough with 0 to 5\), more than 5 %",
+            r"toy.toml: pile-up 4: 21.5 % of the crossings .*\(it has enough with 0 to 5, which allows "
+            r"means of 0.1 to 2.6\), more than 5 %: .*trigemu generate run3",
         ),
         (0.0, "pile-up 0: expected a mean"),
         (-1.0, "pile-up -1: expected"),

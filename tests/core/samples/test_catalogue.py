@@ -147,7 +147,7 @@ def test_which_part_is_left_out_stands_beside_the_rates(folder: Path) -> None:
 def test_what_cannot_be_left_out(folder: Path) -> None:
     (folder / "a0.root").unlink()
     with pytest.raises(SampleError, match=r"'a': sum_of_weights .* includes all its files"):
-        open_catalogue(written(folder, more="sum_of_weights = 1e4"), skip_bad_files=True)
+        open_catalogue(written(folder, more="sum_of_weights = 1e5"), skip_bad_files=True)
     with pytest.raises(SampleError, match="sample 'a': none of its files can be read"):
         open_catalogue(written(folder, FILES[:1]), skip_bad_files=True)
     write_root(folder / "a1.root", [e | {"met": math.nan} for e in toy_events(1, 20)])

@@ -194,6 +194,39 @@ def test_a_sum_of_weights_in_the_catalogue_counts(tmp_path: Path) -> None:
         assert (sample.hz_per_weight, sample.rate_hz) == (pytest.approx(10.0 / 200), pytest.approx(10.0))
 
 
+@pytest.mark.parametrize(
+    ("stored", "weights", "declared", "in_files"),
+    [
+        (30.0, [1.0] * 3, 30.0, None),
+        (30.0, [1.0] * 3, 29.98, None),  # rounded
+        (30.0, [1.0] * 3, 1e5, None),  # further files
+        (30.0, [1.0] * 3, 29.0, "30"),
+        (30.0, [1.0, -1.0, 1.0], 29.0, "30"),
+        (None, [0.5, 1.0, 1.5], 3.0, None),
+        (None, [0.5, 1.0, 1.5], 100.0, None),  # a skim
+        (None, [0.5, 1.0, 1.5], 1.0, "3"),
+        (None, [5.0, -1.0, 5.0], 8.0, None),  # a skim may have less of the negative ones
+    ],
+)
+def test_a_sum_of_weights_is_not_less_than_that_of_the_files(
+    tmp_path: Path, stored: float | None, weights: list[float], declared: float, in_files: str | None
+) -> None:
+    with uproot.recreate(tmp_path / "a.root") as root:
+        root.mktree("Events", {"genWeight": "f8"})
+        root["Events"].extend({"genWeight": np.array(weights)})
+        if stored:
+            root.mktree("Runs", {"genEventSumw": "f8"})
+            root["Runs"].extend({"genEventSumw": np.array([stored])})
+    entry = f'files = ["a.root"]\nsum_of_weights = {declared}'
+    if in_files is None:
+        assert catalogue(tmp_path, entry).samples[0].hz_per_weight == pytest.approx(10.0 / declared)
+        return
+    with pytest.raises(
+        SampleError, match=rf"sum_of_weights = {declared:g} in .* add up to {in_files}, .* at least that"
+    ):
+        catalogue(tmp_path, entry)
+
+
 def test_one_file_is_a_background_of_crossings_that_weigh_the_same(tmp_path: Path) -> None:
     write_root(tmp_path / "one.v2.root", toy_events(1, 50), sum_of_weights=1e5)
     opened = catalogue_of(tmp_path / "one.v2.root")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -68,9 +69,16 @@ def of_curves(
 
 
 def as_set(description: str, corrections: Iterable[Any]) -> Any:
-    """Return a CorrectionSet."""
+    """Return a CorrectionSet; raise TrigemuError if two corrections have the same name."""
+    made = list(corrections)
+    name, times = Counter(correction.name for correction in made).most_common(1)[0]
+    if times > 1:
+        raise TrigemuError(
+            f"to_correction(): {times} efficiencies are called {name!r}, and names in a set differ: measure "
+            f"each observable, in each category, once"
+        )
     return schema().CorrectionSet(
-        schema_version=schema().VERSION, description=_signed(description), corrections=list(corrections)
+        schema_version=schema().VERSION, description=_signed(description), corrections=made
     )
 
 
@@ -98,6 +106,7 @@ def _by_variation(axis: Axis, flow: str) -> Callable[[Values], Any]:
     of = schema()
     # The last bin includes its upper edge, which is not so in correctionlib.
     edges = [*axis.edges[:-1], math.nextafter(axis.edges[-1], math.inf)]
+    written = [edge if math.isfinite(edge) else str(edge) for edge in edges]  # "inf" or "-inf"
     # JSON has no NaN; this is evaluated to it.
     nan = of.Formula(nodetype="formula", expression="0/0", parser="TFormula", variables=[])
 
@@ -106,7 +115,7 @@ def _by_variation(axis: Axis, flow: str) -> Callable[[Values], Any]:
             of.Binning(
                 nodetype="binning",
                 input=axis.observable,
-                edges=edges,
+                edges=written,
                 content=[nan if math.isnan(value) else float(value) for value in part],
                 flow=flow,
             )

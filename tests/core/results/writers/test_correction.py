@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from project import ROOT
+from toys import memory_catalogue, toy_events
 
-from trigemu import TrigemuError
+from trigemu import Profile, TrigemuError, efficiencies
 from trigemu.results.writers.correction import schema
 from trigemu.studies import ratios_to
 from trigemu.support import MissingExtraError
@@ -67,6 +69,26 @@ def test_a_curve_and_all_efficiencies(results: dict[str, Any]) -> None:
             alone.evaluate(centres(turnon), variation),
             corrections[NAME].evaluate(centres(turnon), curve.menu, curve.trigger, variation),
         )
+
+
+def measured(edges: tuple[float, ...], *categories: str) -> Any:
+    samples = memory_catalogue({"a": toy_events(1, 300)}, signals={"s": toy_events(2, 200)})
+    observable = Profile("jet[0].pt", edges)
+    return efficiencies(ROOT / "menus" / "primary.toml", samples, "s", observable, categories)
+
+
+def test_infinite_edges() -> None:
+    """The first and the last bin may be open; they then hold every value, however large."""
+    found = measured((-np.inf, 30.0, np.inf))
+    curve = found.turnons[0].curves[0]
+    correction = opened(found.to_correction())["jet[0].pt"]
+    for value, expected in ((-1e300, curve.value[0]), (31.0, curve.value[1]), (1e300, curve.value[1])):
+        assert correction.evaluate(value, "primary", "", "nominal") == expected
+
+
+def test_a_category_that_is_repeated() -> None:
+    with pytest.raises(TrigemuError, match=r"2 efficiencies are called 'jet\[0\].pt, n_jet > 1', .* once"):
+        measured((0.0, 30.0, 60.0), "n_jet > 1", "n_jet > 1").to_correction()
 
 
 def test_scale_factors(results: dict[str, Any]) -> None:

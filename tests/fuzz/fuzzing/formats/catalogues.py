@@ -37,7 +37,7 @@ role = "background"
 format = "nanoaod"
 files = ["al*.root"]
 rate_hz = 1e6
-sum_of_weights = 1000.0
+sum_of_weights = 2000.0
 
 [[sample]]
 name = "s"
@@ -89,6 +89,9 @@ def _cases() -> st.SearchStrategy[Files]:
             table_edits(tomllib.loads(text), (2.0, 1e3), most=1).map(as_toml)
             for text in (crossing, LUMINOSITY)
         ),
+        st.sampled_from((1e-300, 1.0, 1936.0, 1937.0, 3800.0, 3900.0, 1e30)).map(
+            lambda declared: crossing.replace("sum_of_weights = 2000.0", f"sum_of_weights = {declared}")
+        ),
         word_edits(crossing, locations),
     ).map(lambda text: text.encode("utf-8", "surrogatepass"))
     whole = st.one_of(spoilt, spoilt, spoilt, byte_edits(crossing.encode()))
@@ -112,6 +115,8 @@ def _twin(folder: Path, made: list[tuple[str, str, float]]) -> str | None:
     expected = []
     for sample in document["sample"]:
         number = sum(len(_matches(folder, pattern)) for pattern in sample["files"])
+        if sample.get("sum_of_weights", math.inf) < 0.99 * number * total:
+            return f"{sample['name']}: its files have a larger sum of weights than {sample['sum_of_weights']}"
         scale = _hz(document["catalogue"], sample, number * total)
         expected.append((sample["name"], sample["role"], number * total * scale))
     for one, other in zip(made, expected, strict=True):

@@ -28,7 +28,7 @@ role = "background"
 format = "%s"
 files = ["%s"]
 rate_hz = 40e6
-sum_of_weights = 100.0
+sum_of_weights = 2000.0
 """
 
 
@@ -121,7 +121,7 @@ def _cases(kind: str, sealed: bool) -> Callable[[], st.SearchStrategy[Files]]:
         form, name, _ = KINDS[kind]
         text = CATALOGUE % (form, name)
         if kind == "HDF5":
-            text = text.replace("sum_of_weights = 100.0\n", "")
+            text = text.replace("sum_of_weights = 2000.0\n", "")
         if sealed:
             text += f'seal = ["{seal_of([hashlib.sha256(content).digest()])}"]\n'  # one chunk
             whole = flips(content)
