@@ -27,6 +27,7 @@ Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,100}\Z")]
 # Bounds of a configuration; beyond them, a run would take years or fill any memory.
 Positive = Annotated[float, Meta(gt=0, le=1e12)]
 Luminosity = Annotated[float, Meta(gt=0, le=1e40)]
+KFactor = Annotated[float, Meta(gt=0, le=100)]  # higher orders give up to 2 or 3
 Factor = Annotated[float, Meta(ge=1, le=1e6)]
 Blocks = Annotated[int, Meta(ge=0, le=100_000)]
 BlockSize = Annotated[int, Meta(ge=1, le=1_000_000)]
@@ -218,7 +219,7 @@ class Slice(TomlTable, frozen=True):
     require: str | None = None
     pt_hat_max: Positive | None = None
     prompt_photon_pt_hat_max: Positive | None = None
-    k_factor: Positive = 1.0
+    k_factor: KFactor = 1.0
     uses: Uses = 1
     photons: bool = True
     jet_excess_max: Positive | None = None
@@ -292,6 +293,13 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
                 f"luminosity_cm2s = {self.luminosity_cm2s:g} for {self.crossing_rate_hz:g} crossings/s: "
                 f"more than {MAX_LUMINOSITY_PER_HZ:g} cm⁻² in a crossing, thousands of interactions",
             )
+        most = MAX_LUMINOSITY_PER_HZ * self.crossing_rate_hz / self.luminosity_cm2s
+        for number, part in enumerate(self.slices):
+            if 1 <= most < part.k_factor:
+                message = (
+                    f"k_factor = {part.k_factor:g}: more than {most:.3g} makes thousands of interactions"
+                )
+                yield ("slice", number, "k_factor"), f"{message} in a crossing at this luminosity"
         if self.crossings is not None and all(part.role == "signal" for part in self.slices):
             yield "slice", "crossings need at least one slice of role 'background'"
 

@@ -53,20 +53,17 @@ seed = 5
 luminosity_cm2s = 1e34
 
 [fakes]
-probability = 3e-3
-slope = -0.8
-energy_fraction = [0.85, 1.0]
+probability = 0.5
+power = -0.3
 
 [crossings]
 busy_fraction = 0.05
 busy_factor = 8.0
-fakes_max = 0.05
+fakes_max = 0.5
 photon_weight_hz = 1.0
-object_weight_hz = 1.0
+jet_weight_hz = 1.0
 quiet_weight_hz = 1000.0
-fake_share_max = 0.9
 multiple_boost = 1.5
-signal_photons = 1
 
 [[slice]]
 name = "soft"
@@ -138,7 +135,7 @@ def _use_training(folder: Path) -> Any:
 
 
 def _generator() -> st.SearchStrategy[Files]:
-    return _cases_of(GENERATOR, "toy.toml", (*_PYTHIA, [_PYTHIA[0]], [_PYTHIA[8]], 1.0, 3), {})
+    return _cases_of(GENERATOR, "toy.toml", (*_PYTHIA, [_PYTHIA[0]], [_PYTHIA[8]], 1.0, 3, 99999, 1e-300), {})
 
 
 def _use_generator(folder: Path) -> Any:
