@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,12 +30,14 @@ from trigemu.menus.units import unit_mistake
 from trigemu.observables import Scope, read_integers, read_scope
 from trigemu.samples import rate_mistakes
 from trigemu.support import (
+    KINDS,
     Document,
     Folders,
     Key,
     PluginError,
     TomlTable,
     TrigemuError,
+    excerpt,
     find,
     folders_of,
     load_toml,
@@ -48,7 +51,14 @@ from trigemu.support import (
 )
 from trigemu.triggers import AnyKind, BitKind, Kind, Kinds, ScoreKind, parse_expression
 
-_KEYS = ("menu", "objects", "sums", "integer", "trigger")
+#: The tables of a menu, as they are written.
+_TABLES = {
+    "menu": "[menu]",
+    "objects": "[objects.NAME]",
+    "sums": "[sums.NAME]",
+    "integer": "[integer.NAME]",
+    "trigger": "[[trigger]]",
+}
 #: The keys of a budget.
 BUDGETS = ("unique_rate_hz", "total_rate_hz")
 
@@ -187,15 +197,13 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
     document = load_toml(Path(path))
     refuse_other_kinds(document, "trigger")
     read_format(document)
-    for key in document.data:
-        if key not in _KEYS:
-            document.problem((key,), "", f"unknown key {key!r}{nearest(key, _KEYS)}")
+    meant = [_unknown(document, key) for key in document.data if key not in _TABLES]
     table = document.data.get("menu", {})
     menu_table = read_table(document, table, MenuTable, ("menu",), "[menu]")
     head = menu_table or MenuTable(plugins=_plugin_names(table))
     kinds = _kinds(document, head.plugins, plugin_path)
     scope = _scope(document)
-    triggers = _triggers(document, kinds, scope, head.crossing_rate_hz)
+    triggers = _triggers(document, kinds, scope, head.crossing_rate_hz) if "trigger" not in meant else []
     order = order_of(document, triggers)
     check_depth(document, triggers, order)
     if menu_table:
@@ -215,6 +223,20 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
         columns=PrescaleColumns(head.prescale_columns, default=head.column),
         levels=head.levels,
     )
+
+
+def _unknown(document: Document, key: str) -> str | None:
+    """Report a table that menus do not have; return the one that it is a misspelling of, if any."""
+    value, name = document.data[key], excerpt(key)
+    written = f"table [{name}]" if isinstance(value, dict) else f"key {name!r}"
+    if isinstance(value, list) and all(isinstance(table, dict) for table in value):
+        written = f"table [[{name}]]"
+    meant = next(iter(get_close_matches(name.lower(), _TABLES, 1)), None)
+    hint = f"; did you mean {_TABLES[meant]}?" if meant else ""
+    if other := next((of for kind, of in KINDS.items() if key in (kind, f"{kind}s") and not meant), None):
+        hint = f"; {other[0]} is a file of its own: {other[1]}"
+    document.problem((key,), "", f"unknown {written}{hint} (a menu has {', '.join(_TABLES.values())})")
+    return meant
 
 
 def _scope(document: Document) -> Scope:
@@ -249,6 +271,10 @@ def _kinds(document: Document, plugins: Iterable[str], path: Folders) -> Kinds:
 
 def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> list[Trigger]:
     tables = document.data.get("trigger", [])
+    if isinstance(tables, dict):
+        message = "[trigger]: expected [[trigger]] in two brackets, a table for each trigger with its name"
+        document.problem(("trigger",), "", message)
+        return []
     if not isinstance(tables, list) or not tables:
         document.problem(("trigger",), "", "a menu needs at least one [[trigger]]")
         return []

@@ -141,6 +141,6 @@ from .toml import (
     read_table as read_table,
 )
 from .toml_keys import schemas as schemas
-from .toml_kinds import kind_of as kind_of, refuse_other_kinds as refuse_other_kinds
+from .toml_kinds import KINDS as KINDS, kind_of as kind_of, refuse_other_kinds as refuse_other_kinds
 from .toml_lines import Key as Key
 from .toml_paths import number_key as number_key, shown_path as shown_path, with_numbers as with_numbers

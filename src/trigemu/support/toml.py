@@ -295,6 +295,10 @@ def read_table(
     """
     before = len(document.problems)
     fields = {f.encode_name: f for f in _fields(struct) if f.name != struct.further}
+    if isinstance(table, list) and all(isinstance(part, dict) for part in table):
+        once = f"[[{dotted(key)}]]: expected one table [{dotted(key)}], in single brackets"
+        document.problem(key, where, once)
+        return None
     if not isinstance(table, dict):
         document.problem(
             key, where, f"{dotted(key)} = {quoted(table)}: expected a table of {', '.join(fields)}"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from project import CORE_MENUS
+from toys import menu_from
 
 from trigemu import Menu, TrigemuError, read_menu
 from trigemu.menus import Budget, Solution, relations
@@ -234,7 +235,11 @@ rate_hz = 50e6
         (53, "trigger 'D': seed: unknown trigger 'Bee' (known: A, B, C)"),
         (55, "trigger 'number 6': the key 'name' is missing"),
         (57, "trigger 'number 6': its rate is above the crossing rate of 4e+07 Hz"),
-        (59, "unknown key 'triger'; did you mean 'trigger'? (known: integer, menu, objects, sums, trigger)"),
+        (
+            59,
+            "unknown table [triger]; did you mean [[trigger]]? (a menu has [menu], [objects.NAME], "
+            "[sums.NAME], [integer.NAME], [[trigger]])",
+        ),
     ]
 
 
@@ -641,3 +646,28 @@ def test_crossing_rates_that_no_sample_has(tmp_path: Path, rate: str) -> None:
         4,
         f"[menu]: crossing_rate_hz = {float(rate):g}: expected 1e-12 to 1.20893e+24 Hz, such as 40e6",
     )
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("[[triggers]]", r"1: unknown table \[\[triggers\]\]; did you mean \[\[trigger\]\]\? \(a menu has"),
+        ("[[Trigger]]", r"1: unknown table \[\[Trigger\]\]; did you mean \[\[trigger\]\]\?"),
+        ("[trigger]", r"1: \[trigger\]: expected \[\[trigger\]\] in two brackets"),
+        ("[trigger.J]", r"1: \[trigger\]: expected \[\[trigger\]\] in two brackets"),
+        ("[[rule]]", "1: this is a set of trigger rules, not a menu: trigemu live takes it as --rules"),
+        ("[goals]", "1: this is a file of goals, not a menu: trigemu optimise takes it as GOALS"),
+        (
+            "[[rules]]\n[[trigger]]",
+            r"1: unknown table \[\[rules\]\]; a set of trigger rules is a file",
+        ),
+        ("[[menu]]\n[[trigger]]", r"1: .*expected one table \[menu\], in single brackets"),
+        ("[[objects.jet]]\n[[trigger]]", r"1: .*expected one table \[objects.jet\], in single brackets"),
+        ("[object.jet]\n[[trigger]]", r"1: unknown table \[object\]; did you mean \[objects.NAME\]\?"),
+    ],
+)
+def test_tables_of_another_form_or_file(tmp_path: Path, head: str, message: str) -> None:
+    """One message, which says how the table is written, or which command takes the file."""
+    with pytest.raises(TrigemuError, match=message) as error:
+        menu_from(tmp_path, f'{head}\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 1\n')
+    assert "\n" not in str(error.value)
