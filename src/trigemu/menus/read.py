@@ -115,6 +115,7 @@ class TriggerTable(TomlTable, frozen=True):
         A group of triggers, which also has rates.
     prescale : float
         The trigger accepts one of this number of events in which it fires; it need not be an integer.
+        Not used if it has `prescales`.
     prescales : tuple of float
         One prescale for each of the `prescale_columns` of the menu; 0 or a negative number switches the
         trigger off.
@@ -203,7 +204,8 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
     head = menu_table or MenuTable(plugins=_plugin_names(table))
     kinds = _kinds(document, head.plugins, plugin_path)
     scope = _scope(document)
-    triggers = _triggers(document, kinds, scope, head.crossing_rate_hz) if "trigger" not in meant else []
+    misspelt = "trigger" in meant and "trigger" not in document.data  # which is reported
+    triggers = [] if misspelt else _triggers(document, kinds, scope, head.crossing_rate_hz)
     order = order_of(document, triggers)
     check_depth(document, triggers, order)
     if menu_table:
