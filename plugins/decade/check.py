@@ -23,6 +23,7 @@ from trigemu.api import (
     Table,
     TrigemuError,
     Workspace,
+    at_own_column,
     make_plan,
     scaling,
     solve_budgets,
@@ -53,6 +54,7 @@ def scored_events(
     executor, progress: as in `emulate`. Raises TrigemuError if the menu has no such trigger, or if it has
     several and `name` is None.
     """
+    menu = at_own_column(menu)
     name = trigger_of(menu, name)
     (solved,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
     plan = make_plan([solved])

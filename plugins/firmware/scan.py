@@ -23,6 +23,7 @@ from trigemu.api import (
     RateSums,
     TrigemuError,
     TriggerRates,
+    at_own_column,
     compare,
     emulate,
     quoted,
@@ -134,6 +135,7 @@ def scan_bits(
     TrigemuError
         If the trigger is disabled or has no trees, or if there are no or too many widths.
     """
+    menu = at_own_column(menu)
     _check(menu, name, widths)
     (floating,) = solve_budgets(
         [in_precision(menu, name, None)], catalogue, executor=executor, progress=progress

@@ -25,7 +25,7 @@ from trigemu.emulation.engine import Job, Progress, TableTask, over_background, 
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half, weights_by_half
 from trigemu.emulation.stored_results import check_result
-from trigemu.menus import Menu, MenuLike, menu_of
+from trigemu.menus import Menu, MenuLike, at_own_column, menu_of
 from trigemu.observables import Workspace
 from trigemu.samples import HALF_NAMES, Catalogue, Events, Sample, SamplesLike, half_of, samples_of
 from trigemu.support import Array, BoolArray, TrigemuError, engine_of, nearest
@@ -178,7 +178,7 @@ def event_table(
     True
     """
     engine = engine_of(executor)
-    input_menu = menu_of(menu)
+    input_menu = at_own_column(menu_of(menu))
     expression = None if fired is None else _expression(input_menu, fired)
     catalogue = samples_of(catalogue, executor=engine)
     chosen = tuple(catalogue.sample(name) for name in samples) or catalogue.background

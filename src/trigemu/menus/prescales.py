@@ -178,7 +178,8 @@ def _mistake(text: str, number: float) -> str | None:
 
 def chosen_columns(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
     """Return the selected columns of a menu, by name; `ALL_COLUMNS` selects all."""
-    return menu.columns.names if ALL_COLUMNS in names else tuple(dict.fromkeys(names))
+    every = menu.columns.names
+    return every if every and ALL_COLUMNS in names else tuple(dict.fromkeys(names))
 
 
 def at_column(menu: Menu, name: str) -> Menu:

@@ -80,9 +80,9 @@ observable = "muon[0].pt"
 total_rate_hz = 20.0
 """
 #: Three columns of prescales, and two levels.
-_COLUMNS = RICH.replace('name = "toy"', 'name = "toy"\nprescale_columns = ["a", "b", "c"]', 1).replace(
-    "prescale = 5", "prescales = [1, 0, 2.5]"
-)
+_COLUMNS = RICH.replace(
+    'name = "toy"', 'name = "toy"\nprescale_columns = ["a", "b", "c"]\ncolumn = "c"', 1
+).replace("prescale = 5", "prescales = [1, 0, 2.5]")
 _LEVELS = (
     RICH.replace('name = "toy"', 'name = "toy"\nlevels = ["L1", "HLT"]', 1)
     .replace('kind = "threshold"\nobservable = "hard', 'level = "L1"\nkind = "threshold"\nobservable = "hard')
@@ -134,6 +134,21 @@ rate_hz = 1000.0
 """
 
 
+def _in_columns() -> st.SearchStrategy[bytes]:
+    """PLAIN with prescales in columns, and a column that is named, or not."""
+    names = st.lists(st.sampled_from(("a", "b", "all", " ", "é", "2e34")), min_size=0, max_size=3)
+    values = st.lists(st.sampled_from((1, 2.5, 0, -1, 7, 0.5, 1e16)), min_size=0, max_size=3)
+    column = st.sampled_from(("a", "b", "2e34", "", "no such", None))
+
+    def written(names: list[str], column: str | None, of_first: list[float], of_second: list[float]) -> bytes:
+        named = f"column = {json.dumps(column)}\n" if column is not None else ""
+        head = f"[menu]\nprescale_columns = {json.dumps(names)}\n{named}"
+        text = PLAIN.replace("[menu]\n", head, 1).replace("prescale = 2.0", f"prescales = {of_first}")
+        return text.replace("prescale = 3.5", f"prescales = {of_second}").encode()
+
+    return st.builds(written, names, column, values, values)
+
+
 def _cases() -> st.SearchStrategy[Files]:
     drawn = toy_menus.menus().map(
         lambda triggers: _files(toy_menus.as_toml(triggers, 40e6), b"api", triggers)
@@ -150,7 +165,7 @@ def _cases() -> st.SearchStrategy[Files]:
         st.sampled_from((*_RICH, PLAIN)),
         st.sampled_from(_RATES),
     )
-    whole = st.one_of(nudged.map(str.encode), spoilt, spoilt, byte_edits(RICH.encode()), rates)
+    whole = st.one_of(nudged.map(str.encode), spoilt, spoilt, byte_edits(RICH.encode()), rates, _in_columns())
     ways = st.sampled_from((*["api"] * 24, "run", "check-menu", "report", "calibrate")).map(str.encode)
     asked = CONDITIONS.map(lambda text: PLAIN.replace("n_muon == 1 or photon[0].pt > 12", text).encode())
     return st.one_of(drawn, asked.map(lambda c: _files(c, b"api")), *[st.builds(_files, whole, ways)] * 3)
@@ -240,6 +255,7 @@ def _twin(folder: Path, made: Any) -> str | None:
     return ""
 
 
+_HEAD = {"name", "crossing_rate_hz", "prescale_columns", "column"}
 _KEYS = {
     "name",
     "kind",
@@ -257,10 +273,13 @@ _KEYS = {
 
 def _plain_triggers(document: dict[str, Any]) -> list[dict[str, Any]] | None:
     """Return the triggers with all keys, or None if the twin does not know a part of the menu."""
-    if set(document) - {"menu", "trigger"} or set(document.get("menu", {})) - {"name", "crossing_rate_hz"}:
+    if set(document) - {"menu", "trigger"} or set(document.get("menu", {})) - _HEAD:
         return None
-    triggers = []
+    head, triggers = document.get("menu", {}), []
     for t in document["trigger"]:
+        if values := t.pop("prescales", None):
+            value = values[head["prescale_columns"].index(head["column"])]
+            t |= {"prescale": value} if value > 0 else {"prescale": 1.0, "enabled": False}
         if (
             set(t) - _KEYS
             or t["kind"] not in ("threshold", "logic", "random")

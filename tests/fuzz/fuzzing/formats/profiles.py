@@ -1,7 +1,9 @@
-"""Sets of efficiency profiles, measured on toy signals; efficiencies are counted event by event."""
+"""Sets of efficiency profiles, measured on toy signals, and their corrections; efficiencies are counted event
+by event."""
 
 from __future__ import annotations
 
+import math
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -58,6 +60,8 @@ def _cases() -> st.SearchStrategy[Files]:
         "0,10,20",
         [3.0, 2.0],
         [0, 1, 2],
+        [0.0, 30.0, math.inf],
+        [-math.inf, 0.0, 30.0],
     )
     spoilt = st.one_of(
         table_edits(tomllib.loads(PROFILE), further).map(as_toml),
@@ -76,7 +80,9 @@ def _use(folder: Path) -> Any:
     menus = [trigemu.read_menu(menu) for menu in profiles.menus]
     catalogue = memory_catalogue({"a": EVENTS[:5]}, signals={"s": EVENTS})
     assert toy_catalogue()
-    return profiles.measure(menus, catalogue)
+    measured = profiles.measure(menus, catalogue)
+    measured.to_correction()
+    return measured
 
 
 FORMAT = Format("profiles", 60, _cases, _use)
