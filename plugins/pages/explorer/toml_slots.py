@@ -12,7 +12,7 @@ from typing import Any
 import tomlkit
 from tomlkit.items import InlineTable, Item, Key
 
-from trigemu.api import Menu, ScoreKind, TrigemuError, Trigger
+from trigemu.api import Menu, ScoreKind, TrigemuError, Trigger, insert_after
 
 #: Characters that no TOML file has: before a key, before its value, after it, and where keys may be added.
 _KEY, _VALUE, _END, _NEW = "\x01", "\x02", "\x03", "\x04"
@@ -27,9 +27,12 @@ def pieces_of(text: str, menu: Menu, fitted_on: str) -> list[Piece]:
     A slot without a value belongs to a key that the file does not have: it is empty unless the value changes.
 
     text: the file. fitted_on: the catalogue on which thresholds are solved, written with thresholds that
-    replace a budget.
+    replace a budget. If the menu has columns of prescales, the pieces have those of its column alone.
     """
     document = tomlkit.parse(text)
+    if menu.columns.chosen:
+        _keep_column(document, menu.columns.names.index(menu.columns.chosen))
+        text = tomlkit.dumps(document)
     slots: list[dict[str, Any]] = []
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
         slots += _mark(table, trigger, menu, fitted_on)
@@ -40,6 +43,21 @@ def pieces_of(text: str, menu: Menu, fitted_on: str) -> list[Piece]:
             f"[[trigger]], one after the other"
         )
     return pieces
+
+
+def _keep_column(document: tomlkit.TOMLDocument, number: int) -> None:
+    """Write the prescales of one column in place of those of all."""
+    for key in ("prescale_columns", "column"):
+        document["menu"].pop(key, None)
+    for table in document["trigger"]:
+        if of_columns := table.pop("prescales", None):
+            on = of_columns[number] > 0
+            key, value = ("prescale", of_columns[number]) if on else ("enabled", False)
+            table.pop(key, None)
+            if isinstance(table, InlineTable):
+                table[key] = value
+            else:
+                insert_after(table, "kind", key, value)
 
 
 def _joined(pieces: list[Piece]) -> str:

@@ -13,7 +13,7 @@ from project import ROOT
 from toy_menus import as_toml, menus
 
 from trigemu import Menu, TrigemuError, read_menu
-from trigemu.api import Random, ScoreKind
+from trigemu.api import Random, ScoreKind, at_own_column
 from trigemu_pages.explorer.toml_slots import Piece, pieces_of
 
 
@@ -129,6 +129,39 @@ def test_a_threshold_replaces_a_budget() -> None:
     assert text == BUDGET.replace("unique_rate_hz = 1350.0", 'above = 41.5\nfitted_on = "toy"')
     (trigger,) = read(text).triggers
     assert (trigger.budget, trigger.fitted_on) == (None, "toy")
+
+
+COLUMNS = """
+[menu]
+prescale_columns = ["a", "b"]
+column = "b"
+
+[[trigger]]
+name = "J"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 20.0
+prescale = 7
+prescales = [2, 3]         # by luminosity
+
+[[trigger]]
+name = "M"
+kind = "threshold"
+observable = "met"
+above = 20.0
+prescales = [2, 0]
+"""
+
+
+def test_a_menu_at_a_column_has_its_prescales_alone() -> None:
+    """A changed prescale would have no effect beside `prescales`."""
+    menu = at_own_column(read(COLUMNS))
+    pieces = pieces_of(COLUMNS, menu, "toy")
+    alone = read(joined(pieces))
+    assert alone.columns.names == ()
+    assert [(t.prescale, t.enabled) for t in alone.triggers] == [(3.0, True), (1.0, False)]
+    changed = read(joined(pieces, {("J", "prescale"): "5.0", ("M", "enabled"): "true"}))
+    assert [(t.prescale, t.enabled) for t in changed.triggers] == [(5.0, True), (1.0, True)]
 
 
 INLINE = """trigger = [
