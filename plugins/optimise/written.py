@@ -87,7 +87,7 @@ def _change(table: Any, before: Trigger, after: Trigger, menu: Menu) -> None:
         elif after.fitted_on != before.fitted_on:
             _set(table, "above", "fitted_on", after.fitted_on)
     if after.prescale != before.prescale and after.prescales:
-        table["prescales"][menu.columns.names.index(str(menu.columns.chosen))] = after.prescale
+        table["prescales"][menu.columns.names.index(str(menu.columns.chosen))] = _plain(after.prescale)
     elif after.prescale != before.prescale:
         _set(table, "kind", "prescale", after.prescale)
     if after.enabled != before.enabled:
@@ -96,11 +96,15 @@ def _change(table: Any, before: Trigger, after: Trigger, menu: Menu) -> None:
 
 def _set(table: Any, after: str, key: str, value: Any) -> None:
     """Set a key; a new one follows another."""
-    value = int(value) if isinstance(value, float) and value.is_integer() else value
+    value = _plain(value)
     if key in table or isinstance(table, InlineTable):
         table[key] = value
     else:
         insert_after(table, after, key, value)
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _origin(summary: Summary) -> str:

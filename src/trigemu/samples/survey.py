@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import fsspec
+import numpy as np
 
 from trigemu.samples.errors import SampleError, UnreadableError
 from trigemu.samples.event_file import OPEN_FILES, Facts, opened_source
@@ -228,7 +229,8 @@ def _sum_over_events(source: Source) -> float | None:
     then add up to more than all."""
     total = 0.0
     for start in range(0, source.entries, _SUMMED):
-        weight = source.read(start, min(start + _SUMMED, source.entries), ()).weight
+        read = source.read(start, min(start + _SUMMED, source.entries), ())
+        weight = np.asarray(read.weight, np.float64)
         if (weight < 0).any():
             return None
         total += float(weight.sum())

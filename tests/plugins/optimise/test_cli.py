@@ -72,6 +72,18 @@ def test_the_new_menu_keeps_its_comments_and_can_be_run(files: Place, trigemu: R
     }
 
 
+def test_the_prescale_of_a_column_is_written_into_it(files: Place, trigemu: Run) -> None:
+    menu = (files.folder / "toy.toml").read_text()
+    menu = menu.replace("[menu]", '[menu]\nprescale_columns = ["a", "b"]\ncolumn = "b"', 1)
+    menu = menu.replace('name = "MET40"', 'name = "MET40"\nprescales = [9, 1]')
+    files.write("toy.toml", menu)
+    status, text = optimised(trigemu)
+    assert status == 0, text
+    numbers = json.loads((files.folder / "new.optimise.json").read_text())
+    prescale = next(v["value"] for v in numbers["variables"] if v["what"] == "prescale")
+    assert read_menu("new.toml").trigger("MET40").prescales == (9.0, prescale)
+
+
 def test_rates_of_the_new_menu_are_those_of_the_unseen_half(files: Place, trigemu: Run) -> None:
     """`trigemu run` judges fitted thresholds on the same half."""
     assert optimised(trigemu)[0] == 0

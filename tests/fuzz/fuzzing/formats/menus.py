@@ -134,19 +134,21 @@ rate_hz = 1000.0
 """
 
 
-def _in_columns() -> st.SearchStrategy[bytes]:
-    """PLAIN with prescales in columns, and a column that is named, or not."""
-    names = st.lists(st.sampled_from(("a", "b", "all", " ", "é", "2e34")), min_size=0, max_size=3)
-    values = st.lists(st.sampled_from((1, 2.5, 0, -1, 7, 0.5, 1e16)), min_size=0, max_size=3)
-    column = st.sampled_from(("a", "b", "2e34", "", "no such", None))
-
-    def written(names: list[str], column: str | None, of_first: list[float], of_second: list[float]) -> bytes:
-        named = f"column = {json.dumps(column)}\n" if column is not None else ""
-        head = f"[menu]\nprescale_columns = {json.dumps(names)}\n{named}"
-        text = PLAIN.replace("[menu]\n", head, 1).replace("prescale = 2.0", f"prescales = {of_first}")
-        return text.replace("prescale = 3.5", f"prescales = {of_second}").encode()
-
-    return st.builds(written, names, column, values, values)
+@st.composite
+def _in_columns(draw: st.DrawFn) -> bytes:
+    """PLAIN with prescales in columns, one of which is named; sometimes with a mistake."""
+    n = draw(st.integers(1, 3))
+    spoilt = draw(st.sampled_from(("", "", "", "names", "values", "column")))
+    names = draw(st.lists(st.sampled_from(("a", "b", "all", " ", "a")), min_size=n, max_size=n))
+    names = names if spoilt == "names" else ["a", "é", "2e34"][:n]
+    further = (0.5, 1e16, "x") if spoilt == "values" else ()
+    value = st.sampled_from((1, 2.5, 0, -1, 7, 1e15, *further))
+    lists = [draw(st.lists(value, min_size=n - (spoilt == "values"), max_size=n)) for _ in range(2)]
+    column = draw(st.sampled_from(("", "no such", None)) if spoilt == "column" else st.sampled_from(names))
+    named = f"column = {json.dumps(column)}\n" if column is not None else ""
+    head = f"[menu]\nprescale_columns = {json.dumps(names)}\n{named}"
+    text = PLAIN.replace("[menu]\n", head, 1).replace("prescale = 2.0", f"prescales = {json.dumps(lists[0])}")
+    return text.replace("prescale = 3.5", f"prescales = {json.dumps(lists[1])}").encode()
 
 
 def _cases() -> st.SearchStrategy[Files]:
