@@ -37,8 +37,13 @@ class _ColumnRates(View[ColumnRates]):
         for number, level in enumerate(menu.levels):
             _add_summary(table, f"level {level}", {c: r.levels[number].rate for c, r in result.items()})
         _add_summary(table, f"menu {menu.name}", {c: r.rate for c, r in result.items()})
-        every = (note for rates in result.values() for note in notes(rates) if note.about != "column")
-        return Page([table], [*dict.fromkeys(texts(every))])
+        of_columns = {c: [n for n in notes(rates) if n.about != "column"] for c, rates in result.items()}
+        shared = set.intersection(*(set(texts(of)) for of in of_columns.values()))
+        below: dict[str, None] = {}
+        for c, listed in of_columns.items():
+            for note, text in zip(listed, texts(listed), strict=True):
+                below[f"{c}: {text}" if note.about == "menu" and text not in shared else text] = None
+        return Page([table], [*below])
 
     def table(self, result: ColumnRates) -> Table:
         of_columns = ((c, trigger) for c, rates in result.items() for trigger in rates.triggers)
