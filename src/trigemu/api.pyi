@@ -279,6 +279,7 @@ from .results.figures.threshold_scan import draw_scan as draw_scan
 from .results.figures.turnon import draw_efficiency as draw_efficiency
 from .results.histograms import Histograms as Histograms
 from .results.kinds.comparison import changes_table as changes_table
+from .results.kinds.menu_rates import provenance as provenance
 from .results.rate_pictures import (
     of_groups as of_groups,
     of_triggers as of_triggers,

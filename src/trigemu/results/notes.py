@@ -11,7 +11,7 @@ from trigemu.counting import LISTED
 from trigemu.menus import Menu
 from trigemu.rates import FEW_EVENTS, MenuRates, Rate, TriggerRates
 from trigemu.results.numbers import in_unit, rejection_text, short, with_error
-from trigemu.samples import HALF_NAMES
+from trigemu.samples import HALF_NAMES, Catalogue
 
 #: Largest number of triggers with a unique rate of 0 by construction that are named.
 _NAMED = 8
@@ -122,11 +122,8 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
     Note
         Each is a line.
     """
-    samples = " + ".join(sample.name for sample in result.catalogue.background)
-    kind = result.catalogue.table.convention
     yield Note("")
-    yield Note(f"Sample {result.catalogue.table.name!r} ({kind} weights): {samples}.")
-    yield from of_equal_weight(result)
+    yield from source(result.menu, result.catalogue)
     yield Note(f"±: statistical errors only. {_conditions(result)}")
     yield Note("Events: those in the total; N_eff: effective number of independent interactions.", "events")
     yield from rejections(result)
@@ -155,6 +152,26 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
     yield from half_used(result)
     yield from solutions(result.menu)
     yield from (Note(f"Warning: {warning}.", "menu") for warning in result.warnings)
+
+
+def source(menu: Menu, catalogue: Catalogue) -> Iterator[Note]:
+    """Yield the samples that rates are from, and the rate of each event of those without weights.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu, for its crossing rate.
+    catalogue : Catalogue
+        The samples.
+
+    Yields
+    ------
+    Note
+        Each is a line.
+    """
+    samples = " + ".join(sample.name for sample in catalogue.background)
+    yield Note(f"Sample {catalogue.table.name!r} ({catalogue.table.convention} weights): {samples}.")
+    yield from of_equal_weight(menu, catalogue)
 
 
 def wholes(result: MenuRates) -> list[Rate]:
@@ -225,20 +242,20 @@ def rejections(result: MenuRates) -> Iterator[Note]:
         )
 
 
-def of_equal_weight(result: MenuRates) -> Iterator[Note]:
+def of_equal_weight(menu: Menu, catalogue: Catalogue) -> Iterator[Note]:
     """Yield the rate of each event of samples without weights and without a rate in a catalogue."""
-    for sample in result.catalogue.background:
+    for sample in catalogue.background:
         if not sample.weighted:
-            each = in_unit(result.menu.crossing_rate_hz / sample.entries, 0.0)
+            each = in_unit(menu.crossing_rate_hz / sample.entries, 0.0)
             mean = " on average" if sample.per_interactions else ""
             files = len(sample.sources)
-            of, source = f" of {result.catalogue.path.name}", "a file given as --samples is"
+            of, what = f" of {catalogue.path.name}", "a file given as --samples is"
             if sample.in_memory:
-                of, source = "", "events without weights are"
+                of, what = "", "events without weights are"
             elif files > 1:
-                of, source = f" of {files} files", "files without a catalogue are"
+                of, what = f" of {files} files", "files without a catalogue are"
             yield Note(
-                f"Each of the {sample.entries} events{of} counts as {each}{mean}: {source} taken as "
+                f"Each of the {sample.entries} events{of} counts as {each}{mean}: {what} taken as "
                 f"crossings of equal weight that make up the crossing rate."
             )
 
@@ -283,5 +300,5 @@ def notes_of_menus(variants: Sequence[MenuRates]) -> tuple[str, ...]:
         "Events: those in the total; N_eff: effective number of independent interactions."
     )
     rates = [rates for variant in variants for rates in (*variant.triggers, *variant.groups)]
-    equal = dict.fromkeys(text for variant in variants for text in texts(of_equal_weight(variant)))
+    equal = dict.fromkeys(text for v in variants for text in texts(of_equal_weight(v.menu, v.catalogue)))
     return (errors, *equal, *texts(legend(rates, [variant.rate for variant in variants])))

@@ -58,7 +58,8 @@ def test_what_an_event_counts_as_is_said_of_files_and_arrays(tmp_path: Path) -> 
     array = ak.Array(toy_events(0, 20))
 
     def said(samples: Any) -> list[str]:
-        return list(texts(of_equal_weight(run(MENU, samples))))
+        rates = run(MENU, samples)
+        return list(texts(of_equal_weight(rates.menu, rates.catalogue)))
 
     of_all = "taken as crossings of equal weight that make up the crossing rate."
     one, both = "2 MHz", "1 MHz"

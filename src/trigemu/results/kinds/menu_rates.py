@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from trigemu import __version__
 from trigemu.counting import LISTED, MEANINGS
+from trigemu.menus import Menu
 from trigemu.rates import LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.results.notes import notes, texts
 from trigemu.results.numbers import (
@@ -215,7 +216,7 @@ class _MenuRates(View[MenuRates]):
             "left_out": left_out(catalogue),
             "half": _half(result),
             "warnings": list(result.warnings),
-            "provenance": _provenance(result),
+            "provenance": provenance(menu, catalogue, result.models),
         }
 
     def figures(self, result: MenuRates) -> Iterator[Figure]:
@@ -253,8 +254,23 @@ def _half(result: MenuRates) -> dict[str, Any] | None:
     }
 
 
-def _provenance(result: MenuRates) -> dict[str, Any]:
-    menu, catalogue = result.menu, result.catalogue
+def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a document says of the program and the files that rates are from.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu.
+    catalogue : Catalogue
+        The samples.
+    models : mapping of str to str
+        The SHA-256 of each model file by its path (`Plan.models`).
+
+    Returns
+    -------
+    dict
+        Version, menu, catalogue, files, plugins and models.
+    """
     column = {"column": menu.columns.chosen} if menu.columns.chosen else {}
     source = {"path": str(catalogue.path), "sha256": catalogue.sha256}
     files = {
@@ -268,7 +284,7 @@ def _provenance(result: MenuRates) -> dict[str, Any]:
         "samples": files,
         "sealed": {sample.name: sample.sealed for sample in catalogue.background},
         "plugins": {plugin.name: plugin.sha256 for plugin in menu.plugins},
-        "models": dict(result.models),
+        "models": dict(models),
     }
 
 
