@@ -13,7 +13,7 @@ with θ' the change of the threshold that lowers its rate by a factor of e, at t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +29,7 @@ from trigemu.api import (
     ScoreKind,
     Shown,
     TrigemuError,
+    at_column,
     make_plan,
     menu_of,
     nearest,
@@ -39,7 +40,7 @@ from trigemu.api import (
 
 from .fill_config import FillConfig
 from .fill_model import COLUMNS, CONTROL, FIXED, Factors, FillTrace, Model
-from .fill_sample import Accepted, accepted_of, gather
+from .fill_sample import accepted_of, gather
 from .filling import Filling, every_slot
 from .live import at_crossing_rate
 from .rules import NO_RULES, Rules
@@ -52,7 +53,7 @@ class Fill(Shown):
     Attributes
     ----------
     menu : Menu
-        The menu.
+        The menu with its budgets solved, in the column of prescales at the beginning.
     catalogue : Catalogue
         The samples.
     config : FillConfig
@@ -73,6 +74,8 @@ class Fill(Shown):
         The signals.
     traces : tuple of FillTrace
         Fixed thresholds, columns if there are any, and control with each seed.
+    models : mapping of str to str
+        The SHA-256 of each model file of the menu, by its path.
     """
 
     _view: ClassVar[str] = "trigemu_live.fill_view"
@@ -89,6 +92,7 @@ class Fill(Shown):
     target_hz: float
     signals: tuple[str, ...]
     traces: tuple[FillTrace, ...]
+    models: Mapping[str, str]
 
     def on_target(self, rates: FloatArray, target_hz: float) -> float:
         """Return the part of the steps in which a rate, float64[steps], is within the tolerance of a
@@ -112,8 +116,7 @@ def through_fill(
     Parameters
     ----------
     menu : path or Menu
-        The menu. Budgets are met at the pile-up of the samples, with the prescales of the column that the
-        menu names, else of the first column of the fill.
+        The menu. Budgets are met at the pile-up of the samples, in the column at the beginning of the fill.
     config : FillConfig
         The fill (`read_fill`).
     catalogue : path, Catalogue, or list of paths
@@ -139,31 +142,40 @@ def through_fill(
     """
     menu = menu_of(menu)
     filling = filling or every_slot(menu.crossing_rate_hz)
-    menu = at_crossing_rate(menu, filling.crossing_rate_hz)
     samples = samples_of(catalogue, executor=executor)
     _check(menu, config, samples)
     factors = Factors(samples, config, executor)
-    if config.columns and not menu.columns.default:
-        menu = replace(menu, columns=replace(menu.columns, default=config.columns[0].name))
-    (at_default,) = solve_budgets((menu,), samples, executor=executor, progress=progress)
-    menu = menu.solved({t.name: t.solution for t in at_default.triggers if t.solution})  # of all columns
-    plan = make_plan([menu])
+    of_columns = [at_column(menu, column.name) for column in config.columns]
+    first = of_columns[config.column_at(float(factors.pileup[0])) or 0] if of_columns else menu
+    at_rate = at_crossing_rate(first, filling.crossing_rate_hz)
+    (solved,) = solve_budgets((at_rate,), samples, executor=executor, progress=progress)
+    solutions = {trigger.name: trigger.solution for trigger in solved.triggers if trigger.solution}
+    menus = tuple(at_crossing_rate(of.solved(solutions), filling.crossing_rate_hz) for of in of_columns) or (
+        solved,
+    )
+    plan = make_plan(menus)
+    plan.check_background(samples)
+    half = scaling.unseen_half(menus, plan, samples)
+    fitted = frozenset().union(*scaling.fitted_in(menus, plan, samples))
     controlled = [control.trigger for control in config.controls]
-    columns = ["", *(column.name for column in config.columns)]
-
-    def accepted(names: Sequence[str] | None) -> Accepted:
-        chosen = samples.background if names is None else [samples.sample(name) for name in names]
-        found = gather(menu, plan, samples, chosen, controlled, executor, progress if names is None else None)
-        return accepted_of(found, menu, plan, samples, columns, controlled)
-
-    fitted = scaling.fitted_in([menu], plan, samples)[0]
-    signals = [accepted([name]) for name in config.fill.signals]
-    model = Model(menu, config, filling, rules, factors, accepted(None), signals, fitted)
+    found = gather(menus, plan, samples, samples.background, controlled, executor, progress)
+    if controlled and found.weight.min(initial=0.0) < 0:
+        raise SampleError(f"{samples.path}: an event has a negative weight: no threshold can be controlled")
+    background = accepted_of(found, menus, plan.bits, controlled, fitted, half)
+    signals = []
+    for name in config.fill.signals:  # as efficiencies: a background is judged on its unseen half
+        signal = samples.sample(name)
+        plan.check(signal)
+        found = gather(menus, plan, samples, [signal], controlled, executor, None)
+        if half is not None and signal.table.role == "background":
+            found = found.of_half(half)
+        signals.append(accepted_of(found, menus, plan.bits, controlled, frozenset(), None))
+    model = Model(menus, config, filling, rules, factors, background, signals, fitted)
     traces = [model.run(FIXED, 0)]
     traces += [model.run(COLUMNS, 0)] if config.columns else []
     traces += [model.run(CONTROL, seed) for seed in seeds if config.controls]
     return Fill(
-        menu,
+        menus[model.column],
         samples,
         config,
         filling,
@@ -175,6 +187,7 @@ def through_fill(
         model.target_hz,
         tuple(config.fill.signals),
         tuple(traces),
+        {path: sha256 for of in plan.models for path, sha256 in of.items()},
     )
 
 
@@ -192,6 +205,11 @@ def _check(menu: Menu, config: FillConfig, samples: Catalogue) -> None:
         if (trigger.level or "") != first:
             raise TrigemuError(f"{where}: it is not of the first level, {first}")
         readers = [other.name for other in menu.used if control.trigger in other.inputs()]
+        if control.of == "menu" and menu.levels[1:]:
+            raise TrigemuError(
+                f"{where}: the rate of the menu is that of {menu.levels[-1]}, which a threshold of {first} "
+                f'does not move: leave of = "menu" out'
+            )
         if trigger.coherent or readers:
             what = f"{readers[0]!r} reads it" if readers else f"it shares its counter ({trigger.coherent!r})"
             raise TrigemuError(f"{where}: {what}, so its threshold cannot be moved by itself")
@@ -199,6 +217,20 @@ def _check(menu: Menu, config: FillConfig, samples: Catalogue) -> None:
         if column.name not in menu.columns.names:
             known = ", ".join(menu.columns.names) or "none"
             raise TrigemuError(f"{config.path}: {menu.name!r} has no column {column.name!r}; it has {known}")
+        if not at_column(menu, column.name).enabled:
+            raise TrigemuError(f"{config.path}: column {column.name!r} switches every trigger off")
+    if menu.columns.names and not (config.columns or menu.columns.default or menu.columns.chosen):
+        raise TrigemuError(
+            f"{menu.columns.path or menu.path} has columns of prescales, {', '.join(menu.columns.names)}: "
+            f"choose one or several with [[column]] in {config.path}, or one with column under [menu]"
+        )
+    highest = float(config.fill.hours_and_pileup()[1].max())
+    if config.columns and config.column_at(highest) is None:
+        below = max(column.below for column in config.columns)
+        raise TrigemuError(
+            f"{config.path}: the pile-up is up to {highest:g}, but the columns of prescales begin at "
+            f"{below:g}: give one with below = {highest:g} or more"
+        )
     for name in config.fill.signals:
         samples.sample(name)
     if samples.table.convention == "luminosity":

@@ -38,7 +38,12 @@ from trigemu.api import (
 
 T = TypeVar("T", bound=TomlTable)
 _Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
-_Hours = Annotated[float, msgspec.Meta(gt=0, le=1000)]
+#: The pile-up of a fill.
+MIN_PILEUP, MAX_PILEUP = 1e-6, 1e5
+_Pileup = Annotated[float, msgspec.Meta(ge=MIN_PILEUP, le=MAX_PILEUP)]
+#: The longest fill in hours, and the latest point of its curve.
+MAX_HOURS = 1000
+_Hours = Annotated[float, msgspec.Meta(gt=0, le=MAX_HOURS)]
 _Gain = Annotated[float, msgspec.Meta(ge=0, le=2)]
 #: The largest number of steps of a fill.
 MAX_STEPS = 100_000
@@ -60,7 +65,7 @@ class FillTable(TomlTable, frozen=True):
     step_seconds : float
         The time between two settings of thresholds.
     target_hz : float, optional
-        The recorded rate that the menu should have; by default that at the beginning.
+        The recorded rate that the menu (its last level) should have; by default that at the beginning.
     tolerance : float
         The largest relative difference from a target that counts as on target.
     signals : list of str
@@ -68,7 +73,7 @@ class FillTable(TomlTable, frozen=True):
     """
 
     hours: _Hours = 10.0
-    pileup: _Positive | None = None
+    pileup: _Pileup | None = None
     half_life_hours: _Hours | None = None
     curve: list[list[float]] | None = None
     step_seconds: Annotated[float, msgspec.Meta(ge=0.1, le=36000)] = 60.0
@@ -82,14 +87,21 @@ class FillTable(TomlTable, frozen=True):
         ):
             yield "pileup", "expected pileup and half_life_hours, or a curve"
         for number, point in enumerate(self.curve or []):
-            if len(point) != 2 or point[1] <= 0:
-                yield ("curve", number), f"{point}: expected [hours, pile-up]"
+            if len(point) != 2 or not (abs(point[0]) <= MAX_HOURS and MIN_PILEUP <= point[1] <= MAX_PILEUP):
+                bounds = f"up to {MAX_HOURS} hours, a pile-up from {MIN_PILEUP:g} to {MAX_PILEUP:g}"
+                yield ("curve", number), f"{point}: expected [hours, pile-up], {bounds}"
                 return
         hours = [point[0] for point in self.curve or []]
         if self.curve is not None and (len(hours) < 2 or sorted(set(hours)) != hours):
             yield "curve", "expected two or more points, at ascending hours"
-        if self.hours * 3600 / self.step_seconds > MAX_STEPS:
-            yield "step_seconds", f"expected at most {MAX_STEPS} steps"
+        steps = self.hours * 3600 / self.step_seconds
+        if steps > MAX_STEPS:
+            yield "step_seconds", f"{steps:.0f} steps: expected at most {MAX_STEPS}"
+        if self.pileup and self.half_life_hours:
+            last = self.pileup * 0.5 ** (self.hours / self.half_life_hours)
+            if last < MIN_PILEUP:
+                message = f"{self.half_life_hours:g}: the pile-up at the end is {last:.3g}: expected at least {MIN_PILEUP:g}"
+                yield "half_life_hours", message
 
     def hours_and_pileup(self) -> tuple[FloatArray, FloatArray]:
         """Return the beginning of each step in hours, and the pile-up in it, float64[steps] each."""
@@ -110,11 +122,11 @@ class ColumnTable(TomlTable, frozen=True):
     name : str
         Its name in the menu.
     below : float
-        The pile-up from which on it is used, downwards.
+        The pile-up from which on it is used, downwards. The highest column covers the beginning of the fill.
     """
 
     name: str
-    below: _Positive
+    below: _Pileup
 
 
 class ControlTable(TomlTable, frozen=True):
@@ -125,9 +137,10 @@ class ControlTable(TomlTable, frozen=True):
     trigger : str
         The trigger whose threshold it moves.
     of : {"trigger", "menu"}
-        Whether the rate of the trigger or that of the menu should be on target.
+        Whether the rate of the trigger or that of the menu (without levels) should be on target.
     target_hz : float, optional
-        The recorded rate; by default that of the menu's own threshold, or of the menu, at the beginning.
+        The recorded rate; by default that of the menu's own threshold, or of the menu, at the beginning. The
+        threshold begins where a target of the trigger is met; else, it is the menu's own.
     proportional, integral : float
         The gains, on the logarithm of the measured rate over the target, in each step.
     seconds : float
@@ -159,12 +172,20 @@ class FillConfig:
         Its controllers.
     path : Path
         The file.
+    sha256 : str
+        Its SHA-256.
     """
 
     fill: FillTable
     columns: tuple[ColumnTable, ...]
     controls: tuple[ControlTable, ...]
     path: Path
+    sha256: str
+
+    def column_at(self, pileup: float) -> int | None:
+        """Return the number of the column at a pile-up; None above all columns."""
+        below = [(table.below, number) for number, table in enumerate(self.columns) if pileup <= table.below]
+        return min(below)[1] if below else None
 
 
 def read_fill(path: Path | str) -> FillConfig:
@@ -196,9 +217,12 @@ def read_fill(path: Path | str) -> FillConfig:
     names = [control.trigger for control in controls]
     if len(set(names)) < len(names):
         document.problem(("control",), "", "a trigger has two controllers")
+    below = [column.below for column in columns]
+    if len(set(below)) < len(below):
+        document.problem(("column",), "", "two columns begin below the same pile-up")
     document.finish()
     assert fill is not None
-    return FillConfig(fill, tuple(columns), tuple(controls), document.path)
+    return FillConfig(fill, tuple(columns), tuple(controls), document.path, document.sha256)
 
 
 def _tables(document: Document, name: str, struct: type[T]) -> list[T]:

@@ -8,14 +8,13 @@ interactions count with the factor that `at_pileup` gives them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 
 from trigemu.api import (
-    BoolArray,
     Catalogue,
     Chunk,
     Context,
@@ -28,17 +27,15 @@ from trigemu.api import (
     Plan,
     Progress,
     Sample,
+    SampleError,
     Words,
     Workspace,
     acceptances,
-    at_column,
-    at_own_column,
     check_result,
     checked,
     decide,
     members_by_level,
     over_samples,
-    scaling,
     split,
 )
 
@@ -57,22 +54,34 @@ class Gathered:
     weight: FloatArray
     scores: FloatArray
 
+    def of_half(self, half: int) -> Gathered:
+        """Return the events of one half."""
+        rows = self.half == half
+        return Gathered(*(getattr(self, field.name)[rows] for field in fields(self)))
+
 
 @dataclass(frozen=True)
 class Accepted:
     """What is accepted of some samples.
 
-    total: float64[m], the weight of all events by number of interactions. base: float64[c, m], the rate of
-    the first level without the controlled triggers, in each column. Of the events that these may accept:
-    int64[r] interactions, float64[r] weight of all events and of those of the unseen half, scaled; float64[c,
-    r], the probability that the other triggers accept, without and with fitted ones; float64[r, k] scores.
+    total, unseen: float64[s, m], the weight of all events of each sample, and of those of the half that
+    fitted triggers are judged on, by number of interactions. first, last: float64[c, 1 + s, m], what the
+    first and the last level accept without the controlled triggers in each column: of all events without the
+    fitted triggers, and what these change in the unseen half of each sample; last is None in a menu of one
+    level. Of the events that the
+    controlled triggers may accept: int64[r] interactions and sample, float64[r] weight of all events and of
+    those of the unseen half; float64[c, r], the probability that the other triggers of the first level
+    accept, without and with fitted ones; float64[r, k] scores.
     """
 
     total: FloatArray
-    base: FloatArray
-    interactions: IntArray
-    weight: FloatArray
     unseen: FloatArray
+    first: FloatArray
+    last: FloatArray | None
+    interactions: IntArray
+    sample: IntArray
+    weight: FloatArray
+    judged: FloatArray
     plain: FloatArray
     fitted: FloatArray
     scores: FloatArray
@@ -80,20 +89,29 @@ class Accepted:
     def above(self, lowest: FloatArray) -> Accepted:
         """Return the same with only the events in which a score is above its lowest threshold, float64[k]."""
         rows = (self.scores > lowest).any(axis=1)
-        return Accepted(
-            self.total,
-            self.base,
-            self.interactions[rows],
-            self.weight[rows],
-            self.unseen[rows],
-            np.ascontiguousarray(self.plain[:, rows]),
-            np.ascontiguousarray(self.fitted[:, rows]),
-            np.ascontiguousarray(self.scores[rows]),
+        return replace(
+            self,
+            interactions=self.interactions[rows],
+            sample=self.sample[rows],
+            weight=self.weight[rows],
+            judged=self.judged[rows],
+            plain=np.ascontiguousarray(self.plain[:, rows]),
+            fitted=np.ascontiguousarray(self.fitted[:, rows]),
+            scores=np.ascontiguousarray(self.scores[rows]),
         )
+
+    def scales(self, factor: FloatArray) -> FloatArray:
+        """Return Σw(all) / Σw(unseen half) of each sample, float64[s], at the factors of a pile-up."""
+        total, unseen = self.total @ factor, self.unseen @ factor
+        if not ((unseen > 0) | (total == unseen)).all():
+            raise SampleError(
+                "a sample has no weight in the half that a fitted trigger is judged on: it needs more events"
+            )
+        return np.divide(total, unseen, out=np.ones_like(total), where=total != unseen)
 
 
 def gather(
-    menu: Menu,
+    menus: tuple[Menu, ...],
     plan: Plan,
     catalogue: Catalogue,
     samples: Sequence[Sample],
@@ -107,58 +125,57 @@ def gather(
         if all(INTERACTIONS in s.schema.scalars for s in samples)
         else frozenset()
     )
-    job = Job((menu,), plan, catalogue, further)
-    parts = [*over_samples(samples, job, _Gather(menu, tuple(controlled)), executor, progress)]
+    job = Job(menus, plan, catalogue, further)
+    parts = [*over_samples(samples, job, _Gather(menus[0], tuple(controlled)), executor, progress)]
     return _Gather.joined(parts)
 
 
 def accepted_of(
     gathered: Gathered,
-    menu: Menu,
-    plan: Plan,
-    catalogue: Catalogue,
-    columns: Sequence[str],
+    menus: Sequence[Menu],
+    bits: Sequence[Mapping[str, int]],
     controlled: Sequence[str],
+    fitted: frozenset[str],
+    half: int | None,
 ) -> Accepted:
-    """Return what a menu accepts of gathered events, in each column of prescales ("": that of the menu)."""
-    fitted = scaling.fitted_in([menu], plan, catalogue)[0]
-    half = scaling.unseen_half([menu], plan, catalogue)
-    unseen = gathered.weight * _unseen_factor(gathered, half) if fitted else gathered.weight
-    number = np.maximum(gathered.interactions, 0)
-    m = int(number.max(initial=0)) + 1
+    """Return what menus, one for each column of prescales, accept of gathered events; fitted triggers are
+    judged on a half."""
+    weight, number = gathered.weight, np.maximum(gathered.interactions, 0)
+    judged = np.where(gathered.half == half, weight, 0.0) if fitted else weight
+    known, sample = np.unique(gathered.sample, return_inverse=True)
+    shape = len(known), int(number.max(initial=0)) + 1
+    cell = sample * shape[1] + number
+
+    def summed(weights: FloatArray) -> FloatArray:
+        return np.bincount(cell, weights, shape[0] * shape[1]).reshape(shape).astype(np.float64)
+
     words, pattern = np.unique(gathered.words, axis=0, return_inverse=True)
-    pattern = pattern.ravel()
-    plain, judged, base = [], [], []
-    for column in columns:
-        at = at_column(menu, column) if column else at_own_column(menu)
-        without = _either(words, _off(at, {*controlled, *fitted}), plan.bits[0])[pattern]
-        with_fitted = _either(words, _off(at, set(controlled)), plan.bits[0])[pattern]
-        plain.append(without)
-        judged.append(with_fitted)
-        base.append(np.bincount(number, gathered.weight * without + unseen * (with_fitted - without), m))
+    of_columns = []
+    for menu, of_menu in zip(menus, bits, strict=True):
+        plain, with_fitted = (
+            _by_level(words, _off(menu, {*controlled, *off}), of_menu)[:, pattern.ravel()]
+            for off in (fitted, ())
+        )
+        levels = [
+            np.vstack([summed(weight * without).sum(axis=0), summed(judged * (f - without))])
+            for without, f in zip(plain, with_fitted, strict=True)
+        ]
+        of_columns.append((levels[0], levels[-1], plain[0], with_fitted[0]))
+    first, last, plain, with_fitted = map(np.array, zip(*of_columns, strict=True))
+    scored = (gathered.scores > -np.inf).any(axis=1)
     return Accepted(
-        np.bincount(number, gathered.weight, m).astype(np.float64),
-        np.array(base),
-        number,
-        gathered.weight,
-        unseen,
-        np.array(plain),
-        np.array(judged),
-        gathered.scores,
+        summed(weight),
+        summed(judged),
+        first,
+        last if menus[0].levels[1:] else None,
+        number[scored],
+        sample[scored],
+        weight[scored],
+        judged[scored],
+        plain[:, scored],
+        with_fitted[:, scored],
+        gathered.scores[scored],
     )
-
-
-def _unseen_factor(gathered: Gathered, half: int | None) -> FloatArray:
-    """The factor of each event on the effect of fitted triggers, as in rates: Σw(all) / Σw(half), or 0."""
-    factor = np.ones(len(gathered.weight))
-    if half is None:
-        return factor
-    for sample in np.unique(gathered.sample):
-        own = gathered.sample == sample
-        inside = own & (gathered.half == half)
-        factor[own] = 0.0
-        factor[inside] = gathered.weight[own].sum() / gathered.weight[inside].sum()
-    return factor
 
 
 def _off(menu: Menu, names: set[str]) -> Menu:
@@ -167,10 +184,10 @@ def _off(menu: Menu, names: set[str]) -> Menu:
     )
 
 
-def _either(words: Words, menu: Menu, bits: Mapping[str, int]) -> FloatArray:
-    """Return the probability that the first level accepts each pattern."""
-    members: BoolArray = next(iter(members_by_level(menu).values()))
-    return acceptances(words, menu, bits).either(members)
+def _by_level(words: Words, menu: Menu, bits: Mapping[str, int]) -> FloatArray:
+    """Return the probability that each level accepts each of m patterns, float64[levels, m]."""
+    accepted = acceptances(words, menu, bits)
+    return np.array([accepted.either(members) for members in members_by_level(menu).values()])
 
 
 @dataclass(frozen=True)
@@ -202,7 +219,7 @@ class _Gather:
 
     @staticmethod
     def joined(parts: Sequence[Gathered]) -> Gathered:
-        names = Gathered.__dataclass_fields__
+        names = [field.name for field in fields(Gathered)]
         return Gathered(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     def merge(self, parts: Sequence[Gathered]) -> Gathered:

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trigemu.api import Column, FloatArray, Page, Table, View, name, numbers, records, stacked
+from trigemu.api import (
+    Column,
+    FloatArray,
+    Page,
+    Table,
+    View,
+    left_out,
+    name,
+    notes,
+    numbers,
+    provenance,
+    records,
+    stacked,
+)
 
 from .fill import Fill, names_of, traces_named
 from .fill_model import CONTROL, FillTrace
@@ -17,7 +30,9 @@ if TYPE_CHECKING:
 
 _RATES = (
     Column("way", "key", "thresholds", "fixed, columns (of prescales), or control."),
-    Column("of", "key", "recorded rate", "The menu, or a controlled trigger."),
+    Column(
+        "of", "key", "recorded rate", "The menu, its first level if it has several, or a controlled trigger."
+    ),
     Column("first_hz", "number", "at first", "The rate in the first step.", text=numbers.in_hz),
     Column("last_hz", "number", "at last", "The rate in the last step.", text=numbers.in_hz),
     Column("target_hz", "number", "target", "Its target.", text=numbers.in_hz),
@@ -41,13 +56,21 @@ class _Fill(View[Fill]):
         return f"of {name(result.menu.name)}: {result.hours[-1]:.3g} h, pile-up {_range(result.pileup)}"
 
     def page(self, result: Fill) -> Page:
-        table = Table.of(_RATES, _rates(result))
+        of_menu = {"menu": f"menu {result.menu.name}"}
+        table = Table.of(_RATES, (row | {"of": of_menu.get(row["of"], row["of"])} for row in _rates(result)))
         efficiencies = Table.of(_EFFICIENCIES, _efficiencies(result))
         tables = [table, efficiencies] if result.signals else [table]
         return Page(stacked(tables), [*_notes(result)])
 
     def document(self, result: Fill) -> dict[str, Any]:
+        menu, config, columns = result.menu, result.config, result.menu.columns
+        filling, rules = result.filling, result.rules
+        prescales = {"path": str(columns.path), "sha256": columns.sha256} if columns.path else None
         return {
+            "menu": {"name": menu.name, "crossing_rate_hz": menu.crossing_rate_hz},
+            "columns": [{"name": column.name, "below": column.below} for column in config.columns],
+            "filling": {"name": filling.name, "colliding": len(filling.slots)},
+            "rules": {"name": rules.name, "source": rules.source, "rules": list(rules.labels)},
             "hours": result.hours.tolist(),
             "pileup": result.pileup.tolist(),
             "controlled": list(result.controlled),
@@ -56,6 +79,9 @@ class _Fill(View[Fill]):
             "rows": records(self.table(result)),
             "efficiencies": records(Table.of(_EFFICIENCIES, _efficiencies(result))),
             "traces": [_trace(result, trace) for trace in result.traces],
+            "left_out": left_out(result.catalogue),
+            "provenance": provenance(menu, result.catalogue, result.models)
+            | {"fill": {"path": str(config.path), "sha256": config.sha256}, "prescales": prescales},
         }
 
     def figures(self, result: Fill) -> Iterator[Figure]:
@@ -85,6 +111,9 @@ def _rates(result: Fill) -> Iterator[dict[str, Any]]:
     for way in names_of(result):
         traces = [*traces_named(result, way)]
         yield _row(result, way, "menu", [trace.recorded for trace in traces], result.target_hz)
+        if result.menu.levels[1:]:
+            recorded = [trace.before * trace.live for trace in traces]
+            yield _row(result, way, f"level {result.menu.levels[0]}", recorded, None)
         for k, trigger in enumerate(result.controlled):
             if result.config.controls[k].of == "trigger":
                 yield _row(result, way, trigger, [trace.rates[k] for trace in traces], result.targets[k])
@@ -125,9 +154,17 @@ def _range(pileup: FloatArray) -> str:
 
 
 def _notes(result: Fill) -> Iterator[str]:
-    fill = result.config.fill
+    fill, columns = result.config.fill, result.config.columns
+    yield from notes.texts(notes.source(result.menu, result.catalogue))
+    made_with = result.catalogue.table.mean_interactions
+    of_sample = f"; the sample has {made_with:.3g}" if made_with else ""
+    yield f"µ = {_range(result.pileup)} interactions a crossing{of_sample}."
+    if columns:
+        first = columns[result.config.column_at(float(result.pileup[0])) or 0].name
+        used = ", ".join(f"{column.name} from µ = {column.below:g} down" for column in columns)
+        yield f"Columns of prescales: {used}. Fixed and control: {first}, that at the beginning."
     yield (
-        f"{fill.hours:g} h in steps of {fill.step_seconds:g} s, pile-up {_range(result.pileup)}: "
+        f"{fill.hours:g} h in steps of {fill.step_seconds:g} s: "
         f"{result.filling.name}; rules {result.rules.name}: {result.rules.text}."
     )
     yield f"On target: within {100 * fill.tolerance:g} % of it, part of the time."
@@ -139,3 +176,5 @@ def _notes(result: Fill) -> Iterator[str]:
             f"{control.trigger}: P = {control.proportional:g}, I = {control.integral:g}, counts "
             f"{control.seconds:g} s of accepts of the {control.of}, one in {control.prescale:g}."
         )
+    if result.catalogue.left_out:
+        yield f"Warning: {result.catalogue.left_out_text}."

@@ -40,5 +40,6 @@ def warm(emulation: Emulation) -> None:
     events, one = np.zeros(3), np.ones(1)
     none = np.zeros(1, np.bool_)
     add_controlled(
-        crossings, events, events, events, events, np.zeros((3, 1)), one, one, one, none, one.copy()
-    )
+        crossings, crossings, events, events, events, events, np.zeros((3, 1)), one, one, one, one, none,
+        one.copy(),
+    )  # fmt: skip

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,78 +15,151 @@ from command_checks import Run
 from commands import Place
 from pileup_toys import crossing_catalogue, crossings
 
-from trigemu import Menu, TrigemuError, at_pileup, column_rates, read_menu, run
+from trigemu import Menu, Profile, TrigemuError, at_pileup, column_rates, efficiencies, read_menu, run
 from trigemu.samples import Catalogue
-from trigemu_live import FillConfig, Rules, read_fill, through_fill
+from trigemu_live import FillConfig, Rules, read_fill, spread, through_fill
 from trigemu_live.rules import Simple
 
-MENU = """
-[menu]
-prescale_columns = ["even", "tight", "loose"]
-column = "even"
-[[trigger]]
-name = "J"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-prescales = [1, 4, 2]
-[[trigger]]
-name = "M"
-kind = "threshold"
-observable = "met"
-above = 20.0
-prescale = 2
-[[trigger]]
-name = "LOGIC"
-kind = "logic"
-expression = "J"
-prescale = 10
-"""
+
+def trigger(name: str, observable: str, *keys: str) -> str:
+    keys = ('kind = "threshold"', f'observable = "{observable}"', *keys)
+    return "\n".join([f'[[trigger]]\nname = "{name}"', *keys, ""])
+
+
+LOGIC = '[[trigger]]\nname = "LOGIC"\nkind = "logic"\nexpression = "J"\nprescale = 10\n'
+JET = trigger("J", "jet[0].pt", "above = 30.0", "prescale = 4")
+MENU = JET + trigger("M", "met", "above = 20.0", "prescale = 2") + LOGIC
 BUDGET = MENU.replace("above = 20.0", "total_rate_hz = 2e6")
+COLUMNS = (
+    '[menu]\nprescale_columns = ["tight", "loose"]\n'
+    + JET.replace("prescale = 4", "prescales = [4, 2]")
+    + trigger("M", "met", "above = 20.0", "prescales = [6, 3]")
+    + trigger("N", "n_jet", "above = 1", "prescales = [2, 0]")
+    + LOGIC
+)
+LEVELS = (
+    '[menu]\nlevels = ["L1", "HLT"]\n'
+    + trigger("N", "n_jet", "above = 1", "prescale = 2", 'level = "L1"')
+    + trigger("M", "met", "above = 20.0", 'level = "L1"')
+    + trigger("J", "jet[0].pt", "above = 30.0", 'level = "L1"')
+    + trigger("H", "jet[0].pt", "above = 50.0", "prescale = 3", 'level = "HLT"', 'seed = "J"')
+)
 FILL = "[fill]\nhours = 4\nstep_seconds = 600\npileup = 3.5\nhalf_life_hours = 8\n"
 CONTROL = '[[control]]\ntrigger = "M"\n'
+CONTROL_N = '[[control]]\ntrigger = "N"\n'
+#: "tight" at the beginning, "loose" from a pile-up of 3 down.
+IN_COLUMNS = '[[column]]\nname = "loose"\nbelow = 3.0\n[[column]]\nname = "tight"\nbelow = 4.0\n'
+
+
+@cache
+def scaled_crossings(**of_one: int) -> list[dict[str, Any]]:
+    """Crossings of 40 MHz: with more interactions, they have more missing momentum, in whole GeV."""
+    events = [event | of_one for event in crossings(5, 4000, most=9)]
+    hz = 40e6 / sum(event["weight"] for event in events)
+    return [
+        event
+        | {"weight": event["weight"] * hz, "met": float(round(event["met"] * event["n_interaction"] / 3))}
+        for event in events
+    ]
 
 
 def setting(folder: Path, menu: str, fill: str) -> tuple[Menu, FillConfig, Catalogue]:
     (folder / "m.toml").write_text(menu)
     (folder / "f.toml").write_text(fill)
-    events = crossings(5, 4000, most=9)
-    total = sum(event["weight"] for event in events)
-    scaled = [  # more interactions, more missing momentum
-        event | {"weight": event["weight"] * 40e6 / total, "met": event["met"] * event["n_interaction"] / 3}
-        for event in events
-    ]
-    samples = crossing_catalogue({"all": scaled}, signals={"some": scaled[:500]})
-    return read_menu(folder / "m.toml"), read_fill(folder / "f.toml"), samples
+    events = scaled_crossings()
+    signals = {"some": events[:500], "of_three": scaled_crossings(n_interaction=3)[:500]}
+    return (
+        read_menu(folder / "m.toml"),
+        read_fill(folder / "f.toml"),
+        crossing_catalogue({"all": events}, signals=signals),
+    )
+
+
+@pytest.mark.parametrize(
+    ("menu", "fill"),
+    [
+        (MENU, CONTROL),
+        (MENU + trigger("N", "n_jet", "above = 1"), CONTROL + CONTROL_N),
+        (MENU, CONTROL + "target_hz = 3e6\n"),
+        (COLUMNS, CONTROL + CONTROL_N + IN_COLUMNS),
+        (COLUMNS, CONTROL + "target_hz = 1e6\n" + IN_COLUMNS),
+        (LEVELS, CONTROL + CONTROL_N),
+        (LEVELS, CONTROL_N + "target_hz = 3e6\n"),
+        (BUDGET, CONTROL),
+        (BUDGET + trigger("N", "n_jet", "above = 1"), CONTROL_N),
+    ],
+)
+def test_the_first_step_is_that_of_run(tmp_path: Path, menu: str, fill: str) -> None:
+    """With integer scores and rounded ones, which many events share: fixed thresholds and controlled ones.
+    The menu may have columns of prescales, two levels, or a threshold that was found from a budget, whose
+    effect is that of one half of the events."""
+    read, config, samples = setting(tmp_path, menu, FILL + fill)
+    result = through_fill(read, config, samples)
+    for trace in result.traces:
+        found = dict(zip(result.controlled, trace.thresholds[:, 0], strict=True))
+        triggers = (
+            replace(t, description=t.description.at(found[t.name])) if t.name in found else t  # type: ignore[union-attr]
+            for t in result.menu.triggers
+        )
+        rates = run(
+            replace(result.menu, triggers=tuple(triggers)), at_pileup(samples, float(result.pileup[0]))
+        )
+        first = rates.levels[0].rate if rates.levels else rates.rate
+        assert trace.recorded[0] == pytest.approx(rates.rate.hz, rel=1e-12)
+        assert trace.before[0] == pytest.approx(first.hz, rel=1e-12)
+        for name, rate in zip(result.controlled, trace.rates, strict=True):
+            assert rate[0] == pytest.approx(rates[name].total.hz, rel=1e-12)
+    if "target_hz" not in fill:
+        own = [read.trigger(name).description.threshold for name in result.controlled]  # type: ignore[union-attr]
+        solved = [result.menu.trigger(name).solution for name in result.controlled]
+        expected = [s.threshold if s else above for s, above in zip(solved, own, strict=True)]
+        assert result.traces[0].thresholds[:, 0].tolist() == expected
+        assert result.targets == pytest.approx(result.traces[0].rates[:, 0], rel=1e-12)
+
+
+def test_a_target_is_met_as_nearly_as_the_scores_allow(tmp_path: Path) -> None:
+    read, config, samples = setting(tmp_path, MENU, FILL + CONTROL + "target_hz = 3e6\n")
+    result = through_fill(read, config, samples)
+    events = scaled_crossings()
+    factor = at_pileup(samples, 3.5).background[0].per_interactions
+    hz = np.array([event["weight"] * factor[event["n_interaction"]] for event in events]) / 2
+    met = np.array([event["met"] for event in events])
+    rates = np.array([hz[met > threshold].sum() for threshold in np.unique(met)])
+    nearest = rates[np.argmin(np.abs(rates - 3e6))]
+    assert result.traces[0].rates[0][0] == pytest.approx(nearest, rel=1e-12)
+    assert abs(nearest / 3e6 - 1) > 1e-4  # the events of one value make the difference
 
 
 @pytest.mark.parametrize("menu", [MENU, BUDGET])
 def test_rates_are_those_of_reweighted_samples(tmp_path: Path, menu: str) -> None:
-    """Also where a threshold was found from a budget, so that its effect is that of one half of the
-    events."""
     read, config, samples = setting(tmp_path, menu, FILL + CONTROL)
     fill = through_fill(read, config, samples)
     fixed = fill.traces[0]
-    for step in (0, 12, -1):
+    for step in (12, -1):
         rates = run(fill.menu, at_pileup(samples, float(fill.pileup[step])))
-        # factors are interpolated; and a half is scaled by the weights as they are, not as reweighted
-        close = 5e-3 if menu == MENU else 2e-2
-        assert fixed.before[step] == pytest.approx(rates.rate.hz, rel=close)
-        assert fixed.rates[0][step] == pytest.approx(rates["M"].total.hz, rel=close)
+        assert fixed.before[step] == pytest.approx(rates.rate.hz, rel=5e-3)  # factors are interpolated
+        assert fixed.rates[0][step] == pytest.approx(rates["M"].total.hz, rel=5e-3)
 
 
 def test_columns_of_prescales(tmp_path: Path) -> None:
-    read, config, samples = setting(tmp_path, MENU, FILL + '[[column]]\nname = "loose"\nbelow = 3.0\n')
+    """Fixed and controlled thresholds have the prescales of the column at the beginning; `random` triggers
+    keep their rate at the crossing rate of a filling scheme."""
+    rate = '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1e3\nprescales = [5, 2]\n'
+    read, config, samples = setting(tmp_path, COLUMNS + rate, FILL + CONTROL + IN_COLUMNS)
     fill = through_fill(read, config, samples)
-    fixed, columns = fill.traces
-    assert (columns.name, fill.controlled) == ("columns", ())
+    fixed, columns, _ = fill.traces
+    assert columns.name == "columns"
     above = fill.pileup > 3.0
     assert (fixed.before[above] == columns.before[above]).all()
-    at_last = at_pileup(samples, float(fill.pileup[-1]))
-    assert fixed.before[-1] == pytest.approx(run(read, at_last).rate.hz, rel=2e-3)
-    loose = column_rates(read, "loose", at_last)["loose"].rate.hz
-    assert columns.before[-1] == pytest.approx(loose, rel=2e-3)
     assert (columns.before[~above] != fixed.before[~above]).all()
+    at_last = at_pileup(samples, float(fill.pileup[-1]))
+    rates = column_rates(read, ["tight", "loose"], at_last)
+    assert fixed.before[-1] == pytest.approx(rates["tight"].rate.hz, rel=2e-3)
+    assert columns.before[-1] == pytest.approx(rates["loose"].rate.hz, rel=2e-3)
+    fill = through_fill(read, config, samples, filling=spread(2544))
+    rates = run(fill.menu, at_pileup(samples, 3.5))
+    assert rates["R"].total.hz == pytest.approx(1e3 / 5)
+    assert fill.traces[0].before[0] == pytest.approx(rates.rate.hz, rel=1e-12)
 
 
 def test_control_holds_the_rate(tmp_path: Path) -> None:
@@ -119,11 +196,17 @@ def test_noise_is_that_of_the_counts(tmp_path: Path) -> None:
     assert np.log(rate).std() == pytest.approx(sigma * np.sqrt(0.2 / 1.8), rel=0.35)
 
 
-def test_the_live_fraction_follows_the_rate(tmp_path: Path) -> None:
-    read, config, samples = setting(tmp_path, MENU, FILL)
+@pytest.mark.parametrize("control", ["", CONTROL + "target_hz = 4e6\n"])
+def test_the_live_fraction_follows_the_rate(tmp_path: Path, control: str) -> None:
+    """Also with a target that is far above the rates of the menu."""
+    menu = MENU.replace("above = 20.0", f"above = {80.0 if control else 20.0}")
+    read, config, samples = setting(tmp_path, menu, FILL + control)
     fill = through_fill(read, config, samples, rules=Rules("", (Simple(simple=3),)))
-    trace = fill.traces[0]
-    assert trace.live == pytest.approx(1 / (1 + 3 * trace.before / 40e6), abs=3e-3)
+    for trace in fill.traces:
+        assert trace.live == pytest.approx(1 / (1 + 3 * trace.before / 40e6), abs=3e-3)
+    if control:
+        assert fill.traces[0].rates[0][0] == pytest.approx(4e6, rel=0.02)
+        assert fill.traces[0].before[0] > 2 * run(read, at_pileup(samples, 3.5)).rate.hz
 
 
 def test_signals(tmp_path: Path) -> None:
@@ -134,21 +217,102 @@ def test_signals(tmp_path: Path) -> None:
     assert efficiency[0] > efficiency[-1]
 
 
+@pytest.mark.parametrize("menu", [BUDGET + trigger("N", "n_jet", "above = 1"), LEVELS])
+def test_signals_are_those_of_efficiencies(tmp_path: Path, menu: str) -> None:
+    """A signal keeps all its events beside a fitted trigger; of a background, only the unseen half counts.
+    Events with equal numbers of interactions have equal factors."""
+    signals = 'signals = ["of_three", "more"]\n'
+    read, config, samples = setting(tmp_path, menu, FILL + signals + CONTROL_N)
+    background = {"all": scaled_crossings(), "more": scaled_crossings(n_interaction=3)[500:1500]}
+    of_signals = {"of_three": scaled_crossings(n_interaction=3)[:500]}
+    samples = crossing_catalogue(background, signals=of_signals)
+    fill = through_fill(read, config, samples)
+    for name, efficiency in zip(("of_three", "more"), fill.traces[0].efficiencies, strict=True):
+        expected = efficiencies(read, samples, name, Profile("n_interaction", (0.0, 10.0)))
+        assert efficiency[0] == pytest.approx(expected.turnons[0].curves[0].overall.value, rel=1e-12)
+
+
+NEVER = trigger("M", "met", "above = 1e6")
+COARSE = trigger("M", "n_photon", "above = 3")
+FAST = "[menu]\ncrossing_rate_hz = 1e22\n"
+ALL_OFF = (
+    COLUMNS.replace("[4, 2]", "[4, 0]")
+    .replace("[6, 3]", "[6, 0]")
+    .replace("prescale = 10", "prescales = [10, 0]")
+)
+
+
 @pytest.mark.parametrize(
-    ("fill", "message"),
+    ("menu", "fill", "message"),
     [
-        (FILL + '[[control]]\ntrigger = "N"\n', "has no such trigger"),
-        (FILL + '[[control]]\ntrigger = "LOGIC"\n', "expected a trigger with a threshold"),
-        (FILL + '[[control]]\ntrigger = "J"\n', "'LOGIC' reads it, so its threshold cannot be moved"),
-        (FILL + '[[column]]\nname = "none"\nbelow = 3\n', "has no column 'none'; it has even, tight, loose"),
-        (FILL + 'signals = ["other"]\n', "other"),
-        (FILL.replace("3.5", "35"), "generate crossings at that pile-up"),
+        (MENU, '[[control]]\ntrigger = "N"\n', "has no such trigger"),
+        (MENU, '[[control]]\ntrigger = "LOGIC"\n', "expected a trigger with a threshold"),
+        (MENU, '[[control]]\ntrigger = "J"\n', "'LOGIC' reads it, so its threshold cannot be moved"),
+        (LEVELS, '[[control]]\ntrigger = "H"\n', "expected a trigger with a threshold, and without a seed"),
+        (LEVELS, CONTROL + 'of = "menu"\n', "the rate of the menu is that of HLT, which a threshold of L1"),
+        (MENU, 'signals = ["other"]\n', "other"),
+        (MENU, "pileup = 35\n", "generate crossings at that pile-up"),
+        (COLUMNS, "", "m.toml has columns of prescales, tight, loose: choose one or several with"),
+        (COLUMNS, '[[column]]\nname = "none"\nbelow = 4\n', "has no column 'none'; it has tight, loose"),
+        (
+            COLUMNS,
+            '[[column]]\nname = "tight"\nbelow = 3\n',
+            r"pile-up is up to 3.5, .* begin at 3: .* 3.5 or",
+        ),
+        (ALL_OFF, '[[column]]\nname = "loose"\nbelow = 4\n', "column 'loose' switches every trigger off"),
+        (
+            COLUMNS,
+            CONTROL_N + '[[column]]\nname = "loose"\nbelow = 4\n',
+            "above 1 and switched off it accepts no",
+        ),
+        (NEVER, "", "'m' accepts no event at the beginning of the fill, so there is no rate to follow"),
+        (
+            MENU + NEVER.replace('"M"', '"N"'),
+            CONTROL_N,
+            "control of 'N': above 1e.06 and with a prescale of 1 it",
+        ),
+        (
+            MENU,
+            CONTROL + "target_hz = 1e-200\n",
+            "1e-200 Hz before the rules cannot be met: the highest score",
+        ),
+        (
+            MENU,
+            CONTROL + "target_hz = 1e9\n",
+            "1e.09 Hz before the rules cannot be met: all events with a score",
+        ),
+        (
+            MENU,
+            CONTROL + "seconds = 1e-200\n",
+            "it would count .* in a step: give more seconds, or a smaller",
+        ),
+        (
+            MENU,
+            CONTROL + 'of = "menu"\ntarget_hz = 1e-200\n',
+            "it would count .* in a step: give more seconds",
+        ),
+        (FAST + MENU, CONTROL, "in a step, too many: give a larger prescale"),
+        (COARSE, CONTROL, "'M': no threshold beside 3, with .* too many events share a score"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, fill: str, message: str) -> None:
-    read, config, samples = setting(tmp_path, MENU, fill)
+def test_what_is_refused(tmp_path: Path, menu: str, fill: str, message: str) -> None:
+    text = FILL.replace("pileup = 3.5\n", "" if "pileup" in fill else "pileup = 3.5\n") + fill
+    read, config, samples = setting(tmp_path, menu, text)
     with pytest.raises(TrigemuError, match=message):
         through_fill(read, config, samples)
+
+
+def test_negative_weights(tmp_path: Path) -> None:
+    """They count in rates, but a threshold cannot be found with them."""
+    read, config, _ = setting(tmp_path, MENU, FILL + CONTROL)
+    first, *others = scaled_crossings()
+    events = [first | {"weight": -first["weight"]}, *others]
+    with pytest.raises(TrigemuError, match="an event has a negative weight: no threshold can be controlled"):
+        through_fill(read, config, crossing_catalogue({"all": events}))
+    samples = crossing_catalogue({"all": events})
+    fill = through_fill(read, replace(config, controls=()), samples)
+    hz = run(read, at_pileup(samples, 3.5)).rate.hz
+    assert fill.traces[0].before[0] == pytest.approx(hz, rel=1e-12)
 
 
 def test_the_command(tmp_path: Path, place: Place, trigemu: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,16 +320,26 @@ def test_the_command(tmp_path: Path, place: Place, trigemu: Run, monkeypatch: py
     monkeypatch.setattr("trigemu.open_catalogue", lambda *given, **how: samples)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.csv").write_text("name,one\nJ,3\nM,0\nLOGIC,1\n")
-    (tmp_path / "g.toml").write_text(FILL + '[[column]]\nname = "one"\nbelow = 3.0\n')
+    (tmp_path / "g.toml").write_text(FILL + '[[column]]\nname = "one"\nbelow = 4.0\n')
     with_columns = ("fill", "m.toml", "g.toml", "--prescales", "p.csv", "--csv", "-")
     status, text = trigemu(*with_columns)
     assert (status, [line.split(",")[0] for line in text.splitlines()]) == (0, ["way", "fixed", "columns"]), (
         text
     )
+    status, text = trigemu("fill", "m.toml", "g.toml", "--prescales", "p.csv", "--json", "g.json")
+    columns = "Columns of prescales: one from µ = 4 down. Fixed and control: one, that at the beginning."
+    assert columns in " ".join(text.split())
+    sources = json.loads((tmp_path / "g.json").read_text())["provenance"]
+    for key, file in (("menu", "m.toml"), ("fill", "g.toml"), ("prescales", "p.csv")):
+        sha256 = hashlib.sha256((tmp_path / file).read_bytes()).hexdigest()
+        assert (Path(sources[key]["path"]).name, sources[key]["sha256"]) == (file, sha256)
     command = ("fill", "m.toml", "f.toml", "--rules", "cms", "--seeds", "2")
     status, text = trigemu(*command, "--json", "f.json", "--csv", "f.csv", "--figures", "drawn")
     assert status == 0, text
-    assert "On target: within 10 %" in " ".join(text.split())
+    text = " ".join(text.split())
+    assert "On target: within 10 %" in text
+    assert "menu m " in text
+    assert "(crossing weights): all. µ = 3.5 to 2.51 interactions a crossing" in text, text
     document = json.loads((tmp_path / "f.json").read_text())
     assert [trace["way"] for trace in document["traces"]] == ["fixed", "control", "control"]
     assert len(document["traces"][0]["recorded_hz"]) == len(document["hours"]) == 24

@@ -21,6 +21,7 @@ def test_a_half_life(tmp_path: Path) -> None:
     assert len(hours) == 600
     assert pileup[300] == pytest.approx(10)
     assert (config.controls[0].of, config.columns[0].below) == ("trigger", 12)
+    assert [config.column_at(pileup) for pileup in (12.1, 12, 1)] == [None, 0, 0]
 
 
 def test_a_curve(tmp_path: Path) -> None:
@@ -40,8 +41,18 @@ def test_a_curve(tmp_path: Path) -> None:
         ("[fill]\ncurve = [[0, 20]]\n", "two or more points"),
         ("[fill]\ncurve = [[1, 20], [0, 10]]\n", "ascending hours"),
         ("[fill]\ncurve = [[1, -20], [2, 10]]\n", r"expected \[hours, pile-up\]"),
-        (GOOD + "step_seconds = 0.1\n", "at most 100000 steps"),
+        (GOOD + "step_seconds = 0.1\n", "360000 steps: expected at most 100000"),
         (GOOD.replace("20", "-1"), "pileup"),
+        (GOOD.replace("20", "1e300"), "pileup"),
+        (GOOD.replace("20", "nan"), "pileup"),
+        (
+            GOOD.replace("= 5", "= 1e-300"),
+            "1e-300: the pile-up at the end is 0: expected at least 1e-06",
+        ),
+        ("[fill]\ncurve = [[0, 20], [1, nan]]\n", r"nan\]: expected \[hours, pile-up\]"),
+        ("[fill]\ncurve = [[0, 20], [inf, 10]]\n", "up to 1000 hours, a pile-up from 1e-06 to 100000"),
+        (GOOD + '[[column]]\nname = "c"\nbelow = 12\n' * 2, "two columns begin below the same pile-up"),
+        (GOOD + '[[control]]\ntrigger = "T"\ntarget_hz = inf\n', "target_hz"),
         (GOOD + '[[control]]\ntrigger = "T"\nproportional = 5\n', "proportional"),
         (GOOD + '[[control]]\ntrigger = "T"\nof = "group"\n', "of"),
         (GOOD + '[[control]]\ntrigger = "T"\n' * 2, "two controllers"),
