@@ -100,8 +100,8 @@ class FillTable(TomlTable, frozen=True):
         if self.pileup and self.half_life_hours:
             last = self.pileup * 0.5 ** (self.hours / self.half_life_hours)
             if last < MIN_PILEUP:
-                message = f"{self.half_life_hours:g}: the pile-up at the end is {last:.3g}: expected at least {MIN_PILEUP:g}"
-                yield "half_life_hours", message
+                end = f"the pile-up at the end is {last:.3g}"
+                yield "half_life_hours", f"{self.half_life_hours:g}: {end}: expected at least {MIN_PILEUP:g}"
 
     def hours_and_pileup(self) -> tuple[FloatArray, FloatArray]:
         """Return the beginning of each step in hours, and the pile-up in it, float64[steps] each."""

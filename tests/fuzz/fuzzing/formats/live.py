@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
+from pileup_toys import crossing_catalogue, crossings
 
 from fuzzing.edits import byte_edits, table_edits, word_edits
-from fuzzing.formats.base import Files, Format
+from fuzzing.formats.base import Files, Format, close
 from fuzzing.tables import as_toml
+from trigemu import Catalogue, at_pileup, read_menu, run
 
 SCHEME = '[filling]\nname = "s"\ntrains = [[81, 128], [136, 183]]\n'
 PATTERN = '[filling]\npattern = "3(72b 8e) 10(2(8b 4e) 30e)"\n'
@@ -45,15 +50,48 @@ triggers = ["T0"]
 FILL = """
 [fill]
 hours = 10
-pileup = 20.0
-half_life_hours = 6.6
+step_seconds = 1800
+pileup = 3.0
+half_life_hours = 30.0
+target_hz = 2e7
 signals = ["a"]
 [[column]]
 name = "c"
-below = 12.0
+below = 4.0
+[[column]]
+name = "d"
+below = 2.5
 [[control]]
 trigger = "T0"
 of = "menu"
+[[control]]
+trigger = "T1"
+target_hz = 5e6
+seconds = 20.0
+prescale = 100.0
+"""
+MENU = """
+[menu]
+name = "m"
+crossing_rate_hz = 4e7
+prescale_columns = ["c", "d"]
+[[trigger]]
+name = "T0"
+kind = "threshold"
+observable = "n_jet"
+above = 1.0
+prescales = [2, 1]
+[[trigger]]
+name = "T1"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 30.0
+[[trigger]]
+name = "T2"
+kind = "threshold"
+observable = "met"
+total_rate_hz = 1e7
+prescales = [1, 3]
 """
 
 
@@ -104,19 +142,46 @@ def _rules_twin(folder: Path, live: Any) -> str:
     return "" if 0 <= live.value <= 1 else f"live fraction {live.value}"
 
 
+def _fills() -> st.SearchStrategy[Files]:
+    """A fill and its menu, one of them spoilt."""
+    return st.one_of(
+        _edited(FILL, "f.toml").map(lambda made: {"m.toml": MENU.encode(), **made}),
+        _edited(MENU, "m.toml").map(lambda made: {"f.toml": FILL.encode(), **made}),
+    )
+
+
+@cache
+def _crossings() -> Catalogue:
+    return crossing_catalogue({"a": crossings(5, 400, most=9)})
+
+
 def _use_fill(folder: Path) -> Any:
-    from trigemu_live import read_fill
+    from trigemu_live import read_fill, through_fill
 
-    return read_fill(folder / "f.toml").fill.hours_and_pileup()
+    return through_fill(read_menu(folder / "m.toml"), read_fill(folder / "f.toml"), _crossings())
 
 
-def _fill_twin(folder: Path, steps: Any) -> str:
-    hours, pileup = steps
-    return "" if len(hours) == len(pileup) > 0 and (pileup >= 0).all() else f"pile-up {pileup[:5]}"
+def _fill_twin(folder: Path, fill: Any) -> str:
+    """The first step has the rates of `run`; all others are rates."""
+    for trace in fill.traces:
+        for values in (trace.recorded, trace.rates, trace.thresholds, trace.efficiencies):
+            if not np.isfinite(values).all():
+                return f"{trace.name}: {values}"
+        if not ((trace.rates >= 0).all() and (trace.before <= fill.menu.crossing_rate_hz * (1 + 1e-9)).all()):
+            return f"{trace.name}: rates {trace.rates}, before {trace.before}"
+    triggers = {t.name: t for t in fill.menu.triggers}
+    for name, thresholds in zip(fill.controlled, fill.traces[0].thresholds, strict=True):
+        trigger = triggers[name]
+        triggers[name] = replace(trigger, description=trigger.description.at(float(thresholds[0])))  # type: ignore[union-attr]
+    rates = run(
+        replace(fill.menu, triggers=tuple(triggers.values())), at_pileup(_crossings(), fill.pileup[0])
+    )
+    first = fill.traces[0].recorded[0]
+    return "" if close(first, rates.rate.hz) else f"recorded {first}, of run {rates.rate.hz}"
 
 
 FORMATS = (
     Format("filling schemes", 15, _schemes, _use_scheme, _scheme_twin),
     Format("trigger rules", 15, lambda: _edited(RULES, "r.toml"), _use_rules, _rules_twin),
-    Format("fills", 10, lambda: _edited(FILL, "f.toml"), _use_fill, _fill_twin),
+    Format("fills", 10, _fills, _use_fill, _fill_twin),
 )
