@@ -152,7 +152,9 @@ def _fills() -> st.SearchStrategy[Files]:
 
 @cache
 def _crossings() -> Catalogue:
-    return crossing_catalogue({"a": crossings(5, 400, most=9)})
+    events = crossings(5, 400, most=9)
+    hz = 40e6 / sum(event["weight"] for event in events)
+    return crossing_catalogue({"a": [event | {"weight": event["weight"] * hz} for event in events]})
 
 
 def _use_fill(folder: Path) -> Any:
