@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 from xml.parsers import expat
 
-from trigemu.api import Problem, TableError, TrigemuError, opened, own_cause, quoted
+from trigemu.api import Problem, TableError, TrigemuError, opened, own_cause, printable, quoted
 
 T = TypeVar("T")
 
@@ -142,7 +142,7 @@ def read_xml(path: Path) -> XMLMenu:
         mistakes.finish()
     scales, digits = _scales(root, mistakes)
     menu = XMLMenu(
-        name=root.word("name") or path.stem,
+        name=root.word("name") or printable(path.stem),
         grammar=root.word("grammar_version"),
         comment=" ".join(root.word("comment").split()),
         algorithms=_algorithms(root, mistakes),

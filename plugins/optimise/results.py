@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from trigemu.api import FloatArray, IntArray, Menu, unit_of_threshold
+from trigemu.api import FloatArray, IntArray, Menu, printable, unit_of_threshold
 
 from .effort import Effort
 from .judge import Judge, Judged
@@ -94,8 +94,8 @@ def summary_of(
     }
     unseen = replace(learnt.problem, background=setup.unseen.background, channels=setup.unseen.channels)
     return Summary(
-        menu=str(setup.written.path),
-        goals=str(setup.goals.path),
+        menu=printable(str(setup.written.path)),
+        goals=printable(str(setup.goals.path)),
         menu_sha256=setup.written.sha256,
         goals_sha256=setup.goals.sha256,
         new_sha256="",

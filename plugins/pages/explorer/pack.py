@@ -49,8 +49,9 @@ class Arrays:
 
     def block(self, header: Mapping[str, Any]) -> bytes:
         """Return the block."""
-        text = json.dumps(header, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
-        head = len(text).to_bytes(4, "little") + text
+        text = json.dumps(header, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+        encoded = text.encode(errors="backslashreplace")  # a path may have lone surrogates
+        head = len(encoded).to_bytes(4, "little") + encoded
         return b"".join([head, bytes(-len(head) % 8), *self.parts])
 
 

@@ -18,6 +18,7 @@ from trigemu.support import (
     in_brackets,
     nearest,
     own_cause,
+    printable,
     quoted,
     reason_of,
 )
@@ -353,7 +354,7 @@ def named_apart(menus: Sequence[Menu]) -> tuple[Menu, ...]:
         too.
     """
     times = Counter(menu.name for menu in menus)
-    names = [menu.path.stem if times[menu.name] > 1 else menu.name for menu in menus]
+    names = [printable(menu.path.stem) if times[menu.name] > 1 else menu.name for menu in menus]
     repeated, taken = Counter(names), set(names)
     for at, name in enumerate(names):
         if repeated[name] > 1:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -40,6 +42,21 @@ def files(place: Place) -> Place:
 def optimised(trigemu: Run, *more: str) -> tuple[int, str]:
     arguments = ("optimise", "toy.toml", "goals.toml", "-o", "new.toml", "--samples", "catalogue.toml")
     return trigemu(*arguments, *FAST, *more)
+
+
+def test_names_that_are_not_utf8(files: Place, trigemu: Run) -> None:
+    """Of the menu, the goals and a file of events: what is written can be read."""
+    menu, goals, new = (os.fsdecode(name) for name in (b"toy\xff.toml", b"goals\xff.toml", b"new\xff.toml"))
+    (files.folder / "toy.toml").rename(menu)
+    (files.folder / "goals.toml").rename(goals)
+    status, text = trigemu("optimise", menu, goals, "-o", new, "--samples", "catalogue.toml", *FAST)
+    assert status == 0, text
+    written = (files.folder / new).read_text()
+    assert written.startswith(r"# Made by trigemu optimise from toy\udcff.toml (sha256 ")
+    summary = read_summary(read_menu(new))
+    assert summary is not None
+    assert (summary.menu, summary.goals) == (r"toy\udcff.toml", r"goals\udcff.toml")
+    assert summary.new_sha256 == hashlib.sha256(written.encode()).hexdigest()
 
 
 def test_the_new_menu_keeps_its_comments_and_can_be_run(files: Place, trigemu: Run) -> None:
