@@ -30,7 +30,7 @@ from trigemu.api import (
 def overlap(variant: MenuRates) -> Picture:
     """Draw the map of pairwise overlaps of a menu."""
     names = [trigger.name for trigger in variant.triggers]
-    total = np.diag(variant.overlap)[:, None]
+    total = variant.overlap_alone
     share = np.divide(variant.overlap, total, out=np.full_like(variant.overlap, np.nan), where=total > 0)
     rows, columns = np.indices(share.shape).reshape(2, -1)
     return Picture(

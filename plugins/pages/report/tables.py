@@ -16,7 +16,6 @@ from trigemu.api import (
     Efficiencies,
     Menu,
     MenuRates,
-    Rate,
     RowStyle,
     Table,
     TomlTable,
@@ -174,18 +173,12 @@ def differences(comparison: Comparison) -> Table:
 def common(comparison: Comparison) -> Table:
     """Return the overlaps of triggers of one name that two menus define differently."""
     changed = {(change.a, change.b, change.what) for change in comparison.changes}
-    totals = {v.menu.name: {t.name: t.total for t in v.triggers} for v in comparison.variants}
     table = Table(_BOTH, title="What both variants of a trigger accept.")
     for c in comparison.common:
         if c.of_a == c.of_b and (c.a, c.b, c.of_a) in changed:
-            shares = _shares(c.hz, totals[c.a][c.of_a], totals[c.b][c.of_b])
+            shares = (NONE if share is None else f"{100 * share:.1f} %" for share in c.shares)
             table.add(c.of_a, c.a, c.b, (c.hz, c.error_hz), *shares)
     return table
-
-
-def _shares(value: float, *totals: Rate) -> Iterator[str]:
-    for total in totals:
-        yield f"{value / total.hz:.1%}".replace("%", " %") if total.hz > 0 else NONE
 
 
 def efficiencies_by_sample(result: Efficiencies, labels: Mapping[str, str]) -> Iterator[Table]:

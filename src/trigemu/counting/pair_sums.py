@@ -61,9 +61,15 @@ class PairSums:
         self._first: list[Sparse] = []
         self._second: list[Sparse] = []
         self._same_counter = np.zeros([len(of) for of in fitted], np.bool_)
+        self._halves = 1 + any(of.any() for of in fitted)  # all events; and the unseen half
+        self._alone = exact.ColumnSums(self._halves * sum(len(of) for of in fitted[upper:]))
 
     def add(self, rows: slice, pairs: Pairs) -> None:
         """Add the pairs of the entries in `rows`."""
+        table, scales, _, upper = self._of
+        alone = np.hstack([pairs.first] if upper else [pairs.first, pairs.second]) / scales.unit
+        judged = (alone, alone * scales.unseen[rows][:, None])
+        self._alone.add(table.weight[rows], np.hstack(judged[: self._halves]))
         if (pairs.of_first >= 0).any() or (pairs.of_second >= 0).any():
             self._with_seeds = self._with_seeds or SeededPairSums(*self._of)
             self._with_seeds.add(rows, pairs)
@@ -90,6 +96,15 @@ class PairSums:
         for low, high in free.blocks(*self._same_counter.shape):
             hz[low:high], variance[low:high] = free.result(low, high)
         return hz * scales.hz, np.maximum(variance, 0.0) * scales.hz**2
+
+    def alone(self) -> tuple[FloatArray, FloatArray]:
+        """Return the rates of the first and of the second triggers by themselves in Hz, float64[s, t] each,
+        from the events that each pair is from: the unseen half, scaled, if one of the two is fitted."""
+        _, scales, (fitted1, fitted2), _ = self._of
+        hz = (self._alone.result() * scales.hz).reshape(self._halves, -1)
+        half = fitted1[:, None] | fitted2
+        first, second = hz[:, : len(fitted1)], hz[:, -len(fitted2) :]
+        return np.where(half, first[-1][:, None], first[0][:, None]), np.where(half, second[-1], second[0])
 
 
 class FreePairs(NamedTuple):

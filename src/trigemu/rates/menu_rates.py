@@ -54,7 +54,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
     for rows in counted.blocks():
         sums.add(rows, acceptances(counted.table.words[rows], menu, bits))
     triggers, groups = with_containment(menu, sums.triggers(), sums.groups())
-    overlap, error = sums.overlap()
+    overlap, error, alone = sums.overlap()
     return MenuRates(
         menu=menu,
         catalogue=catalogue,
@@ -64,6 +64,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
         groups=groups,
         overlap=overlap,
         overlap_error=error,
+        overlap_alone=alone,
         half=_half(emulation, number),
         models=emulation.plan.models[number],
         warnings=(

@@ -192,6 +192,9 @@ class MenuRates(Shown, Named[TriggerRates]):
         their total rates.
     overlap_error : ndarray
         float64[t, t], the uncertainty of `overlap` in Hz.
+    overlap_alone : ndarray
+        float64[t, t], the rate of the trigger of the row in Hz, from the events that the overlap is from: of
+        the unseen half, scaled, if one of the two triggers is fitted.
     half : Half or None
         The half of the samples that fitted triggers are judged on; None if none was fitted to these samples.
     models : mapping of str to str
@@ -210,6 +213,7 @@ class MenuRates(Shown, Named[TriggerRates]):
     groups: tuple[TriggerRates, ...]
     overlap: FloatArray
     overlap_error: FloatArray
+    overlap_alone: FloatArray
     half: Half | None
     models: Mapping[str, str]
     warnings: tuple[str, ...]

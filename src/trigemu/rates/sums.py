@@ -153,10 +153,11 @@ class Sums:
         square = (variance[i] - 2 * ratio * covariance + ratio**2 * variance[j]) / hz[j] ** 2
         return float(ratio), float(np.sqrt(max(square, 0.0)))
 
-    def overlap(self) -> tuple[FloatArray, FloatArray]:
-        """Return the overlap float64[t, t] in Hz and its uncertainty."""
+    def overlap(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the overlap float64[t, t] in Hz, its uncertainty, and the rate of the trigger of each row
+        from the events of each overlap."""
         hz, square = (upper + np.triu(upper, 1).T for upper in self._overlap.result())
-        return hz, np.sqrt(square)
+        return hz, np.sqrt(square), self._overlap.alone()[0]
 
     def rate(self, label: Label, largest: float | None = None) -> Rate:
         """Return the rate of a label. largest: the largest weight × acceptance in Hz that an event could have

@@ -90,6 +90,9 @@ class Common(NamedTuple):
         The rate in Hz, at the lower of the crossing rates of the two variants.
     error_hz : float
         Its statistical uncertainty in Hz.
+    a_hz, b_hz : float
+        The rates of the two triggers by themselves from the same events, at the same crossing rate: of the
+        unseen half, scaled, if one of them is fitted. The common part of a trigger is `hz` over its own.
     """
 
     a: str
@@ -98,6 +101,14 @@ class Common(NamedTuple):
     of_b: str
     hz: float
     error_hz: float
+    a_hz: float
+    b_hz: float
+
+    @property
+    def shares(self) -> tuple[float | None, float | None]:
+        """The parts of the triggers of a and of b that are common; None without a rate."""
+        of_a, of_b = (self.hz / alone if alone > 0 else None for alone in (self.a_hz, self.b_hz))
+        return of_a, of_b
 
 
 @dataclass(frozen=True)
@@ -235,7 +246,7 @@ class _Pair:
             lambda words, menus: self._differences(words, menus, bits), len(self._labels) + 2
         )
         self._values = list(zip(hz.tolist(), np.sqrt(variance).tolist(), strict=True))
-        self._both = both.result()
+        self._both, self._alone = both.result(), both.alone()
 
     def _differences(
         self, words: Words, menus: Sequence[Menu], bits: Sequence[Mapping[str, int]]
@@ -265,7 +276,8 @@ class _Pair:
     def common(self) -> Iterator[Common]:
         a, b = self._menus
         values, variances = self._both
-        numbers = zip(values.ravel().tolist(), np.sqrt(variances).ravel().tolist(), strict=True)
+        columns = (values, np.sqrt(variances), *self._alone)
+        numbers = zip(*(column.ravel().tolist() for column in columns), strict=True)
         for first in a.enabled:
             for second in b.enabled:
                 yield Common(a.name, b.name, first.name, second.name, *next(numbers))

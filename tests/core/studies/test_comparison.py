@@ -138,6 +138,14 @@ def check(
         added = [w * scale * (g.get(pair, 0.0) + k * (f[pair] - g.get(pair, 0.0))) for w, k, f, g in both]
         (constant,) = together(alone[c.a], alone[c.b])
         agree((c.hz, c.error_hz), added, total, weights, scale * constant.get(pair, 0.0))
+        sides = (c.a, c.of_a, c.a_hz), (c.b, c.of_b, c.b_hz)
+        unfitted = [{t["name"] for t in cases[1][of].on} for of, _, _ in sides]
+        from_half = any(name not in names for (_, name, _), names in zip(sides, unfitted, strict=True))
+        for of, name, hz in sides:
+            accepted = cases[0][of].fractions(name, "total_hz")
+            scales = [scale * (k if from_half else 1.0) for k in factor]
+            added = [w * s * f for w, s, f in zip(weights, scales, accepted, strict=True)]
+            assert hz == pytest.approx(math.fsum(added), rel=1e-12)
 
 
 @settings(max_examples=40)

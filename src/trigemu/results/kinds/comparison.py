@@ -245,9 +245,15 @@ def _common_table(result: Comparison) -> Table:
     ]
     different = sorted((c for c in both if c.of_a != c.of_b), key=lambda c: -c.hz)
     keys = (("of_a", "in both"), ("a", "of"), ("of_b", "and"), ("b", "of"))
-    table = Table((*(Column(key, "key", heading) for key, heading in keys), Column("rate", "rate", "rate")))
+    shares = [
+        Column(key, "number", f"% of the {key}", text=lambda share: f"{100 * share:.3g}")
+        for key in ("first", "second")
+    ]
+    table = Table(
+        (*(Column(key, "key", heading) for key, heading in keys), Column("rate", "rate", "rate"), *shares)
+    )
     for c in (*(c for c in both if c.of_a == c.of_b), *different[:_PAIRS_SHOWN]):
-        table.add(c.of_a, c.a, c.of_b, c.b, (c.hz, c.error_hz))
+        table.add(c.of_a, c.a, c.of_b, c.b, (c.hz, c.error_hz), *c.shares)
     return table
 
 

@@ -41,7 +41,10 @@ def overlap_page(result: MenuRates, every: bool = False) -> Page:
         of = f", level {level}" if level else ""
         table = Table(_COLUMNS, title=f"Overlap{of}: rates that two triggers accept together")
         for hz, i, j in pairs if every else pairs[:LARGEST]:
-            error, totals = result.overlap_error[i, j], (result.overlap[i, i], result.overlap[j, j])
+            error, totals = (
+                result.overlap_error[i, j],
+                (result.overlap_alone[i, j], result.overlap_alone[j, i]),
+            )
             names = result.triggers[i].name, result.triggers[j].name
             table.add(*names, (hz, error), *(100 * hz / total for total in totals))
         tables.append(table)

@@ -23,8 +23,9 @@ from trigemu.api import (
     table_html,
     text_of,
 )
+from trigemu.results.kinds.overlap import overlap_page
 from trigemu_pages import collect_contents, sections
-from trigemu_pages.report import tables
+from trigemu_pages.report import pictures, tables
 from trigemu_pages.report.published import beside_references
 from trigemu_pages.report_contents import Contents, parse_scan, profiles_beside
 
@@ -110,6 +111,34 @@ def test_what_both_variants_of_a_trigger_accept(two: Contents) -> None:
     assert two.comparison
     (row,) = cells(tables.common(two.comparison))
     assert (row[0], row[-1]) == ("J30", "100.0 %")  # what is above 40 is above 30
+
+
+def test_a_share_is_of_the_events_that_a_fitted_trigger_is_judged_on(tmp_path: Path) -> None:
+    """What is above 30 is above 20: from the unseen half, also of the trigger that keeps all events; and at
+    the crossing rate of both."""
+    fitted = J30.format(20.0) + 'fitted_on = "toy"\n'
+    slower = HEAD.format("two") + "crossing_rate_hz = 30e6\n"
+    of = contents(tmp_path, HEAD.format("one") + J30.format(30.0), slower + fitted)
+    assert of.comparison
+    (row,) = cells(tables.common(of.comparison))
+    assert (row[0], row[-2]) == ("J30", "100.0 %")
+    (common,) = of.comparison.common
+    assert common.hz == common.a_hz != 0.75 * of.variants[0]["J30"].total.hz
+    assert common.b_hz == pytest.approx(of.variants[1]["J30"].total.hz, rel=1e-12)
+
+
+def test_overlaps_in_a_menu_have_shares_of_the_same_events(tmp_path: Path) -> None:
+    j20 = J30.replace("J30", "J20").format(20.0) + 'fitted_on = "toy"\n'
+    (rates,) = contents(tmp_path, HEAD.format("one") + J30.format(30.0) + j20 + MU).variants
+    drawn = pictures.overlap(rates).numbers
+    pairs = zip(drawn["trigger"], drawn["other"], strict=True)
+    shares = dict(zip(pairs, drawn["share_of_trigger"], strict=True))
+    assert shares["J30", "J20"] == 1.0
+    assert shares["J20", "J30"] == pytest.approx(rates.overlap[1, 0] / rates["J20"].total.hz)
+    assert shares["J30", "MU"] == pytest.approx(rates.overlap[0, 2] / rates["J30"].total.hz)
+    (table,) = (part for part in overlap_page(rates).parts if isinstance(part, Table))
+    of_pair = next(row.values for row in table.rows if {row.values["a"], row.values["b"]} == {"J30", "J20"})
+    assert of_pair["of a" if of_pair["a"] == "J30" else "of b"] == 100.0
 
 
 def test_identical_menus_have_no_differences(tmp_path: Path) -> None:
