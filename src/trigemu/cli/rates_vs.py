@@ -20,7 +20,7 @@ from trigemu.support import check_outputs, search_path
 @click.command("rates-vs")
 @click.argument("observable")
 @options.menu
-@click.option("--bins", required=True, help="Bin edges: 0:60:5 or 0,20,50,100.")
+@click.option("--bins", required=True, help="Bin edges: 0:60:5 or 0,20,50,100; bins exclude the upper one.")
 @click.option("--trigger", "triggers", multiple=True, help="Print and draw only these; repeatable.")
 @options.samples
 @processing

@@ -439,10 +439,8 @@ def _(task: _CountProfiles, plan: Plan, chunks: Sequence[Chunk], part: Any) -> N
 
 
 def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
-    """Return the bin of each value, int64[n], with low ≤ v < high; the last bin includes its upper edge.
-    All other values get len(edges) − 1."""
+    """Return the bin of each value, int64[n], with low ≤ v < high. All other values get len(edges) − 1."""
     bins = np.searchsorted(edges, values, "right") - 1
-    bins[values == edges[-1]] = len(edges) - 2
     inside = (bins >= 0) & (bins < len(edges) - 1)
     return np.where(inside, bins, len(edges) - 1)
 

@@ -36,7 +36,7 @@ from trigemu.triggers import Context
 
 @dataclass(frozen=True)
 class Bin:
-    """The rates in one bin of an observable, low ≤ observable < high; the last bin includes its upper edge.
+    """The rates in one bin of an observable, low ≤ observable < high.
 
     Attributes
     ----------

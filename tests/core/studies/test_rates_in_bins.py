@@ -28,8 +28,7 @@ MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove 
 
 
 def inside(value: float, edges: tuple[float, ...], number: int) -> bool:
-    last = number == len(edges) - 2
-    return edges[number] <= value < edges[number + 1] or (last and value == edges[-1])
+    return edges[number] <= value < edges[number + 1]
 
 
 @settings(max_examples=40)

@@ -33,7 +33,7 @@ _RATES = (
 COLUMNS = (
     Column("observable", "label", None, "The observable."),
     Column("low", "number", None, "The lower edge of the bin.", upper="high"),
-    Column("high", "number", None, "The upper edge of the bin."),
+    Column("high", "number", None, "The upper edge of the bin, which is not part of it."),
     Column("crossings_hz", "number", None, "The rate of all crossings in the bin."),
     Column("name", "label", None, "The name of the trigger or menu."),
     Column("kind", "label", None, "`trigger` or `menu`."),

@@ -30,7 +30,12 @@ EDGES = (
         "The lower edge of the bin; empty for the whole category.",
         upper="high_edge",
     ),
-    Column("high_edge", "number", None, "The upper edge of the bin; empty for the whole category."),
+    Column(
+        "high_edge",
+        "number",
+        None,
+        "The upper edge of the bin, which is not part of it; empty for the whole category.",
+    ),
 )
 #: The numbers of a curve, in files.
 NUMBERS = (

@@ -104,9 +104,7 @@ def _by_variation(axis: Axis, flow: str) -> Callable[[Values], Any]:
     if flow not in FLOWS:
         raise TrigemuError(f"flow = {flow!r}: expected one of {', '.join(map(repr, FLOWS))}")
     of = schema()
-    # The last bin includes its upper edge, which is not so in correctionlib.
-    edges = [*axis.edges[:-1], math.nextafter(axis.edges[-1], math.inf)]
-    written = [edge if math.isfinite(edge) else str(edge) for edge in edges]  # "inf" or "-inf"
+    edges = [edge if math.isfinite(edge) else str(edge) for edge in axis.edges]  # "inf" or "-inf"
     # JSON has no NaN; this is evaluated to it.
     nan = of.Formula(nodetype="formula", expression="0/0", parser="TFormula", variables=[])
 
@@ -115,7 +113,7 @@ def _by_variation(axis: Axis, flow: str) -> Callable[[Values], Any]:
             of.Binning(
                 nodetype="binning",
                 input=axis.observable,
-                edges=written,
+                edges=edges,
                 content=[nan if math.isnan(value) else float(value) for value in part],
                 flow=flow,
             )

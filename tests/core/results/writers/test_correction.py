@@ -42,9 +42,8 @@ def test_a_turnon(results: dict[str, Any]) -> None:
             key = curve.menu, curve.trigger or "", variation
             np.testing.assert_allclose(correction.evaluate(centres(turnon), *key), expected, rtol=1e-15)
             np.testing.assert_allclose(correction.evaluate(np.array(low), *key), expected, rtol=1e-15)
-            assert np.isnan(correction.evaluate(high[-1], *key))  # the last bin includes its upper edge
             with pytest.raises(RuntimeError, match="above bounds"):
-                correction.evaluate(high[-1] * 1.01, *key)
+                correction.evaluate(high[-1], *key)
             with pytest.raises(RuntimeError, match="below bounds"):
                 correction.evaluate(low[0] - 1, *key)
     assert np.isnan(turnon.curves[0].value[-1])
