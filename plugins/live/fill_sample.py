@@ -68,10 +68,9 @@ class Accepted:
     fitted triggers are judged on, by number of interactions. first, last: float64[c, 1 + s, m], what the
     first and the last level accept without the controlled triggers in each column: of all events without the
     fitted triggers, and what these change in the unseen half of each sample; last is None in a menu of one
-    level. Of the events that the
-    controlled triggers may accept: int64[r] interactions and sample, float64[r] weight of all events and of
-    those of the unseen half; float64[c, r], the probability that the other triggers of the first level
-    accept, without and with fitted ones; float64[r, k] scores.
+    level. Of the events that the controlled triggers may accept: int64[r] interactions and sample, float64[r]
+    weight, and the same or 0 outside of the unseen half (judged); float64[c, r], the probability that the
+    other triggers of the first level accept, without and with fitted ones; float64[r, k] scores.
     """
 
     total: FloatArray
