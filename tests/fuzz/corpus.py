@@ -16,6 +16,7 @@ from fuzzing.formats import (
     checkpoints,
     configurations,
     imports,
+    live,
     menus,
     models,
     profiles,
@@ -42,6 +43,7 @@ def corpus() -> Corpus:
     yield from _scores()
     yield from _kept()
     yield from _commands()
+    yield from _fills()
 
 
 def _expressions() -> Corpus:
@@ -403,3 +405,14 @@ def _commands() -> Corpus:
         "command-line values",
         lambda: case("check-menu", "menu.toml", "--plugin-path", "plugins", **path),
     )
+
+
+def _fills() -> Corpus:
+    for name, menu, fill in (
+        ("a controlled trigger of rate 0", ("above = 1.0", "above = 9999.0"), ("", "")),
+        ("a target of 1e-200", ("", ""), ("target_hz = 5e6", "target_hz = 1e-200")),
+        ("counting for 1e-200 s", ("", ""), ("seconds = 20.0", "seconds = 1e-200")),
+        ("a crossing rate of 1e22", ("4e7", "1e22"), ("", "")),
+    ):
+        files = {"m.toml": live.MENU.replace(*menu).encode(), "f.toml": live.FILL.replace(*fill).encode()}
+        yield name, "fills", lambda files=files: files
