@@ -213,12 +213,6 @@ def _check(menu: Menu, config: FillConfig, samples: Catalogue) -> None:
         if trigger.coherent or readers:
             what = f"{readers[0]!r} reads it" if readers else f"it shares its counter ({trigger.coherent!r})"
             raise TrigemuError(f"{where}: {what}, so its threshold cannot be moved by itself")
-    for column in config.columns:
-        if column.name not in menu.columns.names:
-            known = ", ".join(menu.columns.names) or "none"
-            raise TrigemuError(f"{config.path}: {menu.name!r} has no column {column.name!r}; it has {known}")
-        if not at_column(menu, column.name).enabled:
-            raise TrigemuError(f"{config.path}: column {column.name!r} switches every trigger off")
     if menu.columns.names and not (config.columns or menu.columns.default or menu.columns.chosen):
         raise TrigemuError(
             f"{menu.columns.path or menu.path} has columns of prescales, {', '.join(menu.columns.names)}: "

@@ -253,13 +253,13 @@ ALL_OFF = (
         (MENU, 'signals = ["other"]\n', "other"),
         (MENU, "pileup = 35\n", "generate crossings at that pile-up"),
         (COLUMNS, "", "m.toml has columns of prescales, tight, loose: choose one or several with"),
-        (COLUMNS, '[[column]]\nname = "none"\nbelow = 4\n', "has no column 'none'; it has tight, loose"),
+        (COLUMNS, '[[column]]\nname = "none"\nbelow = 4\n', "unknown column 'none'"),
         (
             COLUMNS,
             '[[column]]\nname = "tight"\nbelow = 3\n',
             r"pile-up is up to 3.5, .* begin at 3: .* 3.5 or",
         ),
-        (ALL_OFF, '[[column]]\nname = "loose"\nbelow = 4\n', "column 'loose' switches every trigger off"),
+        (ALL_OFF, '[[column]]\nname = "loose"\nbelow = 4\n', "column 'loose' switches every trigger of .* off"),
         (
             COLUMNS,
             CONTROL_N + '[[column]]\nname = "loose"\nbelow = 4\n',
