@@ -1,8 +1,9 @@
-"""Beam time: independent segments of orbits, the same for any number of workers.
+"""Beam time: independent beams of consecutive orbits, the same for any number of workers.
 
-A segment has its own random numbers, from the seed and its number. At its beginning no accept is remembered,
-which matters for some 10⁻⁵ of it, and prescale counters are at a random phase, at which counters that run on
-would be found as well; or at zero, at the first orbit or at that of each section of luminosity.
+A beam has its own random numbers, from the seed and its number. At its beginning no accept is remembered,
+which matters for some 10⁻⁵ of it; prescale counters begin there, and run on to its end. With counters at
+random phases the time is that of several beams, so that their spread has that of the phases; with counters at
+zero it is one beam, or one for each section of luminosity, and errors are from the spread of its parts.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
@@ -28,10 +31,10 @@ from .rules import Rules
 
 #: Where prescale counters begin: at random, at zero at first, or at zero in each section of luminosity.
 Start = Literal["random", "zero", "section"]
-#: Orbits in a segment, and in a section of luminosity: 23.3 s, as in CMS.
-SEGMENT, SECTION = 4096, 2**18
-#: The batches from which errors follow are at most a segment long, and there are at least this many.
-BATCHES = 32
+#: Orbits in a section of luminosity: 23.3 s, as in CMS.
+SECTION = 2**18
+#: The parts of the time from whose spread errors follow: an error is then known to 1 / √(2 · 31) = 13 %.
+PARTS = 32
 
 
 @dataclass(frozen=True)
@@ -51,21 +54,20 @@ class Setup:
     seed: int
     orbits: int
 
-    @property
-    def batch(self) -> int:
-        """The number of orbits in a batch."""
-        return min(SEGMENT, max(1, self.orbits // BATCHES))
-
-    def segments(self) -> list[tuple[int, int, int]]:
-        """Return the number, the first orbit and the number of orbits of each segment."""
-        length = SECTION if self.start == "section" else SEGMENT // self.batch * self.batch
-        firsts = range(0, self.orbits, length)
-        return [(n, first, min(length, self.orbits - first)) for n, first in enumerate(firsts)]
+    @cached_property
+    def edges(self) -> IntArray:
+        """int64[p + 1], the first orbit of each part, and the end of the last one."""
+        edges = np.arange(PARTS + 1) * self.orbits // PARTS
+        return np.union1d(edges, np.arange(0, self.orbits, SECTION)) if self.start == "section" else edges
 
     @property
-    def full_batches(self) -> int:
-        """The number of batches of full length."""
-        return sum(orbits // self.batch for _, _, orbits in self.segments())
+    def beams(self) -> list[IntArray]:
+        """The edges of the parts of each beam."""
+        if self.start == "random":
+            return [self.edges[part : part + 2] for part in range(PARTS)]
+        length = SECTION if self.start == "section" else self.orbits
+        firsts = np.searchsorted(self.edges, np.arange(0, self.orbits, length))
+        return [self.edges[a : b + 1] for a, b in pairwise([*firsts.tolist(), len(self.edges) - 1])]
 
 
 def check_start(start: str) -> None:
@@ -75,7 +77,7 @@ def check_start(start: str) -> None:
 
 
 def run(setup: Setup, workers: int = 1) -> Counts:
-    """Run all segments, and return the sums of their counts."""
+    """Run all beams, and return the sums of their counts."""
     total: Counts | None = None
     for counts in _each(setup, workers):
         if total is None:
@@ -88,25 +90,25 @@ def run(setup: Setup, workers: int = 1) -> Counts:
 
 
 def _each(setup: Setup, workers: int) -> Iterator[Counts]:
-    """Yield the counts of each segment in order; threads suffice, because kernels release the GIL."""
+    """Yield the counts of each beam in order; threads suffice, because kernels release the GIL."""
     if workers == 1:
-        yield from (_segment(setup, *segment) for segment in setup.segments())
+        yield from (_beam(setup, *beam) for beam in enumerate(setup.beams))
         return
-    waiting = deque(setup.segments())
+    waiting = deque(enumerate(setup.beams))
     running: deque[Future[Counts]] = deque()
     with ThreadPoolExecutor(workers) as pool:
         while waiting or running:
             while waiting and len(running) < 2 * workers:
-                running.append(pool.submit(_segment, setup, *waiting.popleft()))
+                running.append(pool.submit(_beam, setup, *waiting.popleft()))
             yield running.popleft().result()
 
 
-def _segment(setup: Setup, number: int, first: int, orbits: int) -> Counts:
-    """Run one segment."""
+def _beam(setup: Setup, number: int, edges: IntArray) -> Counts:
+    """Run one beam."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(setup.seed, spawn_key=(number,))))
     salt, state = rng.integers(0, 2**64, 2, np.uint64)
     beam = beam_of(setup.arrays, setup.rules, setup.table, setup.removed, salt)
-    if setup.start == "random" or (setup.start == "zero" and number):
+    if setup.start == "random":
         beam.counters.steps[:, 2] = rng.integers(0, beam.counters.steps[:, 1])
     counts = new_counts(setup.arrays, len(setup.rules.rules))
     random = np.minimum(setup.arrays.chance * setup.factor, 1.0)
@@ -114,7 +116,7 @@ def _segment(setup: Setup, number: int, first: int, orbits: int) -> Counts:
         idle = np.log1p(-np.append(setup.patterns.chance, random))
     draws = Draws(setup.arrays.random, idle, np.zeros(len(idle), np.int64), np.array([state]))
     slots = Slots(setup.filling.slots, setup.of)
-    run_orbits(beam, counts, setup.patterns, slots, draws, first, orbits, setup.batch)
+    run_orbits(beam, counts, setup.patterns, slots, draws, edges)
     return counts
 
 

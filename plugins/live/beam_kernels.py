@@ -63,22 +63,20 @@ def _drawn(state: np.ndarray, keep: FloatArray, other: IntArray, of: int) -> int
 
 
 @inner
-def _end_batch(counts: Counts, is_full: bool) -> None:
-    """Add the counts of a batch to the sums; the last one may not be full."""
+def _end_part(counts: Counts, orbits: int) -> None:
+    """Add the counts of a part of the time to the sums."""
     for row in range(counts.now.shape[1]):
-        lost = counts.now[BEFORE, row] - counts.now[AFTER, row]
+        counts.now[LOST, row] = counts.now[BEFORE, row] - counts.now[AFTER, row]
         for what in range(LOST + 1):
-            number = lost if what == LOST else counts.now[what, row]
-            if is_full:
-                counts.full[what, row] += number
-                counts.squares[what, row] += float(number) * number
-            if what < LOST:
-                counts.total[what, row] += number
-                counts.now[what, row] = 0
+            number = counts.now[what, row]
+            counts.total[what, row] += number
+            counts.squares[what, row] += float(number) * number
+            counts.products[what, row] += float(number) * orbits
+            counts.now[what, row] = 0
 
 
 @kernel
-def _run_batch(beam: Beam, counts: Counts, patterns: Patterns, slots: Slots, draws: Draws, end: int) -> None:
+def _run_part(beam: Beam, counts: Counts, patterns: Patterns, slots: Slots, draws: Draws, end: int) -> None:
     """Run up to the filled crossing `end`."""
     rows, links, code = beam.nodes.rows, beam.nodes.links, beam.nodes.code
     counters, steps = beam.counters.counters, beam.counters.steps
@@ -120,16 +118,11 @@ def run_orbits(
     patterns: Patterns,
     slots: Slots,
     draws: Draws,
-    first: int,
-    orbits: int,
-    batch: int,
+    edges: IntArray,
 ) -> None:
-    """Run `orbits` orbits from the `first` one on, in batches of `batch` orbits."""
+    """Run the orbits from the first edge to the last one, in parts between the edges."""
     for k in range(len(draws.next)):
-        draws.next[k] = first * len(slots.slot) + _gap(draws.state, draws.idle[k]) - 1
-    done = 0
-    while done < orbits:
-        length = min(batch, orbits - done)
-        done += length
-        _run_batch(beam, counts, patterns, slots, draws, (first + done) * len(slots.slot))
-        _end_batch(counts, length == batch)
+        draws.next[k] = edges[0] * len(slots.slot) + _gap(draws.state, draws.idle[k]) - 1
+    for part in range(len(edges) - 1):
+        _run_part(beam, counts, patterns, slots, draws, edges[part + 1] * len(slots.slot))
+        _end_part(counts, edges[part + 1] - edges[part])

@@ -14,7 +14,7 @@ from .menu_arrays import MenuArrays
 #: The parts of an accept that its triggers share: divisible by every number up to 16, so that shares are
 #: whole.
 UNITS = 720_720
-#: The rows of `Counts.now`, and a further one of `Counts.full`.
+#: The numbers of accepts that are counted.
 BEFORE, AFTER, UNIQUE_BEFORE, UNIQUE_AFTER, LOST = range(5)
 #: Edges of intervals of the distance between accepts: eight to an octave, up to 2²⁷ crossings.
 DISTANCES = np.unique(np.floor(2.0 ** (np.arange(8 * 27 + 1) / 8)).astype(np.int64))
@@ -24,8 +24,9 @@ class Counts(NamedTuple):
     """Numbers of accepts. Rows are t triggers, then groups, then levels; causes are the r rules, then "not
     accepted by the first level".
 
-    now: int64[4, rows], in the current batch; total: int64[4, rows]. full: int64[5, rows] and squares:
-    float64[5, rows], Σ over full batches of these counts and of what is lost, and of their squares.
+    now: int64[5, rows + r], in the current part of the time, and of the accepts of the first level that each
+    rule vetoes; total: int64[5, rows + r], of all; squares and products: float64[5, rows + r], the sums over
+    parts of their squares, and of them times the orbits of the part.
     lost: int64[rows, r + 1], by cause. because: int64[rows, t], by the trigger whose accept blocked, in
     `UNITS`. slots: int64[2, 3564], accepts of the first level before and after the rules; slot_lost:
     int64[r + 1, 3564]. distances: int64[d]. early: int64[2], accepts one crossing early, before and after.
@@ -33,8 +34,8 @@ class Counts(NamedTuple):
 
     now: IntArray
     total: IntArray
-    full: IntArray
     squares: FloatArray
+    products: FloatArray
     lost: IntArray
     because: IntArray
     slots: IntArray
@@ -47,10 +48,10 @@ def new_counts(arrays: MenuArrays, rules: int) -> Counts:
     """Return empty counts."""
     rows, t = len(arrays.nodes.level_of), len(arrays.menu.enabled)
     return Counts(
-        np.zeros((4, rows), np.int64),
-        np.zeros((4, rows), np.int64),
-        np.zeros((5, rows), np.int64),
-        np.zeros((5, rows)),
+        np.zeros((5, rows + rules), np.int64),
+        np.zeros((5, rows + rules), np.int64),
+        np.zeros((5, rows + rules)),
+        np.zeros((5, rows + rules)),
         np.zeros((rows, rules + 1), np.int64),
         np.zeros((rows, t), np.int64),
         np.zeros((2, ORBIT), np.int64),

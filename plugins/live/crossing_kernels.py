@@ -251,6 +251,7 @@ def judge(beam: Beam, counts: Counts, crossing: int, orbit: int, slot: int) -> i
     _count(beam, counts, cause)
     if cause >= 0:
         counts.slot_lost[cause, slot] += 1
+        counts.now[BEFORE, len(beam.nodes.level_of) + cause] += 1
         return cause
     counts.slots[1, slot] += 1
     _live(beam, counts, crossing)

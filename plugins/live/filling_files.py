@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -32,7 +33,7 @@ BUCKETS = 10
 #: The largest file: those of the LHC have 0.2 MB.
 MAX_BYTES = 10_000_000
 _HEAD_ON = "HEAD ON COLLISIONS FOR B1"
-_TOKEN = re.compile(r"\s*(?:(\d{1,5})\s*([be(])|(\)))")
+_TOKEN = re.compile(r"\s*(?:(\d{1,5})\s*([be(])|(\)))", re.ASCII)
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
@@ -114,7 +115,7 @@ def slots_of_pattern(text: str) -> list[int]:
     >>> slots_of_pattern("2(2b 1e) 1b")
     [0, 1, 3, 4, 6]
     """
-    stack: list[tuple[int, list[bool]]] = [(1, [])]
+    stack: list[tuple[int, _Slots]] = [(1, _Slots())]
     at = 0
     text = text.rstrip()
     while at < len(text):
@@ -124,25 +125,38 @@ def slots_of_pattern(text: str) -> list[int]:
                 f"pattern {quoted(text)}: expected 72b, 8e or 39(72b 8e) at {text[at : at + 10]!r}"
             )
         if token[2] == "(":
-            stack.append((int(token[1]), []))
+            stack.append((int(token[1]), _Slots()))
         elif token[3]:
             times, inner = stack.pop()
-            _add(stack[-1][1], inner, times, text)
+            stack[-1][1].add(inner, times)
         else:
-            _add(stack[-1][1], [token[2] == "b"], int(token[1]), text)
+            stack[-1][1].add(_Slots([token[2] == "b"], 1), int(token[1]))
         at = token.end()
     if len(stack) > 1:
         raise TrigemuError(f"pattern {quoted(text)}: a bracket is not closed")
-    slots = np.flatnonzero(stack[0][1]).tolist()
+    every = stack[0][1]
+    if every.length > ORBIT:
+        length, over = (f"{n:.3g}" if n >= 10**6 else str(n) for n in (every.length, every.length - ORBIT))
+        raise TrigemuError(
+            f"pattern {quoted(text)}: it has {length} slots, {over} more than the {ORBIT} of an orbit"
+        )
+    slots = np.flatnonzero(every.filled).tolist()
     if not slots:
         raise TrigemuError(f"pattern {quoted(text)}: it has no bunch")
     return slots
 
 
-def _add(slots: list[bool], what: list[bool], times: int, text: str) -> None:
-    if len(slots) + times * len(what) > ORBIT:
-        raise TrigemuError(f"pattern {quoted(text)}: it has more than the {ORBIT} slots of an orbit")
-    slots += what * times
+@dataclass
+class _Slots:
+    """Slots of a pattern: whether each is filled, up to those of an orbit, and their number."""
+
+    filled: list[bool] = field(default_factory=list)
+    length: int = 0
+
+    def add(self, slots: _Slots, times: int) -> None:
+        self.filled += slots.filled * min(times, ORBIT // max(1, len(slots.filled)) + 1)
+        del self.filled[ORBIT:]
+        self.length = min(self.length + times * slots.length, 10**18)
 
 
 def read_filling(scheme: Path | str) -> Filling:
@@ -163,10 +177,9 @@ def read_filling(scheme: Path | str) -> Filling:
     TrigemuError
         If there is no such file, or it has mistakes.
     """
-    text = str(scheme)
-    if _TOKEN.match(text):
+    text, path = str(scheme), Path(scheme)
+    if path.suffix not in (".csv", ".toml") and _TOKEN.match(text):
         return Filling(text, np.array(slots_of_pattern(text), np.int64))
-    path = Path(scheme)
     if not path.suffix:
         names = scheme_names()
         if text not in names:
@@ -226,7 +239,8 @@ def _head_on(path: Path, lines: list[str]) -> set[int]:
         cells = [cell.strip() for cell in line.split(",")]
         if not inside or len(cells) < 5 or not cells[0].isdigit():
             continue
-        if cells[1].isdigit() or cells[3].isdigit():
+        partners = [_slot(path, number, cell) for cell in (cells[1], cells[3]) if cell.isdigit()]
+        if partners:
             slot = _slot(path, number, cells[0])
             if slot in slots:
                 raise TrigemuError(f"{path}:{number}: bucket {cells[0]} appears twice: trains overlap")
@@ -248,7 +262,7 @@ def _filled(path: Path, lines: list[str]) -> set[int]:
 
 
 def _slot(path: Path, line: int, bucket: str) -> int:
-    number = int(bucket) if bucket.isdigit() and len(bucket) < 10 else 0
+    number = int(bucket) if bucket.isascii() and bucket.isdigit() and len(bucket) < 10 else 0
     if number % BUCKETS != 1 or number > ORBIT * BUCKETS:
         last = (ORBIT - 1) * BUCKETS + 1
         raise TrigemuError(

@@ -11,6 +11,7 @@ import numpy as np
 from trigemu.api import (
     Catalogue,
     Emulation,
+    FloatArray,
     IntArray,
     Menu,
     MenuLike,
@@ -26,9 +27,9 @@ from trigemu.api import (
     samples_of,
 )
 
-from .beam import Setup, Start, check_start, run
+from .beam import PARTS, Setup, Start, check_start, run
 from .curve import check_not_all
-from .filling import Filling, every_slot
+from .filling import ORBIT_HZ, Filling, every_slot
 from .menu_arrays import menu_arrays
 from .patterns import to_draw, weigh
 from .results import LiveRates
@@ -37,8 +38,9 @@ from .rules import NO_RULES, Rules
 from .summary import summarise
 from .table_errors import first_level_rate
 
-#: The longest time of beam in seconds, and the least number of orbits, of which batches are made.
-MAX_SECONDS, MIN_ORBITS = 100_000.0, 32
+#: The longest time of beam at the LHC in seconds, its orbits, and the least number of orbits, one a part.
+MAX_SECONDS = 100_000.0
+MAX_ORBITS, MIN_ORBITS = round(MAX_SECONDS * ORBIT_HZ), PARTS
 #: Bunches of different luminosity are drawn from this many tables at most.
 MAX_CLASSES = 8
 
@@ -113,12 +115,13 @@ def live_rates(
     check_start(counters)
     menu = menu_of(menu)
     filling = filling or every_slot(menu.crossing_rate_hz)
-    orbits = round(seconds * filling.orbit_hz)
-    if not MIN_ORBITS <= orbits <= MAX_SECONDS * filling.orbit_hz:
+    if not MIN_ORBITS <= seconds * filling.orbit_hz <= MAX_ORBITS:  # not, if it is NaN
         raise TrigemuError(
             f"{seconds:g} s of beam: expected at least {MIN_ORBITS} orbits, "
-            f"{MIN_ORBITS / filling.orbit_hz:.2g} s, and at most {MAX_SECONDS:g} s"
+            f"{MIN_ORBITS / filling.orbit_hz:.2g} s, and at most {MAX_ORBITS:.3g}, "
+            f"{MAX_ORBITS / filling.orbit_hz:.3g} s, at {filling.crossing_rate_hz:.3g} Hz of crossings"
         )
+    orbits = round(seconds * filling.orbit_hz)
     table = rule_table(rules, filling)
     check_not_all(rules, filling, table)
     samples = samples_of(catalogue, executor=executor)
@@ -187,15 +190,28 @@ def emulate_classes(
             f"reweighted: give the mean number of interactions (--pileup, or mean_interactions in the "
             f"catalogue)"
         )
-    order = np.argsort(luminosity, kind="stable")
-    of = np.zeros(len(luminosity), np.int64)
+    of = classes_of(luminosity)
     emulations = []
-    distinct = len(np.unique(np.round(luminosity, 3)))
-    for number, members in enumerate(np.array_split(order, min(distinct, MAX_CLASSES))):
-        of[members] = number
-        at = at_pileup(samples, interactions * float(luminosity[members].mean()), executor=executor)
+    for number in range(of.max() + 1):
+        mean = float(luminosity[of == number].mean())
+        at = at_pileup(samples, interactions * mean, executor=executor)
         emulations.append(emulate(nominal.menus[0], at, **every))
     return nominal, emulations, of
+
+
+def classes_of(luminosity: FloatArray) -> IntArray:
+    """Return the class of each bunch, int64[f]: bunches of equal luminosity; if there are more than
+    MAX_CLASSES values, neighbours are joined, each time those that add least to the spread within classes."""
+    mean, of, bunches = np.unique(luminosity, return_inverse=True, return_counts=True)
+    of = of.reshape(-1).astype(np.int64)
+    while len(mean) > MAX_CLASSES:
+        both = bunches[:-1] + bunches[1:]
+        k = int(np.argmin(bunches[:-1] * bunches[1:] / both * np.diff(mean) ** 2))
+        mean[k] = (bunches[k : k + 2] @ mean[k : k + 2]) / both[k]
+        bunches[k] = both[k]
+        mean, bunches = np.delete(mean, k + 1), np.delete(bunches, k + 1)
+        of[of > k] -= 1
+    return of
 
 
 def scale_to(input_rate_hz: float | None, emulation: Emulation) -> float:

@@ -35,6 +35,8 @@ from trigemu.api import (
 AND, OR, NOT = -1, -2, -3
 #: The largest denominator of a prescale: that of 0.01, the step of CMS, and of any usual decimal fraction.
 MAX_DENOMINATOR = 10**6
+#: The largest numerator, so that counters are int64: a counter that accepts more rarely accepts nothing.
+MAX_NUMERATOR = 2**61
 
 
 class Nodes(NamedTuple):
@@ -160,8 +162,8 @@ def _counters(triggers: Sequence[Trigger]) -> tuple[IntArray, IntArray, Counters
 
 
 def _ratio(larger: float, smaller: float) -> Fraction:
-    exact = Fraction(repr(larger)) / Fraction(repr(smaller))
-    return exact.limit_denominator(MAX_DENOMINATOR) if exact.denominator > MAX_DENOMINATOR else exact
+    exact = min(Fraction(repr(larger)) / Fraction(repr(smaller)), Fraction(MAX_NUMERATOR))
+    return exact.limit_denominator(min(MAX_DENOMINATOR, int(MAX_NUMERATOR / exact)))
 
 
 def _negates(expression: Expression) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from trigemu.api import Catalogue, IntArray, Menu, Named, Rate, Shown
+from trigemu.api import Catalogue, FloatArray, IntArray, Menu, Named, Rate, Shown
 
 from .beam import Start
 from .curve import LiveCurve
@@ -99,6 +99,8 @@ class LiveRates(Shown, Named[LiveItem]):
         int64[2, 3564], accepts of the first level before and after the rules in each slot.
     lost_by_slot : ndarray
         int64[r, 3564], lost accepts by rule.
+    lost_error_hz : ndarray
+        float64[r], the error of the rate of accepts lost by each rule, from the drawn crossings.
     distances : ndarray
         int64[d], the number of distances between recorded accepts in each interval of `distance_edges`.
     distance_edges : ndarray
@@ -109,6 +111,8 @@ class LiveRates(Shown, Named[LiveItem]):
         The live fraction of independent crossings at other rates.
     negative : float
         The part of the rate in patterns that are not drawn, because their weights are negative.
+    models : mapping of str to str
+        The SHA-256 of each model file by its path.
     warnings : tuple of str
         Warnings to read before using the numbers.
     """
@@ -130,15 +134,22 @@ class LiveRates(Shown, Named[LiveItem]):
     live_error: float
     by_slot: IntArray
     lost_by_slot: IntArray
+    lost_error_hz: FloatArray
     distances: IntArray
     distance_edges: IntArray
     early: tuple[int, int]
     curve: LiveCurve
     negative: float
+    models: Mapping[str, str]
     warnings: tuple[str, ...] = ()
 
     def _named(self) -> tuple[str, Mapping[str, LiveItem]]:
         return "trigger or group", {item.name: item for item in (*self.groups, *self.triggers)}
+
+    @property
+    def all_items(self) -> tuple[LiveItem, ...]:
+        """The triggers, groups and levels."""
+        return (*self.triggers, *self.groups, *self.levels)
 
     @property
     def rate(self) -> LiveItem:

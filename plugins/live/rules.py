@@ -11,6 +11,8 @@ first key of a table says what it is:
     unfilled = true                         # slots without colliding bunches
     first_bunches = 1                       # the first bunches of each train
     prefire = 0.01, triggers = ["EG30"]     # no rule: these triggers fire one crossing early as well
+
+A set has at most 100 of these tables, of which one may be `prefire`.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ NAMED = Path(__file__).parent / "named"
 #: The longest memory of a rule, in crossings (25 s), and the most accepts that it remembers.
 MAX_CROSSINGS = 10**9
 MAX_ACCEPTS = 10_000
+#: The most rules: each is asked at every accept, and 100 take seconds.
+MAX_RULES = 100
 _Crossings = Annotated[int, msgspec.Meta(ge=1, le=MAX_CROSSINGS)]
 _Accepts = Annotated[int, msgspec.Meta(ge=1, le=MAX_ACCEPTS)]
 
@@ -264,14 +268,23 @@ def read_rules(rules: Path | str) -> Rules:
     refuse_other_kinds(document, "rules")
     for key in document.data:
         if key not in ("rules", "rule"):
-            document.problem((key,), "", f"unknown key {quoted(key)}: expected [rules] or [[rule]]")
-    head = read_table(document, document.data.get("rules", {}), _Head, ("rules",), "[rules]")
+            near = nearest(key, ("rules", "rule"))
+            expected = "the keys of a rule below [[rule]]" if key in KINDS else "[rules] or [[rule]]"
+            document.problem((key,), "", f"unknown key {quoted(key)}{near}: expected {expected}")
+    table = document.data.get("rules", {})
+    if isinstance(table, list):
+        document.problem(("rules",), "", "[[rules]]: expected [[rule]] for each rule; [rules] has their name")
+        table = {}
+    head = read_table(document, table, _Head, ("rules",), "[rules]")
     tables = document.data.get("rule", [])
     if not isinstance(tables, list):
-        document.problem(("rule",), "", "rule: expected tables [[rule]]")
+        document.problem(("rule",), "", "rule: expected two brackets, [[rule]], for each rule")
+        tables = []
+    if len(tables) > MAX_RULES:
+        document.problem(("rule",), "", f"{len(tables)} rules: expected at most {MAX_RULES}")
         tables = []
     read = [_rule(document, table, number) for number, table in enumerate(tables)]
-    _check_names(document, read)
+    _check_repeated(document, read)
     document.finish()
     assert head is not None
     veto = tuple(rule for rule in read if rule and not isinstance(rule, Prefire))
@@ -281,18 +294,32 @@ def read_rules(rules: Path | str) -> Rules:
 
 def _rule(document: Document, table: Any, number: int) -> Rule | None:
     key, where = ("rule", number), f"rule {number + 1}"
-    kinds = [kind for name, kind in KINDS.items() if isinstance(table, dict) and name in table]
-    if len(kinds) != 1:
-        document.problem(key, where, f"expected one of the keys {', '.join(KINDS)}")
+    if not isinstance(table, dict):
+        document.problem(key, where, f"{quoted(table)}: expected a table [[rule]]")
         return None
-    return read_table(document, table, kinds[0], key, where)
+    kinds = [kind for name, kind in KINDS.items() if name in table]
+    if len(kinds) == 1:
+        return read_table(document, table, kinds[0], key, where)
+    given = [quoted(name) for name in table if name in KINDS] or [
+        f"{quoted(name)}{nearest(name, KINDS)}" for name in table if name != "name"
+    ]
+    problem = f"it has {' and '.join(given)}: " if given else ""
+    more = "; each rule has a table of its own" if kinds else ""
+    document.problem(key, where, f"{problem}expected one of the keys {', '.join(KINDS)}{more}")
+    return None
 
 
-def _check_names(document: Document, rules: list[Rule | None]) -> None:
-    seen: set[str] = set()
-    for number, rule in enumerate(rules):
+def _check_repeated(document: Document, rules: list[Rule | None]) -> None:
+    seen: dict[str | None, int] = {}
+    for number, rule in enumerate(rules, 1):
         if rule is None:
             continue
-        if rule.label in seen:
-            document.problem(("rule", number), f"rule {number + 1}", f"{rule.label!r} appears twice")
-        seen.add(rule.label)
+        is_early = isinstance(rule, Prefire)
+        first = seen.setdefault(None if is_early else rule.label, number)
+        if first < number:
+            message = (
+                f"rule {first} is `prefire` already: expected one for all triggers that fire early"
+                if is_early
+                else f"{rule.label!r} appears twice"
+            )
+            document.problem(("rule", number - 1), f"rule {number}", message)

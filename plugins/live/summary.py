@@ -19,7 +19,7 @@ from .table_errors import TableErrors, table_errors
 STEPS = (0.02, 0.25, 0.5, 0.7, 0.85, 1.0, 1.15, 1.3)
 #: Accepts that are drawn for each: the slope is known to a few percent.
 ATTEMPTS = 400_000
-#: The upper limit at 68 % on a Poisson mean without events.
+#: The upper limit at 68 % on a Poisson mean without accepts.
 _NONE = 1.14
 #: What a crossing is lost by that the first level does not accept.
 NOT_ACCEPTED = "first level"
@@ -27,7 +27,8 @@ NOT_ACCEPTED = "first level"
 
 def summarise(setup: Setup, counts: Counts, emulation: Emulation, negative: float) -> LiveRates:
     """Return the result of a run."""
-    summary = _Summary(setup, counts, emulation)
+    number = emulation.menus.index(setup.arrays.menu)
+    summary = _Summary(setup, counts, emulation, number)
     t, g = len(setup.arrays.menu.enabled), len(setup.arrays.groups)
     items = [*summary.items()]
     return LiveRates(
@@ -46,12 +47,14 @@ def summarise(setup: Setup, counts: Counts, emulation: Emulation, negative: floa
         live_error=math.hypot(items[t + g].live_error, summary.live_table_error()),
         by_slot=counts.slots,
         lost_by_slot=counts.slot_lost[:-1],
+        lost_error_hz=summary.lost_error_hz(),
         distances=counts.distances,
         distance_edges=DISTANCES,
         early=(int(counts.early[0]), int(counts.early[1])),
         curve=summary.curve,
         negative=negative,
-        warnings=_warnings(emulation, emulation.menus.index(setup.arrays.menu)),
+        models=emulation.plan.models[number],
+        warnings=_warnings(emulation, number),
     )
 
 
@@ -61,22 +64,25 @@ def _warnings(emulation: Emulation, number: int) -> tuple[str, ...]:
 
 
 class _Summary:
-    def __init__(self, setup: Setup, counts: Counts, emulation: Emulation) -> None:
+    def __init__(self, setup: Setup, counts: Counts, emulation: Emulation, number: int) -> None:
         self._setup, self._counts = setup, counts
         self.seconds = setup.orbits / setup.filling.orbit_hz
         self._first = int(setup.arrays.nodes.level_of.min())
         self._variance = self._variances()
         self.input_hz = counts.total[BEFORE, self._first] / self.seconds
         self.curve = self._curve()
-        number = emulation.menus.index(setup.arrays.menu)
-        self._table: TableErrors = table_errors(emulation, number, self._slope(), setup.factor != 1.0)
+        without = [name for name, never in zip(setup.arrays.names, setup.removed, strict=True) if never]
+        is_scaled = setup.factor != 1.0
+        self._table: TableErrors = table_errors(emulation, number, without, self._slope(), is_scaled)
 
     def _variances(self) -> FloatArray:
-        """float64[5, rows], the variance of each count, from the spread of batches."""
-        batches = self._setup.full_batches
-        spread = self._counts.squares - self._counts.full.astype(np.float64) ** 2 / batches
-        variance: FloatArray = np.maximum(spread, 0.0) / (batches - 1)
-        return variance * (self._setup.orbits / self._setup.batch)
+        """float64[5, rows + r], the variance of each count, from the spread of the parts of the time around
+        the mean rate."""
+        counts, orbits = self._counts, np.diff(self._setup.edges).astype(np.float64)
+        rate, squared = counts.total / orbits.sum(), float(orbits @ orbits)
+        spread = counts.squares - 2 * rate * counts.products + rate**2 * squared
+        variance: FloatArray = np.maximum(spread, 0.0) / (1 - squared / orbits.sum() ** 2)
+        return variance
 
     def _curve(self) -> LiveCurve:
         setup, rates = self._setup, [self.input_hz * step for step in STEPS]
@@ -110,27 +116,34 @@ class _Summary:
         variance = v_after - 2 * live * covariance + live**2 * v_before
         return live, math.sqrt(max(variance, 0.0)) / before
 
-    def _rate(self, what: int, row: int, relative: float) -> tuple[Rate, float, float]:
-        """Return a rate, and the parts of its error in Hz: of the drawing and of the table."""
+    def lost_error_hz(self) -> FloatArray:
+        """float64[r], the error of the rate that each rule vetoes, from the drawing."""
+        error: FloatArray = np.sqrt(self._variance[BEFORE, len(self._table.hz) :]) / self.seconds
+        return error
+
+    def _rate(self, what: int, row: int, relative: FloatArray, mean: FloatArray) -> tuple[Rate, float, float]:
+        """Return a rate, and the parts of its error in Hz: of the drawing and of the table. Without accepts
+        the limit is not below the mean over the phases of counters: accepts at some phases may be many."""
         count = int(self._counts.total[what, row])
         if not count:
-            return Rate(0.0, 0.0, 0, 0.0, _NONE / self.seconds), 0.0, 0.0
+            limit = max(_NONE / self.seconds, float(mean[row]) * self._setup.factor)
+            return Rate(0.0, 0.0, 0, 0.0, limit), 0.0, 0.0
         hz = count / self.seconds
         drawing = math.sqrt(float(self._variance[what, row])) / self.seconds
-        table = hz * relative
+        table = hz * float(relative[row])
         error = math.hypot(drawing, table)
         effective = (hz / error) ** 2 if error else 0.0
         return Rate(hz, error, count, effective, None), drawing, table
 
     def items(self) -> Iterator[LiveItem]:
         """Yield the rates of triggers, groups and levels."""
-        arrays = self._setup.arrays
+        arrays, of = self._setup.arrays, self._table
         t, g = len(arrays.menu.enabled), len(arrays.groups)
         names = [*(trigger.name for trigger in arrays.menu.enabled), *arrays.groups, *arrays.levels]
         for row, name in enumerate(names):
-            before, *_ = self._rate(BEFORE, row, float(self._table.before[row]))
-            after, drawing, table = self._rate(AFTER, row, float(self._table.after[row]))
-            unique, *_ = self._rate(UNIQUE_AFTER, row, float(self._table.unique_after[row]))
+            before, *_ = self._rate(BEFORE, row, of.before, of.hz)
+            after, drawing, table = self._rate(AFTER, row, of.after, of.hz)
+            unique, *_ = self._rate(UNIQUE_AFTER, row, of.unique_after, of.unique_hz)
             live, live_error = self._live(row)
             level = arrays.levels[int(arrays.nodes.level_of[row]) - t - g] or None
             is_first = arrays.nodes.level_of[row] == self._first

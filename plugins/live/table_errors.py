@@ -12,7 +12,9 @@ other rate: with events that share an interaction, and the halves of samples.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,12 +23,15 @@ from trigemu.api import Emulation, FloatArray, Menu, RateSums, Words, acceptance
 
 
 class TableErrors(NamedTuple):
-    """Relative errors, float64[rows] each, of rates before and after the rules, and of unique rates."""
+    """Relative errors, float64[rows] each, of rates before and after the rules, and of unique rates. hz and
+    unique_hz: float64[rows], the rates before the rules, over all phases of the prescale counters."""
 
     before: FloatArray
     after: FloatArray
     unique: FloatArray
     unique_after: FloatArray
+    hz: FloatArray
+    unique_hz: FloatArray
 
 
 def rows_of(menu: Menu, words: Words, bits: Mapping[str, int]) -> tuple[FloatArray, FloatArray]:
@@ -47,10 +52,12 @@ def rows_of(menu: Menu, words: Words, bits: Mapping[str, int]) -> tuple[FloatArr
     return np.hstack([*total, of_levels]), np.hstack([*unique, of_levels])
 
 
-def table_errors(emulation: Emulation, number: int, slope: float, is_scaled: bool = False) -> TableErrors:
-    """Return the relative errors of the rates of a menu. slope: κ R, d ln L / d ln R of the first level.
-    is_scaled: whether all rates are scaled such that R is given; then those of triggers relative to R
-    vary."""
+def table_errors(
+    emulation: Emulation, number: int, without: Collection[str], slope: float, is_scaled: bool = False
+) -> TableErrors:
+    """Return the relative errors of the rates of a menu. without: triggers that never accept. slope: κ R,
+    d ln L / d ln R of the first level. is_scaled: whether all rates are scaled such that R is given; then
+    those of triggers relative to R vary."""
     counted = emulation.counted(number)
     (menu,), (bits,) = counted.menus, counted.bits
     levels = len(menu.levels or ("",))
@@ -58,7 +65,8 @@ def table_errors(emulation: Emulation, number: int, slope: float, is_scaled: boo
     first = width - levels
 
     def both(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
-        return np.hstack(rows_of(menus[0], words, bits))
+        never = (replace(t, prescale=math.inf) if t.name in without else t for t in menus[0].triggers)
+        return np.hstack(rows_of(replace(menus[0], triggers=tuple(never)), words, bits))
 
     def sums(slope: float, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
         bound = 1.0 + abs(slope) * max(
@@ -77,7 +85,7 @@ def table_errors(emulation: Emulation, number: int, slope: float, is_scaled: boo
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = [np.where(hz > 0, np.sqrt(v) / hz, 0.0) for v in (moved if is_scaled else plain, moved)]
     (before, unique), (after, unique_after) = (np.split(values, 2) for values in relative)
-    return TableErrors(before, after, unique, unique_after)
+    return TableErrors(before, after, unique, unique_after, *np.split(hz, 2))
 
 
 def first_level_rate(emulation: Emulation) -> float:

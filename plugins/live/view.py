@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from trigemu.api import (
+    Column,
+    Page,
+    Table,
+    View,
+    left_out,
+    name,
+    notes,
+    numbers,
+    provenance,
+    records,
+    stacked,
+)
 
-from trigemu.api import Column, Page, Table, View, name, numbers, records, stacked
-
+from .beam import PARTS
 from .results import LiveItem, LiveRates
 
 if TYPE_CHECKING:
@@ -44,6 +55,12 @@ _COLUMNS = (
     Column("table_error_hz", "number", None, "The error of `after` from the events of the samples, in Hz."),
     Column("gain_live", "number", None, "By how much the live fraction would rise without it."),
 )
+#: What errors of the drawing are from, by the start of the prescale counters.
+_PHASES = {
+    "random": f" in {PARTS} beams with counters at phases of their own",
+    "zero": f", in {PARTS} parts of the time",
+    "section": f", in {PARTS} parts of the time and sections",
+}
 _CAUSES = (
     Column("rule", "key", "rule", "The rule."),
     Column("lost", "rate", "lost", "The rate of accepts that it vetoes.", parts=("hz", "error_hz")),
@@ -59,20 +76,26 @@ class _LiveRates(View[LiveRates]):
     def page(self, result: LiveRates) -> Page:
         table = table_of_items(result)
         tables = [table, table_of_causes(result)] if result.rules.rules else [table]
-        return Page(stacked(tables), [*notes(result)])
+        return Page(stacked(tables), [*_notes(result)])
 
     def table(self, result: LiveRates) -> Table:
-        items = (*result.triggers, *result.groups, *result.levels)
-        return Table.of(_COLUMNS, ({**_row(item), "live": item.live} for item in items))
+        return Table.of(_COLUMNS, ({**_row(item), "live": item.live} for item in result.all_items))
 
     def document(self, result: LiveRates) -> dict[str, Any]:
         before, after, lost = result.by_position
         labels = result.rules.labels
-        items = (*result.triggers, *result.groups, *result.levels)
+        menu, columns = result.menu, result.menu.columns
+        prescales = {"path": str(columns.path), "sha256": columns.sha256} if columns.path else None
         losses = [
-            {"name": i.name, "kind": i.kind, "lost": dict(i.lost), "because": dict(i.because)} for i in items
+            {"name": i.name, "kind": i.kind, "lost": dict(i.lost), "because": dict(i.because)}
+            for i in result.all_items
         ]
         return {
+            "menu": {
+                "name": menu.name,
+                "crossing_rate_hz": menu.crossing_rate_hz,
+                "column": columns.chosen,
+            },
             "seconds": result.seconds,
             "seed": result.seed,
             "counters": result.start,
@@ -96,6 +119,8 @@ class _LiveRates(View[LiveRates]):
                 {"input_rate_hz": p.input_rate_hz, "live": p.value, "error": p.error}
                 for p in result.curve.points
             ],
+            "left_out": left_out(result.catalogue),
+            "provenance": provenance(menu, result.catalogue, result.models) | {"prescales": prescales},
         }
 
     def figures(self, result: LiveRates) -> Iterator[Figure]:
@@ -155,16 +180,18 @@ def table_of_causes(result: LiveRates) -> Table:
     """Return the accepts of the first level that each rule vetoes."""
     first = result.levels[0]
     table = Table(_CAUSES)
-    for rule in result.rules.labels:
+    for rule, error in zip(result.rules.labels, result.lost_error_hz.tolist(), strict=True):
         lost = first.lost[rule]
-        rate = lost / result.seconds, np.sqrt(lost) / result.seconds
-        table.add(rule, rate, lost / max(first.before.events, 1))
+        table.add(rule, (lost / result.seconds, error), lost / max(first.before.events, 1))
     return table
 
 
-def notes(result: LiveRates) -> Iterator[str]:
+def _notes(result: LiveRates) -> Iterator[str]:
     """Yield what explains the numbers."""
-    filling, rules = result.filling, result.rules
+    menu, filling, rules = result.menu, result.filling, result.rules
+    column = f", column {menu.columns.chosen}" if menu.columns.chosen else ""
+    yield f"Menu {name(menu.name)}{column}. {notes.conditions(menu, result.catalogue)}".rstrip()
+    yield from notes.texts(notes.source(menu, result.catalogue))
     of = filling.name if filling.name in filling.description else f"{filling.name}, {filling.description}"
     yield (
         f"{result.seconds:.4g} s of beam, seed {result.seed}: {of}, "
@@ -182,7 +209,9 @@ def notes(result: LiveRates) -> Iterator[str]:
         f"Live: {numbers.percent(result.live, result.live_error)} of the accepts{whose}; independent "
         f"crossings at this rate: {100 * result.curve.at(result.levels[0].before.hz):.4g} %."
     )
-    yield "±: crossings as drawn, and events of the samples. Live: as drawn."
+    yield f"±: crossings as drawn{_PHASES[result.start]}, and events of the samples. Live: as drawn."
+    if any(r.upper_limit_hz for item in result.all_items for r in (item.before, item.after, item.unique)):
+        yield "<: no accept; upper limit at 68 %, at least the rate over all phases of the counters."
     if rules.rules:
         yield (
             "Others gain: what the triggers beside it would record in addition without it, from the live "

@@ -6,7 +6,7 @@ import numpy as np
 
 from trigemu.api import Emulation
 
-from .beam import BATCHES, Setup, beam_of, run
+from .beam import PARTS, Setup, beam_of, run
 from .counts import new_counts
 from .curve import live_fraction
 from .fill_kernels import add_controlled
@@ -28,7 +28,7 @@ def warm(emulation: Emulation) -> None:
     patterns = to_draw(weigh(arrays, [emulation]))
     removed, of = np.zeros(len(arrays.names), np.bool_), np.zeros(len(filling.slots), np.int64)
     table = rule_table(rules, filling)
-    run(Setup(arrays, patterns, filling, of, rules, table, removed, 1.0, "random", 1, BATCHES))
+    run(Setup(arrays, patterns, filling, of, rules, table, removed, 1.0, "random", 1, PARTS))
     live_fraction(rules, filling, filling.crossing_rate_hz / 10, attempts=1000)
     beam = beam_of(arrays, rules, table, removed, np.uint64(1))
     crossings, random = np.zeros(3, np.int64), np.zeros((3, len(arrays.random)), np.bool_)

@@ -124,7 +124,7 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
     """
     yield Note("")
     yield from source(result.menu, result.catalogue)
-    yield Note(f"±: statistical errors only. {_conditions(result)}")
+    yield Note(f"±: statistical errors only. {conditions(result.menu, result.catalogue)}")
     yield Note("Events: those in the total; N_eff: effective number of independent interactions.", "events")
     yield from rejections(result)
     yield from legend((*result.triggers, *result.groups), wholes(result)) if marks is None else marks
@@ -190,9 +190,21 @@ def wholes(result: MenuRates) -> list[Rate]:
     return [result.rate, *(level.rate for level in result.levels)]
 
 
-def _conditions(result: MenuRates) -> str:
-    """Return a sentence with the mean number of interactions and the luminosity of the sample."""
-    catalogue = result.catalogue
+def conditions(menu: Menu, catalogue: Catalogue) -> str:
+    """Return a sentence with the mean number of interactions and the luminosity of a sample.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu, for its crossing rate.
+    catalogue : Catalogue
+        The samples.
+
+    Returns
+    -------
+    str
+        Empty if they are not known.
+    """
     table, pileup = catalogue.table, catalogue.pileup
     luminosity, of_sample = table.luminosity_cm2s, table.mean_interactions
     if table.convention == "luminosity":
@@ -202,8 +214,8 @@ def _conditions(result: MenuRates) -> str:
         return ""
     text = f"µ = {mean:.3g} interactions a crossing"
     if luminosity and of_sample:
-        rate = in_unit(result.menu.crossing_rate_hz, 0.0)
-        scaled = luminosity * (mean / of_sample) * (result.menu.crossing_rate_hz / catalogue.crossing_rate_hz)
+        rate = in_unit(menu.crossing_rate_hz, 0.0)
+        scaled = luminosity * (mean / of_sample) * (menu.crossing_rate_hz / catalogue.crossing_rate_hz)
         text += f", which is {scaled:.2e} cm⁻² s⁻¹ if {rate} of crossings collide"
     return f"{text}."
 
