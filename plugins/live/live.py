@@ -117,9 +117,9 @@ def live_rates(
     filling = filling or every_slot(menu.crossing_rate_hz)
     if not MIN_ORBITS <= seconds * filling.orbit_hz <= MAX_ORBITS:  # not, if it is NaN
         raise TrigemuError(
-            f"{seconds:g} s of beam: expected at least {MIN_ORBITS} orbits, "
-            f"{MIN_ORBITS / filling.orbit_hz:.2g} s, and at most {MAX_ORBITS:.3g}, "
-            f"{MAX_ORBITS / filling.orbit_hz:.3g} s, at {filling.crossing_rate_hz:.3g} Hz of crossings"
+            f"{seconds:g} s of beam: expected at least {MIN_ORBITS} orbits, {MIN_ORBITS / filling.orbit_hz:.2g} "
+            f"s, and at most {MAX_ORBITS:.2g} orbits, which are {MAX_ORBITS / filling.orbit_hz:.3g} s at a "
+            f"crossing rate of {filling.crossing_rate_hz:.3g} Hz"
         )
     orbits = round(seconds * filling.orbit_hz)
     table = rule_table(rules, filling)

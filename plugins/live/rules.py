@@ -268,9 +268,8 @@ def read_rules(rules: Path | str) -> Rules:
     refuse_other_kinds(document, "rules")
     for key in document.data:
         if key not in ("rules", "rule"):
-            near = nearest(key, ("rules", "rule"))
-            expected = "the keys of a rule below [[rule]]" if key in KINDS else "[rules] or [[rule]]"
-            document.problem((key,), "", f"unknown key {quoted(key)}{near}: expected {expected}")
+            expected = "[[rule]] above the keys of a rule" if key in KINDS else "[rules] or [[rule]]"
+            document.problem((key,), "", f"unknown key {quoted(key)}: expected {expected}")
     table = document.data.get("rules", {})
     if isinstance(table, list):
         document.problem(("rules",), "", "[[rules]]: expected [[rule]] for each rule; [rules] has their name")
@@ -300,12 +299,14 @@ def _rule(document: Document, table: Any, number: int) -> Rule | None:
     kinds = [kind for name, kind in KINDS.items() if name in table]
     if len(kinds) == 1:
         return read_table(document, table, kinds[0], key, where)
-    given = [quoted(name) for name in table if name in KINDS] or [
-        f"{quoted(name)}{nearest(name, KINDS)}" for name in table if name != "name"
-    ]
-    problem = f"it has {' and '.join(given)}: " if given else ""
-    more = "; each rule has a table of its own" if kinds else ""
-    document.problem(key, where, f"{problem}expected one of the keys {', '.join(KINDS)}{more}")
+    unknown = next((name for name in table if name != "name"), None)
+    if kinds:
+        both = " and ".join(quoted(kind.key) for kind in kinds)
+        document.problem(key, where, f"{both} are rules of their own: expected a table [[rule]] for each")
+    elif unknown is not None:
+        document.problem((*key, unknown), where, f"unknown key {quoted(unknown)}{nearest(unknown, KINDS)}")
+    else:
+        document.problem(key, where, f"expected one of the keys {', '.join(KINDS)}")
     return None
 
 

@@ -31,6 +31,12 @@ def test_a_run(place: Place, trigemu: Run) -> None:
     assert "simple 40" in text
     document = json.loads((place.folder / "r.json").read_text())
     assert 0 < document["live"] < 1
+    shown = " ".join(text.split())
+    assert "Menu 'menu'. Sample 'toy' (crossing weights): " in shown
+    assert document["menu"]["name"] == "menu"
+    assert trigemu("run", "menu.toml", "--samples", "catalogue.toml", "--json", "run.json")[0] == 0
+    of_run = json.loads((place.folder / "run.json").read_text())["provenance"]
+    assert document["provenance"] == of_run | {"prescales": None}
     rows = {row["name"]: row for row in document["rows"]}
     assert rows["J30"]["before_hz"] > rows["J30"]["after_hz"] > 0
     assert sum(document["by_position"]["before"]) == sum(document["by_slot"]["before"])
@@ -73,8 +79,11 @@ def test_columns_of_prescales(place: Place, trigemu: Run) -> None:
     )
     names = {}
     for column in ("one", "half"):
-        status, text = trigemu(*command, "--column", column, "--csv", "-")
+        status, text = trigemu(*command, "--column", column, "--csv", "-", "--json", "c.json")
         assert status == 0, text
+        document = json.loads((place.folder / "c.json").read_text())
+        assert document["menu"]["column"] == column
+        assert document["provenance"]["prescales"]["path"] == "p.csv"
         names[column] = [row["name"] for row in csv.DictReader(io.StringIO(text)) if row["kind"] == "trigger"]
     assert names == {"one": ["J30"], "half": ["J30", "MU"]}
 
@@ -100,12 +109,16 @@ def test_figures(place: Place, trigemu: Run) -> None:
     ("options", "message"),
     [
         (("--filling", "lhc"), "expected a file (.csv, .toml), a pattern"),
-        (("--filling", "3565b"), "more than the 3564 slots"),
+        (("--filling", "3565b"), "it has 3565 slots, 1 more than the 3564 of an orbit"),
         (("--filling", "10b", "--colliding", "10"), "leave --colliding out"),
         (("--rules", "lhcb"), "or one of atlas, cms"),
         (("--rules", "bad.toml"), "bad.toml:2: rule 1: rate = 0"),
         (("--rules", "all.toml"), "veto every filled slot"),
         (("--seconds", "0.001"), "at least 32 orbits"),
+        (("--seconds", "nan"), "nan s of beam: expected at least 32 orbits"),
+        (("--seconds", "1e300"), "1e+300 is not in the range"),
+        (("--input-rate", "nan"), "nan is not a number above 0"),
+        (("--pileup", "nan"), "nan"),
         (("--column", "tight"), "it has no columns of prescales"),
         (("--without", "J31"), "did you mean 'J30'?"),
         (("--input-rate", "41e6"), "that rate cannot be scaled"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,14 @@ def test_the_tables_of_collisions(tmp_path: Path) -> None:
     assert read_filling(written(tmp_path, "a.csv", LPC)).slots.tolist() == [0, 3563]
 
 
+def test_a_file_may_be_called_like_a_pattern(tmp_path: Path) -> None:
+    assert read_filling(written(tmp_path, "8b4e.csv", LPC)).slots.tolist() == [0, 3563]
+    with chdir(tmp_path):
+        assert read_filling("8b4e.csv").slots.tolist() == [0, 3563]
+    with pytest.raises(TrigemuError, match=r"cannot read 8b4e_1972b\.csv"):
+        read_filling("8b4e_1972b.csv")
+
+
 def test_buckets_of_both_beams(tmp_path: Path) -> None:
     assert read_filling(written(tmp_path, "a.csv", BEAMS)).slots.tolist() == [1, 2]
 
@@ -72,10 +81,14 @@ def test_patterns_repeat() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("3565b", "more than the 3564 slots"),
-        ("72b 3493e", "more than the 3564 slots"),
-        ("45(72b 8e)", "more than the 3564 slots"),
-        ("99999(99999(1b))", "more than the 3564 slots"),
+        ("3565b", "it has 3565 slots, 1 more than the 3564 of an orbit"),
+        ("72b 3493e", "it has 3565 slots, 1 more"),
+        ("45(72b 8e)", "it has 3600 slots, 36 more"),
+        ("3564b 3(2(1b 1e) 99999e)", "it has 303573 slots, 300009 more"),
+        ("99999(99999(1b))", r"it has 1e\+10 slots, 1e\+10 more"),
+        ("99999(" * 50 + "1b" + ")" * 50, r"1e\+18 more"),
+        ("²b", "expected a file"),
+        ("٣b 1e", "expected a file"),
         ("3(72b", "a bracket is not closed"),
         ("72b)", r"expected 72b, 8e or 39\(72b 8e\) at '\)'"),
         ("72b 8x", "at ' 8x'"),
@@ -98,11 +111,14 @@ def test_texts_with_mistakes(text: str, message: str) -> None:
             r"a.csv:8: bucket 35641: .* an orbit has 3564 slots",
         ),
         ("a.csv", LPC.replace("35631,35631", "1,1"), "a.csv:8: bucket 1 appears twice: trains overlap"),
+        ("a.csv", LPC.replace("11,-,8921", "²,11,8921"), "a.csv:7: bucket ²: expected 1, 11, 21"),
+        ("a.csv", LPC.replace("1,1,-,1,-", "1,²,-,1,-", 1), "a.csv:6: bucket ²: expected 1, 11, 21"),
+        ("a.csv", BEAMS.replace("1,11,21", "1,٣1"), "a.csv:2: bucket ٣1: expected 1, 11, 21"),
         ("a.csv", BEAMS.replace("1,11,21", "1,12"), "a.csv:2: bucket 12: expected 1, 11, 21"),
         ("a.csv", BEAMS.replace("11,21,31", "11,11"), "a.csv:3: a bucket appears twice"),
         ("a.toml", "[filling]\ntrains = [[1, 48], [40, 90]]", r"a.toml:2: .* overlaps the train before it"),
         ("a.toml", "[filling]\ntrains = [[1, 3565]]", "from 1 to 3564"),
-        ("a.toml", "[filling]\npattern = '3565b'", "more than the 3564 slots"),
+        ("a.toml", "[filling]\npattern = '3565b'", "1 more than the 3564 of an orbit"),
         (
             "a.toml",
             "[filling]\npattern = '2b'\nluminosity = [1]",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from toys import even_events, memory_catalogue, menu_from
 from trigemu import TrigemuError
 from trigemu.api import view_of
 from trigemu.samples import SampleError
-from trigemu_live import Filling, Rules, live_rates, read_filling, read_rules, spread
+from trigemu_live import Filling, Rules, every_slot, live_rates, read_filling, read_rules, spread
 from trigemu_live.rules import Gap, Simple
 
 DEAD = Rules("dead", (Simple(simple=100),))
@@ -135,11 +136,56 @@ def test_bunches_of_other_luminosity_have_other_rates(tmp_path: Path) -> None:
     assert second / first == pytest.approx(high_n / low_n, rel=0.05)
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.002, 1e7])
+def _few(n: int) -> np.ndarray:
+    """Two values, the higher one rare."""
+    return np.where(np.arange(n) % 20 == 0, 3.0, 1.0)
+
+
+def _eight(n: int) -> np.ndarray:
+    """Eight values, the highest one rare."""
+    return np.where(np.arange(n) % 40 == 0, 4.0, 1.0 + 0.05 * (np.arange(n) % 7))
+
+
+def _many(n: int) -> np.ndarray:
+    """All differ, and a few are high."""
+    return np.where(np.arange(n) % 20 == 0, 3.0, 1.0) + 0.1 * np.arange(n) / n
+
+
+@pytest.mark.parametrize("pattern", [_few, _eight, _many])
+def test_bunches_have_the_rate_of_their_luminosity(
+    tmp_path: Path, pattern: Callable[[int], np.ndarray]
+) -> None:
+    """A trigger fires in crossings with three interactions or more: a Poisson probability of each bunch."""
+    weights = [math.exp(-1) / math.factorial(n) for n in range(13)]
+    events = [event for n, w in enumerate(weights) for event in alike(n, 120, w * 40e6 / sum(weights))]
+    fires = [event | {"met": 100.0 * (event["n_interaction"] > 2)} for event in events]
+    menu = menu_from(
+        tmp_path, '[[trigger]]\nname = "M"\nkind = "threshold"\nobservable = "met"\nabove = 50.0\n'
+    )
+    slots = np.arange(0, 3564, 3)
+    luminosity = pattern(len(slots)) / pattern(len(slots)).mean()
+    filling = Filling("pattern", slots, luminosity)
+    result = live_rates(menu, crossing_catalogue({"all": fires}), filling=filling, pileup=1.0, seconds=0.5)
+    orbits = result.seconds * filling.orbit_hz
+    accepts = result.by_slot[0][slots]
+    high = luminosity > 2
+    for bunches in (high, ~high):
+        mean = luminosity[bunches]
+        expected = orbits * (1 - np.exp(-mean) * (1 + mean + mean**2 / 2)).sum()
+        assert abs(accepts[bunches].sum() - expected) < 4 * np.sqrt(expected) + 1e-3 * expected
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.002, 1e7, math.nan, math.inf])
 def test_times_that_are_too_short_or_long(tmp_path: Path, seconds: float) -> None:
     menu, catalogue = single(tmp_path, 0.001)
     with pytest.raises(TrigemuError, match="s of beam: expected at least 32 orbits"):
         live_rates(menu, catalogue, seconds=seconds)
+
+
+def test_crossing_rates_that_are_too_high(tmp_path: Path) -> None:
+    menu, catalogue = single(tmp_path, 0.001)
+    with pytest.raises(TrigemuError, match=r"at most 1.1e\+09 orbits, .* at a crossing rate of 1e\+22 Hz"):
+        live_rates(menu, catalogue, filling=every_slot(1e22), seconds=1)
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
