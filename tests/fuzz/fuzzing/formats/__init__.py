@@ -18,6 +18,7 @@ _MODULES = (
         "checkpoints",
         "commands",
         "live",
+        "live_runs",
         "optimise",
         "repeated",
     ),

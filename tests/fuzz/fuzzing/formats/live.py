@@ -106,7 +106,7 @@ def _edited(text: str, name: str) -> st.SearchStrategy[Files]:
 
 
 def _schemes() -> st.SearchStrategy[Files]:
-    words = ("(", ")", "b", "e", ",", "1", "99999", "-", "FOR B1", "\n")
+    words = ("(", ")", "b", "e", ",", "1", "99999", "-", "FOR B1", "\n", "²", "٣")
     tables = st.one_of(_edited(SCHEME, "s.toml"), _edited(PATTERN, "s.toml"))
     texts = st.sampled_from([CSV, BEAMS]).flatmap(
         lambda text: st.one_of(
