@@ -144,11 +144,9 @@ class Counter:
         return self.prescales.index(prescale) < self.depth
 
 
-def simulated(case: Case, orbits: int, first: int, rng: np.random.Generator) -> dict[str, float]:
-    """Run one beam; return numbers of accepts by quantity."""
-    filled, rules = filled_of(case.filling), rules_of(case)
-    early = next((rule for rule in rules if "prefire" in rule), None)
-    veto = Veto([rule for rule in rules if "prefire" not in rule], filled)
+def simulated(case: Case, veto: Veto, orbits: int, first: int, rng: np.random.Generator) -> dict[str, float]:
+    """Run one beam; return numbers of accepts by quantity. veto: with the accepts before it."""
+    early = next((rule for rule in rules_of(case) if "prefire" in rule), None)
     counters = {key: Counter(ps) for key, ps in sets_of(case).items()}
     for counter in counters.values():
         counter.begin(rng if case.start == "random" else None)
@@ -334,9 +332,15 @@ def compared(case: Case, seeds: int) -> tuple[int, float, float, float]:
     seconds = orbits / case.filling.orbit_hz
     rng = np.random.default_rng(20)
     edges = [part * orbits // PARTS for part in range(PARTS + 1)] if case.start == "random" else [0, orbits]
-    drawn = []
-    for _ in range(seeds):
-        beams = [simulated(case, b - a, a, rng) for a, b in pairwise(edges)]
+    rules = [rule for rule in rules_of(case) if "prefire" not in rule]
+    veto, drawn = Veto(rules, filled_of(case.filling)), []
+    if case.start == "random":
+        simulated(case, veto, 30, 0, rng)
+    for seed in range(seeds):
+        first = 30 + seed * orbits
+        if case.start != "random":
+            first, veto = 0, Veto(rules, filled_of(case.filling))
+        beams = [simulated(case, veto, b - a, first + a, rng) for a, b in pairwise(edges)]
         total = {key: sum(beam[key] for beam in beams) for key in set().union(*beams)}
         level = f"level {case.triggers[0].level}"
         total["live"] = total.get(f"{level} after", 0.0) / max(total.get(f"{level} before", 0.0), 1.0)

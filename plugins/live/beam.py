@@ -1,9 +1,10 @@
 """Beam time: independent beams of consecutive orbits, the same for any number of workers.
 
-A beam has its own random numbers, from the seed and its number. At its beginning no accept is remembered,
-which matters for some 10⁻⁵ of it; prescale counters begin there, and run on to its end. With counters at
-random phases the time is that of several beams, so that their spread has that of the phases; with counters at
-zero it is one beam, or one for each section of luminosity, and errors are from the spread of its parts.
+A beam has its own random numbers, from the seed and its number. Its prescale counters begin with it, and run
+on to its end. With counters at random phases the time is that of several beams, so that their spread has that
+of the phases; before each, orbits are run that are not counted, so that rules remember accepts as in a beam
+that runs on. With counters at zero it is one beam, or one for each section of luminosity, without accepts
+before it, and errors are from the spread of its parts.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from trigemu.api import BoolArray, IntArray, TrigemuError
 from .beam_kernels import Draws, Slots, run_orbits
 from .counts import Counts, new_counts
 from .crossing_kernels import Beam, Early, new_memory
-from .filling import Filling
+from .filling import ORBIT, Filling
 from .menu_arrays import Counters, MenuArrays
 from .patterns import Patterns
-from .rule_kernels import RuleTable, new_state
+from .rule_kernels import RuleTable, longest_memory, new_state
 from .rules import Rules
 
 #: Where prescale counters begin: at random, at zero at first, or at zero in each section of luminosity.
@@ -108,14 +109,19 @@ def _beam(setup: Setup, number: int, edges: IntArray) -> Counts:
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(setup.seed, spawn_key=(number,))))
     salt, state = rng.integers(0, 2**64, 2, np.uint64)
     beam = beam_of(setup.arrays, setup.rules, setup.table, setup.removed, salt)
-    if setup.start == "random":
-        beam.counters.steps[:, 2] = rng.integers(0, beam.counters.steps[:, 1])
     counts = new_counts(setup.arrays, len(setup.rules.rules))
     random = np.minimum(setup.arrays.chance * setup.factor, 1.0)
     with np.errstate(divide="ignore"):  # a probability of 1
         idle = np.log1p(-np.append(setup.patterns.chance, random))
     draws = Draws(setup.arrays.random, idle, np.zeros(len(idle), np.int64), np.array([state]))
     slots = Slots(setup.filling.slots, setup.of)
+    if setup.start == "random":
+        beam.counters.steps[:, 2] = rng.integers(0, beam.counters.steps[:, 1])
+        lead = min(-(-longest_memory(setup.table) // ORBIT), int(edges[1] - edges[0]))
+        if lead:
+            not_counted = new_counts(setup.arrays, len(setup.rules.rules))
+            run_orbits(beam, not_counted, setup.patterns, slots, draws, edges[0] + np.array([0, lead]))
+            edges = edges + lead
     run_orbits(beam, counts, setup.patterns, slots, draws, edges)
     return counts
 

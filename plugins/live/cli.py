@@ -78,7 +78,8 @@ rules_option = click.option(
     type=click.Choice(["random", "zero", "section"]),
     default="random",
     show_default=True,
-    help="Where prescale counters begin: anywhere, at zero, or at zero in each section of luminosity.",
+    help="Where prescale counters begin: at random phases, in 32 beams; at zero, in one beam; or at zero in "
+    "each section of luminosity.",
 )
 @click.option(
     "--input-rate", type=options.POSITIVE, help="Scale the rates to this one before the rules, in Hz."

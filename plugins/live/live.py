@@ -74,12 +74,12 @@ def live_rates(
     rules : Rules
         The rules; by default none.
     seconds : float
-        The time of beam.
+        The time of beam, of all beams together.
     seed : int
         The seed; the result does not depend on the number of workers.
     counters : {"random", "zero", "section"}
-        Where prescale counters begin: at random, as counters that run on; at zero; or at zero in each section
-        of luminosity of 2¹⁸ orbits.
+        Where prescale counters begin: at random in each of 32 beams; at zero in one beam; or at zero in a
+        beam for each section of luminosity of 2¹⁸ orbits.
     input_rate_hz : float, optional
         Scale all rates such that the first level accepts this rate before the rules.
     pileup : float, optional
@@ -117,9 +117,9 @@ def live_rates(
     filling = filling or every_slot(menu.crossing_rate_hz)
     if not MIN_ORBITS <= seconds * filling.orbit_hz <= MAX_ORBITS:  # not, if it is NaN
         raise TrigemuError(
-            f"{seconds:g} s of beam: expected at least {MIN_ORBITS} orbits, {MIN_ORBITS / filling.orbit_hz:.2g} "
-            f"s, and at most {MAX_ORBITS:.2g} orbits, which are {MAX_ORBITS / filling.orbit_hz:.3g} s at a "
-            f"crossing rate of {filling.crossing_rate_hz:.3g} Hz"
+            f"{seconds:g} s of beam: expected at least {MIN_ORBITS} orbits, "
+            f"{MIN_ORBITS / filling.orbit_hz:.2g} s, and at most {MAX_ORBITS:.2g} orbits, which are "
+            f"{MAX_ORBITS / filling.orbit_hz:.3g} s at a crossing rate of {filling.crossing_rate_hz:.3g} Hz"
         )
     orbits = round(seconds * filling.orbit_hz)
     table = rule_table(rules, filling)
@@ -193,8 +193,8 @@ def emulate_classes(
     of = classes_of(luminosity)
     emulations = []
     for number in range(of.max() + 1):
-        mean = float(luminosity[of == number].mean())
-        at = at_pileup(samples, interactions * mean, executor=executor)
+        of_class = interactions * float(luminosity[of == number].mean())
+        at = at_pileup(samples, of_class, executor=executor)
         emulations.append(emulate(nominal.menus[0], at, **every))
     return nominal, emulations, of
 

@@ -82,7 +82,7 @@ class LiveRates(Shown, Named[LiveItem]):
     rules : Rules
         The rules.
     seconds : float
-        The time of beam, whole orbits.
+        The time of beam, of all beams together, in whole orbits.
     seed : int
         The seed.
     start : {"random", "zero", "section"}

@@ -65,6 +65,13 @@ def rule_table(rules: Rules, filling: Filling) -> RuleTable:
     return RuleTable(np.array(kinds, np.int64), np.array(a, np.int64), np.array(b, np.int64), blocked)
 
 
+def longest_memory(table: RuleTable) -> int:
+    """Return after how many crossings rules have forgotten how they began. A bucket with as many accepts as
+    it empties goes up and down by chance, so it takes the square of its places."""
+    crossings = np.where(table.kind == BUCKET, table.a**2 * table.b, 4 * table.b)
+    return int(crossings[table.kind != SLOTS].max(initial=0))
+
+
 def new_state(table: RuleTable) -> RuleState:
     """Return the state before the first accept."""
     longest = int(table.a[table.kind == WINDOW].max(initial=1))
