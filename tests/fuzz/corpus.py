@@ -17,6 +17,7 @@ from fuzzing.formats import (
     configurations,
     imports,
     live,
+    live_runs,
     menus,
     models,
     profiles,
@@ -25,7 +26,7 @@ from fuzzing.formats import (
     scores,
 )
 from fuzzing.formats.base import Files, sha256
-from fuzzing.tables import as_json
+from fuzzing.tables import as_json, as_toml
 
 #: Name → format, and its files.
 Corpus = Iterator[tuple[str, str, Callable[[], Files]]]
@@ -44,6 +45,7 @@ def corpus() -> Corpus:
     yield from _kept()
     yield from _commands()
     yield from _fills()
+    yield from _live()
 
 
 def _expressions() -> Corpus:
@@ -416,3 +418,23 @@ def _fills() -> Corpus:
     ):
         files = {"m.toml": live.MENU.replace(*menu).encode(), "f.toml": live.FILL.replace(*fill).encode()}
         yield name, "fills", lambda files=files: files
+
+
+def _live() -> Corpus:
+    many = "".join(f"[[rule]]\nsimple = {n}\n" for n in range(1, 5001))
+    for name, rules in (("5000 rules", many), ("two prefires", live.RULES + "[[rule]]\nprefire = 1.0\n")):
+        yield name, "live runs", lambda rules=rules: {"r.toml": rules.encode()}
+    for option, value in (("--seconds", "nan"), ("--filling", "²b"), ("--filling", "99999(99999(1b))")):
+        yield f"{option} {value}", "live runs", lambda words=(option, value): {"options.json": as_json(words)}
+    for rate, prescale in ((1e22, 7.25), (4e7, 1e15), (4e7, 1e300)):
+        menu = as_toml(live_runs.MENU).replace("40000000.0", str(rate)).replace("7.25", str(prescale))
+        yield (
+            f"a prescale of {prescale:g} at {rate:g} Hz",
+            "live runs",
+            lambda menu=menu: {"menu.toml": menu.encode()},
+        )
+    yield (
+        "a bucket of another digit",
+        "filling schemes",
+        lambda: {"s.csv": live.CSV.replace("11,-", "²,11").encode()},
+    )
