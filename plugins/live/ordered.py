@@ -6,7 +6,7 @@ file of whole orbits the first crossing follows nothing either. Prescale counter
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -151,7 +151,7 @@ class _Run:
             patterns = starts, fired, pattern.ravel()[rows].astype(np.int64)
             run_ordered(beam, counts, *patterns, *drawn, first, causes[rows], accepted[rows])
             phases = beam.counters.steps[:, 2].copy()
-        return self._result(counts, causes, accepted, numbers)
+        return self._result(counts, causes, accepted, numbers, plan.models[0])
 
     def _files(self) -> Iterator[tuple[int, int]]:
         """Yield the first and the last + 1 event of each file."""
@@ -165,7 +165,12 @@ class _Run:
                 start += source.entries
 
     def _result(
-        self, counts: Counts, causes: IntArray, accepted: np.ndarray, numbers: IntArray
+        self,
+        counts: Counts,
+        causes: IntArray,
+        accepted: np.ndarray,
+        numbers: IntArray,
+        models: Mapping[str, str],
     ) -> OrderedAccepts:
         t, g = len(self._menu.enabled), len(self._arrays.groups)
         items = [*self._items(counts)]
@@ -191,6 +196,7 @@ class _Run:
             tuple(items[t : t + g]),
             tuple(items[t + g :]),
             tuple(vetoed),
+            models,
         )
 
     def _items(self, counts: Counts) -> Iterator[OrderedItem]:

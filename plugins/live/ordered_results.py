@@ -81,6 +81,8 @@ class OrderedAccepts(Shown, Named[OrderedItem]):
         The accepts.
     vetoed : tuple of Vetoed
         The accepts that rules veto, in order.
+    models : mapping of str to str
+        The SHA-256 of each model file by its path.
     """
 
     _view: ClassVar[str] = "trigemu_live.ordered_view"
@@ -94,6 +96,7 @@ class OrderedAccepts(Shown, Named[OrderedItem]):
     groups: tuple[OrderedItem, ...]
     levels: tuple[OrderedItem, ...]
     vetoed: tuple[Vetoed, ...]
+    models: Mapping[str, str]
 
     def _named(self) -> tuple[str, Mapping[str, OrderedItem]]:
         return "trigger or group", {item.name: item for item in (*self.groups, *self.triggers)}

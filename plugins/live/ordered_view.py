@@ -7,7 +7,7 @@ from typing import Any
 from trigemu.api import Column, Page, Table, View, name, numbers, records, stacked
 
 from .ordered_results import OrderedAccepts, OrderedItem
-from .view import most
+from .view import document_of_inputs, most, notes_of_inputs
 
 #: Accepts that are listed where a terminal shows them.
 SHOWN = 20
@@ -46,6 +46,7 @@ class _OrderedAccepts(View[OrderedAccepts]):
         whole = [t for t in result.triggers if t.before and t.before == t.after]
         if whole:
             notes.append(f"Not shown: {numbers.count(len(whole), 'trigger')} that lost nothing.")
+        notes += notes_of_inputs(result.menu, result.catalogue)
         notes.append(f"{_summary(result)} Rules {result.rules.name}: {result.rules.text}.")
         return Page(stacked([table, listed] if result.vetoed else [table]), notes)
 
@@ -55,6 +56,7 @@ class _OrderedAccepts(View[OrderedAccepts]):
     def document(self, result: OrderedAccepts) -> dict[str, Any]:
         items = (*result.triggers, *result.groups, *result.levels)
         return {
+            **document_of_inputs(result.menu, result.catalogue, result.models),
             "crossings": result.crossings,
             "rules": {"name": result.rules.name, "rules": list(result.rules.labels)},
             "rows": records(self.table(result)),

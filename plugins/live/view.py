@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from trigemu.api import (
+    Catalogue,
     Column,
+    Menu,
     Page,
     Table,
     View,
@@ -84,18 +86,12 @@ class _LiveRates(View[LiveRates]):
     def document(self, result: LiveRates) -> dict[str, Any]:
         before, after, lost = result.by_position
         labels = result.rules.labels
-        menu, columns = result.menu, result.menu.columns
-        prescales = {"path": str(columns.path), "sha256": columns.sha256} if columns.path else None
         losses = [
             {"name": i.name, "kind": i.kind, "lost": dict(i.lost), "because": dict(i.because)}
             for i in result.all_items
         ]
         return {
-            "menu": {
-                "name": menu.name,
-                "crossing_rate_hz": menu.crossing_rate_hz,
-                "column": columns.chosen,
-            },
+            **document_of_inputs(result.menu, result.catalogue, result.models),
             "seconds": result.seconds,
             "seed": result.seed,
             "counters": result.start,
@@ -119,8 +115,6 @@ class _LiveRates(View[LiveRates]):
                 {"input_rate_hz": p.input_rate_hz, "live": p.value, "error": p.error}
                 for p in result.curve.points
             ],
-            "left_out": left_out(result.catalogue),
-            "provenance": provenance(menu, result.catalogue, result.models) | {"prescales": prescales},
         }
 
     def figures(self, result: LiveRates) -> Iterator[Figure]:
@@ -149,6 +143,28 @@ def _row(item: LiveItem) -> dict[str, Any]:
         "drawing_error_hz": item.drawing_error_hz,
         "table_error_hz": item.table_error_hz,
         "gain_live": item.gain_live,
+    }
+
+
+def notes_of_inputs(menu: Menu, catalogue: Catalogue) -> Iterator[str]:
+    """Yield the menu, its column of prescales, the pile-up and the samples."""
+    column = f", column {menu.columns.chosen}" if menu.columns.chosen else ""
+    yield f"Menu {name(menu.name)}{column}. {notes.conditions(menu, catalogue)}".rstrip()
+    yield from notes.texts(notes.source(menu, catalogue))
+
+
+def document_of_inputs(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> dict[str, Any]:
+    """Return the same for a document, with the files."""
+    columns = menu.columns
+    prescales = {"path": str(columns.path), "sha256": columns.sha256} if columns.path else None
+    return {
+        "menu": {
+            "name": menu.name,
+            "crossing_rate_hz": menu.crossing_rate_hz,
+            "column": columns.chosen,
+        },
+        "left_out": left_out(catalogue),
+        "provenance": provenance(menu, catalogue, models) | {"prescales": prescales},
     }
 
 
@@ -188,10 +204,8 @@ def table_of_causes(result: LiveRates) -> Table:
 
 def _notes(result: LiveRates) -> Iterator[str]:
     """Yield what explains the numbers."""
-    menu, filling, rules = result.menu, result.filling, result.rules
-    column = f", column {menu.columns.chosen}" if menu.columns.chosen else ""
-    yield f"Menu {name(menu.name)}{column}. {notes.conditions(menu, result.catalogue)}".rstrip()
-    yield from notes.texts(notes.source(menu, result.catalogue))
+    filling, rules = result.filling, result.rules
+    yield from notes_of_inputs(result.menu, result.catalogue)
     of = filling.name if filling.name in filling.description else f"{filling.name}, {filling.description}"
     yield (
         f"{result.seconds:.4g} s of beam, seed {result.seed}: {of}, "

@@ -97,6 +97,9 @@ def test_a_vector_of_cms(place: Place, trigemu: Run) -> None:
     document = json.loads((place.folder / "o.json").read_text())
     level = document["losses"][-1]
     assert document["crossings"] == 175
+    assert "Sample " in text
+    assert list(document["provenance"]["plugins"]) == list(document["provenance"]["models"]) == []
+    assert document["menu"]["column"] is None
     assert sum(level["lost"].values()) == len(document["vetoed"]) > 0
     status, text = trigemu(*command, "--colliding", "10")
     assert (status, "with --not-consecutive" in " ".join(text.split())) == (2, True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
+import trigemu
 from fuzzing.edits import NUMBERS, table_edits, word_edits
 from fuzzing.formats.base import Files, Format, command
 from fuzzing.formats.live import RULES
@@ -98,6 +100,17 @@ def _twin(folder: Path, made: Any) -> str | None:
             return f"{row['name']}: {row}, lost {losses['lost']}"
         if row["before_hz"] > made["menu"]["crossing_rate_hz"] * (1 + 1e-9):
             return f"{row['name']}: {row['before_hz']} Hz"
+    if json.loads((folder / "options.json").read_text()):
+        return ""
+    menu = trigemu.read_menu(folder / "menu.toml")
+    ratio = made["menu"]["crossing_rate_hz"] / menu.crossing_rate_hz
+    rows = {row["name"]: row for row in made["rows"] if row["kind"] == "trigger"}
+    for rates in trigemu.run(menu, folder / "catalogue.toml").triggers:
+        if menu.trigger(rates.name).seed is None:
+            hz = rates.total.hz * (1.0 if rates.kind == "random" else ratio)
+            found, seconds = rows[rates.name]["before_hz"], made["seconds"]
+            if abs(found - hz) > 8 * math.sqrt(hz / seconds) + 32 / seconds:
+                return f"{rates.name}: {found} Hz, {hz} of run"
     return ""
 
 
