@@ -35,7 +35,7 @@ from trigemu.api import (
 AND, OR, NOT = -1, -2, -3
 #: The largest denominator of a prescale: that of 0.01, the step of CMS, and of any usual decimal fraction.
 MAX_DENOMINATOR = 10**6
-#: The largest numerator, so that counters are int64: a counter that accepts more rarely accepts nothing.
+#: The largest numerator, so that counters are int64: with a larger prescale nothing is accepted anyway.
 MAX_NUMERATOR = 2**61
 
 

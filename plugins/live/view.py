@@ -59,7 +59,7 @@ _COLUMNS = (
 )
 #: What errors of the drawing are from, by the start of the prescale counters.
 _PHASES = {
-    "random": f" in {PARTS} beams with counters at phases of their own",
+    "random": f" in {PARTS} beams, each with counters at other phases",
     "zero": f", in {PARTS} parts of the time",
     "section": f", in {PARTS} parts of the time and sections",
 }
