@@ -89,16 +89,16 @@ def test_errors_have_the_spread_of_the_phases(tmp_path: Path) -> None:
     triggers = [Toy("P5", prescale=5), Toy("P20", prescale=20)]
     menu, catalogue = toy(tmp_path, triggers, {"P5 P20": 1.0})
     expected = run(menu, catalogue)
-    results = [live_rates(menu, catalogue, seconds=0.004, seed=seed) for seed in range(30)]
+    results = [live_rates(menu, catalogue, seconds=0.003, seed=seed) for seed in range(24)]
     for values, drawn, truth in (
         ([r.rate.after.hz for r in results], [r.rate.drawing_error_hz for r in results], expected.rate.hz),
         ([r["P20"].unique.hz for r in results], None, expected["P20"].unique.hz),
     ):
-        assert abs(np.mean(values) - truth) < 4 * np.std(values) / np.sqrt(30)
+        assert abs(np.mean(values) - truth) < 4 * np.std(values) / np.sqrt(24)
         if drawn:
             assert np.std(values) == pytest.approx(np.sqrt(np.mean(np.square(drawn))), rel=0.45)
     dead = Rules("", (Simple(simple=1),))
-    results = [live_rates(menu, catalogue, rules=dead, seconds=0.004, seed=seed) for seed in range(30)]
+    results = [live_rates(menu, catalogue, rules=dead, seconds=0.003, seed=seed) for seed in range(24)]
     lost = [r.rate.lost["simple 1"] / r.seconds for r in results]
     assert np.std(lost) == pytest.approx(np.mean([r.lost_error_hz[0] for r in results]), rel=0.45)
     live = [r.rate.live for r in results]
