@@ -320,6 +320,7 @@ def _samples() -> Corpus:
             "vectors",
             lambda content=content: {
                 **catalogue("x.txt", "cms-l1-vector", content),
+                "original": f"1 {line}\n".encode(),
             },
         )
     yield "a name of 10 000 characters", "catalogues", lambda: catalogue("a" * 10_000)

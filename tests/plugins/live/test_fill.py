@@ -259,7 +259,7 @@ ALL_OFF = (
             '[[column]]\nname = "tight"\nbelow = 3\n',
             r"pile-up is up to 3.5, .* begin at 3: .* 3.5 or",
         ),
-        (ALL_OFF, '[[column]]\nname = "loose"\nbelow = 4\n', "column 'loose' switches every trigger of .* off"),
+        (ALL_OFF, '[[column]]\nname = "loose"\nbelow = 4\n', "column 'loose' switches every trigger"),
         (
             COLUMNS,
             CONTROL_N + '[[column]]\nname = "loose"\nbelow = 4\n',
