@@ -60,6 +60,35 @@ class Step(TomlTable, frozen=True):
     split_nodes: float = 0.0
 
 
+class Seen(TomlTable, frozen=True):
+    """[[quantile.seen]]: the values of an observable of x in the events that Y(x) was fitted to. `run` warns of
+    samples with others.
+
+    Attributes
+    ----------
+    observable : str
+        The observable, in the order of x.
+    min : float
+        The smallest value.
+    max : float
+        The largest value.
+    mean : float
+        The weighted mean.
+    spread : float
+        The weighted standard deviation.
+    """
+
+    observable: str
+    min: float
+    max: float
+    mean: float
+    spread: Annotated[float, msgspec.Meta(ge=0)]
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if not self.min <= self.mean <= self.max:
+            yield "mean", f"mean = {self.mean:g}: expected a value from min = {self.min:g} to max = {self.max:g}"
+
+
 class QuantileTable(ModelFile, frozen=True):
     """[quantile]: the model that gives Y(x), and its inputs. Its file has boosted trees in XGBoost's JSON, or
     a network in ONNX.
@@ -78,6 +107,8 @@ class QuantileTable(ModelFile, frozen=True):
         second thread beside the score, as in arXiv:2508.10224; slower.
     chosen : tuple of Step
         The steps in which x was chosen from the observables that a menu cuts on, if it was.
+    seen : tuple of Seen
+        The values of x in training; older cards have none.
     """
 
     q: Annotated[float, msgspec.Meta(gt=0, lt=1)]
@@ -85,10 +116,14 @@ class QuantileTable(ModelFile, frozen=True):
     missing: float
     engine: Literal["table", "treelite"] | None = None
     chosen: tuple[Step, ...] = ()
+    seen: tuple[Seen, ...] = ()
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if abs(self.missing) > float(np.finfo(np.float32).max):
             yield "missing", f"missing = {self.missing:g}: is infinite as a float32, which models read"
+        names = tuple(of.observable for of in self.seen)
+        if names and names != self.x:
+            yield "x", f"x = {list(self.x)}: Y(x) was fitted to {list(names)} (seen), in this order"
 
 
 class DecadeCard(CardTable, frozen=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -29,13 +28,12 @@ from trigemu.api import (
     solve_budgets,
     split,
     style,
-    threshold_for,
 )
 
 from .closure import Acceptance
 from .decade import CompiledDecade, Decade
 from .densities import densities
-from .diagnostics import Diagnostics, Estimate, Overlap, ScoredEvents, diagnose
+from .diagnostics import Diagnostics, Estimate, Overlap, ScoredEvents, diagnose, score_threshold
 from .figures import write_figures
 from .gather import gather
 
@@ -77,7 +75,7 @@ def scored_events(
         q=compiled.q,
         threshold=compiled.threshold,
         threshold_error=solution.error if solution else None,
-        y_threshold=_score_threshold(y, failing, unique),
+        y_threshold=score_threshold(y, failing, unique),
         primary={
             trigger.name: selected.acceptance.total[:, column]
             for column, trigger in enumerate(solved.enabled)
@@ -108,14 +106,6 @@ class _ReadScores:
         x = np.column_stack([number.evaluate(parts.selected) for number in compiled.quantile.inputs.numbers])
         x = np.nan_to_num(x[scored], nan=0.0)
         return has_score, {"y": parts.y[scored], "Y(x)": parts.quantile[scored], "x": x}
-
-
-def _score_threshold(y: FloatArray, failing: FloatArray, unique: float) -> float:
-    """Return the threshold on the score alone at a unique rate; infinite if no threshold gives that rate."""
-    try:
-        return threshold_for(y, failing, unique).threshold if unique > 0 else math.inf
-    except ValueError:
-        return math.inf
 
 
 def trigger_of(menu: Menu, name: str | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # these modules need packages that only training needs
     from .training.config import Config
     from .training.stages import Stages
     from .training.train import Trained
+    from .verdict import Verdict
 
 
 @click.group("decade")
@@ -64,7 +65,9 @@ max_trees = click.option(
     help="Train N times, into the folders 1 to N of the output: with the seeds 1 to N, even ones on the "
     "other half, unless a card says which half its score was trained on.",
 )
+@click.pass_context
 def train(
+    context: click.Context,
     config: Path,
     catalogue: Path | None,
     processing: Processing,
@@ -75,7 +78,8 @@ def train(
     """Train the models that CONFIG (TOML) describes on one half of the samples.
 
     The card decade.toml is replaced last and refers to a new folder with all other files. An interrupted
-    training leaves the old set intact; the next training continues after the last finished stage.
+    training leaves the old set intact; the next training continues after the last finished stage. The exit
+    status is 1 if a trigger with these models would fail its purpose.
     """
     try:
         from .training.scored import half_of_card
@@ -95,13 +99,14 @@ def train(
     check_outputs([new / CARD for _, new in sets], (config, settings.menu, catalogue, settings.card))
     epochs = len(sets) * _epochs(settings)
     with processing.opened(catalogue) as (engine, samples), bar("epochs", epochs) as advance:
-        for of, new in sets:
-            _train(of, samples, new, advance, engine)
+        verdicts = [_train(of, samples, new, advance, engine) for of, new in sets]
+    if not all(verdict.passes for verdict in verdicts):
+        context.exit(1)
 
 
 def _train(
     settings: Config, samples: Catalogue, folder: Path, advance: Callable[[int], None], engine: Any
-) -> None:
+) -> Verdict:
     """Train one set of models, write it into a folder, and print a summary."""
     from .training.train import train as fit
     from .training.write import chosen, write
@@ -126,6 +131,8 @@ def _train(
     )
     for name, digest in digests.items():
         say(f'card = "{folder / name}"\nsha256 = "{digest}"')
+    present([trained.verdict.table()], [], [f"Out of fold: {line}" for line in trained.verdict.lines()])
+    return trained.verdict
 
 
 def _epochs(settings: Config) -> int:
@@ -182,7 +189,9 @@ def suggest(config: Path, catalogue: Path | None, processing: Processing, max_tr
     type=click.Path(path_type=Path),
     help="With --replicas: file of efficiency profiles (TOML); their gains are measured for each replica.",
 )
+@click.pass_context
 def check_(
+    context: click.Context,
     menu: Path,
     catalogue: Path | None,
     processing: Processing,
@@ -193,9 +202,13 @@ def check_(
     folder: Path | None,
     profiles: Path | None,
 ) -> None:
-    """Check that a decade trigger of MENU accepts the same fraction of background at every x."""
+    """Check that a decade trigger of MENU accepts the same fraction of background at every x.
+
+    The exit status is 1 if it fails its purpose.
+    """
     from .check import as_dict, check, scored_events, summary
     from .replicas import check_replicas
+    from .verdict import judge
 
     if profiles and not folder:
         raise click.UsageError(
@@ -223,4 +236,9 @@ def check_(
                 samples, lambda good: scored_events(read, good, trigger, engine, advance)
             )
     result, files = check(events, figures)
-    present([summary(result)], [(json_file, lambda: in_json(as_dict(result)))], files)
+    verdict = judge(events, result, read)
+    document = as_dict(result) | {"verdict": asdict(verdict)}
+    pages = [summary(result), verdict.table()]
+    present(pages, [(json_file, lambda: in_json(document))], [*verdict.lines(), *files])
+    if not verdict.passes:
+        context.exit(1)

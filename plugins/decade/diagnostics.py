@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.api import BoolArray, FloatArray, IntArray
+from trigemu.api import BoolArray, FloatArray, IntArray, threshold_for
 
 from .closure import Closure, closures
 from .interactions import squares
@@ -141,6 +141,14 @@ def diagnose(events: ScoredEvents) -> Diagnostics:
         overlap_uncorrected=overlap(events, events.y > events.y_threshold),
         overlap_at_zero=overlap(events, events.corrected > 0),
     )
+
+
+def score_threshold(y: FloatArray, failing: FloatArray, unique: float) -> float:
+    """Return the threshold on the score alone at a unique rate; infinite if no threshold gives that rate."""
+    try:
+        return threshold_for(y, failing, unique).threshold if unique > 0 else math.inf
+    except ValueError:
+        return math.inf
 
 
 def pinball(events: ScoredEvents) -> Pinball:

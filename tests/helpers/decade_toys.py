@@ -178,7 +178,7 @@ TRAINING = """
 [training]
 menu = "others.toml"
 requires = "n_jet >= 1"
-unique_rate_hz = 2.0e6
+unique_rate_hz = 8.0e6
 
 [autoencoder]
 epochs = 2

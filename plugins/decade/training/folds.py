@@ -41,6 +41,11 @@ class Sample:
         return self.weight * (1.0 - self.others)
 
     @property
+    def effective(self) -> float:
+        """The effective number of events."""
+        return float(self.weight.sum() ** 2 / (self.weight**2).sum())
+
+    @property
     def together(self) -> tuple[npt.NDArray[np.uint64], BoolArray]:
         """The interactions, as arguments of `threshold_for`."""
         return self.interaction.astype(np.uint64), np.ones(len(self.interaction), np.bool_)

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,8 @@ def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str,
         },
         "x": list(trained.x),
         "choice": [msgspec.to_builtins(step) for step in trained.choice],
+        "seen": [msgspec.to_builtins(of) for of in trained.seen],
+        "verdict": asdict(trained.verdict),
         "trees": trained.quantile.trees,
         "split_nodes": trained.quantile.split_nodes,
         "weights": trained.quantile.weights,
@@ -174,7 +177,8 @@ def _card(
     title = "DECADE: a score less its conditional quantile."
     tables = [toml_text.table("[score]", {"card": score_card, "sha256": score_digest})]
     tables.append(toml_text.table("[quantile]", quantile))
-    tables += (toml_text.table("[[quantile.chosen]]", msgspec.to_builtins(step)) for step in trained.choice)
+    for key, steps in (("chosen", trained.choice), ("seen", trained.seen)):
+        tables += (toml_text.table(f"[[quantile.{key}]]", msgspec.to_builtins(step)) for step in steps)
     return "\n".join([*_head(title, config, catalogue, config.of_x), *tables])
 
 

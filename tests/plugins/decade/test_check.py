@@ -16,8 +16,8 @@ from printing import text_of
 from toys import evaluation_half, memory_catalogue
 
 from trigemu import Catalogue, TrigemuError, emulate, rates_of, solve_budgets
-from trigemu_decade.check import _score_threshold, as_dict, check, label, scored_events, summary
-from trigemu_decade.diagnostics import ScoredEvents
+from trigemu_decade.check import as_dict, check, label, scored_events, summary
+from trigemu_decade.diagnostics import ScoredEvents, score_threshold
 
 Events = list[dict[str, Any]]
 TOLERANCE = 2e-5
@@ -98,10 +98,10 @@ def test_nothing_is_unique(models: Models, catalogue: Catalogue) -> None:
 def test_the_highest_score_alone_is_too_much() -> None:
     """Then nothing comes nearer to the rate than no event."""
     y, failing = np.array([3.0, 2.0, 1.0]), np.array([100.0, 1.0, 1.0])
-    assert _score_threshold(y, failing, 30.0) == math.inf
-    assert 2 < _score_threshold(y, failing, 70.0) < 3
-    assert _score_threshold(y, failing, 102.0) < 1
-    assert _score_threshold(y, 0 * failing, 0.0) == math.inf
+    assert score_threshold(y, failing, 30.0) == math.inf
+    assert 2 < score_threshold(y, failing, 70.0) < 3
+    assert score_threshold(y, failing, 102.0) < 1
+    assert score_threshold(y, 0 * failing, 0.0) == math.inf
 
 
 def test_events_without_a_score_are_left_out(models: Models, catalogue: Catalogue, halves: Events) -> None:

@@ -51,7 +51,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place, before = tmp_path_factory.mktemp("replicas"), Path.cwd()
     os.chdir(place)
     try:
-        write_root(place / "all.root", toy_events(19, 3000))
+        write_root(place / "all.root", toy_events(19, 6000))
         write_root(place / "signal.root", toy_events(20, 300))
         signal = CATALOGUE.partition("[[sample]]")[2].replace("all.root", "signal.root")
         signal = signal.replace('"background"', '"signal"').replace('name = "all"', 'name = "yy"')

@@ -27,7 +27,7 @@ class Stopped(BaseException):
 @pytest.fixture(scope="module")
 def root_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("sample") / "all.root"
-    write_root(file, toy_events(19, 3000))
+    write_root(file, toy_events(19, 6000))
     return file
 
 
@@ -109,11 +109,9 @@ def test_training_replaces_a_set_at_once_and_continues(place: Path, monkeypatch:
 
 
 SIGNAL = '[[sample]]\nname = "s"\nrole = "signal"\nfiles = ["signal.root"]\nrate_hz = 1.0\n'
-CLASSIFIER = (
-    TRAINING.replace("epochs = 2\nhidden = [3]", 'signals = ["s"]\ntrees = 40\nfraction = 0.5')
-    .replace("autoencoder", "classifier")
-    .replace("2.0e6", "6.0e6")
-)
+CLASSIFIER = TRAINING.replace(
+    "epochs = 2\nhidden = [3]", 'signals = ["s"]\ntrees = 40\nfraction = 0.2'
+).replace("autoencoder", "classifier")
 WAYS = {
     "classifier": (CLASSIFIER, {"classifier.json", "classifier.toml", "quantile.json", "metrics.json"}),
     "variational": (

@@ -1,0 +1,127 @@
+"""Whether a decorrelated trigger fulfils its purpose, and the triggers that it still overlaps with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from trigemu.api import BoolArray, Column, Kind, Menu, Table, threshold_observables
+
+from .diagnostics import Diagnostics, Overlap, ScoredEvents
+
+#: A share is below its ceiling, or a threshold not 0, beyond this many of its errors. Those of a threshold are
+#: of the counted events; Y(x), fitted to as many others, has the same again.
+SIGNIFICANT = 5.0
+#: The part of the avoidable overlap that has to be removed.
+LEAST_REMOVED = 0.5
+#: The largest number of triggers in the table, and the smallest part of the rate that is worth a row.
+_LISTED, _LEAST_PART = 8, 0.01
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The overlap with another trigger.
+
+    part: the fraction of the rate that the other trigger accepts too; independent: what it would be for a
+    decision that is independent of the other's. observables: those that the other cuts on; not_in_x: those of
+    them that Y(x) does not depend on."""
+
+    trigger: str
+    part: float
+    independent: float
+    observables: tuple[str, ...]
+    not_in_x: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """reasons: why the trigger fails, in sentences; it passes without any. removed: the part of the avoidable
+    overlap, from the share of the score alone to the ceiling, that is gone; None if there is none to remove.
+    shared: the triggers with the largest overlap beyond independence, the largest first."""
+
+    reasons: tuple[str, ...]
+    removed: float | None
+    shared: tuple[Shared, ...]
+
+    @property
+    def passes(self) -> bool:
+        return not self.reasons
+
+    def lines(self) -> Iterator[str]:
+        """Yield what is printed below the tables."""
+        removed = "" if self.removed is None else f" {self.removed:.0%} of the avoidable overlap is removed."
+        yield f"Passes.{removed}" if self.passes else f"Fails: {'; '.join(self.reasons)}."
+
+    def table(self) -> Table:
+        """Return a table of the triggers that overlap most."""
+        heads = ("trigger", "accepts too", "if independent", "cuts on", "not in x")
+        kinds = ("key", "number", "number", "label", "label")
+        columns = [Column(head, kind, head) for head, kind in zip(heads, kinds, strict=True)]
+        table = Table(columns, title="Triggers with the largest overlap beyond independence")
+        for of in self.shared:
+            parts = f"{100 * of.part:.1f} %", f"{100 * of.independent:.1f} %"
+            table.add(of.trigger, *parts, ", ".join(of.observables), ", ".join(of.not_in_x))
+        return table
+
+
+def judge(events: ScoredEvents, result: Diagnostics, menu: Menu) -> Verdict:
+    """Judge a trigger by its diagnostics. menu: the menu of the other triggers."""
+    after, before = result.overlap, result.overlap_uncorrected
+    removed = _removed(after, before)
+    shared = tuple(_shared(events, events.corrected > events.threshold, menu))
+    return Verdict(tuple(_reasons(result, after, before, removed, shared)), removed, shared)
+
+
+def _removed(after: Overlap, before: Overlap) -> float | None:
+    share, alone, ceiling = after.share.value, before.share.value, after.ceiling.value
+    if share is None or alone is None or ceiling is None or before.pull is None:
+        return None
+    return (share - alone) / (ceiling - alone) if before.pull < -SIGNIFICANT else None
+
+
+def _reasons(
+    result: Diagnostics, after: Overlap, before: Overlap, removed: float | None, shared: tuple[Shared, ...]
+) -> Iterator[str]:
+    if not any(acceptance.against_q.value is not None for c in result.closures for acceptance in c.acceptances):
+        yield (
+            f"with q = {result.q:.3g}, no bin of x has enough of the {result.events} events to compare its "
+            f"acceptance with q: select fewer by `requires`, or take more events"
+        )
+    error = result.threshold_error
+    if error and abs(result.threshold) > SIGNIFICANT * error:
+        yield (
+            f"the threshold {result.threshold:.4g} ± {error:.2g} is {abs(result.threshold) / error:.0f} σ from 0, "
+            f"the only one at which the acceptance does not depend on x"
+        )
+    if removed is not None and removed < LEAST_REMOVED and (after.pull or 0.0) < -SIGNIFICANT:
+        lacking = list(dict.fromkeys(text for of in shared for text in of.not_in_x))
+        yield (
+            f"the unique share is {after.share.value:.3f}, that of the score alone {before.share.value:.3f}, and "
+            f"{after.ceiling.value:.3f} if the decision did not depend on those of other triggers"
+            + (f": x lacks {', '.join(lacking)}" if lacking else "")
+        )
+
+
+def _shared(events: ScoredEvents, passing: BoolArray, menu: Menu) -> Iterator[Shared]:
+    """Yield the triggers that accept more of the passing events than of all events, the largest excess
+    first."""
+    total, rate = float(events.weight[passing].sum()), float(events.weight.sum())
+    if not total > 0:
+        return
+    parts = []
+    for name, accepts in events.primary.items():
+        weight = events.weight * accepts
+        parts.append((float(weight[passing].sum()) / total, float(weight.sum()) / rate, name))
+    parts.sort(key=lambda of: of[1] - of[0])
+    for part, independent, name in parts[:_LISTED]:
+        if part > independent and part > _LEAST_PART:
+            of = _observables(menu, name)
+            yield Shared(name, part, independent, of, tuple(text for text in of if text not in events.x))
+
+
+def _observables(menu: Menu, name: str) -> tuple[str, ...]:
+    """Return the observables that a trigger of a menu cuts on, without those of the triggers it reads."""
+    kind = menu.trigger(name).description
+    if not isinstance(kind, Kind):
+        return ()
+    return tuple(dict.fromkeys(text for text, _ in threshold_observables(kind)))
