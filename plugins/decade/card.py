@@ -86,7 +86,10 @@ class Seen(TomlTable, frozen=True):
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if not self.min <= self.mean <= self.max:
-            yield "mean", f"mean = {self.mean:g}: expected a value from min = {self.min:g} to max = {self.max:g}"
+            yield (
+                "mean",
+                f"mean = {self.mean:g}: expected a value from min = {self.min:g} to max = {self.max:g}",
+            )
 
 
 class QuantileTable(ModelFile, frozen=True):

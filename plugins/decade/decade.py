@@ -22,7 +22,8 @@ The card names the card of the score y, and the BDT that gives Y(x):
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -44,6 +45,7 @@ from trigemu.api import (
     Workspace,
     answers,
     preselection,
+    sample_check,
     warnings_of,
 )
 from trigemu_anomaly import (
@@ -63,12 +65,15 @@ from trigemu_anomaly import (
     scores_among,
 )
 
-from .card import DecadeCard
+from .card import DecadeCard, Seen
 from .quantile import Quantile, QuantileNetwork, open_quantile
 from .single import SingleDecade
+from .verdict import SIGNIFICANT
 
 #: Tolerance on q: XGBoost stores the quantile as a float32.
 _SINGLE = 1e-6
+#: A mean of x this many of its spreads from the one in training is worth a warning.
+_FAR = 1.0
 
 
 class Decade(ScoreKind, frozen=True):
@@ -98,7 +103,8 @@ class Decade(ScoreKind, frozen=True):
         score = card.table.score
         scorer = open_scorer(card.context, score.card, score.sha256, "card")
         quantile = _quantile(card, self.precision)
-        return CompiledDecade(scorer, quantile, card.table.quantile.q, requires, self.threshold)
+        table = card.table.quantile
+        return CompiledDecade(scorer, quantile, table.q, requires, self.threshold, table.seen)
 
 
 def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quantile:
@@ -151,6 +157,7 @@ class CompiledDecade(Compiled):
     q: float
     requires: Condition | None
     threshold: float
+    seen: tuple[Seen, ...] = ()
 
     def evaluate(self, work: Workspace) -> FloatArray:
         selected, passed = preselected(work, self.requires)
@@ -239,6 +246,44 @@ class CompiledDecade(Compiled):
 
             stages |= {"parallel": parallel, "bare_bdt": lambda: compiled.predict(x)}
         return self.scorer.stages(events) | stages
+
+
+@dataclass(frozen=True)
+class TrainingCheck:
+    """The comparison of x, and of a threshold, with the training of Y(x)."""
+
+    trigger: CompiledDecade
+
+    @property
+    def width(self) -> int:
+        return len(self.trigger.seen)
+
+    def values(self, work: Workspace) -> tuple[BoolArray, FloatArray]:
+        selected, passed = preselected(work, self.trigger.requires)
+        return passed, self.trigger.quantile.inputs.evaluate(selected)[0].astype(np.float64)
+
+    def warnings(
+        self, mean: FloatArray, effective: float, threshold: tuple[float, float] | None
+    ) -> Iterator[str]:
+        for of, value in zip(self.trigger.seen, mean.tolist(), strict=True):
+            far = of.spread * (_FAR + SIGNIFICANT / math.sqrt(effective)) if effective else math.inf
+            if abs(value - of.mean) > far:
+                yield (
+                    f"the mean of {of.observable} over the events that pass `requires` is {value:.4g}; where "
+                    f"Y(x) was fitted it was {of.mean:.4g}, with a spread of {of.spread:.4g} from {of.min:.4g} to "
+                    f"{of.max:.4g}: are units, objects and `requires` those of the training?"
+                )
+        if threshold and abs(threshold[0]) > SIGNIFICANT * threshold[1] > 0:
+            yield (
+                f"the threshold {threshold[0]:.4g} ± {threshold[1]:.2g} is "
+                f"{abs(threshold[0]) / threshold[1]:.0f} σ from 0, the only one at which the acceptance does not "
+                f"depend on x: Y(x) is for another budget or for other events, see `trigemu decade check`"
+            )
+
+
+@sample_check.register(CompiledDecade)
+def _(trigger: CompiledDecade) -> TrainingCheck:
+    return TrainingCheck(trigger)
 
 
 @preselection.register(CompiledDecade)

@@ -82,7 +82,9 @@ def _removed(after: Overlap, before: Overlap) -> float | None:
 def _reasons(
     result: Diagnostics, after: Overlap, before: Overlap, removed: float | None, shared: tuple[Shared, ...]
 ) -> Iterator[str]:
-    if not any(acceptance.against_q.value is not None for c in result.closures for acceptance in c.acceptances):
+    if not any(
+        acceptance.against_q.value is not None for c in result.closures for acceptance in c.acceptances
+    ):
         yield (
             f"with q = {result.q:.3g}, no bin of x has enough of the {result.events} events to compare its "
             f"acceptance with q: select fewer by `requires`, or take more events"

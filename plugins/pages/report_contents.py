@@ -23,6 +23,7 @@ from trigemu.api import (
     TrigemuError,
     Trigger,
     compare,
+    compare_with_training,
     efficiencies,
     emulate,
     exclusive_rates,
@@ -64,7 +65,8 @@ def collect_contents(
     menus = named_apart(menus)
     for step in scans:
         _check_scanned(step, menus)
-    emulation = explain_idle(emulate(menus, catalogue, executor=executor, progress=progress), executor)
+    emulation = emulate(menus, catalogue, executor=executor, progress=progress)
+    emulation = compare_with_training(explain_idle(emulation, executor), executor)
     comparison = compare(emulation) if len(menus) > 1 else None
     return Contents(
         variants=comparison.variants if comparison else (rates_of(emulation),),

@@ -168,7 +168,9 @@ from .triggers.questions import (
     threshold_observables as threshold_observables,
     kind_extent as kind_extent,
     objects_used as objects_used,
+    SampleCheck as SampleCheck,
     preselection as preselection,
+    sample_check as sample_check,
     Question as Question,
     score_above as score_above,
     warnings_of as warnings_of,
@@ -233,6 +235,7 @@ from .emulation.fed import fed_menu as fed_menu
 from .emulation.emulation_like import emulation_of as emulation_of
 from .emulation.stored_results import check_events as check_events, check_result as check_result
 from .emulation.loop import emulate as emulate, Emulation as Emulation
+from .emulation.unlike import compare_with_training as compare_with_training
 from .emulation.unreached import explain_idle as explain_idle
 from .emulation.reweight import at_pileup as at_pileup
 from .emulation.plan import (

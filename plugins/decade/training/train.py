@@ -96,7 +96,9 @@ def train(
         curve=scored_.curve,
         x=x,
         choice=choice,
-        seen=tuple(_seen(text, events.x[:, column], events.weight) for text, column in zip(x, columns, strict=True)),
+        seen=tuple(
+            _seen(text, events.x[:, column], events.weight) for text, column in zip(x, columns, strict=True)
+        ),
         quantile=_quantile(config, events, columns, q, shift.threshold, folds.trees, stages),
         losses=folds.losses,
         q=q,

@@ -13,6 +13,7 @@ from trigemu.emulation import (
     Progress,
     at_luminosity,
     at_pileup,
+    compare_with_training,
     emulate,
     explain_idle,
     fed_menu,
@@ -60,7 +61,8 @@ def emulated(
     def on(good: Catalogue) -> Emulation:
         if pileup is not None:
             good = at_pileup(good, pileup, executor=engine, progress=advance)
-        return explain_idle(emulate(menus, good, executor=engine, progress=advance), engine)
+        emulation = emulate(menus, good, executor=engine, progress=advance)
+        return compare_with_training(explain_idle(emulation, engine), engine)
 
     return without_bad_files(samples, on)
 

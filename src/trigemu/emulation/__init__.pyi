@@ -43,4 +43,5 @@ from .scores import (
 )
 from .stored_results import check_events as check_events, check_result as check_result
 from .too_loose import too_loose_in_first as too_loose_in_first
+from .unlike import compare_with_training as compare_with_training
 from .unreached import explain_idle as explain_idle, unreached_in_first as unreached_in_first

@@ -6,6 +6,7 @@ from typing import Any
 
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
+from trigemu.emulation.unlike import compare_with_training
 from trigemu.emulation.unreached import explain_idle
 from trigemu.menus import MenusLike, menus_of
 from trigemu.samples import SamplesLike, samples_of, without_bad_files
@@ -50,5 +51,7 @@ def emulation_of(
     samples = samples_of(catalogue, executor=engine)
     return without_bad_files(
         samples,
-        lambda good: explain_idle(emulate(menus, good, executor=engine, progress=progress), engine),
+        lambda good: compare_with_training(
+            explain_idle(emulate(menus, good, executor=engine, progress=progress), engine), engine
+        ),
     )

@@ -94,6 +94,9 @@ class Emulation:
         The only bin of the axis in the rates; None: all bins.
     unreached : tuple of tuple of str
         For each menu, why triggers fire in no event, if that was asked for (`explain_idle`).
+    unlike : tuple of tuple of str
+        For each menu, how the background differs from the events that models were fitted to, if that was
+        asked for (`compare_with_training`).
     """
 
     input_menus: tuple[Menu, ...]
@@ -105,6 +108,7 @@ class Emulation:
     fitted: tuple[frozenset[str], ...]
     only: int | None = None
     unreached: tuple[tuple[str, ...], ...] = ()
+    unlike: tuple[tuple[str, ...], ...] = ()
 
     def __repr__(self) -> str:
         menus = ", ".join(quoted(menu.name) for menu in self.menus)

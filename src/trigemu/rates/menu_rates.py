@@ -70,6 +70,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
         warnings=(
             *emulation.plan.warnings[number],
             *(emulation.unreached[number] if emulation.unreached else ()),
+            *(emulation.unlike[number] if emulation.unlike else ()),
             *_warnings(menu, catalogue, triggers),
         ),
     )

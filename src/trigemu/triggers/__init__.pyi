@@ -27,10 +27,12 @@ from .kinds import AnyKind as AnyKind, Kinds as Kinds
 from .logic import Expression as Expression, Logic as Logic, parse_expression as parse_expression
 from .questions import (
     Question as Question,
+    SampleCheck as SampleCheck,
     answers as answers,
     kind_extent as kind_extent,
     objects_used as objects_used,
     preselection as preselection,
+    sample_check as sample_check,
     score_above as score_above,
     threshold_observables as threshold_observables,
     warnings_of as warnings_of,

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import singledispatch, update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 from trigemu.observables import Condition, ObjectSelection, Use, Workspace, all_uses
-from trigemu.support import FloatArray
+from trigemu.support import BoolArray, FloatArray
 from trigemu.triggers.base import Compiled, Context, Kind, ScoreKind
 from trigemu.triggers.extent import Extent
 
@@ -206,6 +206,51 @@ def warnings_of(trigger: Compiled) -> tuple[str, ...]:
         Sentences.
     """
     return ()
+
+
+class SampleCheck(Protocol):
+    """The comparison of samples with the events that a model was fitted to (`sample_check`)."""
+
+    @property
+    def width(self) -> int:
+        """The number of values of an event; 0: no events are read."""
+
+    def values(self, work: Workspace) -> tuple[BoolArray, FloatArray]:
+        """Return the events of `work` that are compared, bool[n], and the values of these, float64[m, width]."""
+
+    def warnings(
+        self, mean: FloatArray, effective: float, threshold: tuple[float, float] | None
+    ) -> Iterable[str]:
+        """Return what is unlike the training, in sentences.
+
+        Parameters
+        ----------
+        mean : float64[width]
+            The weighted mean of each value over the background; NaN without events.
+        effective : float
+            The effective number of events.
+        threshold : (float, float) or None
+            The threshold that a rate budget gave, and its error.
+        """
+
+
+@Question
+def sample_check(trigger: Compiled) -> SampleCheck | None:
+    """Return what compares samples with the events that a model was fitted to, to warn with the rates.
+
+    By default nothing is compared. Override it for a model whose card describes its training events.
+
+    Parameters
+    ----------
+    trigger : Compiled
+        The trigger.
+
+    Returns
+    -------
+    SampleCheck or None
+        None: nothing.
+    """
+    return None
 
 
 @Question
