@@ -61,8 +61,8 @@ class Step(TomlTable, frozen=True):
 
 
 class Seen(TomlTable, frozen=True):
-    """[[quantile.seen]]: the values of an observable of x in the events that Y(x) was fitted to. `run` warns of
-    samples with others.
+    """[[quantile.seen]]: the values of an observable of x in the events that Y(x) was fitted to. `run` warns
+    of samples with others.
 
     Attributes
     ----------

@@ -270,14 +270,14 @@ class TrainingCheck:
             if abs(value - of.mean) > far:
                 yield (
                     f"the mean of {of.observable} over the events that pass `requires` is {value:.4g}; where "
-                    f"Y(x) was fitted it was {of.mean:.4g}, with a spread of {of.spread:.4g} from {of.min:.4g} to "
-                    f"{of.max:.4g}: are units, objects and `requires` those of the training?"
+                    f"Y(x) was fitted it was {of.mean:.4g}, with a spread of {of.spread:.4g} and values from "
+                    f"{of.min:.4g} to {of.max:.4g}: are units, objects and `requires` those of the training?"
                 )
         if threshold and abs(threshold[0]) > SIGNIFICANT * threshold[1] > 0:
             yield (
                 f"the threshold {threshold[0]:.4g} ± {threshold[1]:.2g} is "
-                f"{abs(threshold[0]) / threshold[1]:.0f} σ from 0, the only one at which the acceptance does not "
-                f"depend on x: Y(x) is for another budget or for other events, see `trigemu decade check`"
+                f"{abs(threshold[0]) / threshold[1]:.0f} σ from 0, the only one at which the acceptance does "
+                f"not depend on x: Y(x) is for another budget or for other events, see `trigemu decade check`"
             )
 
 

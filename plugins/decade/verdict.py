@@ -9,8 +9,8 @@ from trigemu.api import BoolArray, Column, Kind, Menu, Table, threshold_observab
 
 from .diagnostics import Diagnostics, Overlap, ScoredEvents
 
-#: A share is below its ceiling, or a threshold not 0, beyond this many of its errors. Those of a threshold are
-#: of the counted events; Y(x), fitted to as many others, has the same again.
+#: A share is below its ceiling, or a threshold not 0, beyond this many of its errors. Those of a threshold
+#: are of the counted events; Y(x), fitted to as many others, has the same again.
 SIGNIFICANT = 5.0
 #: The part of the avoidable overlap that has to be removed.
 LEAST_REMOVED = 0.5
@@ -82,9 +82,8 @@ def _removed(after: Overlap, before: Overlap) -> float | None:
 def _reasons(
     result: Diagnostics, after: Overlap, before: Overlap, removed: float | None, shared: tuple[Shared, ...]
 ) -> Iterator[str]:
-    if not any(
-        acceptance.against_q.value is not None for c in result.closures for acceptance in c.acceptances
-    ):
+    tested = (acceptance.against_q.value for c in result.closures for acceptance in c.acceptances)
+    if all(value is None for value in tested):
         yield (
             f"with q = {result.q:.3g}, no bin of x has enough of the {result.events} events to compare its "
             f"acceptance with q: select fewer by `requires`, or take more events"
@@ -92,14 +91,14 @@ def _reasons(
     error = result.threshold_error
     if error and abs(result.threshold) > SIGNIFICANT * error:
         yield (
-            f"the threshold {result.threshold:.4g} ± {error:.2g} is {abs(result.threshold) / error:.0f} σ from 0, "
-            f"the only one at which the acceptance does not depend on x"
+            f"the threshold {result.threshold:.4g} ± {error:.2g} is {abs(result.threshold) / error:.0f} σ "
+            f"from 0, the only one at which the acceptance does not depend on x"
         )
     if removed is not None and removed < LEAST_REMOVED and (after.pull or 0.0) < -SIGNIFICANT:
         lacking = list(dict.fromkeys(text for of in shared for text in of.not_in_x))
         yield (
-            f"the unique share is {after.share.value:.3f}, that of the score alone {before.share.value:.3f}, and "
-            f"{after.ceiling.value:.3f} if the decision did not depend on those of other triggers"
+            f"the unique share is {after.share.value:.3f}, that of the score alone {before.share.value:.3f}, "
+            f"and {after.ceiling.value:.3f} if the decision did not depend on those of other triggers"
             + (f": x lacks {', '.join(lacking)}" if lacking else "")
         )
 

@@ -41,10 +41,10 @@ LEAST_ABOVE = 20.0
 class Trained:
     """The result of a training. model: the file of the score, None if a card was used. curve: its losses by
     epoch, empty for a classifier. x: the primary observables; choice: the steps in which they were chosen, if
-    they were. seen: the values of x. losses: the pinball losses of the fits out of fold by tree, on events that each was not fitted
-    to. q: the fraction above Y(x). shift: the threshold that meets the budget out of fold, which Y(x)
-    includes; error_hz: the error of the unique rate at this threshold. events, effective_events: the numbers
-    of events that Y(x) was fitted to. rate_hz: the rate of the selected events; failing_hz: of those that
+    they were. seen: the values of x. losses: the pinball losses of the fits out of fold by tree, on events
+    that each was not fitted to. q: the fraction above Y(x). shift: the threshold that meets the budget out of
+    fold, which Y(x) includes; error_hz: the error of the unique rate at this threshold. events,
+    effective_events: the numbers of events that Y(x) was fitted to. rate_hz: the rate of the selected events; failing_hz: of those that
     fail all other triggers. verdict: from y − Y(x) out of fold."""
 
     model: bytes | None
@@ -96,9 +96,7 @@ def train(
         curve=scored_.curve,
         x=x,
         choice=choice,
-        seen=tuple(
-            _seen(text, events.x[:, column], events.weight) for text, column in zip(x, columns, strict=True)
-        ),
+        seen=tuple(_seen(text, events.x[:, i], events.weight) for text, i in zip(x, columns, strict=True)),
         quantile=_quantile(config, events, columns, q, shift.threshold, folds.trees, stages),
         losses=folds.losses,
         q=q,
@@ -171,9 +169,9 @@ def _fraction(config: Config, events: Sample) -> float:
         raise TrigemuError(
             f"{config.path}: unique_rate_hz = {budget:g} is q = {q:.2g} of the {failing:.4g} Hz that pass "
             f"`requires` and fail all other triggers: of {effective:.4g} effective events to fit Y(x) to, "
-            f"{q * effective:.2g} are above it, and it takes {LEAST_ABOVE:g}. Let `requires` select fewer events, "
-            f"such as {config.table.training.requires} and ht > 100, raise unique_rate_hz to "
-            f"{budget * LEAST_ABOVE / (q * effective):.2g}, or take more events"
+            f"{q * effective:.2g} would be above it, and it takes {LEAST_ABOVE:g}. Let `requires` select the "
+            f"events that pass lower thresholds of the other triggers, raise unique_rate_hz to "
+            f"{math.ceil(budget * LEAST_ABOVE / (q * effective)):g}, or take more events"
         )
     return q
 

@@ -24,8 +24,8 @@ from trigemu.triggers import sample_check
 
 @dataclass(frozen=True)
 class Moments:
-    """Sums over the events that some checks compare. weight: Σw and Σw² of each, float64[c, 2]; values: Σwv of
-    the values of all checks in turn, float64[k]."""
+    """Sums over the events that some checks compare. weight: Σw and Σw² of each, float64[c, 2]; values: Σwv
+    of the values of all checks in turn, float64[k]."""
 
     weight: FloatArray
     values: FloatArray

@@ -216,7 +216,7 @@ class SampleCheck(Protocol):
         """The number of values of an event; 0: no events are read."""
 
     def values(self, work: Workspace) -> tuple[BoolArray, FloatArray]:
-        """Return the events of `work` that are compared, bool[n], and the values of these, float64[m, width]."""
+        """Return the events of `work` that are compared, bool[n], and their values, float64[m, width]."""
 
     def warnings(
         self, mean: FloatArray, effective: float, threshold: tuple[float, float] | None
