@@ -47,6 +47,7 @@ from trigemu.api import (
     answers,
     extent_of,
     kind_extent,
+    objects_needed,
     preselection,
     warnings_of,
 )
@@ -168,6 +169,11 @@ def _(trigger: CompiledAnomaly) -> Condition | None:
 @warnings_of.register(CompiledAnomaly)
 def _(trigger: CompiledAnomaly) -> tuple[str, ...]:
     return trigger.scorer.notes
+
+
+@objects_needed.register(CompiledAnomaly)
+def _(trigger: CompiledAnomaly) -> tuple[str, ...]:
+    return trigger.scorer.inputs.objects_needed
 
 
 @answers("trigemu_latency.stages", CompiledAnomaly)

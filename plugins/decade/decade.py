@@ -44,6 +44,7 @@ from trigemu.api import (
     TrigemuError,
     Workspace,
     answers,
+    objects_needed,
     preselection,
     sample_check,
     warnings_of,
@@ -289,6 +290,11 @@ def _(trigger: CompiledDecade) -> TrainingCheck:
 @preselection.register(CompiledDecade)
 def _(trigger: CompiledDecade) -> Condition | None:
     return trigger.requires
+
+
+@objects_needed.register(CompiledDecade)
+def _(trigger: CompiledDecade) -> tuple[str, ...]:
+    return trigger.scorer.inputs.objects_needed
 
 
 @warnings_of.register(CompiledDecade)

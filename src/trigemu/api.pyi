@@ -173,6 +173,7 @@ from .triggers.questions import (
     sample_check as sample_check,
     Question as Question,
     score_above as score_above,
+    objects_needed as objects_needed,
     warnings_of as warnings_of,
     without_soft_objects as without_soft_objects,
 )

@@ -40,12 +40,12 @@ LEAST_ABOVE = 20.0
 @dataclass(frozen=True)
 class Trained:
     """The result of a training. model: the file of the score, None if a card was used. curve: its losses by
-    epoch, empty for a classifier. x: the primary observables; choice: the steps in which they were chosen, if
-    they were. seen: the values of x. losses: the pinball losses of the fits out of fold by tree, on events
-    that each was not fitted to. q: the fraction above Y(x). shift: the threshold that meets the budget out of
-    fold, which Y(x) includes; error_hz: the error of the unique rate at this threshold. events,
-    effective_events: the numbers of events that Y(x) was fitted to. rate_hz: the rate of the selected events; failing_hz: of those that
-    fail all other triggers. verdict: from y − Y(x) out of fold."""
+    epoch, empty for a classifier. x: the primary observables; choice: the steps in which they were chosen,
+    if they were. seen: the values of x. losses: the pinball losses of the fits out of fold by tree, on
+    events that each was not fitted to. q: the fraction above Y(x). shift: the threshold that meets the
+    budget out of fold, which Y(x) includes; error_hz: the error of the unique rate at this threshold.
+    events, effective_events: the numbers of events that Y(x) was fitted to. rate_hz: the rate of the
+    selected events; failing_hz: of those that fail all other triggers. verdict: from y − Y(x) out of fold."""
 
     model: bytes | None
     curve: Sequence[autoencoder.Loss]

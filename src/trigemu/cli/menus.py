@@ -12,9 +12,9 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import say
-from trigemu.emulation import too_loose_in_first, unreached_in_first
-from trigemu.menus import menu_schema
-from trigemu.observables import STANDARD
+from trigemu.emulation import Plan, too_loose_in_first, unreached_in_first
+from trigemu.menus import Menu, menu_schema
+from trigemu.observables import STANDARD, ObjectSelection, all_uses
 from trigemu.samples import Catalogue
 from trigemu.studies import read_profiles
 from trigemu.support import Document, available, excerpt, kind_of, listed, load_toml, search_path, toml_text
@@ -79,6 +79,7 @@ def _checked(file: Path, samples: Catalogue | None, folders: Iterable[Path]) -> 
     return [
         f"{len(menu.triggers)} triggers, {len(menu.enabled)} enabled",
         *_from_redefined(document),
+        *_read_whole(menu, plan, document),
         *(f"Warning: {warning}." for warning in (*plan.warnings[0], *on_samples)),
     ]
 
@@ -99,6 +100,28 @@ def _from_redefined(document: Document) -> Iterator[str]:
             yield (
                 f"{', '.join(derived[:_NAMED])}{more}: from = {toml_text.value(name)} means [objects.{name}] "
                 f"of this menu (line {line}: {excerpt(cuts, _LONGEST)}), not all of the sample's"
+            )
+
+
+def _read_whole(menu: Menu, plan: Plan, document: Document) -> Iterator[str]:
+    """Yield a line for each trigger whose card does not define an object that the menu redefines: the card
+    then means all of the sample's."""
+    for trigger in menu.used:
+        if getattr(trigger.description, "card", None) is None:
+            continue
+        used = {selection for selection, _ in all_uses(plan.slots[plan.bits[0][trigger.name]].compiled)}
+        whole = [
+            name
+            for name, selection in menu.scope.objects
+            if selection != ObjectSelection(name) and ObjectSelection(name) in used
+        ]
+        if whole:
+            tables = ", ".join(f"[objects.{name}]" for name in whole[:_NAMED])
+            line = document.lines.get(("objects", whole[0]), 1)
+            yield (
+                f"{trigger.name!r} ({trigger.place}): its card has no {tables}, and reads all that the "
+                f"samples have; those of this menu (line {line}) do not apply to it. If its model was trained on "
+                f"selected objects, add these tables to the card"
             )
 
 

@@ -41,6 +41,7 @@ from trigemu.menus import Menu, MenusLike, Solution, Trigger, at_own_column, men
 from trigemu.observables import Workspace
 from trigemu.samples import EVALUATION, Catalogue, Events, SamplesLike, half_of, samples_of
 from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, Words
+from trigemu.triggers import lacking, objects_needed
 
 #: Thresholds decrease with every sweep and converge within a few; if not, budgets compete for single events.
 _MAX_SWEEPS = 200
@@ -267,7 +268,14 @@ class _Solver:
             return threshold_for(score, rate, trigger.budget.hz, together, known_above)
         except ValueError as error:
             budget = f"{trigger.budget.key} = {trigger.budget.hz:g}"
-            raise TrigemuError(f"{trigger.place}: trigger {trigger.name!r}: {budget}: {error}") from None
+            why = "" if scored.any() else self._lacking(trigger)
+            raise TrigemuError(f"{trigger.place}: trigger {trigger.name!r}: {budget}: {error}{why}") from None
+
+    def _lacking(self, trigger: Trigger) -> str:
+        """Say which objects no event has that passes the preselection of a trigger, if it needs any."""
+        plan = make_plan([self.menu.part([trigger.name])])
+        needed = objects_needed(plan.slots[plan.bits[0][trigger.name]].compiled)
+        return f"; {lacking(needed)}" if needed else ""
 
 
 def threshold_for(

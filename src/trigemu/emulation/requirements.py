@@ -31,7 +31,13 @@ from trigemu.observables import (
     unit_of,
 )
 from trigemu.support import Array, TrigemuError, excerpt, toml_text
-from trigemu.triggers import Compiled, CompiledCombination, CompiledLegThreshold, CompiledThreshold
+from trigemu.triggers import (
+    Compiled,
+    CompiledCombination,
+    CompiledLegThreshold,
+    CompiledThreshold,
+    objects_needed,
+)
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,8 @@ class Requirement(NamedTuple):
         The lower limit, if there is one.
     key : str
         How the menu gives this limit, with {} in its place: "above = {}".
+    objects : tuple of str
+        The objects without which it has no value.
     """
 
     values: Scored | Cut | Compared
@@ -101,6 +109,7 @@ class Requirement(NamedTuple):
     unit: str
     least: float | None
     key: str
+    objects: tuple[str, ...] = ()
 
 
 class Part(NamedTuple):
@@ -156,7 +165,7 @@ def _scored(menu: Menu, trigger: Trigger, slot: int, compiled: Compiled) -> Requ
     threshold = compiled.threshold
     assert threshold is not None
     what = f"event with {quantity} above {threshold:g}"
-    return Requirement(Scored(slot), what, quantity, unit, threshold, "above = {}")
+    return Requirement(Scored(slot), what, quantity, unit, threshold, "above = {}", objects_needed(compiled))
 
 
 def _compared(relation: Relation, text: str) -> Requirement:

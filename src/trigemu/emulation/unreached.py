@@ -23,6 +23,7 @@ from trigemu.menus import Menu, Trigger
 from trigemu.observables import Workspace
 from trigemu.samples import Catalogue, Events, Sample
 from trigemu.support import FloatArray, IntArray, TrigemuError, Words
+from trigemu.triggers import lacking
 
 #: The number of events that ranges are from, the same of each sample; a pass over them takes seconds.
 MOST = 10_000_000
@@ -252,6 +253,8 @@ class _Explained:
         (low, high), of_score = self._range(requirement), isinstance(requirement.values, Scored)
         if not self._has_values(requirement):
             if of_score:
+                if requirement.objects:
+                    return lacking(requirement.objects)
                 return f"none passes its preselection and has a value of {quantity}"
             none = "there is none at all" if isinstance(requirement.values, Cut) else f"none has {quantity}"
             return f"no {requirement.text}; {none}"

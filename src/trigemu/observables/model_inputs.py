@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,8 @@ from trigemu.observables.input_table import InputTable
 from trigemu.observables.workspace import Workspace
 from trigemu.samples import SampleError
 from trigemu.support import BoolArray, IntArray
+
+_OBJECT = re.compile(r"\w+\[\d+\]")
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,12 @@ class Inputs:
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    @property
+    def objects_needed(self) -> tuple[str, ...]:
+        """The objects without which an event cannot be scored, such as muon[1]."""
+        texts = (text for text, value in zip(self.texts, self.padding, strict=True) if value is None)
+        return tuple(dict.fromkeys(found for text in texts for found in _OBJECT.findall(text)))
 
     def evaluate(self, work: Workspace) -> tuple[Features, BoolArray]:
         """Evaluate the inputs of the n events of `work`.

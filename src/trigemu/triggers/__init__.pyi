@@ -30,6 +30,8 @@ from .questions import (
     SampleCheck as SampleCheck,
     answers as answers,
     kind_extent as kind_extent,
+    lacking as lacking,
+    objects_needed as objects_needed,
     objects_used as objects_used,
     preselection as preselection,
     sample_check as sample_check,

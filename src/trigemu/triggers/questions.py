@@ -16,7 +16,7 @@ from functools import singledispatch, update_wrapper
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 from trigemu.observables import Condition, ObjectSelection, Use, Workspace, all_uses
-from trigemu.support import BoolArray, FloatArray
+from trigemu.support import BoolArray, FloatArray, excerpt
 from trigemu.triggers.base import Compiled, Context, Kind, ScoreKind
 from trigemu.triggers.extent import Extent
 
@@ -251,6 +251,33 @@ def sample_check(trigger: Compiled) -> SampleCheck | None:
         None: nothing.
     """
     return None
+
+
+@Question
+def objects_needed(trigger: Compiled) -> tuple[str, ...]:
+    """List the objects without which an event has no score, to explain why a trigger never fires.
+
+    By default there are none.
+
+    Parameters
+    ----------
+    trigger : Compiled
+        The trigger.
+
+    Returns
+    -------
+    tuple of str
+        The objects, such as "muon[1]".
+    """
+    return ()
+
+
+def lacking(objects: Iterable[str]) -> str:
+    """Say that no event has all `objects` that a score needs, and what to do."""
+    return (
+        f"none passes its preselection and has {excerpt(', '.join(objects))}, without which its model has no "
+        f"score: if missing objects were replaced in training, add padding to its card"
+    )
 
 
 @Question
