@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from trigemu.api import (
     read_profiles,
     say,
     search_path,
+    steps_bar,
     without_bad_files,
 )
 
@@ -98,21 +100,30 @@ def train(
         _make(new)
     check_outputs([new / CARD for _, new in sets], (config, settings.menu, catalogue, settings.card))
     epochs = len(sets) * _epochs(settings)
-    with processing.opened(catalogue) as (engine, samples), bar("epochs", epochs) as advance:
-        verdicts = [_train(of, samples, new, advance, engine) for of, new in sets]
+    with (
+        processing.opened(catalogue) as (engine, samples),
+        bar("epochs", epochs) as advance,
+        _choosing(settings) as begin,
+    ):
+        verdicts = [_train(of, samples, new, advance, engine, begin) for of, new in sets]
     if not all(verdict.passes for verdict in verdicts):
         context.exit(1)
 
 
 def _train(
-    settings: Config, samples: Catalogue, folder: Path, advance: Callable[[int], None], engine: Any
+    settings: Config,
+    samples: Catalogue,
+    folder: Path,
+    advance: Callable[[int], None],
+    engine: Any,
+    begin: Callable[[str], None],
 ) -> Verdict:
     """Train one set of models, write it into a folder, and print a summary."""
     from .training.train import train as fit
     from .training.write import chosen, write
 
     def fitted(good: Catalogue) -> tuple[Trained, Stages, Catalogue]:
-        return *fit(settings, good, advance, folder, engine), good
+        return *fit(settings, good, advance, folder, engine, begin), good
 
     trained, stages, used = without_bad_files(samples, fitted)
     digests = write(trained, settings, used, folder)
@@ -133,6 +144,23 @@ def _train(
         say(f'card = "{folder / name}"\nsha256 = "{digest}"')
     present([trained.verdict.table()], [], [f"Out of fold: {line}" for line in trained.verdict.lines()])
     return trained.verdict
+
+
+@contextmanager
+def _choosing(settings: Config) -> Iterator[Callable[[str], None]]:
+    """Show the fits in which x is chosen from a menu, if it is."""
+    if not settings.candidates:
+        yield lambda fit: None
+        return
+    from .training.choice import MOST
+
+    say(
+        f"trigemu: x is chosen from {len(settings.candidates)} observables, on at most {MOST} events: one "
+        f"to ten minutes",
+        err=True,
+    )
+    with steps_bar(None) as begin:
+        yield begin
 
 
 def _epochs(settings: Config) -> int:
@@ -162,8 +190,12 @@ def suggest(config: Path, catalogue: Path | None, processing: Processing, max_tr
 
     settings = from_menu(with_most_trees(read_config(config), max_trees))
     epochs = _epochs(settings)
-    with processing.opened(catalogue) as (engine, samples), bar("epochs", epochs) as advance:
-        choice = without_bad_files(samples, lambda good: steps(settings, good, advance, engine))
+    with (
+        processing.opened(catalogue) as (engine, samples),
+        bar("epochs", epochs) as advance,
+        _choosing(settings) as begin,
+    ):
+        choice = without_bad_files(samples, lambda good: steps(settings, good, advance, engine, begin))
     present([chosen(choice)], [], [])
 
 

@@ -54,9 +54,11 @@ class Verdict:
 
     def table(self) -> Table:
         """Return a table of the triggers that overlap most."""
-        heads = ("trigger", "accepts too", "if independent", "cuts on", "not in x")
-        kinds = ("key", "number", "number", "label", "label")
-        columns = [Column(head, kind, head) for head, kind in zip(heads, kinds, strict=True)]
+        columns = (
+            Column("trigger", "key", "trigger"),
+            *(Column(head, "number", head) for head in ("accepts too", "if independent")),
+            *(Column(head, "label", head) for head in ("cuts on", "not in x")),
+        )
         table = Table(columns, title="Triggers with the largest overlap beyond independence")
         for of in self.shared:
             parts = f"{100 * of.part:.1f} %", f"{100 * of.independent:.1f} %"

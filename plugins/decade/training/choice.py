@@ -9,7 +9,7 @@ of this uses events of the training half that the network was not trained on, wi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,9 @@ from .folds import Sample, out_of_fold
 
 #: An observable is added if the overlap decreases by more than this many errors of the decrease.
 SIGNIFICANT = 1.5
+#: The largest number of events. Each observable that is considered takes two fits, half a second for 100 000
+#: events on one core.
+MOST = 200_000
 #: The parts of the sample; Y(x) of each part is fitted to the others.
 _FOLDS = 2
 
@@ -35,12 +38,15 @@ def choose(
     budget_hz: float,
     settings: regression.Settings,
     seed: int,
+    begin: Callable[[str], None] = lambda fit: None,
 ) -> tuple[Step, ...]:
     """Return the steps of the choice, the first without any observable.
 
-    of: the candidates; names: of the triggers; budget_hz: the unique rate. ValueError if no threshold on the
-    score gives that rate."""
-    return _Choice(sample, tuple(of), tuple(names), budget_hz, settings, seed).steps()
+    of: the candidates; names: of the triggers; budget_hz: the unique rate; begin: called with a description
+    of each fit as it begins. At most MOST of the events are used. ValueError if no threshold on the score
+    gives that rate."""
+    few = sample.at_most(MOST)
+    return _Choice(few, tuple(of), tuple(names), budget_hz, settings, seed, begin).steps()
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,7 @@ class _Choice:
     budget_hz: float
     settings: regression.Settings
     seed: int
+    begin: Callable[[str], None]
 
     def steps(self) -> tuple[Step, ...]:
         chosen: list[int] = []
@@ -79,6 +86,8 @@ class _Choice:
             tried.update(columns)
             improvements = []
             for column in columns:
+                x = ", ".join(self.of[i].observable for i in (*chosen, column))
+                self.begin(f"Y({x}), for the overlap with {trigger}")
                 score, size = self._residual([*chosen, column])
                 now = self._passing(score)
                 reduction, error = self._reduction(passing, now)

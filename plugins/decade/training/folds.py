@@ -7,7 +7,7 @@ events above Y(x) and the threshold for a budget have to be measured out of fold
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -44,6 +44,17 @@ class Sample:
     def effective(self) -> float:
         """The effective number of events."""
         return float(self.weight.sum() ** 2 / (self.weight**2).sum())
+
+    def at_most(self, most: int) -> Sample:
+        """Return about so many events, whole interactions, with weights scaled to the full rate; all if there
+        are no more."""
+        if len(self.weight) <= most:
+            return self
+        kept = splitmix64(splitmix64(self.parent)) < np.uint64(most / len(self.weight) * 2.0**64)
+        columns = {field.name: getattr(self, field.name)[kept] for field in fields(self)}
+        columns["weight"] *= self.weight.sum() / columns["weight"].sum()
+        columns["interaction"] = np.unique(columns["interaction"], return_inverse=True)[1].astype(np.int64)
+        return Sample(**columns)
 
     @property
     def together(self) -> tuple[npt.NDArray[np.uint64], BoolArray]:

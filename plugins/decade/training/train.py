@@ -70,11 +70,13 @@ def train(
     progress: Callable[[int], None] = lambda epochs: None,
     output: Path | None = None,
     executor: Any = None,
+    begin: Callable[[str], None] = lambda fit: None,
 ) -> tuple[Trained, Stages]:
     """Fit on the training half of a catalogue's background; the other half remains unseen.
 
     `progress` is called with the number of epochs done. output: the folder for the result; finished stages of
-    an interrupted training for it are used. executor: gathers the events, as in `emulate`. Returns also the
+    an interrupted training for it are used. executor: gathers the events, as in `emulate`.
+    begin: as in `choose`. Returns also the
     stages, to be removed once the result is written. Raises TrigemuError if the sample does not fulfil the
     requirements of the configuration.
     """
@@ -83,7 +85,7 @@ def train(
     q = _fraction(config, events)
     choice: tuple[Step, ...] = ()
     if config.candidates:
-        choice = _choice(config, scored_, stages)
+        choice = _choice(config, scored_, stages, begin)
         x = tuple(step.observable for step in choice[1:])
     columns = [config.x.texts.index(text) for text in x]
     folds = _folds(config, events, columns, q, stages)
@@ -116,21 +118,24 @@ def suggest(
     catalogue: Catalogue,
     progress: Callable[[int], None] = lambda epochs: None,
     executor: Any = None,
+    begin: Callable[[str], None] = lambda fit: None,
 ) -> tuple[Step, ...]:
     """Return the steps in which x = "menu" is chosen, like `train` but without the training that follows."""
     scored_, stages = scored(config, catalogue, progress, None, executor)
     _fraction(config, scored_.events)
-    return _choice(config, scored_, stages)
+    return _choice(config, scored_, stages, begin)
 
 
-def _choice(config: Config, scored_: Scored, stages: Stages) -> tuple[Step, ...]:
+def _choice(
+    config: Config, scored_: Scored, stages: Stages, begin: Callable[[str], None]
+) -> tuple[Step, ...]:
     """Return the steps in which x is chosen from the observables that the menu cuts on."""
 
     def arrays() -> Arrays:
         names = [trigger.name for trigger in scored_.menu.enabled]
         budget, seed = config.table.training.unique_rate_hz, config.table.training.seed
         with _of_budget(config):
-            steps = choose(scored_.events, config.candidates, names, budget, _settings(config), seed)
+            steps = choose(scored_.events, config.candidates, names, budget, _settings(config), seed, begin)
         return {"steps": as_array(json.dumps(msgspec.to_builtins(steps)).encode())}
 
     steps = json.loads(stages.arrays("choice", arrays)["steps"].tobytes())

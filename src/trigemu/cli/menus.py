@@ -120,8 +120,8 @@ def _read_whole(menu: Menu, plan: Plan, document: Document) -> Iterator[str]:
             line = document.lines.get(("objects", whole[0]), 1)
             yield (
                 f"{trigger.name!r} ({trigger.place}): its card has no {tables}, and reads all that the "
-                f"samples have; those of this menu (line {line}) do not apply to it. If its model was trained on "
-                f"selected objects, add these tables to the card"
+                f"samples have; those of this menu (line {line}) do not apply to it. If its model was "
+                f"trained on selected objects, add these tables to the card"
             )
 
 

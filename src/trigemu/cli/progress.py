@@ -116,13 +116,13 @@ def bar(
 
 
 @contextmanager
-def steps_bar(total: int) -> Iterator[Callable[[str], None]]:
+def steps_bar(total: int | None) -> Iterator[Callable[[str], None]]:
     """Show the progress of work in named steps: a bar on a terminal; in a log, a line at intervals.
 
     Parameters
     ----------
-    total : int
-        The number of steps.
+    total : int or None
+        The number of steps; None: it is unknown.
 
     Returns
     -------
@@ -147,18 +147,19 @@ def steps_bar(total: int) -> Iterator[Callable[[str], None]]:
             progress.update(task, completed=done, description=printable(step))
 
         yield begin
-        progress.update(task, completed=total)
+        progress.update(task, completed=done + 1)
 
 
 @contextmanager
-def _logged_steps(total: int) -> Iterator[Callable[[str], None]]:
+def _logged_steps(total: int | None) -> Iterator[Callable[[str], None]]:
     start, steps, ended = time.monotonic(), list[str](), Event()
 
     def report() -> None:
         while not ended.wait(LINE_S):
             if steps:
                 seconds = time.monotonic() - start
-                say(f"trigemu: {seconds:.0f} s, step {len(steps)} of {total}: {steps[-1]}", err=True)
+                of = "" if total is None else f" of {total}"
+                say(f"trigemu: {seconds:.0f} s, step {len(steps)}{of}: {steps[-1]}", err=True)
 
     reporter = Thread(target=report, daemon=True)
     reporter.start()
