@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from trigemu.api import BoolArray, Column, Kind, Menu, Table, threshold_observables
+from trigemu.api import BoolArray, Column, Kind, Menu, Table, excerpt, threshold_observables
 
 from .diagnostics import Diagnostics, Overlap, ScoredEvents
 
@@ -57,12 +57,12 @@ class Verdict:
         columns = (
             Column("trigger", "key", "trigger"),
             *(Column(head, "number", head) for head in ("accepts too", "if independent")),
-            *(Column(head, "label", head) for head in ("cuts on", "not in x")),
+            Column("of what it cuts on, x lacks", "label", "x lacks"),
         )
         table = Table(columns, title="Triggers with the largest overlap beyond independence")
         for of in self.shared:
             parts = f"{100 * of.part:.1f} %", f"{100 * of.independent:.1f} %"
-            table.add(of.trigger, *parts, ", ".join(of.observables), ", ".join(of.not_in_x))
+            table.add(of.trigger, *parts, excerpt(", ".join(of.not_in_x)))
         return table
 
 
