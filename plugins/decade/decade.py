@@ -272,7 +272,8 @@ class TrainingCheck:
                 yield (
                     f"the mean of {of.observable} over the events that pass `requires` is {value:.4g}; where "
                     f"Y(x) was fitted it was {of.mean:.4g}, with a spread of {of.spread:.4g} and values from "
-                    f"{of.min:.4g} to {of.max:.4g}: are units, objects and `requires` those of the training?"
+                    f"{of.min:.4g} to {of.max:.4g}: compare units, objects and `requires` with those of the "
+                    f"training"
                 )
         if threshold and abs(threshold[0]) > SIGNIFICANT * threshold[1] > 0:
             yield (

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from onnx_toys import linear, write_card
+
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")
 PROFILES = """
@@ -49,6 +51,45 @@ def test_mistakes_of_all_files_are_reported(place: Any, trigemu: Run) -> None:
     ):
         assert sum(line.startswith(start) for line in lines) == 1, start
     assert len(lines) == 4
+
+
+CARD = """
+[[trigger]]
+name = "AE"
+kind = "network"
+card = "card.toml"
+above = 0.0
+"""
+
+
+def test_a_card_that_reads_what_the_menu_redefines(place: Any, trigemu: Run) -> None:
+    """A card with tables of its own reads what they say."""
+    objects = "[objects.jet]\nfrom = 'jet'\npt = {{ min = {} }}\n"
+    head = "[menu]\nplugins = ['anomaly']\n" + objects.format(30.0)
+    place.write("menu.toml", head + CARD)
+    inputs = [(["jet[0].pt", "n_jet"], 0.0)]
+    write_card(place.folder, linear([1.0, 1.0]), inputs)
+    status, text = trigemu("check-menu", "menu.toml", *ON_TOYS)
+    assert status == 0
+    assert "\n'AE' (menu.toml:6): its card has no [objects.jet], and reads all that the samples have" in text
+    assert "those of this menu (line 3) do not apply to it" in text
+    write_card(place.folder, linear([1.0, 1.0]), inputs, objects.format(20.0))
+    assert "its card" not in trigemu("check-menu", "menu.toml", *ON_TOYS)[1]
+
+
+def test_a_score_without_padding(place: Any, trigemu: Run) -> None:
+    """The same with a rate budget, and in a run."""
+    head = "[menu]\nplugins = ['anomaly']\n"
+    place.write("menu.toml", head + CARD)
+    place.write("budget.toml", head + CARD.replace("above = 0.0", "total_rate_hz = 10.0"))
+    write_card(place.folder, linear([1.0, 1.0]), [(["muon[40].pt", "jet[50].pt"], None)])
+    expected = "none passes its preselection and has muon[40], jet[50], without which its model has no score"
+    for command, menu, ends in (("check-menu", "menu", 0), ("run", "menu", 0), ("run", "budget", 2)):
+        status, text = trigemu(command, f"{menu}.toml", *ON_TOYS)
+        assert status == ends
+        assert expected in " ".join(text.split())
+    write_card(place.folder, linear([1.0, 1.0]), [(["muon[40].pt", "jet[50].pt"], 0.0)])
+    assert "without which" not in trigemu("run", "menu.toml", *ON_TOYS)[1]
 
 
 def test_samples_that_cannot_be_opened_hide_no_mistake(place: Any, trigemu: Run) -> None:

@@ -55,6 +55,13 @@ def test_the_error_of_the_reduction_accounts_for_shared_interactions() -> None:
     assert again[1].error_hz == pytest.approx(once[1].error_hz, rel=0.1)
 
 
+def test_each_fit_is_announced() -> None:
+    said: list[str] = []
+    choose(sample(20_000), CANDIDATES, NAMES, 600.0, Settings(threads=1), 1, said.append)
+    assert said[0] == "Y(a), for the overlap with A"
+    assert len(said) == len(set(said)) >= 4
+
+
 def test_nothing_is_added_to_an_independent_score() -> None:
     steps = steps_of(sample(slope=(0.0, 0.0, 0.0, 0.0)))
     assert [step.observable for step in steps[1:]] == []

@@ -13,6 +13,7 @@ from trigemu_decade.training import regression
 from trigemu_decade.training.folds import Sample, out_of_fold
 from trigemu_decade.training.regression import Settings
 from trigemu_decade.training.scored import learned
+from trigemu_decade.training.train import LEAST_ABOVE
 
 SETTINGS = Settings(threads=1, levelled=False, tail_events=2.0)
 Q = 0.02
@@ -39,6 +40,30 @@ def test_an_event_has_no_part_in_its_own_quantile() -> None:
     assert (second - first)[chosen] == pytest.approx(50.0, abs=1e-9)
     assert len(fits) == len(others) == 4
     assert sum(fit.content == other.content for fit, other in zip(fits, others, strict=True)) == 1
+
+
+def test_trees_cannot_split_below_the_least_number_of_events() -> None:
+    """Two leaves with 5 events above Y(x) in 9/16 of the events are 18 of all: what training refuses is what
+    removes nothing, and what it takes removes part of what depends on x."""
+    settings = Settings(threads=1)
+
+    def spread(above: float) -> float:
+        events = toy(round(above / Q), 1)
+        _, fits = out_of_fold(events, [0], Q, settings, 1, 4)
+        return max(float(np.ptp(load_trees(fit.content, 1, QUANTILE).predict(events.x))) for fit in fits)
+
+    assert spread(15.0) == 0.0
+    assert spread(1.5 * LEAST_ABOVE) > 0.2
+
+
+def test_fewer_events_have_the_same_rate_and_whole_interactions() -> None:
+    sample = toy(9000, 1, shared=3)
+    assert sample.at_most(9000) is sample
+    few = sample.at_most(3000)
+    assert 2700 < len(few.weight) < 3300
+    assert few.weight.sum() == pytest.approx(sample.weight.sum())
+    assert np.bincount(few.interaction).tolist() == [3] * (len(few.weight) // 3)
+    assert np.isin(few.y, sample.y).all()
 
 
 def test_the_threshold_out_of_fold_accepts_the_requested_fraction_of_other_events() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import json
+import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -218,6 +220,40 @@ def test_a_menu_that_the_score_does_not_overlap_with(place: Path) -> None:
     status, text = train()
     assert status == 2
     assert "no observable that others.toml cuts on reduces the overlap with other triggers" in text
+
+
+def test_too_few_events_above_the_quantile(place: Path) -> None:
+    """Before anything is written: a rate of which Y(x) cannot be known."""
+    Path("train.toml").write_text(TRAINING.replace("8.0e6", "1.0e6"))
+    status, text = train()
+    assert status == 2
+    text = " ".join(text.split())
+    numbers = re.search(
+        r"is q = (\S+) of the (\S+) Hz .*: of (\S+) effective events .*, (\S+) would be", text
+    )
+    assert numbers, text
+    q, failing, effective, above = map(float, numbers.groups())
+    assert (q, above) == (pytest.approx(1e6 / failing, rel=0.05), pytest.approx(q * effective, rel=0.05))
+    assert "it takes 20" in text
+    assert files() == {}
+
+
+def test_the_card_has_the_values_of_x_and_status_1_is_a_failure(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trigemu_decade.verdict.SIGNIFICANT", -1.0)
+    monkeypatch.setattr("trigemu_decade.verdict.LEAST_REMOVED", 1e9)
+    status, text = train()
+    assert status == 1
+    assert "Out of fold: Fails: " in text
+    (seen,) = tomllib.loads(Path("out/decade.toml").read_text())["quantile"]["seen"]
+    (file,) = Path("out").glob("decade-*/metrics.json")
+    metrics = json.loads(file.read_text())
+    assert metrics["seen"] == [seen]
+    assert metrics["verdict"]["reasons"]
+    assert seen["observable"] == "jet[0].pt"
+    leading = [max(j["pt"] for j in e["jet"]) for e in toy_events(19, 6000) if e["jet"]]
+    assert 0 <= min(leading) <= seen["min"] < seen["mean"] < seen["max"] <= max(leading) * (1 + 1e-6)
 
 
 def test_an_observable_that_no_sample_has(place: Path) -> None:
