@@ -30,10 +30,10 @@ from .stages import Arrays, Stages, as_array
 
 #: The parts of the events that Y(x) is fitted to; Y(x) of each part out of fold is fitted to the others.
 _FOLDS = 4
-#: The smallest number of effective events that may be expected above Y(x). Trees of the folds are fitted to
-#: 9/16 of the events (three quarters, less those that stop them), and have 5 expected above Y(x) in a leaf:
-#: below 18, the first tree cannot split. In a toy of which Y(x) is known, 12 remove 3 % of the avoidable
-#: overlap with other triggers, 20 half of it, 50 five sixths.
+#: The smallest number of effective events that may be expected above Y(x). A leaf has 5 of them. The trees of
+#: a fold are fitted to three quarters of the events, so that below 13 none can split; their number is from
+#: 9/16, where none can below 18. In a toy of which Y(x) is known, 12 remove 3 % of the avoidable overlap with
+#: other triggers, 20 half of it, 50 five sixths.
 LEAST_ABOVE = 20.0
 
 

@@ -71,7 +71,7 @@ def test_a_card_that_reads_what_the_menu_redefines(place: Any, trigemu: Run) -> 
     write_card(place.folder, linear([1.0, 1.0]), inputs)
     status, text = trigemu("check-menu", "menu.toml", *ON_TOYS)
     assert status == 0
-    assert "\n'AE' (menu.toml:6): its card has no [objects.jet], and reads all that the samples have" in text
+    assert "\n'AE' (menu.toml:7): its card has no [objects.jet], and reads all that the samples have" in text
     assert "those of this menu (line 3) do not apply to it" in text
     write_card(place.folder, linear([1.0, 1.0]), inputs, objects.format(20.0))
     assert "its card" not in trigemu("check-menu", "menu.toml", *ON_TOYS)[1]
