@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
 from fuzzing.edits import byte_edits, table_edits, word_edits
-from fuzzing.formats.base import Files, Format, command
+from fuzzing.formats.base import Files, Format, close, command
 from fuzzing.formats.menus import PLAIN
 from fuzzing.tables import as_toml
 
@@ -25,7 +26,7 @@ hidden = [8, 3, 8]
 epochs = 2
 learning_rate = 1e-3
 batch_size = 64
-test_fraction = 0.2
+fraction = 0.2
 
 [[autoencoder.inputs]]
 observables = ["n_jet", "ht", "met"]
@@ -47,6 +48,26 @@ pt = { min = 20.0 }
 [sums.ht]
 of = ["jet", "photon"]
 """
+#: Of a score that exists, so that Y(x) alone is fitted, in a second.
+OF_SCORE = """
+[training]
+menu = "menu.toml"
+requires = "n_jet >= 0"
+unique_rate_hz = {unique}
+seed = 1
+
+[score]
+card = "network.toml"
+
+[quantile]
+x = ["jet[0].pt", "photon[0].pt"]
+max_depth = 3
+max_trees = 10
+patience = 5
+tail_events = 5.0
+"""
+#: Largest numbers in a configuration that is trained: others take longer than a case may.
+_TREES, _DEPTH = 1000, 8
 GENERATOR = """
 name = "toy"
 seed = 5
@@ -123,15 +144,52 @@ def _cases_of(
 
 
 def _training() -> st.SearchStrategy[Files]:
-    further = ("../menu.toml", "jet[0].pt", "n_jet", 0.5, [3, 3], "decade.toml")
-    return _cases_of(TRAINING, "train.toml", further, {"menu.toml": PLAIN.encode()})
+    from fuzzing.formats.models import models
+
+    further = ("../menu.toml", "jet[0].pt", "n_jet", 0.5, [3, 3], "decade.toml", "network.toml", "menu")
+    more = {"menu.toml": PLAIN.encode(), **{n: models()[n] for n in ("network.toml", "model.onnx")}}
+    of_score = OF_SCORE.format(unique=_enough_hz())
+    return st.one_of(
+        _cases_of(TRAINING, "train.toml", further, more), _cases_of(of_score, "train.toml", further, more)
+    )
+
+
+@cache
+def _events() -> Any:
+    from toys import memory_catalogue, toy_events
+
+    return memory_catalogue({"a": toy_events(3, 600)})
+
+
+def _enough_hz() -> float:
+    """Return half of the rate of all events."""
+    return float(sum(sample.rate_hz for sample in _events().background)) / 2
 
 
 def _use_training(folder: Path) -> Any:
-    """Read the configuration; a full training takes minutes."""
+    """Read the configuration; fit Y(x) to a score that exists. To train a score takes minutes."""
     from trigemu_decade.training.config import read_config
 
-    return read_config(folder / "train.toml")
+    config = read_config(folder / "train.toml")
+    quantile = config.table.quantile
+    small = max(quantile.max_trees, quantile.patience) <= _TREES and quantile.max_depth <= _DEPTH
+    if config.card is None or quantile.model == "network" or not small:
+        return None
+    from trigemu_decade.training.train import train
+
+    return train(config, _events())[0]
+
+
+def _twin_training(folder: Path, made: Any) -> str | None:
+    """q is the budget over the rate that fails the other triggers; x has the values of the events."""
+    if made is None:
+        return None
+    budget = tomllib.loads((folder / "train.toml").read_text())["training"]["unique_rate_hz"]
+    if not close(made.q, budget / made.failing_hz) or made.q * made.effective_events < 20:
+        return f"q = {made.q!r}, failing {made.failing_hz!r}, effective {made.effective_events!r}"
+    of_x = tuple(of.observable for of in made.seen)
+    inside = all(of.min <= of.mean <= of.max and of.spread >= 0 for of in made.seen)
+    return "" if of_x == made.x and inside else f"{made.seen!r} of x = {made.x!r}"
 
 
 def _generator() -> st.SearchStrategy[Files]:
@@ -159,6 +217,6 @@ def hash_of(content: bytes) -> int:
 
 
 FORMATS = (
-    Format("training configurations", 45, _training, _use_training),
+    Format("training configurations", 45, _training, _use_training, _twin_training),
     Format("generator configurations", 60, _generator, _use_generator),
 )

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from toys import columns
 
 from fuzzing.edits import byte_edits, table_edits, word_edits
-from fuzzing.formats.base import EVENTS, Files, Format, close, sha256
+from fuzzing.formats.base import EVENTS, Files, Format, close, sha256, toy_catalogue
 from fuzzing.tables import as_json, as_toml
 
 MENU = """
@@ -36,6 +36,22 @@ kind = "decade"
 card = "decade.toml"
 above = 0.0
 """
+#: The values of x in training, near those of the events.
+SEEN = """
+[[quantile.seen]]
+observable = "jet[0].pt"
+min = 0.0
+max = 200.0
+mean = 30.0
+spread = 1.0
+
+[[quantile.seen]]
+observable = "photon[0].pt"
+min = 0.0
+max = 200.0
+mean = 25.0
+spread = 20.0
+"""
 ONLY_ANOMALY = f"[[trigger]]{MENU.split('[[trigger]]')[1]}".encode()
 
 
@@ -50,6 +66,8 @@ def models() -> dict[str, bytes]:
         made = Models(Path(folder), booster)
         made.write_network(onnx_toys.autoencoder(6, (4, 2, 4), "Tanh"))
         made.write_card(bdt=bytes(booster.save_raw("json")))
+        card = Path(folder) / "decade.toml"
+        card.write_text(card.read_text() + SEEN)
         return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
 
 
@@ -144,6 +162,36 @@ def _use(folder: Path) -> Any:
         if way == "walked":
             patch.setattr(tree_cells, "MAX_CELLS", 0)
         return _scores(folder)
+
+
+def _use_cards(folder: Path) -> Any:
+    """Decide on the toy events, and compare them with the training that the card describes."""
+    import trigemu
+    from trigemu.api import compare_with_training
+
+    scores = _scores(folder)
+    emulation = trigemu.emulate(folder / "menu.toml", toy_catalogue())
+    return scores, compare_with_training(emulation).unlike[0]
+
+
+def _twin_cards(folder: Path, made: tuple[dict[str, list[float]], tuple[str, ...]]) -> str | None:
+    """Warnings of the mean of x, for a card in which only the values of x may have changed."""
+    text, plain = (folder / "decade.toml").read_text(), models()["decade.toml"].decode()
+    card, original = tomllib.loads(text), tomllib.loads(plain)
+    seen = card["quantile"].pop("seen", [])
+    original["quantile"].pop("seen")
+    if card != original:
+        return None
+    weight = np.array([event["weight"] for event in EVENTS])
+    effective = weight.sum() ** 2 / (weight @ weight)
+    x = np.array([_x_of(event) for event in EVENTS], np.float64)
+    expected = []
+    for of, mean in zip(seen, np.average(x, weights=weight, axis=0), strict=True):
+        far = of["spread"] * (1 + 5 / math.sqrt(effective))
+        expected += [f"the mean of {of['observable']} over"] * bool(abs(mean - of["mean"]) > far)
+    found = [text for text in made[1] if "the mean of" in text]
+    right = len(found) == len(expected) and all(e in f for e, f in zip(expected, found, strict=True))
+    return "" if right else f"{found}, expected {expected}"
 
 
 def _scores(folder: Path) -> dict[str, list[float]]:
@@ -321,7 +369,7 @@ def _network_inputs() -> np.ndarray:
 
 
 FORMATS = (
-    Format("cards", 50, _cards, _use),
+    Format("cards", 50, _cards, _use_cards, _twin_cards),
     Format("ONNX", 45, _networks, _use, _twin_network),
     Format("quantile models", 45, _trees, _use, _twin_trees),
     Format("classifiers", 20, _classifiers, _use, _twin_classifier),
