@@ -75,10 +75,9 @@ def train(
     """Fit on the training half of a catalogue's background; the other half remains unseen.
 
     `progress` is called with the number of epochs done. output: the folder for the result; finished stages of
-    an interrupted training for it are used. executor: gathers the events, as in `emulate`.
-    begin: as in `choose`. Returns also the
-    stages, to be removed once the result is written. Raises TrigemuError if the sample does not fulfil the
-    requirements of the configuration.
+    an interrupted training for it are used. executor: gathers the events, as in `emulate`. begin: as in
+    `choose`. Returns also the stages, to be removed once the result is written. Raises TrigemuError if the
+    sample does not fulfil the requirements of the configuration.
     """
     scored_, stages = scored(config, catalogue, progress, output, executor)
     events, x = scored_.events, config.x.texts
