@@ -158,7 +158,7 @@ def _training() -> st.SearchStrategy[Files]:
 def _events() -> Any:
     from toys import memory_catalogue, toy_events
 
-    return memory_catalogue({"a": toy_events(3, 600)})
+    return memory_catalogue({"a": toy_events(3, 3000)})
 
 
 def _enough_hz() -> float:
