@@ -142,7 +142,7 @@ def _train(
     )
     for name, digest in digests.items():
         say(f'card = "{folder / name}"\nsha256 = "{digest}"')
-    present([trained.verdict.table()], [], [f"Out of fold: {line}" for line in trained.verdict.lines()])
+    present([trained.verdict.table(), f"Out of fold: {trained.verdict.text}"], [])
     return trained.verdict
 
 
@@ -270,7 +270,7 @@ def check_(
     result, files = check(events, figures)
     verdict = judge(events, result, read)
     document = as_dict(result) | {"verdict": asdict(verdict)}
-    pages = [summary(result), verdict.table()]
-    present(pages, [(json_file, lambda: in_json(document))], [*verdict.lines(), *files])
+    pages = [summary(result), verdict.table(), verdict.text]
+    present(pages, [(json_file, lambda: in_json(document))], files)
     if not verdict.passes:
         context.exit(1)

@@ -47,10 +47,11 @@ class Verdict:
     def passes(self) -> bool:
         return not self.reasons
 
-    def lines(self) -> Iterator[str]:
-        """Yield what is printed below the tables."""
+    @property
+    def text(self) -> str:
+        """What is printed below the table."""
         removed = "" if self.removed is None else f" {self.removed:.0%} of the avoidable overlap is removed."
-        yield f"Passes.{removed}" if self.passes else f"Fails: {'; '.join(self.reasons)}."
+        return f"Passes.{removed}" if self.passes else f"Fails: {'; '.join(self.reasons)}."
 
     def table(self) -> Table:
         """Return a table of the triggers that overlap most."""

@@ -23,6 +23,8 @@ from trigemu_decade.diagnostics import diagnose
 
 AD2 = MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
 CHECK = ("decade", "check", "menu.toml", "--samples", "catalogue.toml")
+#: The status of a check of these few events, in which no acceptance can be compared with q.
+FEW = 1
 CONFIG = """
 [training]
 menu = "menu.toml"
@@ -139,7 +141,7 @@ def test_an_output_that_cannot_be(place: Models, trigemu: Run, output: str) -> N
 
 def test_check_prints_and_writes_the_same_numbers(place: Models, trigemu: Run) -> None:
     status, text = trigemu(*CHECK, "--json", "check.json", "--figures", "figures")
-    assert status == 0, text
+    assert status == FEW, text
     menu = place.menu(Path("menu.toml").read_text())
     expected = diagnose(scored_events(menu, open_catalogue("catalogue.toml")))
 
@@ -164,7 +166,7 @@ def test_check_prints_and_writes_the_same_numbers(place: Models, trigemu: Run) -
 def test_check_of_a_trigger_that_accepts_nothing_or_all(place: Models, trigemu: Run, above: float) -> None:
     place.menu(MENU, ("above = 0.0", f"above = {above}"))
     status, text = trigemu(*CHECK, "--json", "check.json", "--figures", "figures")
-    assert status == 0, text
+    assert status == FEW, text
     assert json.loads(Path("check.json").read_text(), parse_constant=lambda value: 1 / 0)["events"] > 50
     assert len(list(Path("figures").iterdir())) > 3
     assert max(map(len, text.splitlines())) <= 100
@@ -173,7 +175,7 @@ def test_check_of_a_trigger_that_accepts_nothing_or_all(place: Models, trigemu: 
 def test_check_where_others_take_all(place: Models, trigemu: Run) -> None:
     place.menu(MENU, ("above = 0.0", "above = -0.5"), ('"jet[0].pt"\nabove = 60.0', '"n_jet"\nabove = -1.0'))
     status, text = trigemu(*CHECK, "--json", "check.json")
-    assert status == 0, text
+    assert status == FEW, text
     assert json.loads(Path("check.json").read_text())["overlap"]["unique"]["value"] == 0
 
 
@@ -181,7 +183,7 @@ def test_check_where_others_take_all(place: Models, trigemu: Run) -> None:
 def test_check_where_there_is_no_other_trigger(place: Models, trigemu: Run) -> None:
     place.menu(MENU[: MENU.index("[[trigger]]")] + AD2)
     status, text = trigemu(*CHECK, "--json", "check.json", "--figures", "figures")
-    assert status == 0, text
+    assert status == FEW, text
     overlap = json.loads(Path("check.json").read_text())["overlap"]
     assert overlap["share"]["value"] == overlap["ceiling"]["value"] == 1
 
@@ -192,7 +194,7 @@ def test_check_of_one_of_several(place: Models, trigemu: Run) -> None:
     assert status == 2
     assert text.startswith("trigemu: menu.toml: ")
     assert "(AD, AD2): choose one with --trigger" in text
-    assert trigemu(*CHECK, "--trigger", "AD2")[0] == 0
+    assert trigemu(*CHECK, "--trigger", "AD2")[0] == FEW
 
 
 #: A plugin with a kind of its own.
@@ -210,7 +212,7 @@ def test_check_finds_plugins_on_the_plugin_path(place: Models, trigemu: Run) -> 
     place_menu = Path("menu.toml").read_text().replace('["decade"]', '["decade", "extra"]')
     Path("menu.toml").write_text(place_menu)
     status, text = trigemu(*CHECK, "--plugin-path", "more")
-    assert status == 0, text
+    assert status == FEW, text
 
 
 @pytest.mark.parametrize(

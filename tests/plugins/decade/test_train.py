@@ -193,8 +193,9 @@ def test_the_card_replaces_no_input(place: Path, name: str) -> None:
 def test_x_from_the_menu(place: Path) -> None:
     """A score that depends on the leading jet overlaps with a trigger on it: x is that observable. The card
     has it, with the names of the menu; `suggest` prints it without a training."""
-    write_root(Path("all.root"), toy_events(19, 10_000))
+    write_root(Path("all.root"), toy_events(19, 20_000))
     text = TRAINING.replace('x = ["jet[0].pt"]', 'x = "menu"').replace('"n_jet", "met"', '"jet[0].pt"')
+    text = text.replace("8.0e6", "3.0e6")
     text = text.replace("epochs = 2", "epochs = 5")
     Path("train.toml").write_text(text)
     Path("others.toml").write_text(

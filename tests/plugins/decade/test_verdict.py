@@ -55,7 +55,7 @@ def test_an_exact_quantile_removes_the_avoidable_overlap(scored: ScoredEvents, v
     verdict = verdict_of(scored)
     assert verdict.passes
     assert verdict.removed == pytest.approx(1.0, abs=0.1)
-    assert next(verdict.lines()).startswith("Passes. ")
+    assert verdict.text.startswith("Passes. ")
 
 
 def test_a_constant_removes_nothing_and_x_lacks_the_observables(
