@@ -155,8 +155,8 @@ def _choosing(settings: Config) -> Iterator[Callable[[str], None]]:
     from .training.choice import MOST
 
     say(
-        f"trigemu: x is chosen from {len(settings.candidates)} observables, on at most {MOST} events: one "
-        f"to ten minutes",
+        f"trigemu: x is chosen from {len(settings.candidates)} observables, with two fits to at most {MOST} "
+        f"events for each that a step considers",
         err=True,
     )
     with steps_bar(None) as begin:
