@@ -40,6 +40,7 @@ from trigemu.api import (
     Features,
     FloatArray,
     IntArray,
+    SampleCheck,
     ScoreKind,
     TrigemuError,
     Workspace,
@@ -284,7 +285,7 @@ class TrainingCheck:
 
 
 @sample_check.register(CompiledDecade)
-def _(trigger: CompiledDecade) -> TrainingCheck:
+def _(trigger: CompiledDecade) -> SampleCheck:
     return TrainingCheck(trigger)
 
 
