@@ -270,7 +270,10 @@ def check_(
     result, files = check(events, figures)
     verdict = judge(events, result, read)
     document = as_dict(result) | {"verdict": asdict(verdict)}
-    pages = [summary(result), verdict.table(), verdict.text]
-    present(pages, [(json_file, lambda: in_json(document))], files)
+    present(
+        [summary(result), verdict.table(), verdict.text],
+        [(json_file, lambda: in_json(document))],
+        files,
+    )
     if not verdict.passes:
         context.exit(1)
