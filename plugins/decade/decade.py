@@ -76,6 +76,9 @@ from .verdict import SIGNIFICANT
 _SINGLE = 1e-6
 #: A mean of x this many of its spreads from the one in training is worth a warning.
 _FAR = 1.0
+#: A threshold this many of its errors from 0 is worth a warning. They are of the counted events and of the
+#: slope of the rate near the threshold only: Y(x) fitted to few events has given 10.
+_FAR_THRESHOLD = 20.0
 
 
 class Decade(ScoreKind, frozen=True):
@@ -276,7 +279,7 @@ class TrainingCheck:
                     f"{of.min:.4g} to {of.max:.4g}: compare units, objects and `requires` with those of the "
                     f"training"
                 )
-        if threshold and abs(threshold[0]) > SIGNIFICANT * threshold[1] > 0:
+        if threshold and abs(threshold[0]) > _FAR_THRESHOLD * threshold[1] > 0:
             yield (
                 f"the threshold {threshold[0]:.4g} ± {threshold[1]:.2g} is "
                 f"{abs(threshold[0]) / threshold[1]:.0f} σ from 0, the only one at which the acceptance does "

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trigemu.api import BoolArray, Column, Kind, Menu, Table, excerpt, threshold_observables
 
-from .diagnostics import Diagnostics, Overlap, ScoredEvents
+from .diagnostics import Diagnostics, Estimate, Overlap, ScoredEvents
 
-#: A share is below its ceiling, or a threshold not 0, beyond this many of its errors. Those of a threshold
-#: are of the counted events; Y(x), fitted to as many others, has the same again.
+#: A share is below its ceiling, or a rate not the other, beyond this many of its errors.
 SIGNIFICANT = 5.0
 #: The part of the avoidable overlap that has to be removed.
 LEAST_REMOVED = 0.5
@@ -91,11 +91,13 @@ def _reasons(
             f"with q = {result.q:.3g}, no bin of x has enough of the {result.events} events to compare its "
             f"acceptance with q: select fewer by `requires`, or take more events"
         )
-    error = result.threshold_error
-    if error and abs(result.threshold) > SIGNIFICANT * error:
+    if result.threshold_error is not None and _differ(result.overlap_at_zero.unique, after.unique):
+        rates = (
+            f"{of.value:.4g} ± {of.error:.2g} Hz" for of in (result.overlap_at_zero.unique, after.unique)
+        )
         yield (
-            f"the threshold {result.threshold:.4g} ± {error:.2g} is {abs(result.threshold) / error:.0f} σ "
-            f"from 0, the only one at which the acceptance does not depend on x"
+            f"the threshold {result.threshold:.4g} is far from 0, the only one at which the acceptance does not "
+            f"depend on x: the unique rates at 0 and there are {' and '.join(rates)}"
         )
     if removed is not None and removed < LEAST_REMOVED and (after.pull or 0.0) < -SIGNIFICANT:
         lacking = list(dict.fromkeys(text for of in shared for text in of.not_in_x))
@@ -104,6 +106,14 @@ def _reasons(
             f"and {after.ceiling.value:.3f} if the decision did not depend on those of other triggers"
             + (f": x lacks {', '.join(lacking)}" if lacking else "")
         )
+
+
+def _differ(one: Estimate, other: Estimate) -> bool:
+    """Whether two rates differ beyond the error of the counted events and of Y(x), which is as large."""
+    if one.value is None or other.value is None:
+        return False
+    error = math.sqrt(2.0) * max(one.error or 0.0, other.error or 0.0)
+    return abs(one.value - other.value) > SIGNIFICANT * error
 
 
 def _shared(events: ScoredEvents, passing: BoolArray, menu: Menu) -> Iterator[Shared]:
