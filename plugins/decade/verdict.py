@@ -91,13 +91,12 @@ def _reasons(
             f"with q = {result.q:.3g}, no bin of x has enough of the {result.events} events to compare its "
             f"acceptance with q: select fewer by `requires`, or take more events"
         )
-    if result.threshold_error is not None and _differ(result.overlap_at_zero.unique, after.unique):
-        rates = (
-            f"{of.value:.4g} ± {of.error:.2g} Hz" for of in (result.overlap_at_zero.unique, after.unique)
-        )
+    unique = result.overlap_at_zero.unique, after.unique
+    if result.threshold_error is not None and _differ(*unique):
+        rates = (f"{of.value:.4g} ± {of.error:.2g} Hz" for of in unique)
         yield (
-            f"the threshold {result.threshold:.4g} is far from 0, the only one at which the acceptance does not "
-            f"depend on x: the unique rates at 0 and there are {' and '.join(rates)}"
+            f"the threshold {result.threshold:.4g} is far from 0, the only one at which the acceptance does "
+            f"not depend on x: the unique rates at 0 and there are {' and '.join(rates)}"
         )
     if removed is not None and removed < LEAST_REMOVED and (after.pull or 0.0) < -SIGNIFICANT:
         lacking = list(dict.fromkeys(text for of in shared for text in of.not_in_x))

@@ -139,7 +139,7 @@ def test_run_warns_of_a_threshold_far_from_0(models: Models, catalogue: Catalogu
     result = run(models.menu(TOY, ("above = 0.0", "unique_rate_hz = 4000.0")), catalogue)
     solution = result.menu.trigger("AD").solution
     assert solution
-    assert abs(solution.threshold) > 5 * solution.error > 0
+    assert abs(solution.threshold) > 20 * solution.error > 0
     (warning,) = [text for text in result.warnings if "σ from 0" in text]
     assert f"is {abs(solution.threshold) / solution.error:.0f} σ from 0" in warning
     assert not any("σ from 0" in text for text in run(models.menu(), catalogue).warnings)
