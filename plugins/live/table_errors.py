@@ -68,14 +68,21 @@ def table_errors(
         never = (replace(t, prescale=math.inf) if t.name in without else t for t in menus[0].triggers)
         return np.hstack(rows_of(replace(menus[0], triggers=tuple(never)), words, bits))
 
+    constant = counted.constant_part(both)
+
     def sums(slope: float, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
         bound = 1.0 + abs(slope) * max(
             1.0, float(ratio.max(initial=1.0))
         )  # exact sums take fractions up to 1
-        sums = RateSums(counted.table, counted.scales, 2 * width)
+
+        def moved(values: FloatArray) -> FloatArray:
+            return (values + slope * ratio * values[..., first, None]) / bound
+
+        sums = RateSums(
+            counted.table, counted.scales, 2 * width, None if constant is None else moved(constant)
+        )
         for rows in counted.blocks():
-            values = counted.fractions(rows, both)
-            sums.add(rows, (values + slope * ratio * values[:, first : first + 1]) / bound)
+            sums.add(rows, moved(counted.fractions(rows, both)))
         hz, variance = sums.result()
         return hz * bound, variance * bound**2
 

@@ -115,6 +115,14 @@ def test_the_errors_from_the_table_are_the_spread_of_samples(tmp_path: Path) -> 
         assert np.std(after[name], ddof=1) == pytest.approx(np.mean(claimed[name]), rel=0.6)
 
 
+def test_what_random_triggers_accept_has_no_error_of_the_samples(tmp_path: Path) -> None:
+    menu, catalogue = toy(tmp_path, [Toy("T"), Toy("R", random_hz=1e6)], {"T": 0.001})
+    result = live_rates(menu, catalogue, seconds=0.05)
+    assert result["R"].table_error_hz == 0.0
+    expected = (1 - 1e6 / 40e6) * result["T"].table_error_hz
+    assert result.rate.table_error_hz == pytest.approx(expected, rel=0.1)
+
+
 def test_what_a_trigger_costs_is_what_a_run_without_it_gains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
