@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 
@@ -14,6 +15,10 @@ settings.register_profile(
     derandomize=bool(os.environ.get("CI")),
 )
 settings.load_profile("trigemu")
+
+# A shell that starts the tests in the background has interruptions ignored, and programs inherit that: those
+# that the tests start and interrupt would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:

@@ -72,18 +72,13 @@ def test_help_that_nobody_reads(place: Any) -> None:
 
 
 def test_an_interruption_while_modules_load(place: Any) -> None:
-    with start(place, "schema", preexec_fn=interruptible) as ran:
+    with start(place, "schema") as ran:
         while "numpy" not in Path(f"/proc/{ran.pid}/maps").read_text():  # the first of the large modules
             time.sleep(0.01)
         ran.send_signal(signal.SIGINT)
         assert ran.stderr
         assert ran.stderr.read() == "trigemu: interrupted\n"
         assert ran.wait(20) == 130
-
-
-def interruptible() -> None:
-    """A shell that starts the tests in the background has interruptions ignored."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.parametrize("output", ["menu.toml", "catalogue.toml", "all.root", "link", "hard"])

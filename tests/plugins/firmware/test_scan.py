@@ -187,15 +187,20 @@ each_of(range(3), synthesised, 2)
 
 def test_an_interruption_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    process = subprocess.Popen([sys.executable, "-c", INTERRUPTED], env=environment, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
     pids: set[int] = set()
-    while len(pids) < 2 and time.monotonic() < deadline:
-        time.sleep(0.05)
-        pids |= {int(text) for file in tmp_path.glob("*/pid") if (text := file.read_text())}
-    assert len(pids) == 2
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=30)[1] == b"trigemu: interrupted\n"
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], env=environment, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            while len(pids) < 2 and time.monotonic() < deadline:
+                time.sleep(0.05)
+                pids |= {int(text) for file in tmp_path.glob("*/pid") if (text := file.read_text())}
+            assert len(pids) == 2
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=30)[1] == b"trigemu: interrupted\n"
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert not [*tmp_path.iterdir()]
     while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
