@@ -12,7 +12,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-import pytest
 from documented import lacks_of_name
 from project import ROOT
 
@@ -79,13 +78,15 @@ def is_raised(error: type) -> bool:
     return any(re.search(rf"\b{error.__name__}\b", text) for text in texts)
 
 
-@pytest.mark.parametrize("name", [*exported()], ids=lambda name: name.text)
-def test_a_name_of_the_api_is_documented(name: Name) -> None:
-    assert lacks_of_name(name.module, name.name) == []
+def test_the_names_of_the_api_are_documented() -> None:
+    lacks = {name.text: lacks_of_name(name.module, name.name) for name in exported()}
+    assert {text: lack for text, lack in lacks.items() if lack} == {}
+    assert set(lacks) >= {*api.__all__} - {
+        name for name in api.__all__ if inspect.ismodule(getattr(api, name))
+    }
 
 
-@pytest.mark.parametrize("name", api.__all__)
-def test_a_name_of_the_api_is_used(name: str) -> None:
-    value = getattr(api, name)
-    raised = inspect.isclass(value) and issubclass(value, Exception) and is_raised(value)
-    assert raised or name in imported() | in_examples()
+def test_the_names_of_the_api_are_used() -> None:
+    used = imported() | in_examples()
+    unused = [getattr(api, name) for name in api.__all__ if name not in used]
+    assert [v for v in unused if not (inspect.isclass(v) and issubclass(v, Exception) and is_raised(v))] == []
