@@ -1,19 +1,26 @@
 """Whatever is in a file, the program refuses it with a message or gives the right numbers, in time.
 
-pytest tests/fuzz                                    300 cases of all formats
-pytest tests/fuzz --cases 100000 --outcomes FILE -n 2    a long run; python tests/fuzz/table.py FILE
+pytest tests/fuzz                                    what was once a fault
+pytest tests/fuzz -m slow                            300 cases of all formats
+pytest tests/fuzz -m slow --cases 100000 --outcomes FILE -n 2    a long run; python tests/fuzz/table.py FILE
 """
 
 from __future__ import annotations
 
 import json
+import os
+import resource
+import sys
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 from corpus import corpus
 from fuzzing.formats import FORMATS
-from fuzzing.sandbox import Outcome, Sandbox
+from fuzzing.sandbox import MEMORY, Outcome, Sandbox, write_files
+from fuzzing.server import ACCEPTABLE, outcome_of
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 #: How many cases of a long run share a process.
@@ -29,12 +36,49 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 @pytest.mark.parametrize(("name", "form", "files"), [pytest.param(*case, id=case[0]) for case in corpus()])
 def test_what_was_once_a_fault(
-    name: str, form: str, files: Callable[[], dict[str, bytes]], sandbox: Sandbox
+    name: str,
+    form: str,
+    files: Callable[[], dict[str, bytes]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (outcome,) = sandbox.run("fuzzing.formats", form, files())
-    assert not outcome.is_fault, f"{outcome.kind}: {outcome.text}"
+    """In this process: none of them ends it any more."""
+    write_files(tmp_path / "case", files())
+    monkeypatch.chdir(tmp_path / "case")
+    monkeypatch.setattr(sys, "argv", [])
+    with little_memory(), into_file(tmp_path / "output"), warnings.catch_warnings(action="ignore"):
+        outcome = outcome_of(FORMATS[form], tmp_path / "case")
+    assert outcome["kind"] in ACCEPTABLE, f"{outcome['kind']}: {outcome['text']}"
 
 
+@contextmanager
+def little_memory() -> Iterator[None]:
+    """What a sandbox allows beyond what this process has."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (own + MEMORY, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@contextmanager
+def into_file(path: Path) -> Iterator[None]:
+    """Commands say what they say into a file, which a case can read again."""
+    kept = [os.dup(1), os.dup(2)]
+    with path.open("w") as file, redirect_stdout(file), redirect_stderr(file):
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield
+        finally:
+            for number, descriptor in enumerate(kept, 1):
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_case_is_a_fault(name: str, sandbox: Sandbox, request: pytest.FixtureRequest) -> None:
     """A few cases stop at the first fault, made as small as possible; a long run counts all of them."""

@@ -38,6 +38,14 @@ class Outcome:
         return self.left or self.kind not in ACCEPTABLE
 
 
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, content in files.items():
+        target = folder / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+
+
 class Sandbox:
     """A server with the program loaded, and the folder in which it finds the files of a case."""
 
@@ -50,10 +58,7 @@ class Sandbox:
         folders = [self.folder / f"case{number}" for number in range(len(cases))]
         for folder, files in zip(folders, cases, strict=True):
             shutil.rmtree(folder, ignore_errors=True)
-            for file, content in files.items():
-                target = folder / file
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content)
+            write_files(folder, files)
         job = {"module": module, "format": name, "folders": list(map(str, folders))}
         limits = {"seconds": SECONDS, "memory": MEMORY, "output": str(self.folder / "output")}
         return [Outcome(**told) for told in self._ask({**job, **limits})]

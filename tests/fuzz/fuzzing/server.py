@@ -125,7 +125,8 @@ def _child(job: dict[str, Any], folders: list[str], pipe: int) -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for folder in folders:
             os.chdir(folder)
-            os.write(pipe, json.dumps(_outcome(job, Path(folder))).encode() + b"\n")
+            form = importlib.import_module(job["module"]).FORMATS[job["format"]]
+            os.write(pipe, json.dumps(outcome_of(form, Path(folder))).encode() + b"\n")
         status = 0
     finally:
         os._exit(status)
@@ -142,12 +143,11 @@ def _limit(job: dict[str, Any], cases: int) -> None:
         resource.setrlimit(what, (most, most))
 
 
-def _outcome(job: dict[str, Any], folder: Path) -> dict[str, str]:
+def outcome_of(form: Any, folder: Path) -> dict[str, str]:
     """Use the files of a case as a user would, and compare what comes out with its twin."""
     from fuzzing.formats.base import ShownError
     from trigemu import TrigemuError
 
-    form = importlib.import_module(job["module"]).FORMATS[job["format"]]
     try:
         made = form.use(folder)
     except TrigemuError as error:
