@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from onnx_toys import linear, write_card
+from toys import toy_events, write_root
 
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")
@@ -38,7 +39,8 @@ def test_mistakes_of_all_files_are_reported(place: Any, trigemu: Run) -> None:
     place.write("lacks.toml", (place.folder / "menu.toml").read_text().replace("jet[0].pt", "jet[0].ptt"))
     catalogue = (place.folder / "catalogue.toml").read_text()
     entry = catalogue[catalogue.index("[[sample]]") :].replace('"all"', '"too"')
-    place.write("catalogue.toml", catalogue + entry)
+    place.write("catalogue.toml", catalogue + entry.replace("all.root", "too.root"))
+    write_root(place.folder / "too.root", toy_events(18, 40))
     files = ("paper.toml", "lacks.toml", "catalogue.toml", "menu.toml")
     status, text = trigemu("check-menu", *files, *ON_TOYS)
     assert status == 2

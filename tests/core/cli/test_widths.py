@@ -86,8 +86,9 @@ def test_a_pipe_has_plain_text_as_wide_as_columns_say(place: Any) -> None:
     ("columns", "width"), [("", 100), ("120", 120), ("0", 100), ("wide", 100), ("9" * 30, 100)]
 )
 def test_the_width_of_a_pipe(monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    assert console().width == width
+    with monkeypatch.context() as patch:  # the report of this test is as wide as it was
+        patch.setenv("COLUMNS", columns)
+        assert console().width == width
 
 
 def test_no_colour_with_no_color(monkeypatch: pytest.MonkeyPatch, page: Callable[[str], list[Any]]) -> None:
