@@ -13,6 +13,7 @@ import numpy as np
 from trigemu import Menu
 from trigemu.api import BitKind, FloatArray, ScoreKind, acceptances
 from trigemu.counting import Label, fractions
+from trigemu.emulation.counted import constant_in
 
 _TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f64": "<f8"}
 
@@ -72,20 +73,29 @@ def rates_in(
         return {label: (f[label], f0[label] + factor * (f[label] - f0[label])) for label in f}
 
     events, cells = accepted("", table["events"]), accepted("cell_", table["cells"])
-    known = {t.name for t in menu.enabled if t.kind == "random" and not t.seed}
+    constant = _constant(menu, fitted)
     weight = table["weights"][table["weight"]]
     parent = np.cumsum(table["first"]) - 1
     found = {}
     for label, (f, enters) in events.items():
         of_cell, cell_enters = cells[label]
         hz = weight @ enters + table["cell_weight"] @ cell_enters
-        square = (np.bincount(parent, weight * enters) ** 2).sum() + table["cell_square"] @ cell_enters**2
-        if label.quantity == "total" and label.name in known:
-            square = 0.0
+        varying, of_cells = enters - constant.get(label, 0.0), cell_enters - constant.get(label, 0.0)
+        square = (np.bincount(parent, weight * varying) ** 2).sum() + table["cell_square"] @ of_cells**2
         n = np.count_nonzero(enters) + table["cell_events"][cell_enters != 0].sum()
         some = f.any() or of_cell.any()
         found[label] = (scale * hz, scale * square**0.5, int(n)) if some else (0.0, 0.0, 0)
     return found
+
+
+def _constant(menu: Menu, fitted: set[str]) -> dict[Label, float]:
+    """What an event has that only triggers accept which accept all events alike: this part has no error."""
+    names = constant_in(menu) - fitted
+    triggers = (t if t.name in names else replace(t, prescale=math.inf) for t in menu.triggers)
+    alone = replace(menu, triggers=tuple(triggers))
+    bits = {t.name: 0 for t in menu.triggers if not isinstance(t.description, BitKind)}
+    nothing = fractions(alone, acceptances(np.zeros((1, 1), np.uint64), alone, bits))
+    return {label: float(of[0]) for label, of in nothing.items()} if names else {}
 
 
 def decisions_in(
