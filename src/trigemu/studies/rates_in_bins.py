@@ -147,7 +147,7 @@ def binned_rates(
     >>> import trigemu
     >>> result = trigemu.binned_rates("menus/primary.toml", "n_interaction", [0, 4, 8])
     >>> [f"{part.menu_if_all.hz / 1e3:.1f} kHz" for part in result.bins]
-    ['8.0 kHz', '11.7 kHz']
+    ['8.0 kHz', '10.0 kHz']
     """
     menu, edges = menu_of(menu), numbers_of("the bin edges", edges)
     if len(edges) < 2 or any(high <= low for low, high in pairwise(edges)):
