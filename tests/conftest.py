@@ -6,14 +6,16 @@ import signal
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-# In CI the same examples every time: new ones are found where someone is there to look at them.
-settings.register_profile(
-    "trigemu",
-    deadline=None,
-    max_examples=70,
-    suppress_health_check=list(HealthCheck),
-    derandomize=bool(os.environ.get("CI")),
-)
+# In CI the same examples every time: new ones are found where someone is there to look at them. Many more:
+# pytest -m hypothesis --hypothesis-profile=thorough
+for name, examples in (("trigemu", 30), ("thorough", 300)):
+    settings.register_profile(
+        name,
+        deadline=None,
+        max_examples=examples,
+        suppress_health_check=list(HealthCheck),
+        derandomize=bool(os.environ.get("CI")),
+    )
 settings.load_profile("trigemu")
 
 # A shell that starts the tests in the background has interruptions ignored, and programs inherit that: those

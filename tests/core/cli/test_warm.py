@@ -18,6 +18,7 @@ def for_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm, "compile_for_others", lambda: "x86-64-v3")
 
 
+@pytest.mark.slow
 def test_all_menus_find_events_in_the_embedded_sample(trigemu: Run) -> None:
     status, text = trigemu("warm")
     assert status == 0, text

@@ -213,6 +213,7 @@ def test_rare_numbers_of_interactions_bias_no_rate(tmp_path: Path) -> None:
     assert (np.abs(mean) < 3 * spread + 0.01 * np.array(expected)).all()
 
 
+@pytest.mark.slow
 def test_jets_of_the_embedded_sample_go_with_the_pile_up() -> None:
     """About in proportion, since few crossings have two such jets from different interactions; and exactly
     what its events give with the ratio of two Poisson distributions over its sum."""

@@ -72,6 +72,7 @@ def test_rates_are_unbiased_and_errors_cover_them(tmp_path: Path) -> None:
         assert 0.85 < np.std(of) < 1.15, name
 
 
+@pytest.mark.slow
 def test_a_rate_is_the_same_to_the_last_bit_beside_fitted_triggers(tmp_path: Path) -> None:
     """Of the menu that comes with trigemu: alone, and in a comparison with one that has a budget more."""
     primary = ROOT / "menus" / "primary.toml"

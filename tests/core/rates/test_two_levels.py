@@ -195,6 +195,7 @@ def test_all_patterns_of_two_levels() -> None:
     compare(TWO_LEVELS, {"all": events})
 
 
+@pytest.mark.slow
 def test_the_shipped_menu() -> None:
     """On the embedded sample: from the decisions that the emulation counted."""
     path = ROOT / "menus" / "two-level.toml"

@@ -84,6 +84,7 @@ def test_the_slices_are_there(catalogue: Catalogue) -> None:
         assert names <= {sample.name for sample in catalogue.samples if sample.table.role == role}
 
 
+@pytest.mark.slow
 def test_all_columns_of_all_slices_are_read_as_they_are_stored(catalogue: Catalogue) -> None:
     """Every collection with its columns, and every number, against uproot."""
     for sample in catalogue.samples:
@@ -184,6 +185,7 @@ def test_no_slice_may_be_missed_in_the_primary_triggers() -> None:
     assert all(rate.unseen == () for t in found.triggers for rate in (t.total, t.unique, t.share))
 
 
+@pytest.mark.slow
 def test_no_rate_is_that_of_few_parents(catalogue: Catalogue) -> None:
     """(Σw)² over Σ over parents of (Σw)²: events made from one interaction count together."""
     result = rates("full.toml")

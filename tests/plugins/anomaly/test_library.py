@@ -274,6 +274,7 @@ def test_what_is_interrupted_leaves_nothing(
     assert not kept(fresh_cache)
 
 
+@pytest.mark.slow
 def test_two_processes_compile_at_once(booster: xgboost.Booster, fresh_cache: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.json"
     booster.save_model(model)

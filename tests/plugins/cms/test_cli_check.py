@@ -152,6 +152,7 @@ def test_all_257_algorithms_of_2016_agree(tmp_path: Path, trigemu: Command) -> N
     assert len(document["triggers"]) == 257
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("menu", "vector", "as_emulated", "options", "status", "numbers"),
     [

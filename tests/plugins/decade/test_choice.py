@@ -45,6 +45,7 @@ def test_observables_are_added_that_the_score_and_a_trigger_have_in_common() -> 
         assert step.trees >= 1
 
 
+@pytest.mark.slow
 def test_the_error_of_the_reduction_accounts_for_shared_interactions() -> None:
     """Each event twice, with half the weight, has the error of the events once."""
     events = sample(30_000)

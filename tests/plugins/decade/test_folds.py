@@ -65,6 +65,7 @@ def test_fewer_events_have_the_same_rate_and_whole_interactions() -> None:
     assert np.isin(few.y, sample.y).all()
 
 
+@pytest.mark.slow
 def test_the_threshold_out_of_fold_accepts_the_requested_fraction_of_other_events() -> None:
     """The mean of 20 toys; the events of the fit itself are accepted less often, because it follows them."""
     result = []

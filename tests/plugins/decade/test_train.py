@@ -127,6 +127,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_other_scores_and_another_quantile(place: Path, way: str) -> None:
     """Each set is written whole, and a menu can use it; so can a training of Y(x) to its score alone."""

@@ -50,6 +50,7 @@ def test_the_graph_is_the_sum_of_squares() -> None:
     np.testing.assert_allclose(score, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_encoder() -> None:
     x = np.random.default_rng(4).standard_normal((2000, 3)).astype(np.float32)
     settings = Settings(hidden=(4, 2, 4), epochs=2, variational=True)

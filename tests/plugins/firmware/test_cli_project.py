@@ -97,6 +97,7 @@ def export(trigemu: Run, *options: str) -> tuple[int, str]:
     return trigemu("firmware", "export", *inputs, *options)
 
 
+@pytest.mark.slow
 def test_a_project_is_made_verified_and_spoiled(
     folder: Path, tmp_path_factory: pytest.TempPathFactory, trigemu: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +142,7 @@ def test_a_project_is_made_verified_and_spoiled(
     )
 
 
+@pytest.mark.slow
 @needs("yosys")
 def test_an_estimate_next_to_others(folder: Path, trigemu: Run) -> None:
     assert export(trigemu, "--backend", "cpp", "--clock", "320")[0] == 0

@@ -14,6 +14,7 @@ from trigemu_firmware.estimate import estimate
 SMALL = toy("ap_fixed<7,5>", trees=3, depth=2, seed=2)
 
 
+@pytest.mark.slow
 @VHDL
 @needs("yosys")
 def test_all_of_it(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ def test_an_unknown_cell() -> None:
         counted(statistics(LUT1=1, URAM288=1, STRANGE=3))
 
 
+@pytest.mark.slow
 @VHDL
 @needs("yosys")
 def test_more_trees_take_more_and_pipelines_their_registers() -> None:

@@ -55,6 +55,7 @@ def test_precisions_part_and_clock_stand_in_the_project(tmp_path: Path) -> None:
     assert "typedef ap_fixed<11,4> score_t;" in types
 
 
+@pytest.mark.slow
 @CPP
 def test_the_bench_of_vitis_compares_scores(tmp_path: Path) -> None:
     """As its C simulation compiles it."""

@@ -47,6 +47,7 @@ def _once(once: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "compile_model", once)
 
 
+@pytest.mark.slow
 @CPP
 @VHDL
 @pytest.mark.parametrize("name", TYPES)

@@ -28,6 +28,7 @@ def _known_first_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "first_decision", lambda *_: FirstDecision(12.3, 1.8, 43))
 
 
+@pytest.mark.slow
 def test_a_menu(place: Any, trigemu: Run) -> None:
     status, text = trigemu("bench", "menu.toml", *ON_TOYS, *SHORT, "--threads", "2", "--details", *OUT)
     assert status == 0, text

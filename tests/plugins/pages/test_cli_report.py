@@ -225,6 +225,7 @@ def long_names(folder: Path) -> None:
     (folder / "two.toml").write_text(text)
 
 
+@pytest.mark.slow
 def test_in_a_browser(menus: Any, trigemu: Run, page: chromium.Page) -> None:
     """At both widths, light and dark: nothing overflows, nothing is missing, nothing complains."""
     (menus.folder / "profile.toml").unlink()

@@ -14,6 +14,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*.npz")}
 
 
+@pytest.mark.slow
 def test_two_workers_after_an_interruption(tiny: Config, sample: Path, tmp_path: Path) -> None:
     """Blocks deleted, foreign or half-written are made again, others kept: same bytes in the end."""
     original = sample / INTERACTIONS
@@ -93,6 +94,7 @@ def test_an_error_of_a_worker_arrives(tiny: Config, tmp_path: Path) -> None:
         blocks.make_all(wrong, tmp_path, 2, None)
 
 
+@pytest.mark.slow
 def test_jet_cross_section_above_100_gev(tiny: Config, tmp_path: Path) -> None:
     """Leading jet pT > 100 GeV: about 2.0 µb in another setup of Pythia and FastJet, known to some 10 %."""
     settings = [s.replace("50.", "40.") for s in tiny.slices[1].settings]

@@ -42,6 +42,7 @@ def pair() -> list[Pool]:
     return [soft, toys.pool("hard", 1, toys.hard_rows(6000, muons=True), 7e8, uses=2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [0.5, 13.0, 60.0])
 def test_rate_of_one_hard_interaction_is_sigma_times_luminosity(pair: list[Pool], mu: float) -> None:
     """A muon above 100 GeV, that only hard interactions have, at any pile-up; and µ is the mean number."""

@@ -23,6 +23,7 @@ def muons(particles: Particles, pt_min: float) -> np.ndarray:
     return np.bincount(event[hard & (np.abs(particles.id) == 13)], minlength=len(particles.weight))
 
 
+@pytest.mark.slow
 def test_many_decays_have_the_mean_of_one() -> None:
     """Of the same interactions: as many muons, with smaller errors; and no weight is lost."""
     one, many = generated(1, 400), generated(60, 250)

@@ -28,6 +28,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
 
 
+@pytest.mark.slow
 def test_two_workers_from_scratch_give_the_same_files(tiny: Config, sample: Path, tmp_path: Path) -> None:
     assert generate(tiny, tmp_path, workers=2) == tmp_path / "catalogue.toml"
     assert digests(tmp_path) == digests(sample)
@@ -94,6 +95,7 @@ def crossings_of(tiny: Config, **fields: object) -> Config:
     )
 
 
+@pytest.mark.slow
 def test_crossings_from_blocks_or_from_scratch(tiny: Config, sample: Path, tmp_path: Path) -> None:
     """The same bytes from blocks of an earlier run and from none, by any number of workers."""
     shutil.copytree(sample / "interactions", tmp_path / "a" / "interactions")

@@ -54,6 +54,7 @@ def test_biased_cross_section_agrees_with_unbiased() -> None:
     assert error < 0.05 * value
 
 
+@pytest.mark.slow
 def test_cross_section_of_radiated_photons_agrees_with_that_of_all_interactions() -> None:
     """Interactions that end early are counted with their weights: the bias prefers those that radiate."""
     bias = [f"PhaseSpace:bias2Selection{s}" for s in (" = on", "Pow = 3.", "Ref = 40.")]

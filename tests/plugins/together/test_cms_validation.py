@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from l1_toys import vector_line
 from real_data import real_file
 from toys import menu_from
@@ -35,6 +36,7 @@ def test_events_may_be_declared_not_consecutive(tmp_path: Path) -> None:
     assert [trigger.name for trigger in result.compared] == ["alone"]
 
 
+@pytest.mark.slow
 def test_decisions_are_compared_with_stored_ones(tmp_path: Path) -> None:
     """A threshold of the menu of 2018 that moved disagrees with its test vector."""
     menu = import_cms_l1(real_file("cms_l1", "L1Menu_Collisions2018_v2_1_0_rebuilt.xml.xz")).toml

@@ -16,7 +16,10 @@ import trigemu
 from trigemu import Menu
 from trigemu.api import numbers
 
-pytestmark = pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed (Debian: chromium)")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed (Debian: chromium)"),
+]
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (400, False), (400, True)])

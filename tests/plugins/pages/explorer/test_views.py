@@ -15,7 +15,10 @@ from trigemu import Menu
 from trigemu.api import notes
 from trigemu_pages import make_explorer
 
-pytestmark = pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed (Debian: chromium)")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed (Debian: chromium)"),
+]
 
 
 @pytest.mark.parametrize("by", ["events", "change", "keys", "keys of the field"])
