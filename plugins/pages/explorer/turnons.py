@@ -37,5 +37,5 @@ def _edges(column: Column) -> tuple[float, ...]:
     width = next(f * 10.0**power for f in (1, 2, 5, 10, 20) if f * 10.0**power * (_BINS - 1) >= high - low)
     if column.integral:
         width = max(width, 1.0)
-    first, last = math.floor(low / width), math.ceil(high / width)
+    first, last = math.floor(low / width), math.floor(high / width) + 1  # the last bin has the highest score
     return tuple(round(number * width, max(0, -power)) for number in np.arange(first, last + 1).tolist())

@@ -156,6 +156,15 @@ def test_few_events_of_equal_rows_stay_events(tmp_path: Path, catalogue: Catalog
     assert (table["cell_events"] >= CELL_EVENTS).all()
 
 
+def test_the_last_bin_of_a_turn_on_has_the_highest_value(tmp_path: Path) -> None:
+    text = '[[trigger]]\nname = "N"\nkind = "threshold"\nobservable = "n_jet"\nabove = -0.5\n'
+    menu = menu_from(tmp_path, text)
+    events = toy_events(1, 60)
+    scores = score_table(menu, memory_catalogue({"a": events}), vary={"N": (-0.5, 5.0)})
+    (profile,) = turnon_profiles(scores, [menu])
+    assert max(len(event["jet"]) for event in events) < profile.edges[-1]
+
+
 def test_signals(tmp_path: Path, catalogue: Catalogue) -> None:
     """All selected events, and turn-ons in the bins of `trigemu efficiency`."""
     menu = two(tmp_path)
