@@ -16,6 +16,7 @@ import inspect
 import os
 import posixpath
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -177,7 +178,8 @@ def commands(_: str) -> Iterator[str]:
 
 
 def _help(command: click.Command, parent: click.Context | None, name: str, level: int) -> Iterator[str]:
-    context = click.Context(command, parent, name, terminal_width=_WIDTH, max_content_width=_WIDTH)
+    settings = command.context_settings | {"terminal_width": _WIDTH, "max_content_width": _WIDTH}
+    context = click.Context(command, parent, name, **settings)
     yield from (f"{'#' * level} {context.command_path}", "", "```text", command.get_help(context), "```", "")
     if isinstance(command, click.Group):
         for part in command.list_commands(context):
@@ -265,13 +267,16 @@ def renewed(text: str) -> str:
     return _PART.sub(part, text)
 
 
-def main() -> None:
+def main(only_tell: bool) -> None:
+    """Write the pages that are out of date, or tell which."""
     os.environ["TRIGEMU_PLUGIN_PATH"] = str(ROOT / "plugins")
     for file in sorted(PAGES.rglob("*.md")):
         text = file.read_text(encoding="utf-8")
         if (made := renewed(text)) != text:
-            file.write_text(made, encoding="utf-8")
+            sys.stdout.write(f"{file.name} is out of date\n")
+            if not only_tell:
+                file.write_text(made, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main("--tell" in sys.argv)
