@@ -63,9 +63,8 @@ class _Fill(View[Fill]):
         return Page(stacked(tables), [*_notes(result)])
 
     def document(self, result: Fill) -> dict[str, Any]:
-        menu, config, columns = result.menu, result.config, result.menu.columns
+        menu, config = result.menu, result.config
         filling, rules = result.filling, result.rules
-        prescales = {"path": str(columns.path), "sha256": columns.sha256} if columns.path else None
         return {
             "menu": {"name": menu.name, "crossing_rate_hz": menu.crossing_rate_hz},
             "columns": [{"name": column.name, "below": column.below} for column in config.columns],
@@ -81,7 +80,7 @@ class _Fill(View[Fill]):
             "traces": [_trace(result, trace) for trace in result.traces],
             "left_out": left_out(result.catalogue),
             "provenance": provenance(menu, result.catalogue, result.models)
-            | {"fill": {"path": str(config.path), "sha256": config.sha256}, "prescales": prescales},
+            | {"fill": {"path": str(config.path), "sha256": config.sha256}, "prescales": menu.columns.file},
         }
 
     def figures(self, result: Fill) -> Iterator[Figure]:

@@ -156,7 +156,6 @@ def notes_of_inputs(menu: Menu, catalogue: Catalogue) -> Iterator[str]:
 def document_of_inputs(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> dict[str, Any]:
     """Return the same for a document, with the files."""
     columns = menu.columns
-    prescales = {"path": str(columns.path), "sha256": columns.sha256} if columns.path else None
     return {
         "menu": {
             "name": menu.name,
@@ -164,7 +163,7 @@ def document_of_inputs(menu: Menu, catalogue: Catalogue, models: Mapping[str, st
             "column": columns.chosen,
         },
         "left_out": left_out(catalogue),
-        "provenance": provenance(menu, catalogue, models) | {"prescales": prescales},
+        "provenance": provenance(menu, catalogue, models) | {"prescales": columns.file},
     }
 
 

@@ -173,6 +173,11 @@ class PrescaleColumns:
     default: str | None = None
     chosen: str | None = None
 
+    @property
+    def file(self) -> dict[str, str | None] | None:
+        """The path and the SHA-256 of the CSV file, for documents; None if there is none."""
+        return {"path": str(self.path), "sha256": self.sha256} if self.path else None
+
 
 @dataclass(frozen=True)
 class Unfed:

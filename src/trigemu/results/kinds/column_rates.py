@@ -66,10 +66,8 @@ class _ColumnRates(View[ColumnRates]):
         ]
         first = next(iter(documents.values()))
         shared = {key: value for key, value in first.items() if key not in own}
-        source = _menu(result).columns
-        file = {"path": str(source.path), "sha256": source.sha256} if source.path else None
         models = {path: sha256 for rates in result.values() for path, sha256 in rates.models.items()}
-        shared["provenance"] |= {"prescales": file, "models": models}
+        shared["provenance"] |= {"prescales": _menu(result).columns.file, "models": models}
         del shared["provenance"]["menu"]["column"]
         return {"columns": each} | shared
 
