@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import pickle
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 from onnx import helper
 from onnx_toys import autoencoder, linear, model, write_card
-from toys import columns, engine, even_events, memory_catalogue, menu_from, toy_events
+from toys import columns, even_events, memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, make_events, make_plan, rates_of, read_menu
 from trigemu.api import Engine, TableError, Workspace
@@ -167,42 +166,15 @@ def menu_at_other_cut(menu: Menu) -> Menu:
     return read_menu(file)
 
 
-def test_chunks_and_workers_change_no_bit(two_menus: tuple[Menu, Menu]) -> None:
-    """Budget, halves and models together; the events are then in other company."""
-    catalogue = memory_catalogue({"a": even_events(1, 120), "b": EVENTS[:30]})
-
-    def documents(executor: Any = None) -> list[dict[str, Any]]:
-        emulation = emulate(two_menus, catalogue, executor=executor)
-        return [rates_of(emulation, menu).to_dict() for menu in two_menus]
-
-    reference = documents()
-    assert reference[1]["half"]["name"] == "evaluation"
-    assert reference[1]["triggers"][0]["threshold_error"] > 0
-    for size, workers in ((1, 1), (17, 1), (40, 2)):
-        used = engine(size, workers)
-        assert documents(used) == reference, size
-
-
-def test_a_score_is_the_same_alone_and_among_others(tmp_path: Path) -> None:
-    write_card(tmp_path, NETWORK, INPUTS)
-    menu = menu_from(tmp_path, trigger())
-    together = scores(menu)
-    assert [scores(menu, [event])[0] for event in EVENTS] == together
-    some = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "n_jet == 1"'))
-    assert scores(some) == [
-        s if len(e["jet"]) == 1 else -math.inf for s, e in zip(together, EVENTS, strict=True)
-    ]
-
-
 @pytest.mark.parametrize("engine", ["", "onnxruntime"])
 def test_any_number_of_events_has_the_scores_of_single_ones(tmp_path: Path, engine: str) -> None:
     """Triggers for which no event is selected, or can be scored."""
     inputs = [(["jet[0].pt"], None), (["met"], 0.0)]
     write_card(tmp_path, autoencoder(2, (8, 3, 8), "Tanh"), inputs, engine=engine)
     menu = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "met > 3"'))
-    once = scores(menu)
+    once = [scores(menu, [event])[0] for event in EVENTS]
     assert set(once) > {-math.inf}
-    for times in (1, 2, 16, 17, 40):
+    for times in (1, 2, 17):
         assert scores(menu, EVENTS * times) == once * times
 
 
@@ -218,62 +190,43 @@ def test_engines_agree(tmp_path: Path) -> None:
     assert results[0] == pytest.approx(results[1], rel=1e-5)
 
 
-def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
-    write_card(tmp_path, linear([1.0]), [(["met"], None)], engine="tensorrt")
-    with pytest.raises(TableError, match="engine"):
-        make_plan([menu_from(tmp_path, trigger())])
-
-
 def test_its_stages(tmp_path: Path) -> None:
-    """Each gives all of what it makes, as often as it is called."""
+    """Each gives all of what it makes."""
     write_card(tmp_path, NETWORK, INPUTS)
-    menu = menu_from(tmp_path, trigger())
     c = columns(EVENTS * 40)
     events = make_events("toy", c.weight, c.collections, c.scalars)
-    compiled = make_plan([menu]).slots[0].compiled
+    compiled = make_plan([menu_from(tmp_path, trigger())]).slots[0].compiled
     stages = compiled.scorer.stages(events)
     assert sorted(stages) == ["autoencoder", "bare_onnxruntime", "features"]
     expected = compiled.evaluate(Workspace(events))
-    result, complete = compiled.scorer.inputs.evaluate(Workspace(events))
-    for _ in range(2):
-        features, full = stages["features"]()
-        assert np.array_equal(features, result)
-        assert np.array_equal(full, complete)
-        assert np.array_equal(stages["autoencoder"](), expected)
-        np.testing.assert_allclose(stages["bare_onnxruntime"](), expected, rtol=1e-5)
+    for made, of in zip(
+        stages["features"](), compiled.scorer.inputs.evaluate(Workspace(events)), strict=True
+    ):
+        assert np.array_equal(made, of)
+    assert np.array_equal(stages["autoencoder"](), expected)
+    np.testing.assert_allclose(stages["bare_onnxruntime"](), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("enabled", [True, False])
 @pytest.mark.parametrize(
     ("trained", "half"),
     [
         ("", False),
         ('[trained_on]\ncatalogue = "toy"', True),
-        ('[trained_on]\ncatalogue = "other"', False),
         ('[trained_on]\ncatalogue = "other"\nfiles = ["AB", "CD"]', True),
         ('[trained_on]\ncatalogue = "other"\nfiles = ["ef"]', False),
     ],
 )
-@pytest.mark.parametrize("enabled", [True, False])
 def test_what_a_model_was_trained_on_decides_about_halves(
     tmp_path: Path, trained: str, half: bool, enabled: bool
 ) -> None:
     write_card(tmp_path, linear([1.0]), [(["met"], None)], trained)
     plain = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "n_jet"\nabove = 1\n'
     menu = menu_from(tmp_path, trigger(more=f"above = 10.0\nenabled = {str(enabled).lower()}") + plain)
-    catalogue = memory_catalogue({"a": even_events(1, 60)}, sha256="ab")
-    result = rates_of(emulate([menu], catalogue))
+    result = rates_of(emulate([menu], memory_catalogue({"a": even_events(1, 60)}, sha256="ab")))
     assert (result.half is not None) == (half and enabled)
     digest = hashlib.sha256(linear([1.0])).hexdigest()
     assert result.models.get(str(tmp_path / "model.onnx")) == (digest if enabled else None)
-
-
-def test_a_menu_travels_without_its_session(tmp_path: Path) -> None:
-    write_card(tmp_path, linear([1.0]), [(["met"], None)])
-    menu = menu_from(tmp_path, trigger())
-    assert pickle.loads(pickle.dumps(menu)) == menu
-
-
-# ---- mistakes
 
 
 def mistakes(folder: Path, text: str) -> list[tuple[int, str]]:
@@ -289,15 +242,11 @@ Break = Callable[[Path], object]
 @pytest.mark.parametrize(
     ("breaking", "card_line", "message"),
     [
-        (lambda d: (d / "card.toml").unlink(), 0, "cannot read: No such file"),
-        (lambda d: (d / "model.onnx").unlink(), 3, "model.onnx: No such file"),
-        (lambda d: (d / "model.onnx").write_bytes(linear([2.0])), 4, "the card says"),
+        (lambda d: (d / "card.toml").unlink(), 0, "No such file"),
         (lambda d: write_card(d, linear([1.0, 2.0]), [(["met"], None)]), 3, "model.onnx reads 2 features"),
         (lambda d: write_card(d, b"junk", [(["met"], None)]), 3, "model.onnx is not an ONNX model"),
-        (lambda d: write_card(d, linear([1.0]), [(["mett["], None)]), 7, "'mett[': cannot be read"),
-        (lambda d: write_card(d, linear([1.0]), [(["jet[0]"], None)]), 7, "'jet[0]' is not a number"),
     ],
-)  # fmt: skip
+)
 def test_a_card_with_a_mistake_is_one_of_the_menu(
     tmp_path: Path, breaking: Break, card_line: int, message: str
 ) -> None:
@@ -323,15 +272,13 @@ def test_the_sha256_of_the_card(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ("above = 0.0\nrequires = 'met'", "requires: 'met': 'met' is not a condition"),
-        ("above = 0.0\nrequire = 'met > 1'", "unknown key 'require'; did you mean 'requires'?"),
-        ("", "the key 'above' is missing, or a rate to find it from"),
-        ("above = 0.0\nunique_rate_hz = 3", "give the threshold or the rate to find it from, not both"),
+        ("requires = 'met'", "requires: 'met': 'met' is not a condition"),
+        ("require = 'met > 1'", "did you mean 'requires'?"),
     ],
 )
 def test_mistakes_of_a_trigger(tmp_path: Path, more: str, message: str) -> None:
     write_card(tmp_path, linear([1.0]), [(["met"], None)])
-    ((_, result),) = mistakes(tmp_path, trigger(more=more))
+    ((_, result),) = mistakes(tmp_path, trigger(more=f"above = 0.0\n{more}"))
     assert message in result
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,16 +28,7 @@ def grid(features: int = 2) -> np.ndarray:
     return x
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        {},
-        {"num_parallel_tree": 3},
-        {"base_score": 7.5},
-        {"trees": 1},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("kind", [{"num_parallel_tree": 3}, {"base_score": 7.5}, {"trees": 1}], ids=str)
 @pytest.mark.parametrize("way", ["no_tables", "compiled", ""])
 def test_models_are_evaluated_as_xgboost_does(
     kind: dict[str, Any], way: str, request: pytest.FixtureRequest
@@ -55,7 +45,7 @@ def test_models_are_evaluated_as_xgboost_does(
 
 
 @pytest.mark.parametrize("way", ["no_tables", ""])
-@pytest.mark.parametrize("trees", [1, 23, 150])
+@pytest.mark.parametrize("trees", [1, 150])
 def test_tables_and_trees_have_the_bits_of_the_interpreter(
     trees: int, way: str, request: pytest.FixtureRequest
 ) -> None:
@@ -131,70 +121,3 @@ def test_categories_are_refused() -> None:
     model = treelite.frontend.from_xgboost_json(booster.save_raw("json").decode())
     with pytest.raises(TrigemuError, match="splits on categories"):
         read_ensemble(model)
-
-
-def edited(change: Callable[[Any], object]) -> bytes:
-    """A model after a change of its learner."""
-    document = json.loads(content(train_quantile(2, trees=3)))
-    change(document["learner"])
-    return json.dumps(document).encode()
-
-
-def first_tree(learner: Any) -> Any:
-    return learner["gradient_booster"]["model"]["trees"][0]
-
-
-NO_MODEL = "is not a complete XGBoost model in JSON"
-BAD = {
-    "empty": (lambda: b"", NO_MODEL),
-    "list": (lambda: b"[]", NO_MODEL),
-    "text": (lambda: b"hello", NO_MODEL),
-    "other JSON": (lambda: b'{"learner": 3}', NO_MODEL),
-    "nested": (lambda: b"[" * 200_000, NO_MODEL),
-    "binary": (lambda: bytes(train_quantile(2, trees=2).save_raw("ubj")), NO_MODEL),
-    "half": (lambda: content(train_quantile(2, trees=2))[:-1], NO_MODEL),
-    "quantiles": (lambda: edited(lambda m: m["objective"].update(quantile_loss_param=3)), NO_MODEL),
-    "untrained": (lambda: content(train_quantile(2, trees=0)), "has no trees"),
-    "no trees": (lambda: edited(lambda m: m.pop("gradient_booster")), "has no trees"),
-    "objective": (
-        lambda: edited(lambda m: m.update(objective={"name": "reg:squarederror"})),
-        r"was trained for 'reg:squarederror' .*: expected 'reg:quantileerror' at one",
-    ),
-    "several": (
-        lambda: content(train_quantile(2, trees=2, quantile_alpha=[0.5, 0.9])),
-        r"'reg:quantileerror' at the quantiles \[0.5, 0.9\]: expected 'reg:quantileerror' at one",
-    ),
-    "linear": (
-        lambda: edited(lambda m: m["gradient_booster"].update(name="gblinear")),
-        "is a 'gblinear': expected boosted trees",
-    ),
-    "fewer": (lambda: content(train_quantile(1, trees=2)), "reads 1 features, but the card names 2 in x"),
-    "more": (lambda: content(train_quantile(3, trees=2)), "reads 3 features, but the card names 2 in x"),
-    "beyond": (
-        lambda: edited(lambda m: first_tree(m)["split_indices"].__setitem__(0, 2)),
-        "is damaged: tree 0, from 0: it has 2 features and splits on number 2, from 0",
-    ),
-    "infinite": (
-        lambda: edited(lambda m: first_tree(m)["split_conditions"].__setitem__(-1, float("inf"))),
-        "is damaged: tree 0, from 0: a threshold or a leaf is not finite",
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", BAD)
-def test_what_is_no_quantile_regression(kind: str) -> None:
-    make, message = BAD[kind]
-    with pytest.raises(TrigemuError, match=message) as error:
-        load_trees(make(), 2, QUANTILE)
-    assert len(str(error.value)) < 400
-
-
-def test_a_failure_is_not_remembered(
-    booster: xgboost.Booster, fresh_cache: Path, compiler: Callable[..., Path]
-) -> None:
-    compiler("exit 1")
-    with pytest.raises(TrigemuError, match="cannot compile"):
-        compile_trees(content(booster), 2, QUANTILE)
-    compiler()
-    assert compile_trees(content(booster), 2, QUANTILE)
-    assert [file.suffix for file in fresh_cache.iterdir()] == [".so"]

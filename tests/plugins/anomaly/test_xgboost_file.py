@@ -66,80 +66,71 @@ def orphans(learner: Any) -> None:
         of_tree(key, 0, -1)(learner)
 
 
-BROKEN: dict[str, tuple[Change, str]] = {
-    "child beyond": (of_tree("left_children", 0, 99), "tree 1, from 0: the child 99 of node 0 is none of"),
-    "child negative": (of_tree("left_children", 0, -5), r"Expected `int` >= -1 .*left_children\[0\]"),
-    "child 2^63": (of_tree("right_children", 0, 2**63), "not a complete XGBoost model"),
-    "child 2^31 - 1": (of_tree("right_children", 0, 2**31 - 1), "the child 2147483647 of node 0 is none of"),
-    "half a leaf": (of_tree("right_children", 0, -1), "the child -1 of node 0 is none of"),
+#: Changes of the learner, or other files, and what the message says.
+BROKEN: dict[str, tuple[Change | bytes, str]] = {
+    "child beyond": (of_tree("left_children", 0, 99), "tree 1, from 0: the child 99 of node 0"),
+    "child negative": (of_tree("left_children", 0, -5), r">= -1 .*left_children\[0\]"),
+    "child 2^63": (of_tree("right_children", 0, 2**63), "not a complete"),
+    "half a leaf": (of_tree("right_children", 0, -1), "the child -1 of node 0"),
     "own child": (of_tree("left_children", 1, 1), "the child 1 of node 1 is reached twice"),
     "root as child": (of_tree("left_children", 1, 0), "the child 0 of node 1 is reached twice"),
     "child of two": (of_tree("left_children", 0, 2), "the child 2 of node 0 is reached twice"),
-    "orphans": (orphans, "nodes cannot be reached, and num_deleted = 0"),
+    "orphans": (orphans, "cannot be reached"),
     "input negative": (of_tree("split_indices", 0, -1), "Expected `int` >= 0"),
     "input beyond": (of_tree("split_indices", 0, 2), "has 2 features and splits on number 2, from 0"),
-    "input 2^31": (of_tree("split_indices", 0, 2**31), "splits on number 2147483648"),
     "categories": (of_tree("split_type", 0, 1), "splits on categories"),
-    "no leaf": (of_tree("split_conditions", -1, float("nan")), "a threshold or a leaf is not finite"),
-    "infinite": (of_tree("split_conditions", 0, float("-inf")), "a threshold or a leaf is not finite"),
-    "infinite as float32": (of_tree("split_conditions", 0, 1e39), "a threshold or a leaf is not finite"),
-    "long integer": (of_tree("split_conditions", 0, 10**400), "not a complete XGBoost model"),
+    "no leaf": (of_tree("split_conditions", -1, float("nan")), "not finite"),
+    "infinite": (of_tree("split_conditions", 0, float("-inf")), "not finite"),
+    "infinite as float32": (of_tree("split_conditions", 0, 1e39), "not finite"),
+    "long integer": (of_tree("split_conditions", 0, 10**400), "not a complete"),
     "text": (of_tree("split_conditions", 0, "1"), "Expected `float`, got `str`"),
     "short": (lambda m: m["gradient_booster"]["model"]["trees"][1]["default_left"].pop(), "its lists have"),
     "no nodes": (of_node_count(num_nodes="0"), "num_nodes = 0"),
-    "number of nodes": (of_node_count(num_nodes="1000000000"), "num_nodes = '1000000000': expected a whole"),
-    "leaves of several numbers": (of_node_count(size_leaf_vector="5"), "expected one number a leaf"),
-    "tree_info negative": (of_trees("tree_info", [0, -1, 0]), "expected tree_info = 0 for each tree"),
-    "tree_info short": (of_trees("tree_info", [0, 0]), "expected tree_info = 0 for each tree"),
-    "number of trees": (of_trees("gbtree_model_param", {"num_trees": "4"}), "has 3 trees, but num_trees = 4"),
-    "deep": (deep, "more than 64 splits from its root to a leaf"),
-    "best iteration": (lambda m: m["attributes"].update(best_iteration="-1"), "has best_iteration = '-1'"),
-    "names": (lambda m: m.update(feature_names=["a"]), "has 1 feature_names for 2 features"),
-    "classes": (of_parameters(num_class="5"), "has num_class = 5: expected one score"),
-    "targets": (of_parameters(num_target="1000000000"), "has num_target = '1000000000'"),
-    "targets as text": (of_parameters(num_target="١"), "has num_target = '١'"),
+    "number of nodes": (of_node_count(num_nodes="1000000000"), "num_nodes = '1000000000'"),
+    "leaves of several numbers": (of_node_count(size_leaf_vector="5"), "one number a leaf"),
+    "tree_info negative": (of_trees("tree_info", [0, -1, 0]), "tree_info = 0"),
+    "tree_info short": (of_trees("tree_info", [0, 0]), "tree_info = 0"),
+    "number of trees": (of_trees("gbtree_model_param", {"num_trees": "4"}), "3 trees, but num_trees = 4"),
+    "deep": (deep, "more than 64 splits"),
+    "best iteration": (lambda m: m["attributes"].update(best_iteration="-1"), "best_iteration = '-1'"),
+    "names": (lambda m: m.update(feature_names=["a"]), "1 feature_names for 2 features"),
+    "classes": (of_parameters(num_class="5"), "num_class = 5"),
+    "targets": (of_parameters(num_target="1000000000"), "num_target = '1000000000'"),
+    "no trees": (lambda m: m.pop("gradient_booster"), "has no trees"),
+    "objective": (lambda m: m.update(objective={"name": "reg:squarederror"}), "'reg:squarederror'"),
+    "linear": (lambda m: m["gradient_booster"].update(name="gblinear"), "'gblinear'"),
     **{
-        f"base {base[:5]}": (of_parameters(base_score=base), "has base_score = .*: expected one finite")
-        for base in ("", "x", "[]", "[1,2]", "[[1]]", "NaN", "[NaN]", "1e999", "1E60", "9" * 100_000)
+        f"base {base[:5]}": (of_parameters(base_score=base), "has base_score = ")
+        for base in ("", "[1,2]", "[NaN]", "1E60", "9" * 100_000)
     },
     **{
         f"quantile {alpha}": (
             lambda m, alpha=alpha: m["objective"]["quantile_loss_param"].update(quantile_alpha=alpha),
             "was trained for",
         )
-        for alpha in ("[NaN]", "NaN", "[Infinity]", "[0]", "[1.0]", "[-0.5]", "[", "[[]]", "{}", '["a"]')
+        for alpha in ("NaN", "[0]", "[1.0]", "[", "[[]]", "[0.5, 0.9]")
     },
-}  # fmt: skip
+    "lists": (b"[" * 200_000, "not a complete"),
+    "digits": (b"9" * 10_000, "not a complete"),
+    "no UTF-8": (b"\xff\xfe", "not a complete"),
+    "empty": (b"", "not a complete"),
+    "null": (b"null", "not a complete"),
+    "half": (changed(lambda learner: None)[:-1], "not a complete"),
+    "binary": (bytes(train_quantile(2, trees=2).save_raw("ubj")), "not a complete"),
+    "untrained": (bytes(train_quantile(2, trees=0).save_raw("json")), "has no trees"),
+    "more features": (bytes(train_quantile(3, trees=2).save_raw("json")), "3 features, but the card names 2"),
+}
 
 
 @pytest.mark.parametrize("kind", BROKEN)
 def test_broken_trees_are_refused(kind: str) -> None:
     change, message = BROKEN[kind]
-    content = changed(change)
+    content = change if isinstance(change, bytes) else changed(change)
     start = time.process_time()
     with pytest.raises(TrigemuError, match=message) as error:
         read_model(content, 2, QUANTILE)
     assert len(str(error.value)) < 400
     assert time.process_time() - start < 5
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"[" * 200_000,
-        b'{"learner":' * 100_000,
-        b"9" * 10_000,
-        b"\xff\xfe",
-        b'{"learner": NaN}',
-        b"\0",
-        b"null",
-    ],
-    ids=["lists", "objects", "digits", "no UTF-8", "NaN", "zero", "null"],
-)
-def test_json_that_is_absurd(content: bytes) -> None:
-    with pytest.raises(TrigemuError, match="is not a complete XGBoost model in JSON") as error:
-        read_model(content, 2, QUANTILE)
-    assert len(str(error.value)) < 300
 
 
 def test_a_file_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,14 +158,18 @@ def test_of_keys_given_twice_treelite_reads_the_one_that_was_checked() -> None:
 
 def train(**parameters: Any) -> xgboost.Booster:
     random = np.random.default_rng(1)
-    x = random.normal(size=(1000, 2))
+    x = random.normal(size=(600, 2))
     y = x[:, 0] + random.normal(size=1000)
-    everything = {"objective": "reg:quantileerror", "quantile_alpha": 0.9, "max_depth": 4} | parameters
+    everything = {
+        "objective": "reg:quantileerror",
+        "quantile_alpha": 0.9,
+        "max_depth": 4,
+        "nthread": 1,
+    } | parameters
     return xgboost.train(everything, xgboost.DMatrix(x, y), 5)
 
 
 KINDS: list[dict[str, Any]] = [
-    {},
     {"booster": "dart", "rate_drop": 0.5},
     {"num_parallel_tree": 2, "subsample": 0.5},
     {"multi_strategy": "multi_output_tree"},
@@ -198,7 +193,6 @@ def test_treelite_reads_the_same_numbers_as_from_the_file_itself(parameters: dic
 
 
 STOPPED: list[dict[str, Any]] = [
-    {},
     {"booster": "dart", "rate_drop": 0.3},
     {"num_parallel_tree": 3, "subsample": 0.5},
 ]
@@ -226,18 +220,14 @@ def test_trees_after_the_best_iteration_are_not_used(parameters: dict[str, Any])
     assert model.score(x) == pytest.approx(expected, abs=1e-5)
     of_each = parameters.get("num_parallel_tree", 1)
     trees = booster.num_boosted_rounds() * of_each
-    assert model.notes == (
-        f"has {trees} trees, of which the first {best * of_each} are used: its training stopped early, and "
-        f"its best iteration is {best - 1}, from 0",
-    )
+    (note,) = model.notes
+    assert f"has {trees} trees, of which the first {best * of_each} are used" in note
     alone = Classifier(bytes(booster[:best].save_raw("json")), 2)
     assert (alone.score(x) == model.score(x)).all()
     assert alone.notes == ()
 
 
-@pytest.mark.parametrize(
-    "inputs", [("a", "jet[0].pt", "c"), ("jet[0].pt", "c", "a"), ("c", "jet[0].pt", "a")]
-)
+@pytest.mark.parametrize("inputs", [("a", "jet[0].pt", "c"), ("jet[0].pt", "c", "a")])
 def test_features_are_matched_by_name(inputs: tuple[str, ...]) -> None:
     """The inputs may have any order, as columns of a data frame with the names of the file."""
     random = np.random.default_rng(2)
@@ -252,10 +242,11 @@ def test_features_are_matched_by_name(inputs: tuple[str, ...]) -> None:
     row.features[:] = given[7]
     assert row.evaluate() == pytest.approx(float(model.score(given[7:8])[0]), abs=1e-6)
     assert tuple(name.replace("Jet_0_pt", "jet[0].pt") for name in model.names) == inputs
-    in_order = inputs == ("a", "jet[0].pt", "c")
-    shown = ", ".join(inputs)
-    note = f"has its features in the order a, Jet_0_pt, c: they are matched by name to the inputs {shown}"
-    assert model.notes == (() if in_order else (note,))
+    assert bool(model.notes) == (inputs[0] != "a")
+    assert all(
+        f"a, Jet_0_pt, c: they are matched by name to the inputs {', '.join(inputs)}" in note
+        for note in model.notes
+    )
 
 
 def test_names_of_which_only_some_are_inputs() -> None:
@@ -276,8 +267,8 @@ def test_nodes_that_pruning_deleted_are_left_out() -> None:
         for text in (read_model(content, 2, QUANTILE).json, content.decode())
     )
     x = np.float32(np.random.default_rng(2).normal(size=(1000, 2)))
-    expected = treelite.gtil.predict(theirs, x)
-    assert (treelite.gtil.predict(ours, x) == expected).all()
+    expected = treelite.gtil.predict(theirs, x, nthread=1)
+    assert (treelite.gtil.predict(ours, x, nthread=1) == expected).all()
     nodes = [len(model.get_tree_accessor(0).get_field("cleft")) for model in (ours, theirs)]
     assert nodes[0] < nodes[1]
     types = Precision(ApFixed(30, 6), ApFixed(30, 6), ApFixed(30, 6))
