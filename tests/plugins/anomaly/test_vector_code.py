@@ -8,8 +8,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from onnx_graphs import by_onnx_runtime
 from onnx_toys import model
-from onnx_truth import by_onnx_runtime
 
 from trigemu_anomaly import Network
 

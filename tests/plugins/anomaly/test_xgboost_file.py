@@ -158,7 +158,7 @@ def test_of_keys_given_twice_treelite_reads_the_one_that_was_checked() -> None:
 
 def train(**parameters: Any) -> xgboost.Booster:
     random = np.random.default_rng(1)
-    x = random.normal(size=(600, 2))
+    x = random.normal(size=(1000, 2))
     y = x[:, 0] + random.normal(size=1000)
     everything = {
         "objective": "reg:quantileerror",
