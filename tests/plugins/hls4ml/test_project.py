@@ -23,10 +23,26 @@ from trigemu_hls4ml import read_project
 
 RANDOM = np.random.default_rng(39)
 EVENTS = np.concatenate([RANDOM.normal(0, 9, (600, 3)), RANDOM.normal(0, 0.5, (400, 3))]).astype(np.float32)
+#: Types as they may be written.
+CONVERSIONS = [
+    *("ap_int<4>", "ap_uint<3>", "ap_int<9>", "ap_fixed<3,0>", "ap_ufixed<3,0>", "ap_fixed<4,-1,AP_RND>"),
+    *("ap_fixed<4,7,AP_RND_CONV>", "ap_fixed<6,3,AP_RND,AP_SAT,AP_SAT>"),
+    *("ap_ufixed<5,2,AP_RND,AP_SAT,AP_SAT>", "ap_fixed<6,3,AP_TRN_ZERO,AP_SAT_SYM,3>"),
+    "ap_fixed<6,3,AP_RND_INF,AP_WRAP,0>",
+]
+#: Prints all 512 words of a type in each of these, and then the score of each event.
 MAIN = """\
 #include "toy.cpp"
 #include <cstdio>
+template <class T> void words() {
+    for (int i = -256; i < 256; i++) {
+        ap_fixed<9,5> x = i / 16.0;
+        T y = x;
+        std::printf("%.17g\\n", y.to_double());
+    }
+}
 int main() {
+    WORDS
     double x[3];
     while (std::scanf("%lf %lf %lf", x, x + 1, x + 2) == 3) {
         input_t in[3] = {x[0], x[1], x[2]};
@@ -42,25 +58,46 @@ def scores(folder: Path, events: np.ndarray) -> np.ndarray:
     return open_model(integer_file.written(read_project(folder)), events.shape[1]).score(events)
 
 
-def compiled(folder: Path, source: str, text: str = "") -> str:
-    """Compile C++ with the headers of hls4ml and return what it says of a text."""
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
+    """What a project gives as C++ with the headers of hls4ml."""
     package = find_spec("hls4ml")
     if package is None or package.origin is None or not shutil.which("g++"):
         pytest.skip("needs g++ and the headers of hls4ml")
     headers = Path(package.origin).parent / "templates" / "vivado"
-    command = ["g++", "-O1", "-w", "-std=c++17", f"-I{headers}", f"-I{headers / 'ap_types'}", "-Iweights"]
-    subprocess.run([*command, source, "-o", "program"], cwd=folder, check=True, timeout=120)
-    said = subprocess.run(["./program"], cwd=folder, input=text, capture_output=True, text=True, check=True)
-    return said.stdout
-
-
-def test_scores_are_those_of_its_cpp(tmp_path: Path) -> None:
-    project = write_project(tmp_path / "project")
-    (project / "main.cpp").write_text(MAIN)
+    folder = write_project(tmp_path_factory.mktemp("compiled") / "project")
+    words = "\n".join(f"words<{kind}>();" for kind in CONVERSIONS)
+    (folder / "main.cpp").write_text(MAIN.replace("WORDS", words))
+    command = ["g++", "-O0", "-w", "-std=c++17", f"-I{headers}", f"-I{headers / 'ap_types'}", "-Iweights"]
+    subprocess.run([*command, "main.cpp", "-o", "program"], cwd=folder, check=True, timeout=120)
     text = "\n".join(" ".join(map(str, event)) for event in EVENTS.tolist())
-    expected = np.array(compiled(project, "main.cpp", text).split(), np.float64)
+    said = subprocess.run(["./program"], cwd=folder, input=text, capture_output=True, text=True, check=True)
+    return np.array(said.stdout.split(), np.float64)
+
+
+def test_scores_are_those_of_its_cpp(tmp_path: Path, compiled: np.ndarray) -> None:
+    expected = compiled[512 * len(CONVERSIONS) :]
     assert len(set(expected.tolist())) > 100
-    np.testing.assert_array_equal(scores(project, EVENTS), expected)
+    np.testing.assert_array_equal(scores(write_project(tmp_path), EVENTS), expected)
+
+
+LINEAR = """\
+#include "parameters.h"
+void convert(input_t x[1], result_t y[1]) { nnet::linear<input_t, result_t, linear_config2>(x, y); }
+"""
+ACTIVATION = "struct linear_config2 : nnet::activ_config { static const unsigned n_in = 1; };\n"
+
+
+def test_types_are_those_of_the_headers(tmp_path: Path, compiled: np.ndarray) -> None:
+    """As the result of a network that only converts its input."""
+    x = np.arange(-256, 256, dtype=np.float32).reshape(-1, 1) / 16
+    for number, kind in enumerate(CONVERSIONS):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        types = f"typedef ap_fixed<9,5> input_t;\ntypedef {kind} result_t;\n"
+        (folder / "parameters.h").write_text(types + ACTIVATION)
+        (folder / "convert.cpp").write_text(LINEAR)
+        assert scores(folder, x).tolist() == compiled[512 * number : 512 * (number + 1)].tolist(), kind
 
 
 def test_scores_are_those_of_exact_arithmetic(tmp_path: Path) -> None:
@@ -79,14 +116,14 @@ def test_weights_as_text(tmp_path: Path) -> None:
     np.testing.assert_array_equal(scores(project, EVENTS), before)
 
 
-@pytest.mark.parametrize("version", ["v3", "v4", "v5"])
-def test_axol1tl(version: str) -> None:
+def test_axol1tl() -> None:
     """On all 20 000 inputs; ET and pT are halved as integers."""
     folder = real_file("axol1tl")
     x = np.loadtxt(folder / "inputs.txt.xz", np.float32)
     x[:, ::3] = np.floor(x[:, ::3] / 2)
-    expected = np.loadtxt(folder / f"scores_{version}.txt.xz")
-    np.testing.assert_array_equal(scores(folder / version, x) * 16, expected)
+    for version in ("v3", "v4", "v5"):
+        expected = np.loadtxt(folder / f"scores_{version}.txt.xz")
+        np.testing.assert_array_equal(scores(folder / version, x) * 16, expected, version)
 
 
 def test_cicada() -> None:
@@ -117,30 +154,26 @@ ONES = ", 1" * 10
     ("changed", "message"),
     [
         ({"toy": None}, "has no .cpp files"),
-        (top("nnet::relu<", "nnet::softmax<"), r"toy.cpp:\d+: the layer nnet::softmax is not known: add, "),
+        (top("nnet::relu<", "nnet::softmax<"), r"toy.cpp:\d+: the layer nnet::softmax is not known"),
         (top("(layer2_out, layer3_out)", "(layer9_out, layer3_out)"), "'layer9_out' is not computed before"),
-        (top("relu_config3>", "relu_config4>"), "no struct relu_config4 : nnet::activ_config"),
+        (top("relu_config3>", "relu_config4>"), "no struct relu_config4"),
         (top("layer3_out[N_LAYER_2]", "layer3_out[3]"), "'layer3_out' has 3 numbers, its layer computes 4"),
         (top("layer4_t, config4", "layer99_t, config4"), "the type 'layer99_t'"),
-        (STREAM, r"toy.cpp:4: 'hls :: stream < input_t > & input_1' is no array, as io_parallel has them"),
-        ({"w2": None}, r"parameters.h:\d+: there is no 'weights/w2.h' in "),
-        ({"w2": "weight2_t w2[12];"}, r"toy.cpp:\d+: no weights 'w2' .known: b2"),
-        ({"w2": "weight2_t w2[12] = {1, 2};"}, r"w2.h:1: has 2 values, declared 12: expected 12"),
-        ({"w2": f"weight2_t w2[12] = {{1, x{ONES}}};"}, "'x' is not a number"),
+        (STREAM, r"toy.cpp:4: .*is no array"),
+        ({"w2": None}, r"parameters.h:\d+: there is no 'weights/w2.h'"),
+        ({"w2": "weight2_t w2[12];"}, r"toy.cpp:\d+: no weights 'w2'"),
+        ({"w2": "weight2_t w2[12] = {1, 2};"}, r"w2.h:1: has 2 values, declared 12"),
         ({"w2": f"weight2_t w2[12] = {{1, nan{ONES}}};"}, "'nan' is not a number"),
         ({"w2": f"weight2_t w2[12] = {{1, 010{ONES}}};"}, "'010' is not a number"),
         ({"w2": f"weight2_t w2[12] = {{1, 1 1{ONES}}};"}, "'1 1' is not a number"),
-        ({"w2": f"weight2_t w2[12] = {{1, 1e999{ONES}}};"}, "values that are not finite"),
-        ({"w2": f"weight2_t w2[12] = {{{{1}}, 1{ONES}}};"}, r"w2.h:1: expected {value, …};"),
-        (parameters("product::mult<", "product::weight_binary<"), "is no statement that hls4ml writes"),
-        (
-            parameters("nnet::DenseLatency<", "nnet::DenseResource_rf_leq_nin<"),
-            "has another kernel, DenseRes",
-        ),
-        (parameters("nnet::latency", "nnet::unrolled"), "the strategy 'unrolled' is not known"),
+        ({"w2": f"weight2_t w2[12] = {{1, 1e999{ONES}}};"}, "not finite"),
+        ({"w2": f"weight2_t w2[12] = {{{{1}}, 1{ONES}}};"}, "w2.h:1: expected {value"),
+        (parameters("product::mult<", "product::weight_binary<"), "is no statement"),
+        (parameters("nnet::DenseLatency<", "nnet::DenseResource_rf_leq_nin<"), "another kernel, DenseRes"),
+        (parameters("nnet::latency", "nnet::unrolled"), "the strategy 'unrolled'"),
         (parameters("n_in = 4;", "n_in = 5;"), "relu_config3 reads 5 numbers, 'layer2_out' has 4"),
         (parameters("n_in = N_INPUT_1_1;", "n_in = N_9;"), "cannot read the number 'N_9'"),
-        (parameters("typedef sums4_t accum_t;", ""), "the configuration lacks the type accum_t"),
+        (parameters("typedef sums4_t accum_t;", ""), "lacks the type accum_t"),
     ],
 )
 def test_what_does_not_fit(tmp_path: Path, changed: dict[str, str], message: str) -> None:
@@ -148,49 +181,36 @@ def test_what_does_not_fit(tmp_path: Path, changed: dict[str, str], message: str
         read_project(write_project(tmp_path, **changed))
 
 
-def test_an_empty_folder(tmp_path: Path) -> None:
-    with pytest.raises(TrigemuError, match=r"has no \.cpp files"):
-        read_project(tmp_path)
-
-
 W2 = FILES["weights/w2.h"]
 OTHER = W2.replace("0.25", "3.75")
 RELU = "    nnet::relu<layer2_t, layer3_t, relu_config3>(layer2_out, layer3_out);\n"
 
 
+GUARDED = {"w2": f"#ifndef A\n#define A\n{W2}#endif", "b2": "#ifndef A\n#define A\n#endif"}
+TWICE = top("    layer3_t layer3_out", "    weight2_t w2[12];\n    layer3_t layer3_out")
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"w2": f"{W2}#if 0\n{OTHER}#endif\n"}, r"w2.h:3: the directive '#if 0' is not read"),
-        ({"w2": f"{W2}#ifdef OLD\n{OTHER}#endif\n"}, r"w2.h:3: #ifdef OLD: whether this holds is not known"),
-        ({"w2": f"{W2}#ifndef __SYNTHESIS__\n{OTHER}#endif\n"}, r"w2.h:5: what is not synthesised does more"),
+        ({"w2": f"{W2}#if 0\n{OTHER}#endif\n"}, r"w2.h:3: the directive '#if 0'"),
+        ({"w2": f"{W2}#ifdef OLD\n{OTHER}#endif\n"}, r"w2.h:3: #ifdef OLD"),
+        ({"w2": f"{W2}#ifndef __SYNTHESIS__\n{OTHER}#endif\n"}, r"w2.h:5: what is not synthesised"),
         ({"w2": W2 + OTHER}, r"w2.h:4: w2 is defined twice, before at .*w2.h:2"),
-        ({"w2": f"#define w2 b2\n{W2}"}, r"w2.h:1: #define w2 b2: expected a name and a whole number"),
-        ({"w2": f"// The weights \\\n{OTHER}\n{W2}"}, r"w2.h:1: .*lines that are joined are not read"),
-        (
-            {"w2": f"#ifndef A\n#define A\n{W2}#endif", "b2": "#ifndef A\n#define A\n#endif"},
-            "A is the guard of",
-        ),
+        ({"w2": f"#define w2 b2\n{W2}"}, r"w2.h:1: #define w2 b2"),
+        ({"w2": f"// The weights \\\n{OTHER}\n{W2}"}, r"w2.h:1: .*lines that are joined"),
+        (GUARDED, "A is the guard of"),
         (parameters("#endif", "typedef ap_fixed<9,4> weight2_t;\n#endif"), "weight2_t is defined twice"),
         (parameters("n_in = 4;", "n_in = 4;\nstatic const unsigned n_in = 5;"), "n_in is defined twice"),
-        (parameters("typedef sums4_t accum_t;", "typedef bias2_t sums4_t;"), "type sums4_t is defined twice"),
-        (top(RELU, f"    layer2_out[0] = 1;\n{RELU}"), r"toy.cpp:20: 'layer2_out \[ 0 \] = 1 ;' is no stat"),
-        (top(RELU, f"    if (false) {{\n{RELU}}}\n"), r"toy.cpp:20: 'if \( false \) {' is no statement"),
-        (top(RELU, f"    {{ {RELU} }}\n"), "toy.cpp:20: '{' is no statement"),
+        (parameters("typedef sums4_t accum_t;", "typedef bias2_t sums4_t;"), "sums4_t is defined twice"),
+        (top(RELU, f"    layer2_out[0] = 1;\n{RELU}"), r"toy.cpp:20: 'layer2_out \[ 0 \] = 1 ;'"),
+        (top(RELU, f"    if (false) {{\n{RELU}}}\n"), r"toy.cpp:20: 'if \( false \) {'"),
+        (top(RELU, f"    {{ {RELU} }}\n"), "toy.cpp:20: '{'"),
         (top(RELU, RELU + RELU), r"toy.cpp:21: 'layer3_out' is computed twice"),
-        (
-            top("    layer3_t layer3_out", "    weight2_t w2[12];\n    layer3_t layer3_out"),
-            "w2 is defined twice",
-        ),
+        (TWICE, "w2 is defined twice"),
         ({"toy": f"{TOP}void more(input_t x[1]) {{\n}}\n"}, "a second function, beside toy"),
-        (
-            top('"parameters.h"', '"../parameters.h"'),
-            "toy.cpp:2: includes '../parameters.h', which may be out of",
-        ),
-        (
-            top('"parameters.h"', '"/etc/parameters.h"'),
-            "toy.cpp:2: includes '/etc/parameters.h', which may be",
-        ),
+        (top('"parameters.h"', '"../parameters.h"'), "toy.cpp:2: includes '../parameters.h'"),
+        (top('"parameters.h"', '"/etc/parameters.h"'), "toy.cpp:2: includes '/etc/parameters.h'"),
     ],
 )
 def test_what_only_a_preprocessor_could_decide(tmp_path: Path, changed: dict[str, str], message: str) -> None:
@@ -239,51 +259,6 @@ def test_links_out_of_the_folder(tmp_path: Path, name: str) -> None:
         read_project(project)
 
 
-#: Types as they may be written, of the result of a network that only converts its input.
-CONVERSIONS = [
-    *("ap_int<4>", "ap_uint<3>", "ap_int<9>", "ap_fixed<3,0>", "ap_ufixed<3,0>", "ap_fixed<4,-1,AP_RND>"),
-    *(
-        "ap_fixed<4,7,AP_RND_CONV>",
-        "ap_fixed<6,3,AP_RND,AP_SAT,AP_SAT>",
-        "ap_ufixed<5,2,AP_RND,AP_SAT,AP_SAT>",
-    ),
-    *("ap_fixed<6,3,AP_TRN_ZERO,AP_SAT_SYM,3>", "ap_fixed<6,3,AP_RND_INF,AP_WRAP,0>"),
-]
-LINEAR = """\
-#include "parameters.h"
-void convert(input_t x[1], result_t y[1]) { nnet::linear<input_t, result_t, linear_config2>(x, y); }
-"""
-ACTIVATION = "struct linear_config2 : nnet::activ_config { static const unsigned n_in = 1; };\n"
-
-
-def test_types_are_those_of_the_headers(tmp_path: Path) -> None:
-    """All 512 words of the input, in each type of the result."""
-    words = "\n".join(f"words<{kind}>();" for kind in CONVERSIONS)
-    (tmp_path / "words.cpp").write_text(
-        f"""#include "ap_fixed.h"
-#include "ap_int.h"
-#include <cstdio>
-template <class T> void words() {{
-    for (int i = -256; i < 256; i++) {{
-        ap_fixed<9,5> x = i / 16.0;
-        T y = x;
-        std::printf("%.17g\\n", y.to_double());
-    }}
-}}
-int main() {{ {words} }}
-"""
-    )
-    expected = np.array(compiled(tmp_path, "words.cpp").split(), np.float64).reshape(len(CONVERSIONS), -1)
-    x = np.arange(-256, 256, dtype=np.float32).reshape(-1, 1) / 16
-    for number, (kind, numbers) in enumerate(zip(CONVERSIONS, expected, strict=True)):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        types = f"typedef ap_fixed<9,5> input_t;\ntypedef {kind} result_t;\n"
-        (folder / "parameters.h").write_text(types + ACTIVATION)
-        (folder / "convert.cpp").write_text(LINEAR)
-        assert scores(folder, x).tolist() == numbers.tolist(), kind
-
-
 DAMAGE = st.tuples(
     st.sampled_from([*FILES]),
     st.integers(0, 5000),
@@ -292,7 +267,7 @@ DAMAGE = st.tuples(
 )
 
 
-@settings(max_examples=150, deadline=10_000)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(DAMAGE, min_size=1, max_size=3))
 def test_damaged_files_give_a_network_or_a_message(
     tmp_path_factory: pytest.TempPathFactory, damage: list[tuple[str, int, int, str]]
@@ -314,15 +289,11 @@ def test_damaged_files_give_a_network_or_a_message(
     "text",
     [
         "/*" * 400_000,
-        "static const int a = " * 50_000,
         "typedef " * 100_000,
         "a b[1] = {" * 50_000,
-        "void f(" * 100_000,
         "struct s : nnet::dense_config { " * 3_000,
         "namespace n { " * 100_000,
-        "#pragma" + " " * 1_000_000 + "a",
         "".join(f"#ifndef A{n}\n#define A{n}\n" for n in range(20_000)),
-        "#ifndef __SYNTHESIS__\n" + "t a[1];\n" * 100_000,
         "#define N_INPUT_1_1 n0\n" + "".join(f"#define n{i} n{i + 1}*n{i + 1}\n" for i in range(400)),
     ],
 )
