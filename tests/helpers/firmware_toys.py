@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +13,7 @@ from tree_toys import precision, random_trees
 
 from trigemu_anomaly import FixedEnsemble, table_of
 from trigemu_firmware import Manifest, Project
-from trigemu_firmware.cpp import CppProgram, compile_model
-from trigemu_firmware.project import NAME, Vectors
+from trigemu_firmware.project import Vectors
 from trigemu_firmware.sources import PART, write_sources
 from trigemu_firmware.vectors import around
 
@@ -85,19 +82,3 @@ def write_project(
         sha256={},
     )
     return Project(folder, manifest, fixed, Vectors(x, fixed.inputs(x), fixed.predict(x)))
-
-
-def compiled_once(folder: Path) -> Callable[[str, Path, Path], CppProgram]:
-    """Return a `compile_model` that keeps its programs in a folder, and compiles equal sources once: those of
-    the back end cpp read their trees from a file."""
-    made: dict[object, CppProgram] = {}
-
-    def compiled(backend: str, project: Path, scratch: Path) -> CppProgram:
-        files = [file for file in sorted(project.rglob("*")) if file.suffix in (".cpp", ".h")]
-        key = backend, *((file.relative_to(project), file.read_bytes()) for file in files)
-        if key not in made:
-            made[key] = compile_model(backend, project, Path(tempfile.mkdtemp(dir=folder)))
-        trees = [project.resolve() / f"{NAME}.json"] if backend == "cpp" else []
-        return replace(made[key], command=(made[key].command[0], *trees), folder=scratch)
-
-    return compiled

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings, strategies as st
+from hypothesis import assume, example, given, strategies as st
 from tree_toys import floating_walk, inputs, precision, random_trees
 
 from trigemu import TrigemuError
-from trigemu_anomaly import OVERFLOWS, ROUNDINGS, ApFixed, FixedEnsemble, Precision
+from trigemu_anomaly import OVERFLOWS, ROUNDINGS, ApFixed, FixedEnsemble
 from trigemu_firmware import PAPER_PRECISION, choose, with_modes, with_widths
 
 NAMES = ("a", "b", "c")
@@ -32,7 +32,6 @@ def holds(fixed: FixedEnsemble, x: np.ndarray) -> bool:
     return not (any(result.inputs) or result.scores or any(fixed.overflowing) or one)
 
 
-@settings(max_examples=60)
 @given(
     st.integers(6, 18),
     st.integers(6, 18),
@@ -112,31 +111,18 @@ def test_signs_and_modes_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trees", "types", "message"),
-    [
-        (
-            random_trees(12, 3),
-            replace(PAPER_PRECISION, input=ApFixed(12, 1, False)),
-            "input 'a': no bits before the point",
-        ),
-        (
-            random_trees(12, 3),
-            replace(PAPER_PRECISION, score=ApFixed(16, 1, False)),
-            "the score of 12 trees: no bits",
-        ),
-    ],
+    ("name", "message"), [("input", "input 'a': "), ("score", "the score of 12 trees: ")]
 )
-def test_types_that_cannot_hold_it(trees: object, types: Precision, message: str) -> None:
-    with pytest.raises(TrigemuError) as error:
-        choose(trees, inputs(), NAMES, types)  # type: ignore[arg-type]
-    assert message in str(error.value)
-    assert "no negative numbers" in str(error.value)
+def test_types_that_cannot_hold_it(name: str, message: str) -> None:
+    types = replace(PAPER_PRECISION, **{name: ApFixed(12, 1, False)})
+    with pytest.raises(TrigemuError, match=f"{message}.*no negative numbers"):
+        choose(random_trees(12, 3), inputs(), NAMES, types)
 
 
 def test_an_input_that_never_varies_has_no_range() -> None:
     x = inputs()
     x[:, 1] = 7.0
-    with pytest.raises(TrigemuError, match=r"input 'b' is 7 in all 300 events, which gives no range"):
+    with pytest.raises(TrigemuError, match="input 'b' is 7 in all 300 events"):
         choose(random_trees(12, 3), x, NAMES, PAPER_PRECISION)
 
 

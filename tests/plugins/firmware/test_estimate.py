@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from firmware_toys import VHDL, needs, toy, write_project
 
-from trigemu_firmware import BUDGETS, PAPER
 from trigemu_firmware.estimate import estimate
 
 SMALL = toy("ap_fixed<7,5>", trees=3, depth=2, seed=2)
@@ -53,9 +52,3 @@ def test_without_any_tool_nothing_fails(tmp_path: Path, monkeypatch: pytest.Monk
 def _without(monkeypatch: pytest.MonkeyPatch, *programs: str) -> None:
     which = shutil.which
     monkeypatch.setattr(shutil, "which", lambda name: None if name in programs else which(name))
-
-
-def test_what_others_have() -> None:
-    """Of arXiv:2508.10224."""
-    assert (PAPER.latency_ns, PAPER.lut, PAPER.ff, PAPER.clock_mhz) == (8.0, 10_500, 630, 250.0)
-    assert {budget.name: budget.latency_ns for budget in BUDGETS} == {"AXOL1TL": 50.0, "GELATO": 25.0}

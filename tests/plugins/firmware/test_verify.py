@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from firmware_toys import CPP, VHDL, compiled_once, needs, toy, write_project
+from firmware_toys import CPP, VHDL, needs, toy, write_project
 from tree_toys import fixed_walk
 
 from trigemu import TrigemuError
-from trigemu_firmware import FirmwareCheck, Project, verify as module
-from trigemu_firmware.cpp import CppProgram
+from trigemu_firmware import FirmwareCheck, Project
 from trigemu_firmware.project import NAME
 from trigemu_firmware.verify import compared, leaves, verify
 
@@ -32,19 +30,6 @@ TYPES: dict[str, dict[str, Any]] = {
     "saturates": {"input_": "ap_fixed<8,3,AP_TRN,AP_SAT_SYM>", "score": "ap_fixed<12,5,AP_TRN_ZERO,AP_SAT>"},
     "wide": {"input_": "ap_fixed<31,9>", "score": "ap_fixed<30,8>"},
 }
-
-
-Compile = Callable[[str, Path, Path], CppProgram]
-
-
-@pytest.fixture(scope="module")
-def once(tmp_path_factory: pytest.TempPathFactory) -> Compile:
-    return compiled_once(tmp_path_factory.mktemp("programs"))
-
-
-@pytest.fixture(autouse=True)
-def _once(once: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "compile_model", once)
 
 
 @pytest.mark.slow
