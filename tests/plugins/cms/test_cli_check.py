@@ -14,7 +14,7 @@ from l1_toys import jet, muon, vector_line, write_menu
 from real_data import real_file
 
 import trigemu as library
-from trigemu_cms import CMSVector
+from trigemu_cms import CMSVector, import_cms_l1
 from trigemu_validation import check_decisions
 
 Command = Callable[..., tuple[int, str]]
@@ -32,20 +32,34 @@ EQUAL = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: Command) -> Path:
-    """With menu.toml, imported, and vector.txt, whose second crossing has one wrong bit."""
-    monkeypatch.chdir(tmp_path)
-    write_menu(tmp_path, EXPRESSIONS)
-    status, text = trigemu("import", "cms-l1", "menu.xml", "-o", "menu.toml")
-    assert (status, text) == (0, "menu.toml: 4 algorithms, 2 conditions that they combine\n")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """menu.xml; menu.toml, imported; and vector.txt, whose second crossing has one wrong bit."""
+    folder = tmp_path_factory.mktemp("made")
+    imported = import_cms_l1(write_menu(folder, EXPRESSIONS))
+    (folder / "menu.toml").write_text(imported.toml)
     lines = [
         vector_line(0, jets=[jet(40)], muons=[muon(11)], algorithms=0b0111),
         vector_line(1, jets=[jet(39)], muons=[muon(11)], algorithms=0b1011),
         vector_line(2, jets=[jet(40)], algorithms=0b0001),
     ]
-    (tmp_path / "vector.txt").write_text("\n".join(lines))
+    (folder / "vector.txt").write_text("\n".join(lines))
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current one, with these files."""
+    monkeypatch.chdir(tmp_path)
+    for file in made.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
     return tmp_path
+
+
+def put(folder: Path, file: str, old: str, new: str) -> None:
+    text = (folder / file).read_text()
+    assert old in text
+    (folder / file).write_text(text.replace(old, new))
 
 
 def test_a_difference_is_shown_with_its_objects(folder: Path, trigemu: Command) -> None:
@@ -69,40 +83,27 @@ def test_the_result_in_python_shows_the_same(folder: Path, trigemu: Command) -> 
     result = check_decisions(library.read_menu("menu.toml"), library.catalogue_of("vector.txt"))
     assert f"{result}\n" == text
     assert result.to_dict() == json.loads((folder / "c.json").read_text())
-    numbers = "4 triggers, 3 crossings: 4 compared, 3 agree, 1 differ, 0 skipped"
-    assert repr(result) == f"<DecisionCheck of 'Toy': {numbers}>"
+    assert "4 triggers, 3 crossings: 4 compared, 3 agree, 1 differ, 0 skipped" in repr(result)
     assert len(repr(result["L1_Jet20"])) < 300
 
 
 def test_agreement_is_status_0(folder: Path, trigemu: Command) -> None:
-    file = folder / "vector.txt"
-    file.write_text(file.read_text().replace("b 0", "a 0"))
-    status, text = trigemu("check", "menu.toml", "vector.txt")
+    put(folder, "vector.txt", "b 0", "a 0")
+    status, text = trigemu("check", "menu.toml", "vector.txt", "--strict")
     assert (status, "4 compared, 4 agree" in text) == (0, True)
     status, text = trigemu("check", "menu.toml", "vector.txt", "--inject", "5")
-    assert status == 1
-    assert "5 of 5 flipped decisions were found." in text
+    assert (status, "5 of 5 flipped" in text) == (1, True)
 
 
-def test_skipped_triggers_are_reported(folder: Path, trigemu: Command) -> None:
-    file = folder / "menu.toml"
-    file.write_text(file.read_text().replace('stored = "1"', 'stored = "512"'))
+def test_skipped_triggers_are_reported_and_a_failure_if_requested(folder: Path, trigemu: Command) -> None:
+    put(folder, "vector.txt", "b 0", "a 0")
+    put(folder, "menu.toml", 'stored = "1"', 'stored = "512"')
     status, text = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
-    assert status == 1
-    assert "Skipped: L1_Mu5: sample 'vector' has no stored decision '512'." in text
-    assert "4 triggers, 3 crossings: 3 compared, 2 agree, 1 differ, 1 skipped." in text
     reason = "sample 'vector' has no stored decision '512'"
+    assert (status, f"Skipped: L1_Mu5: {reason}" in text) == (0, True)
+    assert "4 triggers, 3 crossings: 3 compared, 3 agree, 0 differ, 1 skipped." in text
     expected = {**EQUAL, "name": "L1_Mu5", "agree": 0, "skipped": reason}
     assert json.loads((folder / "c.json").read_text())["triggers"][1] == expected
-
-
-def test_skipped_triggers_are_a_failure_if_requested(folder: Path, trigemu: Command) -> None:
-    file = folder / "vector.txt"
-    file.write_text(file.read_text().replace("b 0", "a 0"))
-    assert trigemu("check", "menu.toml", "vector.txt", "--strict")[0] == 0
-    menu = folder / "menu.toml"
-    menu.write_text(menu.read_text().replace('stored = "1"', 'stored = "512"'))
-    assert trigemu("check", "menu.toml", "vector.txt")[0] == 0
     assert trigemu("check", "menu.toml", "vector.txt", "--strict")[0] == 1
 
 
@@ -121,22 +122,10 @@ def test_crossings_that_are_no_neighbours(folder: Path, trigemu: Command) -> Non
     assert (status, "5 triggers, 3 crossings: 4 compared, 3 agree, 1 differ, 1 skipped." in text) == (1, True)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda text: text.replace(" 0\n", " 0 0\n", 1), "line 1: 49 columns, expected 48 or 60"),
-        (lambda text: text[:-1] + "?", "line 3, column 48: '?' is not hexadecimal"),
-        (lambda text: text.replace("\n0001 ", "\n0001 0 "), "line 2: 49 columns, the lines before have 48"),
-    ],
-)
-def test_a_damaged_vector_is_status_2(
-    folder: Path, trigemu: Command, change: Callable[[str], str], message: str
-) -> None:
-    file = folder / "vector.txt"
-    file.write_text(change(file.read_text()))
-    status, output = trigemu("check", "menu.toml", "vector.txt")
-    assert status == 2
-    assert output == f"trigemu: sample 'vector': {Path('vector.txt').resolve()}: {message}\n"
+def test_a_damaged_vector_is_status_2(folder: Path, trigemu: Command) -> None:
+    put(folder, "vector.txt", "\n0001 ", "\n0001 0 ")
+    status, text = trigemu("check", "menu.toml", "vector.txt")
+    assert (status, "vector.txt: line 2: 49 columns" in text) == (2, True)
 
 
 def test_all_257_algorithms_of_2016_agree(tmp_path: Path, trigemu: Command) -> None:
@@ -144,33 +133,18 @@ def test_all_257_algorithms_of_2016_agree(tmp_path: Path, trigemu: Command) -> N
     xml = real_file("cms_l1", "L1Menu_Collisions2016_v8_m2.xml.xz")
     vector = real_file("cms_l1", "TestVector_L1Menu_Collisions2016_v8.txt.xz")
     assert trigemu("import", "cms-l1", str(xml), "-o", menu, "--mass-limit")[0] == 0
-    status, text = trigemu("check", menu, str(vector), "--json", str(tmp_path / "c.json"))
+    status, text = trigemu("check", menu, str(vector))
     assert "257 triggers, 3564 crossings: 257 compared, 257 agree, 0 differ, 0 skipped." in text
     assert status == 0
-    document = json.loads((tmp_path / "c.json").read_text())
-    assert all(trigger["skipped"] is None for trigger in document["triggers"])
-    assert len(document["triggers"]) == 257
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("menu", "vector", "as_emulated", "options", "status", "numbers"),
+    ("menu", "vector", "as_emulated", "options", "numbers"),
     [
-        ("2016_v9_m2", "2016_v9", [], [], 1, "264 compared, 262 agree, 2 differ, 0 skipped"),
-        ("2016_v9_m2", "2016_v9", ["--mass-limit"], [], 0, "264 compared, 264 agree, 0 differ, 0 skipped"),
-        ("2018_v2_1_0_rebuilt", "2018_v2_1_0", [], [], 1, "343 compared, 341 agree, 2 differ, 0 skipped"),
-        (
-            *("2018_v2_1_0_rebuilt", "2018_v2_1_0", ["--any-overlap-vetoes"], [], 0),
-            "343 compared, 343 agree, 0 differ, 0 skipped",
-        ),
-        (
-            *("2025_v1_0_0_rebuilt", "2025_v1_0_0_data", [], [], 1),
-            "450 compared, 449 agree, 1 differ, 15 skipped",
-        ),
-        (
-            *("2025_v1_0_0_rebuilt", "2025_v1_0_0_data", [], ["--not-consecutive"], 0),
-            "437 compared, 437 agree, 0 differ, 28 skipped",
-        ),
+        ("2016_v9_m2", "2016_v9", [], [], "264 compared, 262 agree, 2 differ, 0 skipped"),
+        ("2018_v2_1_0_rebuilt", "2018_v2_1_0", ["--any-overlap-vetoes"], [], "343 compared, 343 agree"),
+        ("2025_v1_0_0_rebuilt", "2025_v1_0_0_data", [], ["--not-consecutive"], "437 compared, 437 agree"),
     ],
 )
 def test_further_menus_decide_as_recorded(
@@ -180,17 +154,17 @@ def test_further_menus_decide_as_recorded(
     vector: str,
     as_emulated: list[str],
     options: list[str],
-    status: int,
     numbers: str,
 ) -> None:
-    """Of 2016, masses above 1414 GeV differ; of 2018, an older overlap removal; of 2025, an algorithm that
-    looks at the crossing before, which its recorded events do not have."""
+    """With other options than the test of all menus: of 2016, masses above 1414 GeV differ; of 2018, an older
+    overlap removal; of 2025, an algorithm that looks at the crossing before, which its recorded events do not
+    have."""
     xml = str(real_file("cms_l1", f"L1Menu_Collisions{menu}.xml.xz"))
     toml = str(tmp_path / "menu.toml")
     assert trigemu("import", "cms-l1", xml, "-o", toml, *as_emulated)[0] == 0
     file = str(real_file("cms_l1", f"TestVector_L1Menu_Collisions{vector}.txt.xz"))
-    result, text = trigemu("check", toml, file, *options)
-    assert (result, f"crossings: {numbers}." in text) == (status, True)
+    status, text = trigemu("check", toml, file, *options)
+    assert (status, f"crossings: {numbers}" in text) == (int("differ" in numbers), True)
 
 
 def test_pairs_at_the_same_place_decide_as_recorded_in_2018(tmp_path: Path, trigemu: Command) -> None:
@@ -207,10 +181,7 @@ def test_pairs_at_the_same_place_decide_as_recorded_in_2018(tmp_path: Path, trig
     bit = bits["L1_DoubleIsoTau28er2p1_Mass_Max90"]
     assert CMSVector(vector).read_stored(288, 289, [bit])[bit].all()
     status, message = trigemu("check", str(menu), vector)
-    assert (status, f"{len(bits)} compared, {len(bits)} agree" in message) == (
-        0,
-        True,
-    )
+    assert (status, f"{len(bits)} compared, {len(bits)} agree" in message) == (0, True)
 
 
 def test_all_pairs_of_a_folder(folder: Path, trigemu: Command) -> None:
@@ -229,7 +200,7 @@ def test_all_pairs_of_a_folder(folder: Path, trigemu: Command) -> None:
     assert "L1_Jet20" in (folder / "m.html").read_text()
 
 
-def test_skipped_triggers_fail_if_requested(folder: Path, trigemu: Command) -> None:
+def test_algorithms_that_are_left_out_fail_if_requested(folder: Path, trigemu: Command) -> None:
     (folder / "menu.toml").unlink()
     write_menu(folder, EXPRESSIONS | {"L1_AXO": "AXO"})
     (folder / "menu.txt").write_text((folder / "vector.txt").read_text().replace("b 0", "a 0"))
@@ -239,19 +210,19 @@ def test_skipped_triggers_fail_if_requested(folder: Path, trigemu: Command) -> N
 
 
 @pytest.fixture
-def moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: Command) -> Path:
+def moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """With menu.toml of eight thresholds of jets, bits 0 to 7, and menu.txt, which lacks bit 3 and numbers
     the later ones from 3 on."""
     monkeypatch.chdir(tmp_path)
-    write_menu(tmp_path, {f"L1_Jet{pt}": f"JET{pt}" for pt in range(20, 36, 2)})
-    assert trigemu("import", "cms-l1", "menu.xml", "-o", "menu.toml")[0] == 0
+    xml = write_menu(tmp_path, {f"L1_Jet{pt}": f"JET{pt}" for pt in range(20, 36, 2)})
+    (tmp_path / "menu.toml").write_text(import_cms_l1(xml).toml)
     lines = []
     for number, pt in enumerate([*range(36, 74)] * 2):
         bits = (1 << max(0, min(8, (pt - 36) // 4))) - 1
         bits = bits & 0b111 | bits >> 1 & 0b11111000
         lines.append(vector_line(number, jets=[jet(pt)], algorithms=bits))
     (tmp_path / "menu.txt").write_text("\n".join(lines))
-    (tmp_path / "menu.xml").unlink()
+    xml.unlink()
     return tmp_path
 
 
@@ -261,7 +232,6 @@ def test_a_vector_that_numbers_its_bits_otherwise(moved: Path, trigemu: Command)
     text = " ".join(text.split())
     assert status == 1
     assert "4 triggers have the decisions of another stored bit, their own -1: L1_Jet28 (4: 3)," in text
-    assert "L1_Jet34 (7: 6). The samples seem to number their bits otherwise, or" in text
     assert "8 triggers, 76 crossings: 8 compared, 3 agree, 5 differ, 0 skipped." in text
     status, text = trigemu("check", "menu.toml", "menu.txt", "--match-bits", "--json", "c.json")
     assert "8 triggers, 76 crossings: 8 compared, 7 agree, 1 differ, 0 skipped." in text
@@ -272,46 +242,27 @@ def test_a_vector_that_numbers_its_bits_otherwise(moved: Path, trigemu: Command)
 
 
 def test_all_vectors_that_number_their_bits_otherwise(moved: Path, trigemu: Command) -> None:
-    written = ("--csv", "m.csv", "--html", "m.html", "--json", "m.json")
-    status, text = trigemu("check", "--all", ".", "--match-bits", *written)
+    status, text = trigemu("check", "--all", ".", "--match-bits", "--csv", "m.csv", "--html", "m.html")
     text = " ".join(text.split())
-    assert (
-        "menu.toml on menu.txt: Compared with another stored bit, their own -1: 4 triggers: L1_Jet28" in text
-    )
-    assert "menu.toml on menu.txt: differs: L1_Jet26 on" in text
-    assert status == 1
-    assert (
-        (moved / "m.csv")
-        .read_text()
-        .splitlines()[1]
-        .endswith("L1_Jet28 4: 3; L1_Jet30 5: 4; L1_Jet32 6: 5; L1_Jet34 7: 6")
-    )
+    assert (status, "menu.toml on menu.txt: differs: L1_Jet26 on" in text) == (1, True)
+    row = (moved / "m.csv").read_text().splitlines()[1]
+    assert row.endswith("L1_Jet28 4: 3; L1_Jet30 5: 4; L1_Jet32 6: 5; L1_Jet34 7: 6")
     assert "Decisions of another bit" in (moved / "m.html").read_text()
-    (pair,) = json.loads((moved / "m.json").read_text())["pairs"]
-    assert [trigger["equals"] for trigger in pair["triggers"]][4:] == ["3", "4", "5", "6"]
-    status, text = trigemu("check", "--all", ".")
-    assert "menu.toml on menu.txt: On all crossings, 4 triggers have the decisions" in " ".join(text.split())
 
 
 def test_a_vector_of_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: Command) -> None:
     """It has the bits of the first ten algorithms alone."""
     monkeypatch.chdir(tmp_path)
-    write_menu(tmp_path, {f"L1_Jet{pt}": f"JET{pt}" for pt in range(10, 30)})
-    assert trigemu("import", "cms-l1", "menu.xml", "-o", "menu.toml")[0] == 0
+    xml = write_menu(tmp_path, {f"L1_Jet{pt}": f"JET{pt}" for pt in range(10, 30)})
+    (tmp_path / "menu.toml").write_text(import_cms_l1(xml).toml)
     lines = [
         vector_line(number, jets=[jet(2 * pt)], algorithms=((1 << pt - 9) - 1) & 0x3FF)
         for number, pt in enumerate(range(10, 30))
     ]
     (tmp_path / "vector.txt").write_text("\n".join(lines))
     status, text = trigemu("check", "menu.toml", "vector.txt")
-    assert "like those of 10 of the 20 triggers that accept events: the samples seem to lack" in " ".join(
-        text.split()
-    )
-    assert (status, "20 compared" in text, "10 compared, 10 agree, 0 differ, 10 skipped" in text) == (
-        0,
-        False,
-        True,
-    )
+    assert "10 of the 20 triggers" in " ".join(text.split())
+    assert (status, "10 compared, 10 agree, 0 differ, 10 skipped" in text) == (0, True)
     assert trigemu("check", "menu.toml", "vector.txt", "--strict")[0] == 1
 
 
@@ -321,8 +272,8 @@ def test_a_vector_without_showers(
 ) -> None:
     """Bit 61 of its muons is never set, or only in a crossing where the algorithm is wrong."""
     monkeypatch.chdir(tmp_path)
-    write_menu(tmp_path, {"L1_Jet20": "JET20", "L1_Shower": "MUS1", "L1_None": "MUS0"})
-    assert trigemu("import", "cms-l1", "menu.xml", "-o", "menu.toml")[0] == 0
+    xml = write_menu(tmp_path, {"L1_Jet20": "JET20", "L1_Shower": "MUS1", "L1_None": "MUS0"})
+    (tmp_path / "menu.toml").write_text(import_cms_l1(xml).toml)
     other = muon(11) | shower << 61
     lines = [
         vector_line(0, jets=[jet(40)], muons=[muon(9)], algorithms=0b011, columns=60),
@@ -338,14 +289,10 @@ def test_a_vector_without_showers(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "expected MENU and SAMPLE, or --all FOLDER"),
         (["menu.toml"], "expected MENU and SAMPLE, or --all FOLDER"),
-        (["menu.toml", "--all", "."], "--all takes no MENU and SAMPLE"),
-        (["--all", ".", "--inject", "1"], "--all takes no MENU and SAMPLE, no --decisions and no --inject"),
-        (["menu.toml", "vector.txt", "--csv", "x.csv"], "--network are for --all FOLDER"),
-        (["menu.toml", "vector.txt", "--html", "x.html"], "--network are for --all FOLDER"),
-        (["--all", "nowhere"], "nowhere: cannot be read: No such file or directory"),
-        (["--all", "menu.toml"], "'menu.toml' is a file"),
+        (["--all", ".", "--inject", "1"], "--all takes no MENU and SAMPLE"),
+        (["menu.toml", "vector.txt", "--csv", "x.csv"], "are for --all FOLDER"),
+        (["--all", "nowhere"], "nowhere: cannot be read"),
         (["--all", "."], "no pairs of menu and vector"),
     ],
 )
@@ -377,6 +324,7 @@ def test_an_input_is_not_written(folder: Path, trigemu: Command) -> None:
     assert trigemu("check", "--all", ".", "--csv", "m", "--html", "m")[0] == 2
 
 
+@pytest.mark.slow
 def test_the_menus_of_cms(tmp_path: Path, trigemu: Command) -> None:
     table = tmp_path / "m.csv"
     folder = real_file("cms_l1")

@@ -1,31 +1,45 @@
-"""Expressions → tables, each written down by hand from the rules of the experiment's emulator."""
+"""Expressions → tables, each written down by hand from the rules of the experiment's emulator: one of each
+form, and those that the twin of test_cms_l1_decisions.py does not try."""
 
 from __future__ import annotations
 
 import math
+import tempfile
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from l1_toys import write_menu
+from l1_toys import CUTS, write_menu
 
 from trigemu import TrigemuError
 from trigemu_cms import AsEmulated
 from trigemu_cms.cms_l1_conditions import Converted, InexpressibleError, condition_table
 from trigemu_cms.cms_l1_grammar import Junction, parse
-from trigemu_cms.cms_l1_xml import read_xml
+from trigemu_cms.cms_l1_xml import XMLMenu, read_xml
 
 PI = math.pi
 AS_THE_MENU_SAYS = AsEmulated()
 SINGLE = {"any_of": [12, 13, 14, 15]}
 
 
-def make(folder: Path, expression: str, as_emulated: AsEmulated = AS_THE_MENU_SAYS) -> Converted:
-    menu = read_xml(write_menu(folder, [expression]))
+@cache
+def menu() -> XMLMenu:
+    """One whose algorithm has all cuts of the toys."""
+    with tempfile.TemporaryDirectory() as folder:
+        return read_xml(write_menu(Path(folder), [" ".join(CUTS)]))
+
+
+def make(expression: str, as_emulated: AsEmulated = AS_THE_MENU_SAYS, **cuts: dict[str, Any]) -> Converted:
+    """cuts: changes of cuts, by their names with _ for -."""
+    (algorithm,) = menu().algorithms
+    changed = {
+        name: replace(cut, **cuts.get(name.replace("-", "_"), {})) for name, cut in algorithm.cuts.items()
+    }
     term = parse(expression)
     assert not isinstance(term, Junction)
-    return condition_table(menu, menu.algorithms[0], term, as_emulated)
+    return condition_table(menu(), replace(algorithm, cuts=changed), term, as_emulated)
 
 
 def legs(*parts: dict[str, Any]) -> dict[str, Any]:
@@ -35,8 +49,6 @@ def legs(*parts: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("expression", "table"),
     [
-        ("MU0", legs({"object": "muon", "pt": {"min": 0.0}})),
-        ("EG10p5", legs({"object": "egamma", "pt": {"min": 10.5}})),
         ("EG.eq.10p5+1", legs({"object": "egamma", "crossing": 1, "pt": {"min": 10.5, "max": 10.5}})),
         ("HTT120", legs({"object": "htt", "pt": {"min": 120.0}})),
         ("MBT0HFP1-1", legs({"object": "mbt0hfp", "crossing": -1, "pt": {"min": 1.0}})),
@@ -58,19 +70,7 @@ def legs(*parts: dict[str, Any]) -> dict[str, Any]:
             "MU0[MU-PHI_TOP]",
             legs({"object": "muon", "pt": {"min": 0.0}, "phi": {"min": PI / 6, "max": 5 * PI / 6}}),
         ),
-        ("MU0[MU-PHI_ALL]", legs({"object": "muon", "pt": {"min": 0.0}})),
         ("MU0[MU-PHI_TOP,MU-PHI_ALL]", legs({"object": "muon", "pt": {"min": 0.0}})),
-        ("MU0[MU-CHG_NEG]", legs({"object": "muon", "pt": {"min": 0.0}, "charge": {"any_of": [-1]}})),
-        (
-            "MU0[MU-INDEX_NEG,MU-INDEX_POS]",
-            legs(
-                {
-                    "object": "muon",
-                    "pt": {"min": 0.0},
-                    "index": [{"min": 18, "max": 35}, {"min": 36, "max": 70}],
-                }
-            ),
-        ),
         (
             "MU0[MU-UPT_5,MU-IP_1]",
             legs(
@@ -79,31 +79,22 @@ def legs(*parts: dict[str, Any]) -> dict[str, Any]:
             ),
         ),
         ("JET20[JET-DISP_LLP]", legs({"object": "jet", "pt": {"min": 20.0}, "displaced": {"any_of": [1]}})),
-        ("JET20[JET-SLICE_0_1]", legs({"object": "jet", "pt": {"min": 20.0}, "slot": {"min": 0, "max": 1}})),
         ("JET20[JET-SLICE_2_5]", legs({"object": "jet", "pt": {"min": 20.0}, "slot": {"min": 2, "max": 5}})),
         ("EXT_BPTX_AND.v0", {"kind": "external", "bit": 32}),
-        ("EXT_BPTX_OR-2", {"kind": "external", "bit": 35, "crossing": -2}),
         ("CENT5", {"kind": "external", "word": "centrality", "bit": 5}),
         ("MUSOOT1+1", {"kind": "external", "word": "shower", "bit": 3, "crossing": 1}),
     ],
 )
-def test_single_conditions(tmp_path: Path, expression: str, table: dict[str, Any]) -> None:
-    result = make(tmp_path, expression)
+def test_single_conditions(expression: str, table: dict[str, Any]) -> None:
+    result = make(expression)
     assert result.table == table
     assert result.pairs == ()
 
 
-@pytest.mark.parametrize(
-    ("cut", "window"),
-    [
-        ("MU-PHI_BOTTOM", (-5 * PI / 6, -PI / 6)),
-        ("MU-PHI_RIGHT", (-PI / 6, PI / 6)),
-        ("MU-PHI_LEFT", (5 * PI / 6, -5 * PI / 6)),  # wraps around
-    ],
-)
-def test_windows_in_phi_go_from_minus_pi_to_pi(tmp_path: Path, cut: str, window: tuple[float, float]) -> None:
-    phi = make(tmp_path, f"MU0[{cut}]").table["legs"][0]["phi"]
-    assert (phi["min"], phi["max"]) == pytest.approx(window)
+def test_windows_in_phi_go_from_minus_pi_to_pi() -> None:
+    for cut, window in (("BOTTOM", (-5 * PI / 6, -PI / 6)), ("LEFT", (5 * PI / 6, -5 * PI / 6))):
+        phi = make(f"MU0[MU-PHI_{cut}]").table["legs"][0]["phi"]
+        assert (phi["min"], phi["max"]) == pytest.approx(window)
 
 
 J30 = {"object": "jet", "pt": {"min": 30.0}}
@@ -115,19 +106,12 @@ DELTA, MASS = {"Delta"}, {"Mass", "MassPt", "Math"}
 @pytest.mark.parametrize(
     ("expression", "table", "pairs"),
     [
-        ("comb{JET30,JET30,JET30}", legs(J30, J30, J30), []),
         ("comb{MU0,MU0}[CHGCOR_OS]", legs(M0, M0) | {"charge": "opposite"}, []),
         (
             "dist{JET30,MU0}[DETA_MAX_1p5,DPHI_MIN_1]",
             legs(J30, M0)
             | {"pairs": [{"legs": [0, 1], "deta": {"max": 1.5}, "dphi": {"min": 1.0, "max": 3.15}}]},
             [("JET", "MU", DELTA)],
-        ),
-        (
-            "dist{MU0,MU0-1}[DR_MAX_0p8]",
-            legs(M0, {"object": "muon", "crossing": -1, "pt": {"min": 0.0}})
-            | {"pairs": [{"legs": [0, 1], "dr": {"max": 0.8}}]},
-            [("MU", "MU", DELTA)],
         ),
         (
             "mass_inv{MU0,MU0}[MASS_MAX_12,CHGCOR_OS,TBPT_20]",
@@ -139,31 +123,9 @@ DELTA, MASS = {"Delta"}, {"Mass", "MassPt", "Math"}
             [("MU", "MU", MASS | {"TwoBodyPt", "TwoBodyPtMath"})],
         ),
         (
-            "mass_trv{EG20,ETM30}[MASS_MIN_40]",
-            legs(E20, {"object": "etm", "pt": {"min": 30.0}})
-            | {"pairs": [{"legs": [0, 1], "transverse_mass": {"min": 40.0, "max": 151982.0}}]},
-            [("EG", "ETM", MASS)],
-        ),
-        (
             "mass_inv_upt{MU0,MU0}[MASSUPT_3_8]",
             legs(M0, M0) | {"pairs": [{"legs": [0, 1], "mass_upt": {"min": 3.0, "max": 8.0}}]},
             [("MU", "MU", MASS)],
-        ),
-        (
-            "mass_inv_3{MU0,MU0,MU0}[MASS_MAX_12]",
-            legs(M0, M0, M0) | {"mass3": {"max": 12.0}},
-            [("MU", "MU", MASS)],
-        ),
-        (
-            "comb_orm{EG20,EG20,JET30}[ORMDR_0p5]",
-            legs(E20, E20, J30)
-            | {
-                "pairs": [
-                    {"legs": [0, 2], "outside_dr": {"max": 0.5}},
-                    {"legs": [1, 2], "outside_dr": {"max": 0.5}},
-                ]
-            },
-            [("EG", "JET", DELTA)],
         ),
         (
             "mass_inv_orm{JET30,JET30,EG20}[MASS_MIN_40,ORMDR_0p5]",
@@ -177,102 +139,69 @@ DELTA, MASS = {"Delta"}, {"Mass", "MassPt", "Math"}
             },
             [("JET", "JET", MASS), ("JET", "EG", DELTA)],
         ),
-        (
-            "dist_orm{JET30,EG20}[DPHI_MIN_1,ORMDR_0p5]",
-            legs(J30, E20)
-            | {"pairs": [{"legs": [0, 1], "dphi": {"min": 1.0, "max": 3.15}, "outside_dr": {"max": 0.5}}]},
-            [("JET", "EG", DELTA)],
-        ),
     ],
 )
-def test_functions(
-    tmp_path: Path, expression: str, table: dict[str, Any], pairs: list[tuple[str, str, set[str]]]
-) -> None:
-    result = make(tmp_path, expression)
+def test_functions(expression: str, table: dict[str, Any], pairs: list[tuple[str, str, set[str]]]) -> None:
+    result = make(expression)
     assert result.table == table
     assert list(result.pairs) == [(first, second, frozenset(kinds)) for first, second, kinds in pairs]
     assert not result.note
 
 
-def test_masses_of_2016_end_where_its_emulator_did(tmp_path: Path) -> None:
+def test_masses_of_2016_end_where_its_emulator_did() -> None:
     """M²/2 up to 10⁶ GeV² in steps of 0.1 GeV², rounded up in doubles as that emulator does."""
-    result = make(tmp_path, "mass{JET30,JET30}[MASS_MIN_40]", AsEmulated(mass_limit=True))
+    result = make("mass{JET30,JET30}[MASS_MIN_40]", AsEmulated(mass_limit=True))
     maximum = result.table["pairs"][0]["mass"]["max"]
     assert math.ceil(maximum * maximum * 0.5 * 10.0) == 10**7
     assert math.ceil(math.nextafter(maximum, 2000) ** 2 * 0.5 * 10.0) > 10**7
     assert "151982.0 GeV" in result.note
     for expression in ("mass{JET30,JET30}[MASS_MAX_12]", "mass_inv{JET30,JET30}[MASS_MIN_40]"):
-        assert make(tmp_path, expression, AsEmulated(mass_limit=True)).note == ""
-    assert make(tmp_path, "mass{JET30,JET30}[MASS_MIN_40]").table["pairs"][0]["mass"]["max"] == 151982.0
+        assert make(expression, AsEmulated(mass_limit=True)).note == ""
+    assert make("mass{JET30,JET30}[MASS_MIN_40]").table["pairs"][0]["mass"]["max"] == 151982.0
 
 
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        (
-            "MU3p25",
-            "threshold of MU3p25 is 3.25, which is not the edge of a bin: expected -0.5 … 50 in steps of 0.5",
-        ),
-        ("EG2000", "threshold of EG2000 is 2000, which is not the edge"),
+        ("MU3p25", "threshold of MU3p25 is 3.25, .* -0.5 … 50 in steps of 0.5"),
+        ("EG2000", "threshold of EG2000 is 2000"),
         ("TOWERCOUNT5", "scale TOWERCOUNT ET is missing"),
-        ("EXT_BPTX_ANT.v0", "unknown external signal 'EXT_BPTX_ANT.v0'; did you mean 'BPTX_AND.v0'"),
-        ("MU0[MU-QLTY_DBLE]", "cut 'MU-QLTY_DBLE' of MU0 is not among the cuts of this algorithm"),
+        ("EXT_BPTX_ANT.v0", "'EXT_BPTX_ANT.v0'; did you mean 'BPTX_AND.v0'"),
+        ("MU0[MU-QLTY_DBLE]", "cut 'MU-QLTY_DBLE' of MU0 is not among the cuts"),
         ("MU0[MASS_MIN_40]", r"cut 'MASS_MIN_40' of MU0 \(line \d+\) has the type 'MASS'"),
         ("comb{MU0,MU0}[DR_MAX_0p8]", r"cut 'DR_MAX_0p8' of comb \(line \d+\) has the type 'DR'"),
-        ("comb{MU0,EG20}", "comb of different types or crossings: join them by AND"),
+        ("comb{MU0,EG20}", "comb of different types or crossings"),
         ("comb{MU0,MU0-1}", "comb of different types or crossings"),
         ("comb{MU0}", "comb of 1 objects: expected 2 to 12"),
         ("dist{MU0,MU0,MU0}[DR_MAX_0p8]", "dist of 3 objects: expected 2"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, expression: str, message: str) -> None:
+def test_what_is_refused(expression: str, message: str) -> None:
     with pytest.raises(TrigemuError, match=message):
-        make(tmp_path, expression)
+        make(expression)
 
 
 @pytest.mark.parametrize(
-    ("cut", "old", "new", "message"),
+    ("expression", "change", "message"),
     [
-        (
-            "MU-ETA_1p2",
-            "+1.2016875",
-            "+1.2000000",
-            r"maximum of cut 'MU-ETA_1p2' \(line \d+\) is 1.2, which is not the edge",
-        ),
-        (
-            "MU-QLTY_SNGL",
-            "12,13,14,15",
-            "12;13",
-            r"cut 'MU-QLTY_SNGL' \(line \d+\): '12;13', expected integers",
-        ),
-        ("MU-CHG_NEG", ">negative<", ">minus<", r"cut 'MU-CHG_NEG' \(line \d+\): 'minus'"),
+        ("MU0[MU-ETA_1p2]", {"maximum": 1.2}, r"cut 'MU-ETA_1p2' \(line \d+\) is 1.2"),
+        ("MU0[MU-QLTY_SNGL]", {"data": "12;13"}, r"cut 'MU-QLTY_SNGL' \(line \d+\): '12;13'"),
+        ("MU0[MU-CHG_NEG]", {"data": "minus"}, r"cut 'MU-CHG_NEG' \(line \d+\): 'minus'"),
+        ("dist{MU0,MU0}[DPHI_MIN_1]", {"maximum": 0.5}, "minimum 1.0 is above maximum 0.5"),
+        ("MU0[MU-INDEX_NEG]", {"maximum": 1.0}, "minimum 18 is above maximum 1"),
+        ("MU0[MU-UPT_5]", {"maximum": 1.0}, r"minimum \d+ is above maximum \d+"),
     ],
 )
-def test_cuts_that_mean_nothing(tmp_path: Path, cut: str, old: str, new: str, message: str) -> None:
-    file = write_menu(tmp_path, [f"MU0[{cut}]"])
-    assert old in file.read_text()
-    file.write_text(file.read_text().replace(old, new, 1))
-    menu = read_xml(file)
-    term = parse(menu.algorithms[0].expression)
-    assert not isinstance(term, Junction)
+def test_cuts_that_mean_nothing(expression: str, change: dict[str, Any], message: str) -> None:
+    name = expression.partition("[")[2].rstrip("]").replace("-", "_")
     with pytest.raises(TrigemuError, match=message):
-        condition_table(menu, menu.algorithms[0], term, AS_THE_MENU_SAYS)
-
-
-def test_limits_the_wrong_way_round(tmp_path: Path) -> None:
-    file = write_menu(tmp_path, ["dist{MU0,MU0}[DPHI_MIN_1]"])
-    file.write_text(file.read_text().replace("+3.1499999999999999E+00", "+0.5"))
-    menu = read_xml(file)
-    term = parse(menu.algorithms[0].expression)
-    assert not isinstance(term, Junction)
-    with pytest.raises(TrigemuError, match=r"minimum 1.0 is above maximum 0.5"):
-        condition_table(menu, menu.algorithms[0], term, AS_THE_MENU_SAYS)
+        make(expression, **{name: change})
 
 
 @pytest.mark.parametrize("expression", ["AXO", "TOPO+1", "CICADA"])
-def test_unknown_conditions_are_left_out(tmp_path: Path, expression: str) -> None:
+def test_unknown_conditions_are_left_out(expression: str) -> None:
     with pytest.raises(InexpressibleError):
-        make(tmp_path, expression)
+        make(expression)
 
 
 @pytest.mark.parametrize(
@@ -291,39 +220,26 @@ def test_unknown_conditions_are_left_out(tmp_path: Path, expression: str) -> Non
         ("ZDCP16", legs({"object": "zdcp", "pt": {"min": 16.0}})),
     ],
 )
-def test_what_vectors_do_not_hold_is_read_from_columns(
-    tmp_path: Path, expression: str, table: dict[str, Any]
-) -> None:
-    assert make(tmp_path, expression).table == table
+def test_what_vectors_do_not_hold_is_read_from_columns(expression: str, table: dict[str, Any]) -> None:
+    assert make(expression).table == table
 
 
-def test_thresholds_at_the_end_of_their_scale_are_never_reached(tmp_path: Path) -> None:
+def test_thresholds_at_the_end_of_their_scale_are_never_reached() -> None:
     for expression in ("HTM50", "HTM.eq.50", "MBT0HFP15"):
-        assert make(tmp_path, expression).table["legs"][0]["pt"]["min"] == 1e9
-    assert make(tmp_path, "HTM49p5").table["legs"][0]["pt"] == {"min": 49.5}
+        assert make(expression).table["legs"][0]["pt"]["min"] == 1e9
+    assert make("HTM49p5").table["legs"][0]["pt"] == {"min": 49.5}
 
 
-def test_windows_in_eta_wrap_around_as_their_codes_do(tmp_path: Path) -> None:
-    (leg,) = make(tmp_path, "MU0[MU-ETA_NEG_er1p2]").table["legs"]
+def test_windows_in_eta_wrap_around_as_their_codes_do() -> None:
+    (leg,) = make("MU0[MU-ETA_NEG_er1p2]").table["legs"]
     assert leg["eta"] == [{"min": -1.2016875}, {"max": -1.9846875}]
 
 
-@pytest.mark.parametrize("cut", ["MU-INDEX_NEG", "MU-UPT_5"])
-def test_integers_the_wrong_way_round(tmp_path: Path, cut: str) -> None:
-    menu = read_xml(write_menu(tmp_path, [f"MU0[{cut}]"]))
-    (algorithm,) = menu.algorithms
-    turned = {cut: replace(algorithm.cuts[cut], maximum=1.0)}
-    term = parse(algorithm.expression)
-    assert not isinstance(term, Junction)
-    with pytest.raises(TrigemuError, match=r"minimum \d+ is above maximum \d+"):
-        condition_table(menu, replace(algorithm, cuts=turned), term, AS_THE_MENU_SAYS)
-
-
-def test_overlap_removal_of_the_chosen_object_or_of_every_one(tmp_path: Path) -> None:
+def test_overlap_removal_of_the_chosen_object_or_of_every_one() -> None:
     expression = "comb_orm{EG20,EG20,JET30}[ORMDR_0p5]"
-    everything = make(tmp_path, expression, AsEmulated(any_overlap_vetoes=True)).table["pairs"]
+    everything = make(expression, AsEmulated(any_overlap_vetoes=True)).table["pairs"]
     assert everything == [
         {"legs": [0, 2], "outside_dr": {"max": 0.5}, "every": True},
         {"legs": [1, 2], "outside_dr": {"max": 0.5}, "every": True},
     ]
-    assert all("every" not in pair for pair in make(tmp_path, expression).table["pairs"])
+    assert all("every" not in pair for pair in make(expression).table["pairs"])

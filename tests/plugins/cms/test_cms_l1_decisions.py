@@ -93,7 +93,7 @@ def toy_crossing(rng: random.Random) -> tuple[dict[str, list[int] | int], Crossi
     return line, twin
 
 
-@pytest.mark.parametrize(("seed", "any_overlap_vetoes"), [(0, False), (1, False), (2, False), (2, True)])
+@pytest.mark.parametrize(("seed", "any_overlap_vetoes"), [(0, False), (2, True)])
 def test_every_function_decides_as_the_twin(tmp_path: Path, seed: int, any_overlap_vetoes: bool) -> None:
     rng = random.Random(seed)
     crossings = [toy_crossing(rng) for _ in range(150)]

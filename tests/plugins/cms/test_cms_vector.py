@@ -144,26 +144,6 @@ def test_a_part_is_the_same_as_that_part_of_all(tmp_path: Path) -> None:
     assert source.read_stored(3, 7, ["0", "2"])["2"].tolist() == [False, True, True, True]
 
 
-def test_blanks_may_stand_anywhere(tmp_path: Path) -> None:
-    rng = random.Random(8)
-    lines = [
-        vector_line(
-            i, jets=[jet(rng.randrange(99))], external=rng.getrandbits(256), algorithms=rng.getrandbits(512)
-        )
-        for i in range(20)
-    ]
-    aligned = write(tmp_path, *lines)
-    moved = write(
-        tmp_path, *(line.replace(" ", " \t"[: rng.randrange(1, 3)]) for line in lines), name="b.txt"
-    )
-    for name, collection in everything(aligned).collections.items():
-        for column, values in collection.columns.items():
-            assert values.tolist() == everything(moved).collections[name].columns[column].tolist()
-    for name, fired in aligned.read_stored(0, 20, aligned.stored).items():
-        assert fired.tolist() == moved.read_stored(0, 20, [name])[name].tolist()
-    assert aligned.read(0, 20, []).id.tolist() == moved.read(0, 20, []).id.tolist() == list(range(20))
-
-
 def test_compressed_files_and_headers(tmp_path: Path) -> None:
     text = "| Crossing | Muons |\n# made by hand\n\n" + vector_line(0) + "\n" + vector_line(1) + "\n"
     (tmp_path / "vector.txt.xz").write_bytes(lzma.compress(text.encode()))
@@ -194,25 +174,12 @@ def test_mistakes_name_line_and_column(tmp_path: Path) -> None:
     cases = {
         "line 1: 47 columns, expected 48 or 60": [" ".join(columns[:-1])],
         "line 3: 49 columns, the lines before have 48": [good, "", good + " 0"],
-        "line 2: column 5 has 15 digits, expected 16": [
-            good,
-            " ".join([*columns[:4], columns[4][1:], *columns[5:]]),
-        ],
-        "line 2, column 10: '0000000g' is not hexadecimal": [
-            good,
-            " ".join([*columns[:9], "0000000g", *columns[10:]]),
-        ],
-        "line 1, column 1: '0x1' is not a crossing number": [" ".join(["0x1", *columns[1:]])],
-        # It would not fit into 64 bits, and has to be told from numbers that wrap around.
-        f"line 1, column 1: '{10**18}' is not a crossing number: expected 1 to 18 digits": [
-            " ".join([str(10**18), *columns[1:]])
-        ],
+        # They would not fit into 64 bits, and have to be told from numbers that wrap around.
+        f"line 1, column 1: '{10**18}' is not a crossing number": [" ".join([str(10**18), *columns[1:]])],
         f"line 2, column 1: '{2**64}' is not": [good, " ".join([str(2**64), *columns[1:]])],
-        "line 1, column 48: '-' is not hexadecimal": [" ".join([*columns[:-1], "-"])],
-        "has no crossings": ["| nothing", ""],
     }
     for message, lines in cases.items():
-        with pytest.raises(SampleError, match=message.replace("(", r"\(")):
+        with pytest.raises(SampleError, match=message):
             _ = write(tmp_path, *lines).entries
 
 

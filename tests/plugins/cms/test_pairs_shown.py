@@ -39,10 +39,6 @@ def pairs(tmp_path: Path) -> list[CheckedPair]:
     ]
 
 
-def test_what_is_complete(pairs: list[CheckedPair]) -> None:
-    assert [pair.is_complete for pair in pairs] == [True, False]
-
-
 def test_what_is_printed(pairs: list[CheckedPair]) -> None:
     text = text_of(pairs_page(pairs, [Path("x.toml"), Path("y.txt")]))
     lines = [line.rstrip() for line in text.splitlines()]
@@ -65,21 +61,11 @@ def test_what_is_printed(pairs: list[CheckedPair]) -> None:
 
 
 def test_what_is_written(pairs: list[CheckedPair]) -> None:
-    head, *rows = csv.reader(io.StringIO(as_csv(pairs)))
-    expected = [
-        {
-            **dict.fromkeys(("imported", "compared", "agree"), "1"),
-            **dict.fromkeys(("left out", "differ"), "0"),
-        },
-        {"imported": "4", "left out": "1", "compared": "2", "agree": "1", "differ": "1", "skipped": "2"},
-    ]
-    result = [dict(zip(head, row, strict=True)) for row in rows]
-    assert [{key: row[key] for key in want} for row, want in zip(result, expected, strict=True)] == expected
-    assert [row["differing"] for row in result] == ["", "B on 2 of 8 crossings"]
-    first, second = json.loads(as_json(pairs))["pairs"]
-    assert (first["menu"], first["vector"], first["crossings"]) == ("a.xml", "a.txt", 10)
+    """Without what tests of the command read."""
+    rows = list(csv.DictReader(io.StringIO(as_csv(pairs))))
+    assert [row["differing"] for row in rows] == ["", "B on 2 of 8 crossings"]
+    second = json.loads(as_json(pairs))["pairs"][1]
     assert second["left_out_of_import"] == [{"name": "E", "reason": "AXO is not in vectors"}]
-    assert [trigger["skipped"] for trigger in second["triggers"]] == [None, None, *["it is random"] * 2]
 
 
 def test_the_page(pairs: list[CheckedPair]) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from l1_toys import jet, vector_line
-from real_data import real_file
 from toys import menu_from
 
 from trigemu import Catalogue, Menu, catalogue_of, decisions, run
@@ -36,17 +34,6 @@ def test_a_vector(tmp_path: Path, vector: Catalogue) -> None:
     fired = decisions(menu, vector)
     assert [column.tolist() for column in fired.values()] == [[on for _, on in CROSSINGS], [False] * 6]
     assert run(menu, vector)["stored3"].total.hz == pytest.approx(3 * 40e6 / 6)
-
-
-def test_a_recorded_file(tmp_path: Path) -> None:
-    catalogue = catalogue_of(real_file("cms_l1", "TestVector_L1Menu_Collisions2025_v1_0_0_data.txt.xz"))
-    (sample,) = catalogue.samples
-    names = tuple(sorted(sample.stored)[::8])
-    read = sample.sources[0].read_stored(0, sample.entries, names)
-    fired = decisions(stored(tmp_path, *names), catalogue)
-    for name, column in zip(names, fired.values(), strict=True):
-        np.testing.assert_array_equal(column, read[name])
-    assert sum(column.any() for column in fired.values()) >= 20
 
 
 @pytest.mark.parametrize(
