@@ -15,7 +15,6 @@ from tree_toys import floating_walk
 
 from trigemu import TrigemuError
 from trigemu_anomaly import LOGISTIC, QUANTILE, boosted, compile_trees, library, load_trees, score_by
-from trigemu_anomaly.boosted import read_ensemble
 
 
 def content(booster: xgboost.Booster) -> bytes:
@@ -28,35 +27,48 @@ def grid(features: int = 2) -> np.ndarray:
     return x
 
 
-@pytest.mark.parametrize("kind", [{"num_parallel_tree": 3}, {"base_score": 7.5}, {"trees": 1}], ids=str)
-@pytest.mark.parametrize("way", ["no_tables", "compiled", ""])
+#: At and next to denormals, zeros and the ends of float32.
+SPECIAL = np.float32([0, -0.0, 1e-45, -1e-45, 1e-40, -1e-39, 1.2e-38, 3.4e38, -3.4e38, -5, 1e10])
+
+
+def rows(model: treelite.Model) -> np.ndarray:
+    """Thresholds of splits and their neighbours, mixed with these and others."""
+    edges = library.edges(model, 5000)
+    special = np.random.default_rng(1).choice(SPECIAL, edges.shape)
+    mixed = np.where(np.random.default_rng(2).random(edges.shape) < 0.3, special, edges)
+    return np.concatenate([grid(model.num_feature), edges, mixed])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"num_parallel_tree": 3},
+        {"base_score": 7.5},
+        {"trees": 1, "depth": 1},
+        {"features": 4, "trees": 30, "depth": 6},
+        {"trees": 5, "constant": True},
+        {"trees": 4, "scale": 1e-42},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("way", ["one by one", "compiled by treelite", ""])
 def test_models_are_evaluated_as_xgboost_does(
     kind: dict[str, Any], way: str, request: pytest.FixtureRequest
 ) -> None:
-    if way == "no_tables":
-        request.getfixturevalue(way)
-    booster = train_quantile(2, **kind)
-    trees = (compile_trees if way == "compiled" else load_trees)(content(booster), 2, QUANTILE)
-    assert trees.predict(grid()) == pytest.approx(booster.inplace_predict(grid()), rel=1e-6, abs=1e-6)
-    assert trees.predict(grid()[:0]).shape == (0,)
-    row = trees.row()
-    alone = [score_by(row.function, row.arguments, x.ctypes.data) for x in grid()]
-    np.testing.assert_array_equal(alone, trees.predict(grid()))
-
-
-@pytest.mark.parametrize("way", ["no_tables", ""])
-@pytest.mark.parametrize("trees", [1, 150])
-def test_tables_and_trees_have_the_bits_of_the_interpreter(
-    trees: int, way: str, request: pytest.FixtureRequest
-) -> None:
-    if way:
-        request.getfixturevalue(way)
-    booster = train_quantile(2, trees=trees)
+    if way == "one by one":
+        request.getfixturevalue("no_tables")
+    booster = train_quantile(**{"features": 2} | kind)
     model = treelite.frontend.from_xgboost_json(content(booster).decode())
-    x = np.concatenate([grid(), library.edges(model, 2000)])
-    loaded = load_trees(content(booster), 2, QUANTILE)
-    assert loaded.engine == ("one by one" if way else "as a table")
-    np.testing.assert_array_equal(loaded.predict(x), library.interpret(model, x))
+    x = rows(model)
+    read = compile_trees if way.startswith("compiled") else load_trees
+    trees = read(content(booster), model.num_feature, QUANTILE)
+    assert way in trees.engine
+    assert trees.predict(x) == pytest.approx(booster.inplace_predict(x), rel=1e-6, abs=1e-6)
+    assert library.interpret(model, x) == pytest.approx(booster.inplace_predict(x), rel=1e-6, abs=1e-6)
+    assert trees.predict(x[:0]).shape == (0,)
+    row = trees.row()
+    alone = [score_by(row.function, row.arguments, of.ctypes.data) for of in x[:1000]]
+    np.testing.assert_array_equal(alone, trees.predict(x[:1000]))
 
 
 @pytest.mark.parametrize("base", [0.5, 0.02])
@@ -111,13 +123,3 @@ def test_plain_arrays_are_the_trees_of_xgboost(booster: xgboost.Booster) -> None
     assert floating_walk(trees, grid()) == pytest.approx(expected, rel=1e-6, abs=1e-6)
     edge = np.float32([[trees.threshold[0]] * 2])  # equal goes right
     assert floating_walk(trees, edge) == pytest.approx(booster.inplace_predict(edge), rel=1e-6)
-
-
-def test_categories_are_refused() -> None:
-    rng = np.random.default_rng(1)
-    x = rng.integers(0, 5, (500, 1)).astype(np.float32)
-    data = xgboost.DMatrix(x, (x[:, 0] % 2) + 0.0, feature_types=["c"], enable_categorical=True)
-    booster = xgboost.train({"max_cat_to_onehot": 1, "nthread": 1}, data, 2)
-    model = treelite.frontend.from_xgboost_json(booster.save_raw("json").decode())
-    with pytest.raises(TrigemuError, match="splits on categories"):
-        read_ensemble(model)

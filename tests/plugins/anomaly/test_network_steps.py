@@ -13,11 +13,10 @@ from onnx import TensorProto, helper
 from onnx_graphs import by_onnx_runtime, in_double, random_graph
 from onnx_toys import autoencoder, linear, model
 
-from trigemu_anomaly import Network, evaluator
+from trigemu_anomaly import Network
 from trigemu_anomaly.network_steps import trace
 from trigemu_anomaly.onnx_graph import read_graph
-from trigemu_anomaly.step_memory import needed_steps, with_relu
-from trigemu_anomaly.steps import Step, UnknownError
+from trigemu_anomaly.steps import UnknownError
 
 KERNELS = "trigemu's kernels"
 
@@ -28,11 +27,6 @@ def rows(n: int, features: int, seed: int = 1) -> np.ndarray:
     result = random.normal(0, 3, (n, features)).astype(np.float32)
     result[random.random(result.shape) < 0.2] = 0.0
     return result
-
-
-def steps_of(content: bytes, features: int) -> list[Step]:
-    traced, score = trace(read_graph(content), features)
-    return with_relu(needed_steps(traced, score), score)
 
 
 def alone(network: Network, x: np.ndarray) -> np.ndarray:
@@ -206,26 +200,6 @@ def test_other_graphs_run_in_onnx_runtime(nodes: Sequence[onnx.NodeProto], reaso
     np.testing.assert_array_equal(alone(network, x), network.score(x))
 
 
-def test_only_logarithms_that_the_score_depends_on() -> None:
-    """A mask known beforehand chooses between x and ln x."""
-    nodes = [node("Log", "x", "l"), node("Where", "mask l x", "s"), total("s")]
-    steps = steps_of(model(nodes, WEIGHTS, 6), 6)
-    assert [(step.op, len(step.y)) for step in steps] == [(evaluator.LOGARITHM, 3), (evaluator.SUM, 1)]
-
-
-def test_layers_apply_a_relu_that_alone_reads_them() -> None:
-    dense = node("Gemm", "x v", "d")
-    alone, shared = (
-        [node("Relu", "d", "r"), total("r")],
-        [node("Relu", "d", "r"), node("Add", "d r", "s"), total("s")],
-    )
-    for further, ops in ((alone, [evaluator.DENSE, evaluator.SUM]), (shared, None)):
-        weights = WEIGHTS | {"v": np.eye(6, dtype=np.float32)}
-        steps = steps_of(model([dense, *further], weights, 6), 6)
-        assert bool(steps[0].last) == (ops is not None)
-        assert ops is None or [step.op for step in steps] == ops
-
-
 DOUBLED = [node("Concat", f"c{i} c{i}", f"c{i + 1}", axis=1) for i in range(40)]
 TAKEN = [
     node("Gather", "x many", "g", axis=1),
@@ -252,18 +226,6 @@ def test_the_size_of_what_is_followed_is_limited(nodes: Sequence[onnx.NodeProto]
     content = model(nodes, weights, 6)
     with pytest.raises(UnknownError, match="an array of over 1048576 numbers"):
         trace(read_graph(content), 6)
-
-
-def test_a_batch_mixes_no_events() -> None:
-    """What combines events is not followed: ONNX Runtime's checks refuse it."""
-    for nodes in (
-        [node("ReduceSum", "x first", "s", keepdims=1), node("Sub", "x s", "d"), total("d")],
-        [node("Reshape", "x wide", "r"), total("r")],
-        [node("Concat", "x x", "c", axis=0), total("c")],
-    ):
-        weights = WEIGHTS | {"first": np.array([0]), "wide": np.array([-1, 3])}
-        with pytest.raises(UnknownError, match=r"along the events|does not fit"):
-            trace(read_graph(model(nodes, weights, 6)), 6)
 
 
 def test_threads_do_not_share_memory() -> None:

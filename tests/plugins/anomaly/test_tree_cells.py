@@ -52,7 +52,7 @@ def test_sums_are_those_of_a_walk(trees: int, depth: int, features: int, seed: i
     assert table_of(result).predict(x) == pytest.approx(floating_walk(result, x), abs=1e-5)
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 15, 16, 17, 63, 64, 65, 300])
+@pytest.mark.parametrize("number", [1, 2, 3, 15, 16, 17, 64, 65, 300])
 def test_searches_of_any_number_of_thresholds(number: int) -> None:
     """Tree i splits at i: the sum counts the thresholds below."""
     ones = np.ones(number, np.int32)
@@ -72,34 +72,17 @@ def test_searches_of_any_number_of_thresholds(number: int) -> None:
     assert table_of(trees).predict(x).tolist() == expected.tolist()
 
 
-def test_rows_are_those_of_batches() -> None:
-    trees = random_trees(12, 4)
-    table, x = table_of(trees), np.concatenate([inputs(), next_to(trees, 1)])
-    row = CellRow(table)
-    result = [score_by(row.function, row.arguments, values.ctypes.data) for values in x]
-    assert result == table.predict(x).tolist()
-
-
 def test_a_layout_and_a_number_of_rows_change_nothing() -> None:
     table, x = table_of(random_trees(12, 4)), inputs()
     expected = table.predict(x)
     assert (table.predict(np.asfortranarray(x)) == expected).all()
     assert (table.predict(np.repeat(x, 2, axis=0)[::2]) == expected).all()
-    assert [table.predict(row[np.newaxis])[0] for row in x] == expected.tolist()
+    row = CellRow(table)
+    assert [score_by(row.function, row.arguments, of.ctypes.data) for of in x] == expected.tolist()
     assert table.predict(x[:0]).shape == (0,)
-
-
-def test_only_the_rows_are_read() -> None:
-    table = table_of(random_trees(12, 4))
-    for wrong in (inputs()[:, :2], inputs()[:, 0]):
+    for wrong in (x[:, :2], x[:, 0]):
         with pytest.raises(ValueError, match="trees that read 3 features got an array"):
             table.predict(wrong)
-
-
-def test_sums_may_overflow_as_those_of_the_interpreter_do() -> None:
-    trees = random_trees(12, 0)
-    huge = table_of(replace(trees, value=np.full(12, 3e38)))
-    assert huge.predict(inputs(3)).tolist() == [np.inf] * 3
 
 
 def test_a_threshold_between_two_single_numbers_separates_them() -> None:

@@ -133,19 +133,10 @@ def test_broken_trees_are_refused(kind: str) -> None:
     assert time.process_time() - start < 5
 
 
-def test_a_file_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(xgboost_file, "MAX_BYTES", 1000)
-    content = changed(lambda learner: None)
-    with pytest.raises(TrigemuError, match=f"has {len(content)} bytes: expected at most 1000"):
-        read_model(content, 2, QUANTILE)
-
-
-@pytest.mark.parametrize(("name", "bound"), [("MAX_TREES", 2), ("MAX_NODES", 20)])
-def test_trees_that_would_be_compiled_for_hours(
-    monkeypatch: pytest.MonkeyPatch, name: str, bound: int
-) -> None:
+@pytest.mark.parametrize(("name", "bound"), [("MAX_BYTES", 1000), ("MAX_TREES", 2), ("MAX_NODES", 20)])
+def test_files_and_trees_are_bounded(monkeypatch: pytest.MonkeyPatch, name: str, bound: int) -> None:
     monkeypatch.setattr(xgboost_file, name, bound)
-    with pytest.raises(TrigemuError, match=rf"has 3 trees with \d\d nodes: expected at most .*{bound}"):
+    with pytest.raises(TrigemuError, match=f"expected at most .*{bound}"):
         read_model(changed(lambda learner: None), 2, QUANTILE)
 
 

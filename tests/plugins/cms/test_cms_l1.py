@@ -116,6 +116,12 @@ def test_the_arithmetic_of_pairs_is_written_once(tmp_path: Path) -> None:
     )
     integer = tomllib.loads(result.toml)["integer"]
     assert set(integer) == {"muon", "jet", "egamma", "digits"}
+    assert integer["muon"] == {
+        "pt": {"first": -0.5, "step": 0.5, "bins": 101},
+        "eta": {"step": 0.010875, "centred": True},
+        "phi": {"bins": 576},
+        "upt": {"first": 0.0, "step": 1.0, "bins": 255},
+    }
     assert integer["digits"] == {
         "muon-jet": {"delta": 3},
         "egamma-egamma": {"mass": 1, "pt": 1, "trigonometry": 3},

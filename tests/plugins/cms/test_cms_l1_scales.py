@@ -9,48 +9,13 @@ import pytest
 from l1_toys import write_menu
 
 from trigemu import TrigemuError
-from trigemu_cms.cms_l1_scales import edge_of, integer_tables, precision, scale_warnings
+from trigemu_cms.cms_l1_scales import edge_of, precision, scale_warnings
 from trigemu_cms.cms_l1_xml import XMLMenu, read_xml
 
 
 @pytest.fixture(scope="module")
 def menu(tmp_path_factory: pytest.TempPathFactory) -> XMLMenu:
     return read_xml(write_menu(tmp_path_factory.mktemp("menu"), ["MU0"]))
-
-
-def test_no_pairs_need_no_arithmetic(menu: XMLMenu) -> None:
-    assert integer_tables(menu, []) == {}
-
-
-def test_scales_and_digits_of_pairs(menu: XMLMenu) -> None:
-    needed = [
-        ("JET", "MU", frozenset({"Delta"})),
-        ("MU", "JET", frozenset({"Mass", "MassPt", "Math"})),
-        ("ETM", "EG", frozenset({"TwoBodyPt", "TwoBodyPtMath"})),
-    ]
-    assert integer_tables(menu, needed) == {
-        "egamma": {
-            "pt": {"first": 0.0, "step": 0.5, "bins": 100},
-            "eta": {"step": 0.0435},
-            "phi": {"bins": 144},
-        },
-        "etm": {"pt": {"first": 0.0, "step": 0.5, "bins": 200}, "phi": {"bins": 144}},
-        "jet": {
-            "pt": {"first": 0.0, "step": 0.5, "bins": 200},
-            "eta": {"step": 0.0435},
-            "phi": {"bins": 144},
-        },
-        "muon": {
-            "pt": {"first": -0.5, "step": 0.5, "bins": 101},
-            "eta": {"step": 0.010875, "centred": True},
-            "phi": {"bins": 576},
-            "upt": {"first": 0.0, "step": 1.0, "bins": 255},
-        },
-        "digits": {  # the toy's XML has MU first, and EG before ETM
-            "muon-jet": {"delta": 3, "mass": 1, "pt": 1, "trigonometry": 4},
-            "egamma-etm": {"two_body_pt": 1, "two_body_trigonometry": 3},
-        },
-    }
 
 
 def test_a_precision_has_one_order(menu: XMLMenu) -> None:

@@ -154,16 +154,6 @@ def test_mistakes_in_objects_have_their_lines(tmp_path: Path, text: str, message
     assert message in str(caught.value)
 
 
-def test_a_mistake_in_an_object_is_reported_once_per_leg(tmp_path: Path) -> None:
-    menu, objects = toys.write_files(tmp_path)
-    menu.write_text('A:\n  leg1: {obj: "Mu:default"}\n  leg2: {obj: "Mu:default"}\n')
-    (objects / "others.yml").write_text("Mu: {}\n")
-    with pytest.raises(TableError) as caught:
-        import_cms_phase2(menu, objects)
-    first, second = str(caught.value).splitlines()
-    assert ("menu.yml:2" in first, "menu.yml:3" in second) == (True, True)
-
-
 def test_names_of_objects_are_not_those_of_collections(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(
         "mu:\n  ids: {default: {cuts: {inclusive: ['{pt} > 3']}}, Iso-1: {}}\n"

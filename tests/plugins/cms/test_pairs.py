@@ -21,14 +21,11 @@ from trigemu_cms.pairs import Pair
         ("L1Menu_A_v9_m2.xml.xz", "TestVector_L1Menu_A_v8.txt.xz", False),
         ("L1Menu_A_v2_1_0_rebuilt.xml", "TestVector_L1Menu_A_v2_1_0.txt.gz", True),
         ("L1Menu_A_v2_1_0.xml", "TestVector_L1Menu_A_v2_1.txt", False),
-        ("L1Menu_A_v1_0_0_rebuilt.toml", "TestVector_L1Menu_A_v1_0_0_data.txt", True),
         ("L1Menu_A_v1.toml", "L1Menu_A_v12.txt", False),
         ("L1Menu_A_v1x.toml", "L1Menu_A_v1.txt", False),
-        ("toy.toml", "toy.txt", True),
         ("toy.toml", "TestVector_toy.txt", True),
         ("toy.toml", "toy_2.txt", False),
         ("toy.yaml", "toy.txt", False),
-        ("toy.toml", "toy.root", False),
     ],
 )
 def test_names_are_the_same_up_to_the_version(tmp_path: Path, menu: str, vector: str, together: bool) -> None:

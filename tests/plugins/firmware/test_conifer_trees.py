@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,25 +115,22 @@ def test_sums_bound_what_any_order_of_additions_may_reach() -> None:
 @pytest.mark.parametrize(
     ("given_", "backend", "message"),
     [
-        ({"score": "ap_fixed<11,1>"}, "vhdl", "multiplies scores by 1.0.*at least 2 bits"),
-        ({"score": "ap_ufixed<11,0>"}, "hls", "multiplies scores by 1.0.*at least 1 bits"),
+        ({"score": "ap_fixed<11,1>"}, "vhdl", "at least 2 bits"),
+        ({"score": "ap_ufixed<11,0>"}, "hls", "at least 1 bits"),
         ({"score": "ap_fixed<4,6>"}, "hls", "multiplies scores by 1.0"),
         ({"score": "ap_fixed<11,2,AP_TRN,AP_SAT>", "trees": 15}, "hls", "sums of leaves may reach.*AP_WRAP"),
-        ({"threshold": "ap_fixed<9,4>"}, "cpp", "C.. has one type for both"),
+        ({"threshold": "ap_fixed<9,4>"}, "cpp", "one type for both"),
         ({"trees": 2, "depth": 0}, "cpp", "no split"),
-        ({"trees": 1, "seed": 2}, "vhdl", "one tree.*needs two or more"),
+        ({"trees": 1, "seed": 2}, "vhdl", "needs two or more"),
     ],
 )
 def test_what_conifer_would_make_otherwise_is_refused(
-    given_: dict[str, str], backend: str, message: str
+    given_: dict[str, Any], backend: str, message: str
 ) -> None:
     with pytest.raises(TrigemuError, match=message):
-        check_conifer(toy(**given_), backend)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("score", ["ap_fixed<11,2>", "ap_fixed<12,5,AP_TRN,AP_SAT>", "ap_ufixed<11,1>"])
-def test_types_without_effect_in_conifer_are_accepted(score: str) -> None:
-    check_conifer(toy(score=score), "cpp")
+        check_conifer(toy(**given_), backend)
+    for score in ("ap_fixed<11,2>", "ap_fixed<12,5,AP_TRN,AP_SAT>", "ap_ufixed<11,1>"):
+        check_conifer(toy(score=score), "cpp")
 
 
 def test_words_that_vhdl_has_no_numbers_for() -> None:

@@ -22,9 +22,13 @@ def test_a_program_gets_its_input_and_returns_its_output(tmp_path: Path) -> None
     ("script", "message"),
     [
         ("import sys; sys.exit('first\\nlast')", r"failed; its last lines:\n  first\n  last$"),
-        ("print('only here'); raise SystemExit(3)", r"failed; its last lines:\n  only here$"),
+        ("print(*range(13), sep='\\n'); raise SystemExit(1)", r"last lines:\n  1\n(.*\n){10}  12$"),
         ("raise SystemExit(3)", "failed, without a message$"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "was ended by signal 9"),
+        (
+            "import sys; sys.exit('error: nlohmann/json.hpp: No such file')",
+            "apt-get install nlohmann-json3-dev",
+        ),
     ],
 )
 def test_a_program_that_fails(tmp_path: Path, script: str, message: str) -> None:
@@ -33,29 +37,16 @@ def test_a_program_that_fails(tmp_path: Path, script: str, message: str) -> None
         python(tmp_path / "script.py", folder=tmp_path)
 
 
-def test_only_the_last_lines_are_reported(tmp_path: Path) -> None:
-    with pytest.raises(TrigemuError) as caught:
-        run([sys.executable, "-c", "print(*range(100), sep='\\n'); raise SystemExit(1)"], tmp_path)
-    assert [line.strip() for line in str(caught.value).splitlines()[1:]] == [str(n) for n in range(88, 100)]
-
-
 def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
     with pytest.raises(TrigemuError, match=r"cannot start .*no such program: No such file"):
         run([tmp_path / "no such program"], tmp_path)
-
-
-def test_a_header_that_is_missing_is_named_with_its_package(tmp_path: Path) -> None:
-    script = "import sys; sys.exit('fatal error: nlohmann/json.hpp: No such file or directory')"
-    with pytest.raises(MissingToolError, match="apt-get install nlohmann-json3-dev") as caught:
-        run([sys.executable, "-c", script], tmp_path)
-    assert caught.value.program == "nlohmann/json.hpp"
 
 
 def test_programs_are_named_with_their_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     for program in ("g++", "ghdl", "yosys"):
         with pytest.raises(MissingToolError, match=f"apt-get install {program}") as caught:
-            find(program.replace("g++", "g++"))
+            find(program)
         assert caught.value.program == program
     (tmp_path / "ghdl").touch(0o755)
     assert find("ghdl") == str(tmp_path / "ghdl")

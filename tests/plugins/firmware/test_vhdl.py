@@ -46,11 +46,3 @@ def test_a_design_that_gives_no_score(tmp_path: Path) -> None:
     top.write_text(top.read_text().replace("'1' when score_valid(0) else '0'", "'0'"))
     with pytest.raises(TrigemuError, match="gave 0 scores for 4 events"):
         Design(tmp_path / "vhdl", tmp_path).scores(np.zeros((4, 3), np.int64))
-
-
-@VHDL
-def test_sources_that_ghdl_refuses(tmp_path: Path) -> None:
-    write_sources(toy(), "vhdl", tmp_path / "vhdl")
-    (tmp_path / "vhdl" / "firmware" / "Split.vhd").write_text("entity nothing\n")
-    with pytest.raises(TrigemuError, match=r"(?s)ghdl failed; its last lines:.*Split.vhd"):
-        Design(tmp_path / "vhdl", tmp_path)
