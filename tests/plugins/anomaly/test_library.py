@@ -14,7 +14,7 @@ import xgboost
 from decade_toys import train_quantile
 
 from trigemu import TrigemuError
-from trigemu.support import Limits
+from trigemu.api import children
 from trigemu_anomaly import library, machine_code
 
 Compiler = Callable[..., Path]
@@ -141,7 +141,7 @@ def test_a_compiler_that_fails(
     command: str,
     message: str,
 ) -> None:
-    monkeypatch.setattr(library, "_LIMITS", Limits(1, library._LIMITS.memory))
+    monkeypatch.setattr(library, "_LIMITS", children.Limits(1, library._LIMITS.memory))
     compiler(command)
     with pytest.raises(TrigemuError, match=message):
         library.build(*read(small))
