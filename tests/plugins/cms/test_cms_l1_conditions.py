@@ -21,7 +21,6 @@ from trigemu_cms.cms_l1_xml import XMLMenu, read_xml
 
 PI = math.pi
 AS_THE_MENU_SAYS = AsEmulated()
-SINGLE = {"any_of": [12, 13, 14, 15]}
 
 
 @cache
@@ -52,24 +51,6 @@ def legs(*parts: dict[str, Any]) -> dict[str, Any]:
         ("EG.eq.10p5+1", legs({"object": "egamma", "crossing": 1, "pt": {"min": 10.5, "max": 10.5}})),
         ("HTT120", legs({"object": "htt", "pt": {"min": 120.0}})),
         ("MBT0HFP1-1", legs({"object": "mbt0hfp", "crossing": -1, "pt": {"min": 1.0}})),
-        (
-            "MU3-1[MU-QLTY_SNGL,MU-ETA_1p2]",
-            legs(
-                {"object": "muon", "crossing": -1, "pt": {"min": 3.0}}
-                | {"quality": SINGLE, "eta": {"min": -1.2016875, "max": 1.2016875}}
-            ),
-        ),
-        (
-            "JET48[JET-ETA_FWD_NEG,JET-ETA_FWD_POS]",
-            legs(
-                {"object": "jet", "pt": {"min": 48.0}}
-                | {"eta": [{"min": -5.0, "max": -69 * 0.0435}, {"min": 69 * 0.0435, "max": 5.0}]}
-            ),
-        ),
-        (
-            "MU0[MU-PHI_TOP]",
-            legs({"object": "muon", "pt": {"min": 0.0}, "phi": {"min": PI / 6, "max": 5 * PI / 6}}),
-        ),
         ("MU0[MU-PHI_TOP,MU-PHI_ALL]", legs({"object": "muon", "pt": {"min": 0.0}})),
         (
             "MU0[MU-UPT_5,MU-IP_1]",
@@ -106,7 +87,6 @@ DELTA, MASS = {"Delta"}, {"Mass", "MassPt", "Math"}
 @pytest.mark.parametrize(
     ("expression", "table", "pairs"),
     [
-        ("comb{MU0,MU0}[CHGCOR_OS]", legs(M0, M0) | {"charge": "opposite"}, []),
         (
             "dist{JET30,MU0}[DETA_MAX_1p5,DPHI_MIN_1]",
             legs(J30, M0)

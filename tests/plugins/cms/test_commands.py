@@ -22,11 +22,6 @@ def test_other_schemes_than_a_few_are_status_2(
     check_other_schemes_are_refused(place, trigemu, monkeypatch, command)
 
 
-def test_a_check_has_the_options_of_passes(place: Any, trigemu: Run) -> None:
-    messages = trigemu("check", "menu.toml", "all.root", "--skip-bad-files", "--retries", "0")[1]
-    assert "no trigger can be checked" in messages
-
-
 def test_documents_help_and_completion() -> None:
     assert check_documents_and_help({"check-decisions", "import"}) == {"check-decisions"}
     assert [item.type for item in completed("check", "menu.toml", "v")] == ["file"]
