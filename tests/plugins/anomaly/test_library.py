@@ -1,4 +1,4 @@
-"""Trees as machine code against XGBoost, and the cache of them."""
+"""Trees as machine code: rows, compilers that fail, and the cache; test_boosted.py compares scores."""
 
 from __future__ import annotations
 
