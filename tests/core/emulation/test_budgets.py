@@ -16,10 +16,10 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from plugin_toys import write_card
 from toy_menus import any_of, from_decisions
-from toys import engine, evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
+from toys import evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of, read_menu
-from trigemu.emulation import Chunk, budgets as module, chunks_of, solve_budgets, threshold_for
+from trigemu.emulation import budgets as module, solve_budgets, threshold_for
 from trigemu.menus import Solution, write_calibrated
 from trigemu.samples import SampleError
 
@@ -491,34 +491,6 @@ def test_budgets_are_in_hz_of_the_menu(tmp_path: Path) -> None:
         solved(tmp_path, same, interactions, head="[menu]\ncrossing_rate_hz = 20e6\n").trigger("A").solution
         == full.trigger("A").solution
     )
-
-
-@pytest.mark.parametrize(("size", "workers"), [(1, 1), (7, 1), (30, 2)])
-def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
-    toys = [*PLAIN, *BUDGETS["three"]]
-    catalogue = memory_catalogue({"a": toy_events(3, 90), "b": EVENTS[:30], "c": EVENTS[30:]})
-    used = engine(size, workers)
-    assert solved(tmp_path, toys, catalogue, executor=used) == solved(tmp_path, toys, catalogue)
-
-
-def test_the_order_of_chunks_changes_no_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    toys = [*PLAIN, *BUDGETS["three"]]
-    catalogue = memory_catalogue({"a": EVENTS, "b": toy_events(3, 90)})
-    reference = solved(tmp_path, toys, catalogue)
-
-    def shuffled(sample: Any, events: int, most: int | None = None) -> list[Chunk]:
-        chunks = list(chunks_of(sample, 13, most))
-        random.Random(5).shuffle(chunks)
-        return chunks
-
-    monkeypatch.setattr("trigemu.emulation.engine.chunks_of", shuffled)
-    assert solved(tmp_path, toys, catalogue) == reference
-
-
-def test_progress_counts_every_event(tmp_path: Path) -> None:
-    done: list[int] = []
-    solved(tmp_path, [*PLAIN, *BUDGETS["one"]], memory_catalogue({"a": EVENTS}), progress=done.append)
-    assert sum(done) == len(EVENTS)
 
 
 # ---- what cannot be

@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 from pileup_toys import alike, crossing_catalogue, crossings
 from project import ROOT
 from toy_menus import as_toml, brute_force, menus
-from toys import engine, memory_catalogue, menu_from, toy_events
+from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, open_catalogue, rates_of, read_menu, run
 from trigemu.emulation import at_luminosity, at_pileup
@@ -140,20 +140,6 @@ def test_rates_of_independent_interactions_follow_their_closed_form(
     expected = 40e6 * (1.0 - math.exp(-0.02 * mean))
     assert abs(total.hz - expected) < 3.5 * total.error_hz
     assert total.error_hz < 0.05 * expected
-
-
-@pytest.mark.parametrize(("size", "workers"), [(1, 1), (9, 1), (40, 2)])
-def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
-    """Also where half of the sample counts."""
-    menu = menu_from(tmp_path, MET + 'fitted_on = "toy"\n')
-    catalogue = crossing_catalogue({"a": crossings(1, 150), "b": crossings(2, 80)})
-    used = engine(size, workers)
-    made = [
-        rates_of(emulate([menu], at_pileup(catalogue, 1.3, executor=e), executor=e)).to_dict()
-        for e in (None, used)
-    ]
-    assert made[0]["half"]["name"] == "evaluation"
-    assert made[0] == made[1]
 
 
 def with_mean(catalogue: Catalogue, mean: float) -> Catalogue:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toys import engine, memory_catalogue, menu_from, toy_events
+from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import run
 from trigemu.emulation import unreached_in_first
@@ -163,14 +163,6 @@ def test_a_trigger_whose_parts_pass_in_different_events_has_no_warning(tmp_path:
     """Nor one that has no known parts."""
     legs = '[{ object = "jet" }, { object = "jet" }]\npairs = [{ legs = [0, 1], mass = { min = 1e6 } }]'
     assert warnings(tmp_path, trigger("JJ", f'kind = "combination"\nlegs = {legs}')) == ()
-
-
-def test_results_do_not_depend_on_chunks_and_workers(tmp_path: Path) -> None:
-    text = OBJECTS + trigger("A", threshold("ht", 1e5)) + trigger("B", threshold("harder[0].pt", 1.0))
-    expected = warnings(tmp_path, text)
-    assert len(expected) == 2
-    for size, workers in ((31, 1), (64, 2)):
-        assert warnings(tmp_path, text, executor=engine(size, workers)) == expected
 
 
 def test_many_triggers_have_one_line(tmp_path: Path) -> None:
