@@ -28,9 +28,7 @@ from trigemu import (
     emulate,
     events_from_awkward,
     make_plan,
-    open_catalogue,
     rates_of,
-    read_menu,
     run,
     solve_budgets,
 )
@@ -108,19 +106,6 @@ def test_they_are_what_prescales_of_one_accept(triggers: list[dict[str, Any]], s
         assert n == np.count_nonzero((together == row).all(axis=1))
     for rates in rates_of(emulation).triggers:
         assert rates.total.events == fired[rates.name].sum()
-
-
-def test_the_events_of_a_rate_are_those_that_fire() -> None:
-    """On the embedded sample."""
-    result = run(MENUS / "primary.toml")
-    samples = [sample.name for sample in result.catalogue.background]
-    for rates in result.triggers:
-        counts = [np.count_nonzero(result.fired(rates.name, sample=name)) for name in samples]
-        assert sum(counts) == rates.total.events
-    sample = result.catalogue.sample("yy")
-    read = sample.read(0, 0, sample.entries, [("photon", "pt")]).to_awkward()
-    leading = ak.to_numpy(ak.fill_none(ak.firsts(read.photon.pt), 0.0)) > 30.0
-    np.testing.assert_array_equal(result.fired("G30", sample="yy"), leading)
 
 
 def test_budgets_are_those_of_the_run(tmp_path: Path) -> None:
@@ -237,19 +222,3 @@ legs = [{ object = "jet" }, { object = "jet", crossing = -1 }]
     assert found.tolist() == [bool(events[i]["jet"] and events[i - 1]["jet"]) for i in range(10, 30)]
     with pytest.raises(SampleError, match="it reads neighbouring crossings"):
         decisions(menu, made)
-
-
-def test_the_shipped_menus_by_level() -> None:
-    """A chain fires only where its seed does."""
-    menu = read_menu(MENUS / "two-level.toml")
-    plan = make_plan(menu)
-    seeded = [trigger for trigger in menu.enabled if trigger.seed]
-    assert seeded
-    number = 0
-    for sample in open_catalogue().background:
-        fired = decisions(menu, sample.read(0, 0, min(10_000, sample.entries), plan.needs))
-        for trigger in seeded:
-            assert trigger.seed
-            assert not (fired[trigger.name] & ~trigger.seed.evaluate(fired)).any()
-            number += int(fired[trigger.name].sum())
-    assert number > 20

@@ -125,7 +125,7 @@ def test_the_distribution_that_is_there_changes_nothing(mean: float, count: int)
 def drawn() -> Catalogue:
     """Crossings of 40 MHz with 10 interactions on average, one in fifty of which has MET."""
     rng = np.random.default_rng(5)
-    n = rng.poisson(10.0, 30_000)
+    n = rng.poisson(10.0, 10_000)
     fired = rng.binomial(n, 0.02) > 0
     events = [alike(int(k), 1, 40e6 / len(n))[0] | {"met": 50.0 * f} for k, f in zip(n, fired, strict=True)]
     return crossing_catalogue({"a": events})
@@ -185,9 +185,9 @@ def test_rare_numbers_of_interactions_bias_no_rate(tmp_path: Path) -> None:
         tmp_path, MET + MET.replace('"MET"', '"PAIR"').replace('"met"', '"met_phi"').replace("30", "1")
     )
     p, q, pulls = 0.02, 0.004, []
-    for _ in range(60):
-        n = rng.poisson(6.0, 1000)
-        single, pair = rng.random(1000) < p * n, rng.random(1000) < q * n * (n - 1)
+    for _ in range(40):
+        n = rng.poisson(6.0, 600)
+        single, pair = rng.random(600) < p * n, rng.random(600) < q * n * (n - 1)
         events = [
             alike(int(k), 1, 1.0)[0] | {"met": 50.0 * bool(a), "met_phi": 2.0 * bool(b)}
             for k, a, b in zip(n, single, pair, strict=True)

@@ -21,7 +21,7 @@ Fires = Callable[..., list[bool]]
 
 
 @settings(max_examples=120)
-@given(combinations(), st.integers(0, 149), st.integers(0, 150))
+@given(combinations(), st.integers(0, 149), st.integers(0, 40))
 def test_up_to_four_legs(
     plain_events: list[Event], fires: Fires, kind: Combination, start: int, length: int
 ) -> None:

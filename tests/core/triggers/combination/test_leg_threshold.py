@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 from object_choices import Event, choices, combinations
-from toys import engine, memory_catalogue, menu_from, toy_events
+from toys import memory_catalogue, menu_from, toy_events
 
 import trigemu
 from trigemu import TrigemuError
@@ -47,7 +47,7 @@ def best(events: list[Event], number: int, kind: Combination, of: LegThreshold) 
 
 
 @settings(max_examples=100)
-@given(thresholds(), st.integers(0, 149), st.integers(1, 150))
+@given(thresholds(), st.integers(0, 149), st.integers(1, 40))
 def test_the_score_is_the_largest_value_of_any_choice(
     plain_events: list[Event],
     workspace_of: Of,
@@ -128,8 +128,6 @@ def test_a_budget_is_met(tmp_path: Path, quantity: str) -> None:
     written = trigemu.run(tmp_path / "calibrated.toml", catalogue)["D"]
     assert met.budgeted
     assert (written.threshold, getattr(written, quantity)) == (rates.threshold, replace(met, budgeted=False))
-    executor = engine(100, 2)
-    assert trigemu.run(menu, catalogue, executor=executor)["D"] == rates
 
 
 def test_scans_and_score_tables_agree_with_a_run(tmp_path: Path) -> None:
