@@ -12,7 +12,6 @@ from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import run
 from trigemu.emulation import unreached_in_first
-from trigemu.emulation.chunks import chunks_of
 
 A, B = toy_events(3, 230), toy_events(4, 90)
 EVENTS = A + B
@@ -199,15 +198,3 @@ def test_ranges_of_large_samples_are_of_their_first_events(
     (warning,) = warnings(tmp_path, trigger("J", threshold("jet[0].pt", 1e7)))
     first = max(e["jet"][0]["pt"] for e in A[:60] + B[:60] if e["jet"])
     assert warning.endswith(f"the largest jet[0].pt of the first 60 events of each sample is {first:.4g} GeV")
-
-
-@pytest.mark.parametrize("most", [0, 1, 49, 50, 51, 229, 230, 1000])
-def test_the_first_chunks(most: int) -> None:
-    """Consecutive, and together the first events."""
-    (sample,) = memory_catalogue({"a": A}).samples
-    for size in (7, 60, 1000):
-        chunks = [*chunks_of(sample, size, most)]
-        ends = [0, *(chunk.stop for chunk in chunks)]
-        assert [chunk.start for chunk in chunks] == ends[:-1]
-        assert ends[-1] == min(most, len(A))
-        assert all(0 < chunk.size <= size for chunk in chunks)

@@ -225,7 +225,7 @@ NUMBER_TEXTS = (
     "met + ht * 2", "(met + ht) * 2", "-met - -2", "max(met, ht, 3) / 2", "min(met, ht) - 1 - 2",
 )  # fmt: skip
 CONDITION_TEXTS = (
-    "met >= 9 and not ht > 50", "not (ht > 5e1 or met >= 9)", "9 <= met < ht", "met > 9 or ht > 50 and met < 5",
+    "met >= 9 and not ht > 50", "not (ht > 5e1 or met >= 9)", "9 <= met < ht", "met > 9 or ht > 5 and met < 5"
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from real_data import real_file
 from toys import COLUMNS, toy_events, write_root
 
 import trigemu
-from trigemu.samples import SampleError, catalogue_of
+from trigemu.samples import catalogue_of
 from trigemu.samples.formats.nanoaod import NanoAOD
 
 NEEDS = [("jet", c) for c in COLUMNS] + [("muon", "charge"), ("", "met"), ("", "met_phi")]
@@ -48,10 +48,6 @@ def test_columns_equal_uproots(path: str, start: int, stop: int) -> None:
     assert read.id.tolist() == read.parent.tolist() == list(range(start, stop))
 
 
-def test_boundaries_are_those_of_the_baskets(path: str) -> None:
-    assert NanoAOD(path).boundaries == (0, 100, 200, 250)
-
-
 def test_a_source_travels_without_its_open_file(path: str) -> None:
     source = NanoAOD(path)
     assert source.entries == 250
@@ -79,13 +75,6 @@ def test_a_parent_is_read_where_there_is_one(tmp_path: Path) -> None:
     read = NanoAOD(str(tmp_path / "a.root")).read(1, 3, [])
     assert read.id.tolist() == [1, 2]
     assert read.parent.tolist() == [7, 2**63]
-
-
-def test_a_file_without_events_says_what_it_has(tmp_path: Path) -> None:
-    with uproot.recreate(tmp_path / "a.root") as file:
-        file.mktree("Data", {"x": "f8"})
-    with pytest.raises(SampleError, match="no tree 'Events'"):
-        _ = NanoAOD(str(tmp_path / "a.root")).entries
 
 
 def write_flat(path: Path, **branches: object) -> str:

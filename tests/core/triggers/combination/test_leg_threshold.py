@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -176,8 +175,3 @@ def test_objects_below_the_threshold_cannot_veto(tmp_path: Path) -> None:
         menu_from(
             tmp_path, text.replace(", pt = { min = 10 }", "").replace("above = 1", "above = 1\nleg = 1")
         )
-
-
-def test_it_travels(scope: Scope) -> None:
-    kind: Any = LegThreshold(legs=(kind_module.Leg(object="muon"),), above=3.0)
-    assert kind.compile(Context(scope)) == kind.compile(Context(scope))
