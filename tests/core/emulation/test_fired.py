@@ -62,7 +62,7 @@ prescale = 3
 
 
 @given(menus(), st.integers(0, 2**32 - 1))
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_decisions_are_those_of_plain_python(triggers: list[dict[str, Any]], seed: int) -> None:
     """Of menus with seeds, logic, prescales, coherent sets and disabled triggers."""
     events = toy_events(seed, 30)

@@ -186,8 +186,8 @@ def test_rare_numbers_of_interactions_bias_no_rate(tmp_path: Path) -> None:
     )
     p, q, pulls = 0.02, 0.004, []
     for _ in range(40):
-        n = rng.poisson(6.0, 600)
-        single, pair = rng.random(600) < p * n, rng.random(600) < q * n * (n - 1)
+        n = rng.poisson(6.0, 1000)
+        single, pair = rng.random(1000) < p * n, rng.random(1000) < q * n * (n - 1)
         events = [
             alike(int(k), 1, 1.0)[0] | {"met": 50.0 * bool(a), "met_phi": 2.0 * bool(b)}
             for k, a, b in zip(n, single, pair, strict=True)

@@ -19,7 +19,7 @@ from trigemu.triggers.combination.pairs import LegSum, Pair
 Fires = Callable[..., list[bool]]
 
 
-@settings(max_examples=120)
+@settings(max_examples=70)
 @given(combinations(), st.integers(0, 149), st.integers(0, 40))
 def test_up_to_four_legs(
     plain_events: list[Event], fires: Fires, kind: Combination, start: int, length: int
@@ -28,7 +28,7 @@ def test_up_to_four_legs(
     assert fires(kind, rows) == expected(plain_events[rows], kind)
 
 
-@settings(max_examples=20)
+@settings(max_examples=15)
 @given(combinations(least=5, most=6))
 def test_five_and_six_legs(plain_events: list[Event], fires: Fires, kind: Combination) -> None:
     rows = slice(0, 60)
