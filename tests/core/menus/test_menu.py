@@ -221,6 +221,15 @@ RANDOM = 'kind = "random"\nrate_hz = 1'
 LEG = '{ object = "jet" }'
 
 
+def window(limits: str) -> str:
+    return f'{{ object = "jet", eta = {{ {limits} }} }}'
+
+
+def legs(*legs: str, pair: str = "") -> str:
+    pairs = f"\npairs = [\n {{ legs = {pair} }}]" if pair else ""
+    return trigger(f'kind = "combination"\nlegs = [{", ".join(legs)}]{pairs}')
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -249,38 +258,14 @@ LEG = '{ object = "jet" }'
         (trigger(RANDOM + "\nenabled = false"), 1, "no trigger is enabled"),
         (trigger('kind = "logic"\nexpression = "not (a < b)"'), 4, "'a < b' is not a trigger name"),
         (trigger('kind = "threshold"\nabove = 1\nobservable = ""'), 5, "observable: '': is empty"),
-        (trigger('kind = "combination"\nlegs = []'), 4, "0 legs: expected 1 to 12"),
-        (trigger(f'kind = "combination"\nlegs = [{", ".join([LEG] * 13)}]'), 4, "13 legs: expected 1 to 12"),
-        (
-            trigger(f'kind = "combination"\nlegs = [{LEG}, {LEG}]\npairs = [\n {{ legs = [1, 1] }}]'),
-            6,
-            "pairs[0].legs = [1, 1]: expected two different ones of 0 … 1",
-        ),
-        (
-            trigger(f'kind = "combination"\nlegs = [{LEG}, {LEG}]\npairs = [\n {{ legs = [0, 2] }}]'),
-            6,
-            "pairs[0].legs = [0, 2]: expected two different ones of 0 … 1",
-        ),
-        (
-            trigger(f'kind = "combination"\nlegs = [{LEG}, {LEG}]\npairs = [{{ legs = [0, 1, 2] }}]'),
-            5,
-            "pairs[0].legs = [0, 1, 2]: expected a list of length 2, got 3",
-        ),
-        (
-            trigger(f'kind = "combination"\nlegs = [{LEG}, {LEG}]\npairs = [{{ legs = [0, 1], dr = {{}} }}]'),
-            5,
-            "pairs[0].dr: an empty range: give min, max, above or below",
-        ),
-        (
-            trigger('kind = "combination"\nlegs = [{ object = "jet", eta = { min = 2, max = 1 } }]'),
-            4,
-            "legs[0]: eta: min = 2.0 is above max = 1.0",
-        ),
-        (
-            trigger('kind = "combination"\nlegs = [{ object = "jet", eta = { abs_min = 2, abs_max = 1 } }]'),
-            4,
-            "legs[0].eta: abs_min = 2.0 is above abs_max = 1.0",
-        ),
+        (legs(), 4, "0 legs: expected 1 to 12"),
+        (legs(*[LEG] * 13), 4, "13 legs: expected 1 to 12"),
+        (legs(LEG, LEG, pair="[1, 1]"), 6, "pairs[0].legs = [1, 1]: expected two different ones of 0 … 1"),
+        (legs(LEG, LEG, pair="[0, 2]"), 6, "pairs[0].legs = [0, 2]: expected two different ones of 0 … 1"),
+        (legs(LEG, LEG, pair="[0, 1, 2]"), 6, "pairs[0].legs = [0, 1, 2]: expected a list of length 2"),
+        (legs(LEG, LEG, pair="[0, 1], dr = {}"), 6, "pairs[0].dr: an empty range"),
+        (legs(window("min = 2, max = 1")), 4, "legs[0]: eta: min = 2.0 is above max = 1.0"),
+        (legs(window("abs_min = 2, abs_max = 1")), 4, "legs[0].eta: abs_min = 2.0 is above abs_max = 1.0"),
         (
             "[objects.a]\nfrom = 'b'\n[objects.b]\nfrom = 'a'\n" + trigger(RANDOM),
             1,

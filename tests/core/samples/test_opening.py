@@ -172,16 +172,6 @@ def test_files_of_one_sample_may_have_other_decisions(tmp_path: Path) -> None:
     assert sample.schema.scalars == {"MET_pt", "met", "HLT_A"}
 
 
-def test_a_sum_of_weights_in_the_catalogue_counts(tmp_path: Path) -> None:
-    write_root(tmp_path / "a1.root", toy_events(1, 20), sum_of_weights=30.0)
-    with uproot.recreate(tmp_path / "a2.root") as root:
-        root.mktree("Events", {"genWeight": "f8"})
-        root["Events"].extend({"genWeight": np.ones(3)})
-    for name in ("a1", "a2"):
-        sample = catalogue(tmp_path, f'files = ["{name}.root"]\nsum_of_weights = 200.0').samples[0]
-        assert (sample.hz_per_weight, sample.rate_hz) == (pytest.approx(10.0 / 200), pytest.approx(10.0))
-
-
 @pytest.mark.parametrize(
     ("stored", "weights", "declared", "in_files"),
     [
