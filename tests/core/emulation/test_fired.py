@@ -74,9 +74,10 @@ def test_decisions_are_those_of_plain_python(triggers: list[dict[str, Any]], see
     for name, fired in found.items():
         assert fired.dtype == np.bool_
         assert fired.tolist() == [raw[name] for raw in truth]
-    result = run(menu, memory_catalogue({"a": events[:10], "b": events[10:]}))
+    catalogue = memory_catalogue({"a": events[:10], "b": events[10:]}, signals={"s": events[5:20]})
+    result = run(menu, catalogue)
     for t in triggers:  # also disabled ones
-        for sample, part in (("a", truth[:10]), ("b", truth[10:])):
+        for sample, part in (("a", truth[:10]), ("b", truth[10:]), ("s", truth[5:20])):
             assert result.fired(t["name"], sample=sample).tolist() == [raw[t["name"]] for raw in part]
 
 

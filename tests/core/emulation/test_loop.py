@@ -117,3 +117,10 @@ def test_a_menu_with_budgets_is_known_as_given_and_as_solved(tmp_path: Path) -> 
     as_given, as_solved = (rates_of(emulation, m).to_dict() for m in (menu, solved))
     assert as_given == as_solved
     assert rates_of(emulation, menu).menu == solved
+
+
+def test_progress_counts_both_passes(tmp_path: Path) -> None:
+    done: list[int] = []
+    events = even_events(1, 330)
+    emulate([menu_from(tmp_path, PLAIN + BUDGET)], memory_catalogue({"a": events}), progress=done.append)
+    assert sum(done) == 2 * 330

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, strategies as st
 from toys import columns, toy_events
 
-from trigemu.observables import Inputs, ObjectTable, Window, Workspace, make_scope
-from trigemu.observables.selections import OverlapRemoval, SumTable
+from trigemu.observables import Inputs, ObjectTable, SumTable, Window, Workspace, make_scope
+from trigemu.observables.selections import OverlapRemoval
 from trigemu.samples import Collection, SampleError, make_events
 from trigemu.triggers import Context
 

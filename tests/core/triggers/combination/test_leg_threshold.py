@@ -17,10 +17,9 @@ from toys import memory_catalogue, menu_from, toy_events
 import trigemu
 from trigemu import TrigemuError
 from trigemu.observables import Scope, Window, Workspace
-from trigemu.triggers import Context, score_above
+from trigemu.triggers import Context, LegThreshold, score_above
 from trigemu.triggers.combination import kind as kind_module
 from trigemu.triggers.combination.kind import Combination
-from trigemu.triggers.combination.leg_threshold import LegThreshold
 
 Of = Callable[[slice], Workspace]
 
