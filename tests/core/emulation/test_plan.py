@@ -154,12 +154,6 @@ def test_a_collection_that_a_sample_lacks_is_reported_once(tmp_path: Path) -> No
     assert line.endswith(f"; 'B' ({place}:7), 'C' ({place}:13) need it too")
 
 
-def test_et_is_pt(tmp_path: Path) -> None:
-    (sample,) = memory_catalogue({"toys": EVENTS}).samples
-    with pytest.raises(TrigemuError, match=r"no column 'jet\.et'; did you mean 'pt'\?"):
-        make_plan([menu_from(tmp_path, threshold("A", "jet[0].et", 1))]).check(sample)
-
-
 @dataclass(frozen=True)
 class Made(Compiled):
     """A compiled trigger that gives whatever a test wants."""

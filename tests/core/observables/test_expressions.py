@@ -385,10 +385,3 @@ def test_only_what_is_needed_is_looked_up(text: str) -> None:
     observable = parse_observable(text, SCOPE)
     with pytest.raises(SampleError, match="sample 'toy' has no"):
         observable.evaluate(Workspace(WHOLE))
-
-
-def test_a_text_is_worked_out_once() -> None:
-    first, second = (parse_observable("m(jet[0],  jet[1])", SCOPE) for _ in range(2))
-    work = Workspace(WHOLE)
-    assert first == second
-    assert first.evaluate(work) is second.evaluate(work)

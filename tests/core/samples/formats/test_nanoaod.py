@@ -9,12 +9,9 @@ import awkward as ak
 import numpy as np
 import pytest
 import uproot
-from project import ROOT
 from real_data import real_file
 from toys import COLUMNS, toy_events, write_root
 
-import trigemu
-from trigemu.samples import catalogue_of
 from trigemu.samples.formats.nanoaod import NanoAOD
 
 NEEDS = [("jet", c) for c in COLUMNS] + [("muon", "charge"), ("", "met"), ("", "met_phi")]
@@ -156,14 +153,6 @@ def test_a_file_of_cms_is_read_as_uproot_reads_it() -> None:
     stored = file.read_stored(3, 40, some)
     for name in some:
         assert stored[name].tolist() == tree[name].array()[3:].tolist()
-
-
-def test_the_smallest_menu_runs_on_a_file_of_cms() -> None:
-    path = real_file("root", "nano_dy.root")
-    menu = trigemu.read_menu(ROOT / "menus" / "primary.toml")
-    result = trigemu.run(menu, catalogue_of(path))
-    photons = uproot.open(path)["Events/Photon_pt"].array()
-    assert result.triggers[1].total.hz == pytest.approx(1e6 * ak.sum(ak.any(photons > 30, axis=1)))
 
 
 def test_branches_that_are_alike_are_found_once_and_others_by_themselves(tmp_path: Path) -> None:
