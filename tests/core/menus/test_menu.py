@@ -507,6 +507,10 @@ def test_a_trigger_with_a_budget_may_have_a_seed(tmp_path: Path) -> None:
             [(4, "observable: 'jet[0].pt >': cannot be read"), (5, "unknown key 'abov'")],
         ),
         (
+            'kind = "threshold"\nobservable = "bar(jet[0])"\nprescale = 0\nabove = 1\nrequires = "n_jet"',
+            [(4, "unknown function 'bar'"), (5, "prescale = 0: "), (7, "'n_jet' is not a condition")],
+        ),
+        (
             'kind = "logic"\nexpression = "X or Y"\nseed = "X"',
             [
                 (4, "expression: unknown trigger 'X'"),
