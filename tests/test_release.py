@@ -16,8 +16,6 @@ import trigemu
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 #: Requirements that have another name in conda-forge, or are several packages.
 IN_CONDA = {"fsspec": ("fsspec", "aiohttp"), "matplotlib": ("matplotlib-base",)}
-#: The kinds of change in Keep a Changelog.
-KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 def test_the_citation_is_of_this_version() -> None:
@@ -39,13 +37,6 @@ def test_the_changelog_begins_with_this_version() -> None:
         assert first.split()[0] == trigemu.__version__
     numbers = [Version(text.split(" - ")[0]) for text in released]
     assert all(newer > older for newer, older in pairwise([version, *numbers][not version.is_devrelease :]))
-
-
-def test_the_changelog_has_the_usual_sections() -> None:
-    for part in re.split(r"^## ", CHANGELOG, flags=re.MULTILINE)[1:]:
-        sections = re.findall(r"^### (.*)$", part, re.MULTILINE)
-        assert set(sections) <= KINDS
-        assert len(set(sections)) == len(sections)
 
 
 def test_the_pythons_that_are_tested_are_those_of_the_classifiers() -> None:

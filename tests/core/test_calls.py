@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -104,28 +105,15 @@ def names(samples: Any) -> str:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_path_is_the_menu(have: Given, call: str) -> None:
-    function = CALLS[call]
+def test_paths_and_events_in_memory_are_menu_and_samples(have: Given, call: str) -> None:
+    """The weights are those of the catalogue, so that every number is the same. Events of a file, and of an
+    array, without weights are crossings of equal weight."""
+    function, folder, path = CALLS[call], have.folder, have.path
     expected = function(have.menu, have.samples)
-    assert function(have.path, have.samples) == expected
-    assert function(Path(have.path), have.samples) == expected
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_events_in_memory_are_the_samples(have: Given, call: str) -> None:
-    """The weights are those of the catalogue, so that every number is the same."""
-    function = CALLS[call]
-    expected = function(have.menu, have.samples)
-    assert function(have.path, have.array) == expected
     events = trigemu.events_from_awkward(have.array, sample="toy")
-    assert function(have.path, events) == expected
-    assert function(have.path, events.to_awkward()) == expected
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_paths_are_the_samples(have: Given, call: str) -> None:
-    """Events of a file, and of an array, without weights are crossings of equal weight."""
-    function, folder, menu = CALLS[call], have.folder, have.folder / "cut.toml"
+    for samples in (have.samples, have.array, events, events.to_awkward()):
+        assert function(path, samples) == expected
+    menu = folder / "cut.toml"
     catalogue = function(menu, trigemu.open_catalogue(folder / "catalogue.toml"))
     assert function(menu, folder) == function(menu, str(folder / "catalogue.toml")) == catalogue
     file = function(menu, trigemu.catalogue_of(folder / "all.root"))
@@ -181,182 +169,66 @@ def test_pileup_and_luminosity_take_paths(have: Given) -> None:
     assert found.table.luminosity_cm2s == 2e34
 
 
-def wrong_calls(have: Given) -> dict[str, tuple[Callable[[], Any], str]]:
-    """Call → how it is made, and what its message says."""
+def wrong_calls(have: Given) -> list[tuple[Callable[[], Any], str]]:
+    """Each function with something that it does not take, and what its message names. What is no menu and no
+    sample is in menus/test_menus_like.py and samples/test_samples_like.py."""
     path, samples, menu, array = have.path, have.samples, have.menu, have.array
-    result, loose = trigemu.run(path, samples), trigemu
-    menu_path = "expected the path of a menu (TOML), or a Menu"
-    any_samples = (
-        "expected a Catalogue, its path or folder, the paths of event files, Events, or an awkward array of "
-        "events"
-    )
-    return {
-        "run()": (lambda: loose.run(None), f"the menu: got None; {menu_path}"),  # type: ignore[arg-type]
-        "run(5)": (lambda: loose.run(5), f"the menu: got 5; {menu_path}"),  # type: ignore[arg-type]
-        "run({…})": (
-            lambda: loose.run({"trigger": []}),
-            f"the menu: got a dict; {menu_path}; write it to a file",
-        ),  # type: ignore[arg-type]
-        "run(text)": (lambda: loose.run(BUDGET), "'[menu]' … is not a path: write the menu to a file first"),
-        "run([a, b])": (lambda: loose.run([path]), "the menu: got a list of str; "),  # type: ignore[arg-type]
-        "run(missing)": (lambda: loose.run("no.toml"), "there is no menu no.toml in the current folder, /"),
-        "run(folder)": (
-            lambda: loose.run(have.folder),
-            "is a folder: give the path of one menu in it (budget.toml",
+    result, t = trigemu.run(path, samples), trigemu
+    calls: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
+        (t.run, (5,), "the menu: got 5; "),
+        (t.run, ({"trigger": []},), "write it to a file"),
+        (t.run, ([path],), "the menu: got a list of str; "),
+        (t.run, (samples, path), "the menu: got a Catalogue; "),
+        (t.run, (path, menu), "the samples: got a Menu; "),
+        (t.run, (path, [{"jet": []}]), "ak.Array"),
+        (t.run, (path, array[0]), "a single event: take array[i : i + 1]"),
+        (t.run, (path, result), "got a MenuRates; "),
+        (t.run, (path, array[["met"]]), "trigger 'J': sample 'events' has no"),
+        (t.emulate, ([],), "there is no menu to emulate"),
+        (t.compare, (path, samples), "budget.toml: a comparison needs at least two menus"),
+        (t.compare, (have.emulation, samples), "the emulation already has samples"),
+        (t.scan, (path, "M"), "the steps: got 'M'; expected Steps(trigger, values)"),
+        (t.scan, (path, Steps("M", "1:2:3"), samples), "the values of 'M': got '1:2:3'; "),  # type: ignore[arg-type]
+        (t.efficiencies, (path, samples, "toy", "met"), "the profiles: got 'met'; "),
+        (t.efficiencies, (path, samples, 5, Profile("met", (0, 1))), "the samples: got 5; "),
+        (t.binned_rates, (path, "met", "0:10", samples), "the bin edges: got '0:10'; "),
+        (t.binned_rates, (path, 5, [0, 1], samples), "the observable: got 5; "),
+        (t.at_pileup, (samples, "10"), "the pile-up: got '10'; "),
+        (t.at_luminosity, (samples, None), "the luminosity: got None; "),
+        (t.rates_of, (path,), "expected an Emulation (emulate)"),
+        (t.rates_of, (have.emulation, PRIMARY), "primary.toml) is not in the emulation of 'budget'"),
+        (t.column_rates, (path, "middle", samples), "unknown column 'middle'"),
+        (t.column_rates, (path, 5, samples), "the columns: got 5; "),
+        (t.budget_brackets, (result, 5), "the scan: got a MenuRates; "),
+        (result.fired, (5,), "the trigger: got 5; "),
+        (
+            t.decisions,
+            (path, array),
+            "budget.toml:6: trigger 'J': its threshold follows from total_rate_hz = 300",
         ),
-        "run(samples, menu)": (
-            lambda: loose.run(samples, path),  # type: ignore[arg-type]
-            f"the menu: got a Catalogue; {menu_path}; the menu comes first, then the samples",
-        ),
-        "run(menu, menu)": (
-            lambda: loose.run(path, menu),
-            f"the samples: got a Menu; {any_samples}; the menu comes",
-        ),
-        "run(menu, 5)": (lambda: loose.run(path, 5), f"the samples: got 5; {any_samples}"),
-        "run(menu, [{…}])": (
-            lambda: loose.run(path, [{"jet": []}]),
-            f"the samples: got a list of dict; {any_samples}; convert records or columns with ak.Array",
-        ),
-        "run(menu, {…})": (lambda: loose.run(path, {"met": [1]}), "the samples: got a dict; "),
-        "run(menu, ndarray)": (lambda: loose.run(path, np.ones(3)), "the samples: got a numpy.ndarray; "),
-        "run(menu, record)": (
-            lambda: loose.run(path, array[0]),
-            "; this is a single event: take array[i : i + 1]",
-        ),
-        "run(menu, result)": (lambda: loose.run(path, result), "got a MenuRates; expected"),
-        "run(menu, missing)": (
-            lambda: loose.run(path, "no.root"),
-            "no catalogue or event file no.root in the",
-        ),
-        "run(menu, no jets)": (
-            lambda: loose.run(path, array[["met"]]),
-            "trigger 'J': sample 'events' has no",
-        ),
-        "emulate([])": (lambda: loose.emulate([]), "there is no menu to emulate: give at least one"),
-        "compare(one)": (
-            lambda: loose.compare(path, samples),
-            "budget.toml: a comparison needs at least two menus",
-        ),  # type: ignore[arg-type]
-        "compare(emulation, samples)": (
-            lambda: loose.compare(have.emulation, samples),
-            "the emulation already has samples",
-        ),
-        "scan(menu, name)": (
-            lambda: loose.scan(path, "M"),
-            "the steps: got 'M'; expected Steps(trigger, values)",
-        ),  # type: ignore[arg-type]
-        "scan(menu, Steps(name, text))": (
-            lambda: loose.scan(path, Steps("M", "1:2:3"), samples),  # type: ignore[arg-type]
-            "the values of 'M': got '1:2:3'; expected a list of numbers",
-        ),
-        "efficiencies(…, text)": (
-            lambda: loose.efficiencies(path, samples, "toy", "met"),  # type: ignore[arg-type]
-            "the profiles: got 'met'; expected Profile(observable, edges), or a list of these",
-        ),
-        "efficiencies(…, 5, …)": (
-            lambda: loose.efficiencies(path, samples, 5, Profile("met", (0, 1))),  # type: ignore[arg-type]
-            "the samples: got 5; expected a name, or a list of names",
-        ),
-        "binned_rates(…, edges)": (
-            lambda: loose.binned_rates(path, "met", "0:10", samples),
-            "the bin edges: got '0:10'; expected a list of numbers",
-        ),
-        "binned_rates(menu, 5)": (
-            lambda: loose.binned_rates(path, 5, [0, 1], samples),  # type: ignore[arg-type]
-            "the observable: got 5; expected a text, such as 'jet[0].pt'",
-        ),
-        "at_pileup(samples, text)": (
-            lambda: loose.at_pileup(samples, "10"),  # type: ignore[arg-type]
-            "the pile-up: got '10'; expected a number",
-        ),
-        "at_luminosity(samples, None)": (
-            lambda: loose.at_luminosity(samples, None),  # type: ignore[arg-type]
-            "the luminosity: got None; expected a number",
-        ),
-        "rates_of(menu)": (
-            lambda: loose.rates_of(path),  # type: ignore[arg-type]
-            "expected an Emulation (emulate); run needs a menu and samples",
-        ),
-        "rates_of(emulation, other)": (
-            lambda: loose.rates_of(have.emulation, PRIMARY),
-            "primary.toml) is not in the emulation of 'budget'",
-        ),
-        "column_rates(menu, unknown)": (
-            lambda: loose.column_rates(path, "middle", samples),
-            "unknown column 'middle'",
-        ),
-        "column_rates(menu, 5)": (
-            lambda: loose.column_rates(path, 5, samples),  # type: ignore[arg-type]
-            "the columns: got 5; expected a name, or a list of names",
-        ),
-        "budget_brackets(result, 5)": (
-            lambda: loose.budget_brackets(result, 5),  # type: ignore[arg-type]
-            "the scan: got a MenuRates; expected a Scan, which the function scan returns",
-        ),
-        "fired(5)": (lambda: result.fired(5), "the trigger: got 5; expected its name"),  # type: ignore[arg-type]
-        "decisions(budget, events)": (
-            lambda: loose.decisions(path, array),
-            "budget.toml:6: trigger 'J': its threshold follows from total_rate_hz = 300, which needs",
-        ),
-        "decisions(menu, [{…}])": (
-            lambda: loose.decisions(PRIMARY, [{}]),
-            "the samples: got a list of dict; ",
-        ),
-        "decide(events, menu)": (
-            lambda: loose.decide(trigemu.events_from_awkward(array), menu),  # type: ignore[arg-type]
-            "the plan: got a Menu; expected a Plan (make_plan); decisions needs a menu",
-        ),
-        "decide(array, plan)": (
-            lambda: loose.decide(array, have.emulation.plan),
-            "the events: got an awkward.Array; expected Events; events_from_awkward converts",
-        ),
-        "make_plan(5)": (lambda: loose.make_plan(5), f"the menus: got 5; {menu_path}, or a list of these"),  # type: ignore[arg-type]
-        "read_menu(menu)": (
-            lambda: loose.read_menu(menu),
-            "the menu: got a Menu; expected the path of a TOML file",
-        ),  # type: ignore[arg-type]
-        "open_catalogue(array)": (
-            lambda: loose.open_catalogue(array),
-            "the catalogue: got an awkward.Array; expected the path of a catalogue (TOML) or of an event",
-        ),
-        "catalogue_of(array)": (
-            lambda: loose.catalogue_of(array),
-            "the event files: got an awkward.Array; expected",
-        ),
-        "write_calibrated(path)": (
-            lambda: loose.write_calibrated(path, "x.toml", "toy"),  # type: ignore[arg-type]
-            "expected a Menu with solved budgets (solve_budgets)",
-        ),
-        "events_from_awkward([{…}])": (
-            lambda: loose.events_from_awkward([{"jet": []}]),
-            "the events: got a list of dict; expected an awkward array of records; convert it with ak.Array",
-        ),
-    }
+        (t.decisions, (PRIMARY, [{}]), "the samples: got a list of dict; "),
+        (t.decide, (t.events_from_awkward(array), menu), "the plan: got a Menu; "),
+        (t.decide, (array, have.emulation.plan), "the events: got an awkward.Array; "),
+        (t.make_plan, (5,), "the menus: got 5; "),
+        (t.read_menu, (menu,), "the menu: got a Menu; "),
+        (t.open_catalogue, (array,), "the catalogue: got an awkward.Array; "),
+        (t.catalogue_of, (array,), "the event files: got an awkward.Array; "),
+        (t.write_calibrated, (path, "x.toml", "toy"), "expected a Menu with solved budgets"),
+        (t.events_from_awkward, ([{"jet": []}],), "the events: got a list of dict; "),
+    ]
+    return [(partial(function, *arguments), words) for function, arguments, words in calls]
 
 
 def test_wrong_calls_get_a_sentence(have: Given, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    wrong = wrong_calls(have)
-    assert len(wrong) > 40
-    for call, (make, words) in wrong.items():
+    for call, words in wrong_calls(have):
         with pytest.raises(trigemu.TrigemuError, match=re.escape(words)) as caught:
-            make()
+            call()
         message = str(caught.value)
-        assert "\n" not in message, call
-        assert len(message) < 300, call
-        assert ("; expected" in message) == isinstance(caught.value, TypeError), call
+        assert "\n" not in message
+        assert len(message) < 300
+        assert ("; expected" in message) == isinstance(caught.value, TypeError), message
     assert not any(tmp_path.iterdir())
-
-
-def test_from_another_folder(have: Given, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Menu and samples are found by their paths alone."""
-    here = trigemu.run(have.folder / "primary.toml", have.folder)
-    monkeypatch.chdir(have.folder)
-    assert trigemu.run("primary.toml", "catalogue.toml").triggers == here.triggers
-    monkeypatch.chdir(tmp_path)
-    assert trigemu.run(str(have.folder / "primary.toml"), str(have.folder)).triggers == here.triggers
-    with pytest.raises(trigemu.TrigemuError, match=rf"menu primary\.toml in the current folder, {tmp_path}$"):
-        trigemu.run("primary.toml")
 
 
 PLUGIN = """

@@ -160,16 +160,21 @@ def menu_with_bits(toy: ToyMenu) -> tuple[Menu, dict[str, int]]:
     return menu, {t.name: 63 + number for number, t in enumerate(toy.given)}
 
 
-def toy_patterns(toy: ToyMenu, seed: int, n: int = 3) -> tuple[np.ndarray, list[dict[str, bool]]]:
-    """uint64[n, 2], and what fires in each."""
-    rng = np.random.default_rng(seed)
-    given = [{t.name: bool(rng.random() < 0.7) for t in toy.given} for _ in range(n)]
-    words = np.zeros((n, 2), np.uint64)
+def words_of(given: Sequence[Mapping[str, bool]]) -> np.ndarray:
+    """uint64[n, 2], the bits of decisions."""
+    words = np.zeros((len(given), 2), np.uint64)
     for row, fired in enumerate(given):
         for number, name in enumerate(fired):
             word, bit = divmod(63 + number, 64)
             words[row, word] |= np.uint64(fired[name]) << np.uint64(bit)
-    return words, given
+    return words
+
+
+def toy_patterns(toy: ToyMenu, seed: int, n: int = 3) -> tuple[np.ndarray, list[dict[str, bool]]]:
+    """uint64[n, 2], and what fires in each."""
+    rng = np.random.default_rng(seed)
+    given = [{t.name: bool(rng.random() < 0.7) for t in toy.given} for _ in range(n)]
+    return words_of(given), given
 
 
 # ---- at random

@@ -1,130 +1,20 @@
-"""Slow and obvious twins of the kernels of `trigemu.counting`: in NumPy, or in fractions."""
+"""Slow and obvious twins of the sums of `trigemu.counting`."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from trigemu.counting import Keys, Pairs, PatternTable, complete_table, count_patterns
-from trigemu.counting.outcomes import AND, NOT, Graph
-from trigemu.counting.pair_sums import FreePairs
-from trigemu.counting.shared import Sparse
 
-# ---- entries.py
-
-
-def distinct(words: np.ndarray, *keys: np.ndarray) -> tuple[list[int], list[int]]:
-    """The entry of each row, and the first row of each entry."""
-    number: dict[tuple[int, ...], int] = {}
-    rows = [tuple(row) for row in np.column_stack([words.astype(object), *keys]).tolist()]
-    entry = [number.setdefault(row, len(number)) for row in rows]
-    return entry, [rows.index(row) for row in number]
-
-
-# ---- coherent.py, of one pattern
-
-
-def missed(accepted: Sequence[float], sets: Sequence[Sequence[int]]) -> Fraction:
-    """Π over sets of (1 − max of a)."""
-    product = Fraction(1)
-    for members in sets:
-        product *= 1 - max((Fraction(accepted[t]) for t in members), default=Fraction(0))
-    return product
-
-
-def unique(accepted: Sequence[float], sets: Sequence[Sequence[int]], trigger: int) -> Fraction:
-    """or(M) − or(M without the trigger)"""
-    without = [[t for t in members if t != trigger] for members in sets]
-    return missed(accepted, without) - missed(accepted, sets)
-
-
-# ---- outcomes.py and counters.py, of one combination of nodes that fired
-
-
-def reads(graph: Graph, node: int) -> list[int]:
-    return [step for step in graph.code[graph.starts[node] : graph.starts[node + 1]].tolist() if step >= 0]
-
-
-def components(graph: Graph, fired: np.ndarray) -> list[int]:
-    """Numbered by their first nodes; −1 where a node did not fire."""
-    n = len(fired)
-    reach = np.diag(fired)
-    for a, b in itertools.product(np.flatnonzero(fired), repeat=2):
-        if graph.counter[a] == graph.counter[b] or b in reads(graph, a) or a in reads(graph, b):
-            reach[a, b] = True
-    for _ in range(n):
-        reach = reach @ reach
-    lowest = [int(reach[node].argmax()) if fired[node] else -1 for node in range(n)]
-    known = sorted({node for node in lowest if node >= 0})
-    return [known.index(node) if node >= 0 else -1 for node in lowest]
-
-
-def thresholds(graph: Graph, nodes: Sequence[int], counter: int) -> list[Fraction]:
-    """The distinct 1/p of some nodes on a counter, and 0 and 1, ascending."""
-    shares = {Fraction(1 / graph.prescale[node]) for node in nodes if graph.counter[node] == counter}
-    return sorted({Fraction(0), *shares, Fraction(1)})
-
-
-def is_true(program: Sequence[int], accepted: set[int]) -> bool:
-    stack: list[bool] = []
-    for step in program:
-        if step >= 0:
-            stack.append(step in accepted)
-        elif step == NOT:
-            stack.append(not stack.pop())
-        else:
-            one, other = stack.pop(), stack.pop()
-            stack.append((one and other) if step == AND else (one or other))
-    return stack.pop()
-
-
-def accepting(
-    graph: Graph, fired: np.ndarray, removed: int = -1
-) -> Iterator[tuple[Fraction, frozenset[int]]]:
-    """Every outcome of every counter: its probability, and the nodes that accept."""
-    nodes = np.flatnonzero(fired).tolist()
-    counters = sorted({int(graph.counter[node]) for node in nodes})
-    intervals = [list(itertools.pairwise(thresholds(graph, nodes, counter))) for counter in counters]
-    for outcome in itertools.product(*intervals):
-        number = dict(zip(counters, outcome, strict=True))
-        probability = Fraction(1)
-        for low, high in outcome:
-            probability *= high - low
-        accepted: set[int] = set()
-        for node in nodes:
-            passed = number[int(graph.counter[node])][1] <= Fraction(1 / graph.prescale[node])
-            program = graph.code[graph.starts[node] : graph.starts[node + 1]].tolist()
-            if node != removed and passed and (not program or is_true(program, accepted)):
-                accepted.add(node)
-        yield probability, frozenset(accepted)
-
-
-# ---- pair_sums.py and seeded_pair_sums.py
-
-
-def dense(of: Sparse, columns: int) -> np.ndarray:
-    matrix = np.zeros((len(of.starts) - 1, columns))
-    for row, (start, stop) in enumerate(itertools.pairwise(of.starts.tolist())):
-        matrix[row, of.column[start:stop]] = of.value[start:stop]
-    return matrix
+# ---- pairs, which seeds may connect
 
 
 def joint(first: np.ndarray, second: np.ndarray, alike: np.ndarray) -> np.ndarray:
     """float64[m, s, t]"""
     one, other = first[:, :, None], second[:, None, :]
     return np.where(alike, np.minimum(one, other), one * other)
-
-
-def free_fractions(pairs: FreePairs) -> np.ndarray:
-    """float64[m, s, t]"""
-    first, second = (dense(of, n) for of, n in zip(pairs[:2], pairs.same_counter.shape, strict=True))
-    fitted = np.logical_or.outer(pairs.fitted1, pairs.fitted2)
-    factor = np.where(fitted, pairs.factor[:, 1, None, None], pairs.factor[:, 0, None, None])
-    return of_upper(joint(first, second, pairs.same_counter) * factor, pairs.upper)
 
 
 def seeded_fractions(pairs: Pairs, scale: np.ndarray, upper: bool) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Tables of events pass; the many ways in which others do not are in tests/emulation/test_kept.py."""
+"""Tables of events pass; the many ways in which others do not are in emulation/test_stored_results.py."""
 
 from __future__ import annotations
 

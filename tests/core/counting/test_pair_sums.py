@@ -7,16 +7,13 @@ import random
 from pathlib import Path
 from typing import Any
 
-import counting_twins as twins
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 from pileup_toys import crossing_catalogue, crossings
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate, rates_of
 from trigemu.counting import PairSums, pair_sums
-from trigemu.counting.pair_sums import FreePairs, _accepted, _listed
 from trigemu.counting.seeded_pair_sums import SeededPairSums
 from trigemu.emulation import at_pileup
 from trigemu.studies import compare
@@ -103,21 +100,3 @@ def test_triggers_that_no_seed_connects_are_summed_as_if_there_were_seeds(
     assert other.overlap.tobytes() == whole.overlap.tobytes()
     assert other.overlap_error.tobytes() == whole.overlap_error.tobytes()
     assert np.count_nonzero(whole.overlap) == 16
-
-
-@given(st.integers(0, 2**32), st.integers(1, 80), st.booleans(), st.data())
-def test_pairs_are_listed_as_in_a_dense_array(seed: int, m: int, upper: bool, data: st.DataObject) -> None:
-    """Those of a range of entries, and of first triggers."""
-    rng = np.random.default_rng(seed)
-    s, t = 4, 4 if upper else 3
-    first, second = (_accepted(rng.random((m, n)) * (rng.random((m, n)) < 0.6)) for n in (s, t))
-    alike, fitted = rng.random((s, t)) < 0.3, [rng.random(n) < 0.4 for n in (s, t)]
-    factor = rng.choice([0.0, 0.5, 1.0], (m, 2))
-    pairs = FreePairs(first, first if upper else second, alike, *fitted, factor, upper)
-    start, stop = sorted(data.draw(st.tuples(st.integers(0, m), st.integers(0, m))))
-    low, high = sorted(data.draw(st.tuples(st.integers(0, s), st.integers(0, s))))
-    row, place, fraction = _listed(pairs, start, stop, low, high)
-    expected = twins.free_fractions(pairs)[start:stop, low:high].reshape(stop - start, (high - low) * t)
-    rows, places = np.nonzero(expected)
-    assert [row.tolist(), place.tolist()] == [(start + rows).tolist(), places.tolist()]
-    assert fraction == pytest.approx(expected[rows, places], rel=1e-15)

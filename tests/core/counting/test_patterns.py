@@ -59,13 +59,6 @@ def test_cutting_and_shuffling_changes_nothing(seed: int, n: int, data: st.DataO
     assert same(total, whole)
 
 
-def test_samples_stay_apart() -> None:
-    words = np.zeros((3, 1), np.uint64)
-    table = count_patterns(1, words, np.ones(3)) + count_patterns(0, words, np.full(3, 2.0))
-    assert table.sample.tolist() == [0, 1]
-    assert exact.to_float(table.weight).tolist() == [6.0, 3.0]
-
-
 @given(
     st.integers(0, 2**32),
     st.integers(1, 300),
@@ -112,18 +105,6 @@ def test_few_or_many_cells_give_one_table(
         assert exact.to_float(table.weight[i : i + 1])[0] == float(sum(kept))
         squares = [Fraction(w * w) - Fraction(w * w) % Fraction(1, 2**160) for w in of]
         assert exact.to_float(table.square[i : i + 1])[0] == float(sum(squares))
-
-
-@given(st.integers(0, 2**32), st.integers(1, 200))
-def test_entries_of_a_bin_are_what_was_counted_there(seed: int, n: int) -> None:
-    patterns, weight, axis = events(seed, n, 2, 20)
-    table = count_patterns(3, patterns, weight, Keys(bin=axis))
-    for number in range(4):
-        there = axis == number
-        assert same(
-            table.take(np.flatnonzero(table.bin == number)),
-            count_patterns(3, patterns[there], weight[there], Keys(bin=axis[there])),
-        )
 
 
 @given(st.integers(0, 2**32), st.integers(1, 60))
@@ -179,15 +160,3 @@ def test_a_table_onto_all_that_it_has_is_itself() -> None:
     table = count_patterns(0, np.array([[1], [3]], np.uint64), np.ones(2), Keys(stratum=np.array([0, 1])))
     assert table.onto([0, 1], ("stratum",)) is table
     assert len(table.onto([0], ())) == 1
-
-
-@given(st.integers(0, 2**32), st.tuples(*[st.integers(1, 60)] * 3))
-def test_addition_is_commutative_and_associative(seed: int, sizes: tuple[int, ...]) -> None:
-    a, b, c = (
-        count_patterns(i % 2, words, weight, Keys(bin=bin))
-        for i, n in enumerate(sizes)
-        for words, weight, bin in [events(seed + i, n, 1, 5)]
-    )
-    assert same(a + b, b + a)
-    assert same((a + b) + c, a + (b + c))
-    assert same(a + empty_table(1), a)

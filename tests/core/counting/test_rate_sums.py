@@ -66,3 +66,11 @@ def test_blocks_cover_the_table(triggers: int, seed: str | None, size: int) -> N
     blocks = list(pattern_blocks(range(10_000), menu))  # type: ignore[arg-type]
     assert [row for block in blocks for row in range(10_000)[block]] == list(range(10_000))
     assert {block.stop - block.start for block in blocks[:-1]} == {size}
+
+
+@pytest.mark.parametrize("largest", [0.5, 1.0, 1.5, 2.0, 3.0, 1e4])
+def test_no_factor_is_above_the_unit(largest: float) -> None:
+    """Exact sums take fractions up to 1; differences of menus are the largest."""
+    scales, one = Scales(np.array([0.0, largest]), everything=0.5), np.ones(2)
+    assert np.abs(scales.judged(slice(None), one, -one)).max() <= scales.unit == 2.0 * scales.hz
+    assert scales.of_pairs(slice(None)).max() <= 1.0

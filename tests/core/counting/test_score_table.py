@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, strategies as st
 
 from trigemu.counting import (
@@ -11,7 +10,6 @@ from trigemu.counting import (
     PatternTable,
     ScoreTable,
     count_patterns,
-    exact,
     merge_score_tables,
     patterns,
 )
@@ -52,26 +50,3 @@ def test_tables_are_added_as_their_events(seed: int, sizes: list[int], shared: b
     assert all(np.array_equal(getattr(again, name), getattr(first, name)) for name in patterns.COLUMNS)
     kept, rest = sum(map(len, parts)), sum(int(part.rest.n.sum()) for part in parts)
     assert int(again.n.sum()) == kept + rest
-
-
-def test_some_of_the_events() -> None:
-    whole = table(1, 12)
-    some = whole.take(whole.sample == 0).take(np.array([3, 1]))
-    assert some.id.tolist() == [3, 1]
-    assert some.scores.tolist() == whole.scores[[3, 1]].tolist()
-    assert some.rest is whole.rest
-    assert len(whole + some) == 14
-
-
-@given(st.integers(0, 2**32), st.integers(1, 30))
-def test_the_halves_are_those_of_all_events(seed: int, n: int) -> None:
-    whole = table(seed, n)
-    found = whole.by_half()
-    for half in (0, 1):
-        kept, rest = whole.half == half, whole.rest.half == half
-        row = found.half == half
-        assert found.n[row].sum() == kept.sum() + whole.rest.n[rest].sum()
-        weights = exact.to_float(whole.rest.weight[rest]).sum() + whole.weight[kept].sum()
-        assert exact.to_float(found.weight[row]).sum() == pytest.approx(weights, rel=1e-12)
-    assert len(found) <= 2
-    assert not found.stratum.any()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from trigemu.counting import Pairs, PairSums, Scales
-from trigemu.counting.seeded_pair_sums import SeededPairSums, _listed
+from trigemu.counting.seeded_pair_sums import SeededPairSums
 
 events = st.builds(twins.toy_events, st.integers(0, 2**32), st.integers(1, 30), st.booleans(), st.booleans())
 
@@ -60,13 +60,3 @@ def test_sums_are_those_of_the_events(
     assert found[1] == pytest.approx(0.09 * variance, rel=1e-9, abs=1e-12)
     whole = 0.3 * of.weight.sum() * max(1.0, unseen.max())
     assert (found[0] <= whole * (1 + 1e-12)).all()
-
-
-@given(st.integers(0, 2**32), st.integers(1, 60), st.booleans())
-def test_pairs_are_listed_as_in_a_dense_array(seed: int, m: int, upper: bool) -> None:
-    pairs = drawn_pairs(seed, m, upper, seeds=True)
-    scale = np.random.default_rng(seed).choice([0.0, 0.5, 1.0], pairs.same_counter.shape)
-    row, place, fraction = _listed(scale, pairs, upper)
-    expected = twins.seeded_fractions(pairs, scale, upper).reshape(m, -1)
-    assert [row.tolist(), place.tolist()] == [of.tolist() for of in np.nonzero(expected)]
-    assert fraction == pytest.approx(expected[expected != 0], rel=1e-15)

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from toy_menus import as_toml, constant_parts, fitted_in, judged, menus
-from toys import engine, factors, is_evaluation, memory_catalogue, menu_from, toy_events
+from toys import factors, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate, rates_of
 from trigemu.api import Rate
-from trigemu.counting import Covariance, Keys, SharedEvents, complete_table, count_patterns, merge_tables
-from trigemu.studies import Profile, Steps, binned_rates, compare, efficiencies, exclusive_rates, scan
+from trigemu.counting import Keys, complete_table, count_patterns, merge_tables
+from trigemu.studies import Profile, binned_rates, compare, efficiencies, exclusive_rates
 
 Events = list[dict[str, Any]]
 
@@ -127,15 +127,6 @@ def menu(folder: Path, name: str = "one", jet: float = 30.0, met: float = 20.0) 
     return menu_from(folder, MENU.format(name=name, jet=jet, met=met))
 
 
-@pytest.mark.parametrize(("size", "workers"), [(1, 1), (17, 1), (70, 2)])
-def test_chunks_and_workers_change_no_bit(tmp_path: Path, catalogue: Any, size: int, workers: int) -> None:
-    used = engine(size, workers)
-    reference, other = (
-        rates_of(emulate([menu(tmp_path)], catalogue, executor=e)).to_dict() for e in (None, used)
-    )
-    assert other == reference
-
-
 def test_events_as_independent(tmp_path: Path, catalogue: Any) -> None:
     """Of either kind the rates are the same; the errors here are smaller."""
     known = rates_of(emulate([menu(tmp_path)], catalogue))
@@ -190,15 +181,6 @@ def bootstrap(menus_: list[Any], catalogue: Any, of: Any, n: int = 200) -> float
         emulation = emulate(menus_, memory_catalogue(copies))
         values.append(of([rates_of(emulation, m) for m in menus_]))
     return float(np.std(values))
-
-
-def test_a_scan_has_the_errors_of_separate_runs(tmp_path: Path, catalogue: Any) -> None:
-    steps = (20.0, 30.0, 40.0)
-    found = scan(menu(tmp_path), [Steps("J", steps)], catalogue)
-    for point, jet in zip(found.points, steps, strict=True):
-        alone = rates_of(emulate([menu(tmp_path, jet=jet)], catalogue))
-        assert [t.unique for t in point.triggers] == [t.unique for t in alone.triggers]
-        assert point.rate == alone.rate
 
 
 def test_exclusive_rates_and_rates_in_bins(tmp_path: Path, catalogue: Any) -> None:
@@ -281,26 +263,3 @@ def test_events_in_which_nothing_fired_are_not_listed_where_they_cannot_enter() 
     )
     assert some.shared.id.tolist() == [1, 3]
     assert every.shared.id.tolist() == [0, 1, 2, 3]
-
-
-@given(st.integers(0, 2**32), st.integers(1, 60))
-def test_covariances_are_those_of_a_double_loop(seed: int, n: int) -> None:
-    """Fractions of either sign, over more parents than events or fewer."""
-    rng = np.random.default_rng(seed)
-    rows, columns = 5, 3
-    fractions = rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < 0.7)
-    events = SharedEvents(
-        rng.integers(0, rows, n),
-        rng.integers(0, max(1, n // 2), n).astype(np.uint64),
-        np.arange(n, dtype=np.uint64),
-        rng.normal(size=n),
-    )
-    sums = Covariance(events.related(), rows, columns)
-    sums.add(np.arange(rows), fractions)
-    expected = np.zeros(columns)
-    for i in range(n):
-        for j in range(n):
-            if i != j and events.parent[i] == events.parent[j]:
-                x, y = (events.weight[k] * fractions[events.entry[k]] for k in (i, j))
-                expected += x * y
-    assert sums.result() == pytest.approx(expected, abs=1e-9)

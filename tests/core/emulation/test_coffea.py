@@ -17,6 +17,7 @@ import trigemu
 
 pytest.importorskip("coffea")
 pytestmark = [
+    pytest.mark.slow,  # to import coffea
     pytest.mark.filterwarnings("ignore:Missing cross-reference:RuntimeWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning:coffea.*"),
 ]

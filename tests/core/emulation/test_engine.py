@@ -149,16 +149,6 @@ def test_cores_change_nothing(tmp_path: Path, cores: Callable[[int], None], entr
     assert list(over_background(work, Seen(2.0), Engine(chunk_events=10))) == alone
 
 
-def test_one_core_reads_in_the_thread_that_works(tmp_path: Path, cores: Callable[[int], None]) -> None:
-    cores(1)
-    readers: list[threading.Thread] = []
-    catalogue = watched(
-        memory_catalogue({"a": even_events(1, 50)}), lambda _: readers.append(threading.current_thread())
-    )
-    list(over_background(job(tmp_path, catalogue), Seen(1.0), Engine(chunk_events=10)))
-    assert readers == [threading.main_thread()] * 5
-
-
 @dataclass
 class Waiting:
     """A task that waits until other chunks were read."""
@@ -339,16 +329,3 @@ def test_a_sample_without_neighbours(tmp_path: Path) -> None:
         f"events of sample 'a' (format 'nanoaod') are not consecutive crossings"
         for line, name in ((2, "JET_BEFORE"), (7, "PAIR_AFTER"))
     ]
-
-
-def test_small_chunks_are_not_read_ahead(
-    tmp_path: Path, cores: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cores(2)
-    monkeypatch.setattr("trigemu.emulation.engine.AHEAD_EVENTS", 11)
-    readers: list[threading.Thread] = []
-    catalogue = watched(
-        memory_catalogue({"a": even_events(1, 50)}), lambda _: readers.append(threading.current_thread())
-    )
-    list(over_background(job(tmp_path, catalogue), Seen(1.0), Engine(chunk_events=10)))
-    assert readers == [threading.main_thread()] * 5

@@ -14,8 +14,7 @@ import uproot
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, event_table
-from trigemu.emulation import EventTable
-from trigemu.emulation.event_files import write_events
+from trigemu.emulation import EventTable, write_events
 from trigemu.support import Engine
 
 MENU = """

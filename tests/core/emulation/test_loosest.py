@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from toys import engine, memory_catalogue, menu_from, toy_events
+from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import score_table
 from trigemu.emulation.loosest import _PER_HZ, FACTOR, _below, _bin_of
@@ -71,12 +71,3 @@ def test_bins_keep_the_order_of_scores(scores: list[float]) -> None:
     for score, number in zip(ordered.tolist(), bins.tolist(), strict=True):
         assert _below(number) < score or score <= -sys.float_info.max * 0.99
         assert abs(score - _below(number)) <= 0.005 * abs(score) + 1e-300
-
-
-def test_workers_and_chunks_change_no_threshold(tmp_path: Path) -> None:
-    menu = menu_from(tmp_path, MENU.format(above=30, keys=""))
-    catalogue = memory_catalogue({"a": toy_events(1, 500), "b": toy_events(2, 100)})
-    expected = score_table(menu, catalogue).threshold_ranges
-    for size, workers in ((70, 1), (100, 2)):
-        executor = engine(size, workers)
-        assert score_table(menu, catalogue, executor=executor).threshold_ranges == expected

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from toy_menus import any_of, as_toml, decide, menus, outcomes
-from toys import engine, evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
+from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, event_table, run
-from trigemu.emulation import EventTable
 
 BUDGET = """
 [[trigger]]
@@ -63,11 +62,6 @@ def test_events_are_those_of_plain_python(triggers: list[dict[str, Any]], seed: 
     assert not any(f"fired_{t['name']}" in found for t in triggers if not t["enabled"])
 
 
-def same(one: EventTable, other: EventTable) -> bool:
-    a, b = one.arrays(), other.arrays()
-    return [*a] == [*b] and all(np.array_equal(a[name], b[name]) for name in a)
-
-
 def test_sums_are_the_rates_of_a_run(tmp_path: Path) -> None:
     """With a budget, whose trigger is judged on one half; the crossing rate of the menu is another."""
     menu = menu_from(tmp_path, "[menu]\ncrossing_rate_hz = 80e6\n" + BUDGET)
@@ -93,14 +87,6 @@ def test_sums_are_the_rates_of_a_run(tmp_path: Path) -> None:
     assert "score_C" not in found
     signal = event_table(menu, catalogue, samples=["s"]).arrays()
     assert signal["weight"].tolist() == [event["weight"] for event in toy_events(2, 50)]
-
-
-def test_chunks_and_workers_change_nothing(tmp_path: Path) -> None:
-    menu, catalogue = menu_from(tmp_path, BUDGET), memory_catalogue({"a": toy_events(3, 90)})
-    whole = event_table(menu, catalogue)
-    for size, workers in ((7, 1), (20, 2)):
-        used = engine(size, workers)
-        assert same(whole, event_table(menu, catalogue, executor=used))
 
 
 def test_only_those_that_fire(tmp_path: Path) -> None:

@@ -55,11 +55,6 @@ def test_bit_b_is_the_decision_of_trigger_b(tmp_path: Path, number: int) -> None
     assert bits(words, number) == expected
 
 
-def test_above_is_strict(tmp_path: Path) -> None:
-    plan = make_plan([menu_from(tmp_path, threshold("T", "n_jet", 2.0))])
-    assert decide(WHOLE, plan)[:, 0].tolist() == [int(len(e["jet"]) > 2) for e in EVENTS]
-
-
 def test_any_range_of_events_gives_its_part(tmp_path: Path) -> None:
     text = (
         threshold("A", "jet[0].pt", 20) + threshold("B", "m(muon[0], muon[1])", 5) + threshold("C", "mht", 10)
@@ -157,27 +152,6 @@ def test_a_collection_that_a_sample_lacks_is_reported_once(tmp_path: Path) -> No
         f"{place}:1: trigger 'A': sample 'toys' has no collection 'jets'; did you mean 'jet'?"
     )
     assert line.endswith(f"; 'B' ({place}:7), 'C' ({place}:13) need it too")
-
-
-def test_et_is_pt(tmp_path: Path) -> None:
-    (sample,) = memory_catalogue({"toys": EVENTS}).samples
-    with pytest.raises(TrigemuError, match=r"no column 'jet\.et'; did you mean 'pt'\?"):
-        make_plan([menu_from(tmp_path, threshold("A", "jet[0].et", 1))]).check(sample)
-
-
-def test_all_columns_that_a_sample_lacks(tmp_path: Path) -> None:
-    text = threshold("A", "jetty[0].pt", 1) + threshold("B", "jet[0].etta", 1) + threshold("C", "met_ph", 1)
-    menu = menu_from(tmp_path, '[objects.jetty]\nfrom = "jetts"\n' + text)
-    (sample,) = memory_catalogue({"toys": EVENTS}).samples
-    with pytest.raises(TrigemuError) as error:
-        make_plan([menu]).check(sample)
-    lines = sorted(str(error.value).splitlines())
-    place = tmp_path / "menu.toml"
-    assert [line.split(" (known")[0] for line in lines] == [
-        f"{place}:15: trigger 'C': sample 'toys' has no observable 'met_ph'; did you mean 'met_phi'?",
-        f"{place}:3: trigger 'A': sample 'toys' has no collection 'jetts'; did you mean 'jet'?",
-        f"{place}:9: trigger 'B': sample 'toys' has no column 'jet.etta'; did you mean 'eta'?",
-    ]
 
 
 @dataclass(frozen=True)

@@ -42,18 +42,18 @@ legs = [{ object = "muon" }]
 """
 
 
-@pytest.fixture
-def menu(tmp_path: Path) -> Menu:
-    return menu_from(tmp_path, MENU)
+@pytest.fixture(scope="module")
+def menu(tmp_path_factory: pytest.TempPathFactory) -> Menu:
+    return menu_from(tmp_path_factory.mktemp("menu"), MENU)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def catalogue() -> Catalogue:
     samples = {"a": toy_events(1, 200), "b": [e | {"parent": 5} for e in toy_events(2, 60)]}
     return memory_catalogue(samples, signals={"s": toy_events(3, 40)})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def scores(menu: Menu, catalogue: Catalogue) -> Scores:
     return score_table(menu, catalogue, vary={"J": (20, 60), "J_PS": (20, 40)}, signals="s")
 

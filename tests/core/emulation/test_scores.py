@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from plugin_toys import write_card
 from toy_menus import as_toml, menus
-from toys import engine, memory_catalogue, menu_from, toy_events
+from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import (
     Catalogue,
@@ -155,19 +155,6 @@ def test_scans_of_scores(tmp_path: Path, catalogue: Catalogue) -> None:
         found, direct = scan(menu, steps, scores), scan(menu, steps, catalogue)
         for one, other in zip(found.points, direct.points, strict=True):
             assert one.to_dict() == other.to_dict()
-
-
-def test_workers_and_chunks_change_no_bit(tmp_path: Path, catalogue: Catalogue) -> None:
-    menu = two(tmp_path)
-    whole = score_table(menu, catalogue, signals="s")
-    for size, workers in ((70, 1), (100, 2)):
-        executor = engine(size, workers)
-        other = score_table(menu, catalogue, signals="s", executor=executor)
-        for found, expected in ((other.table, whole.table), (other.signals["s"], whole.signals["s"])):
-            assert found.scores.tobytes() == expected.scores.tobytes()
-            assert found.id.tolist() == expected.id.tolist()
-            assert found.weight.tolist() == expected.weight.tolist()
-    assert len(whole.signals["s"]) == 40  # all of its events, whatever fires
 
 
 def test_the_score_of_a_trigger(tmp_path: Path, catalogue: Catalogue) -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toys import engine, memory_catalogue, menu_from, toy_events
+from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import run
 from trigemu.emulation import unreached_in_first
-from trigemu.emulation.chunks import chunks_of
 
 A, B = toy_events(3, 230), toy_events(4, 90)
 EVENTS = A + B
@@ -165,14 +164,6 @@ def test_a_trigger_whose_parts_pass_in_different_events_has_no_warning(tmp_path:
     assert warnings(tmp_path, trigger("JJ", f'kind = "combination"\nlegs = {legs}')) == ()
 
 
-def test_results_do_not_depend_on_chunks_and_workers(tmp_path: Path) -> None:
-    text = OBJECTS + trigger("A", threshold("ht", 1e5)) + trigger("B", threshold("harder[0].pt", 1.0))
-    expected = warnings(tmp_path, text)
-    assert len(expected) == 2
-    for size, workers in ((31, 1), (64, 2)):
-        assert warnings(tmp_path, text, executor=engine(size, workers)) == expected
-
-
 def test_many_triggers_have_one_line(tmp_path: Path) -> None:
     text = "".join(trigger(f"N{i}", threshold("n_jet", 100.0 + i)) for i in range(30))
     text += trigger("LAST", threshold("jet[0].pt", 30000.0))
@@ -207,15 +198,3 @@ def test_ranges_of_large_samples_are_of_their_first_events(
     (warning,) = warnings(tmp_path, trigger("J", threshold("jet[0].pt", 1e7)))
     first = max(e["jet"][0]["pt"] for e in A[:60] + B[:60] if e["jet"])
     assert warning.endswith(f"the largest jet[0].pt of the first 60 events of each sample is {first:.4g} GeV")
-
-
-@pytest.mark.parametrize("most", [0, 1, 49, 50, 51, 229, 230, 1000])
-def test_the_first_chunks(most: int) -> None:
-    """Consecutive, and together the first events."""
-    (sample,) = memory_catalogue({"a": A}).samples
-    for size in (7, 60, 1000):
-        chunks = [*chunks_of(sample, size, most)]
-        ends = [0, *(chunk.stop for chunk in chunks)]
-        assert [chunk.start for chunk in chunks] == ends[:-1]
-        assert ends[-1] == min(most, len(A))
-        assert all(0 < chunk.size <= size for chunk in chunks)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import pickle
 from pathlib import Path
 
 import pytest
-from project import CORE_MENUS
 from toys import menu_from
 
 from trigemu import Menu, TrigemuError, read_menu
 from trigemu.menus import Budget, Solution, relations
 from trigemu.observables import MAX_LEVELS, ObjectSelection, Window
 from trigemu.support import MAX_PROBLEMS, TableError
-from trigemu.triggers import Kinds, Logic, Random, parse_expression
+from trigemu.triggers import Logic, Random, parse_expression
 from trigemu.triggers.combination.kind import Combination
 from trigemu.triggers.threshold import Threshold
 
@@ -108,11 +106,6 @@ def test_each_trigger_comes_after_those_it_reads(tmp_path: Path) -> None:
             assert menu.order.index(name) < menu.order.index(trigger.name)
 
 
-def test_a_menu_travels_to_a_worker(tmp_path: Path) -> None:
-    menu = read(tmp_path, FULL)
-    assert pickle.loads(pickle.dumps(menu)) == menu
-
-
 def test_without_a_name_it_is_called_as_its_file(tmp_path: Path) -> None:
     menu = read(tmp_path, '[[trigger]]\nname = "A"\nkind = "random"\nrate_hz = 1\n')
     assert (menu.name, menu.crossing_rate_hz) == ("menu", 40e6)
@@ -121,11 +114,6 @@ def test_without_a_name_it_is_called_as_its_file(tmp_path: Path) -> None:
 def test_an_unknown_trigger_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(TrigemuError, match=r"unknown trigger 'J10'; did you mean 'J100'\?"):
         read(tmp_path, FULL).trigger("J10")
-
-
-@pytest.mark.parametrize("file", CORE_MENUS, ids=lambda file: file.stem)
-def test_the_menus_that_come_with_the_program(file: Path) -> None:
-    assert read_menu(file).enabled
 
 
 def test_all_mistakes_at_once_each_at_its_line(tmp_path: Path) -> None:
@@ -193,79 +181,36 @@ rate_hz = 50e6
     plugin = (
         "from trigemu.triggers.threshold import Threshold\nclass K(Threshold): pass\nKINDS = {'kindly': K}"
     )
-    found = mistakes(tmp_path, text, {"kindly": plugin})
-    assert found == [
-        (2, "[menu]: menu.crossing_rate_hz = 0: expected a number > 0.0"),
-        (
-            3,
-            "[menu]: unknown key 'nmae'; did you mean 'name'? (known: column, crossing_rate_hz, format, "
-            "levels, name, plugins, prescale_columns)",
-        ),
+    expected = [
+        (2, "[menu]: menu.crossing_rate_hz = 0: "),
+        (3, "[menu]: unknown key 'nmae'; did you mean 'name'?"),
         (6, "[objects.lead]: the key 'from' is missing"),
         (7, "[objects.lead]: unknown key 'form'; did you mean 'from'?"),
-        (
-            11,
-            "[objects.soft]: objects.soft.pt = 20.0: expected a table of min, max, above, below, "
-            "abs_min, abs_max, abs_above, abs_below, any_of, bits",
-        ),
-        (13, "[sums.hht]: unknown sum 'hht'; did you mean 'ht'? (known: ht, mht)"),
-        (
-            18,
-            "trigger 'A': unknown kind 'treshold'; did you mean 'threshold'? "
-            f"(known: {', '.join(sorted({*Kinds(), 'kindly'}))})",
-        ),
-        (19, "trigger 'A': seed: 'B and (': cannot be read at column 7: '(' was never closed"),
-        (25, "trigger 'B': above = nan: expected a finite number"),
+        (11, "[objects.soft]: objects.soft.pt = 20.0: "),
+        (13, "[sums.hht]: unknown sum 'hht'; did you mean 'ht'?"),
+        (18, "trigger 'A': unknown kind 'treshold'; did you mean 'threshold'?"),
+        (19, "trigger 'A': seed: 'B and (': cannot be read at column 7"),
+        (25, "trigger 'B': above = nan: "),
         (29, "trigger 'B': name = 'B': another trigger has this name (line 21)"),
-        (32, "trigger 'B': above = 'high': expected a number, got a string"),
-        (33, "trigger 'B': prescale = 0.5: expected a number >= 1.0"),
-        (38, "trigger 'C': prescale = 0: expected a number >= 1.0"),
-        (
-            42,
-            "trigger 'C': legs[2].pt: an empty window: give min, max, above, below, the same with abs_, "
-            "any_of or bits",
-        ),
+        (32, "trigger 'B': above = 'high': "),
+        (33, "trigger 'B': prescale = 0.5: "),
+        (38, "trigger 'C': prescale = 0: "),
+        (42, "trigger 'C': legs[2].pt: an empty window"),
         (45, "trigger 'C': pairs[0].mass: min = 3.0 is above max = 1.0"),
-        (
-            46,
-            "trigger 'C': pairs[1].charge = 'oposite': expected 'opposite' or 'same'; "
-            "did you mean 'opposite'?",
-        ),
+        (46, "trigger 'C': pairs[1].charge = 'oposite': expected 'opposite' or 'same'"),
         (52, "trigger 'D': expression: unknown trigger 'nothing' (known: A, B, C)"),
         (53, "trigger 'D': seed: unknown trigger 'Bee' (known: A, B, C)"),
         (55, "trigger 'number 6': the key 'name' is missing"),
         (57, "trigger 'number 6': its rate is above the crossing rate of 4e+07 Hz"),
-        (
-            59,
-            "unknown table [triger]; did you mean [[trigger]]? (a menu has [menu], [objects.NAME], "
-            "[sums.NAME], [integer.NAME], [[trigger]])",
-        ),
+        (59, "unknown table [triger]; did you mean [[trigger]]?"),
     ]
+    check_beginnings(mistakes(tmp_path, text, {"kindly": plugin}), expected)
 
 
-def test_names_are_looked_up_even_where_other_things_are_wrong(tmp_path: Path) -> None:
-    text = """
-[[trigger]]
-name = "C"
-kind = "threshold"
-observable = "bar(jet[0])"
-prescale = 0
-above = 1
-
-[[trigger]]
-name = "D"
-kind = "threshold"
-observable = "foo(jet[0])"
-above = 1
-requires = "n_jet"
-"""
-    known = "(known: abs, deta, dphi, dr, eta, m, max, min, phi, pt)"
-    assert mistakes(tmp_path, text) == [
-        (5, f"trigger 'C': observable: 'bar(jet[0])': unknown function 'bar' {known}"),
-        (6, "trigger 'C': prescale = 0: expected a number >= 1.0"),
-        (12, f"trigger 'D': observable: 'foo(jet[0])': unknown function 'foo' {known}"),
-        (14, "trigger 'D': requires: 'n_jet': 'n_jet' is not a condition, such as n_photon >= 1"),
-    ]
+def check_beginnings(found: list[tuple[int, str]], expected: list[tuple[int, str]]) -> None:
+    assert [line for line, _ in found] == [line for line, _ in expected]
+    for (_, message), (_, beginning) in zip(found, expected, strict=True):
+        assert message.startswith(beginning)
 
 
 def trigger(text: str) -> str:
@@ -274,6 +219,15 @@ def trigger(text: str) -> str:
 
 RANDOM = 'kind = "random"\nrate_hz = 1'
 LEG = '{ object = "jet" }'
+
+
+def window(limits: str) -> str:
+    return f'{{ object = "jet", eta = {{ {limits} }} }}'
+
+
+def legs(*legs: str, pair: str = "") -> str:
+    pairs = f"\npairs = [\n {{ legs = {pair} }}]" if pair else ""
+    return trigger(f'kind = "combination"\nlegs = [{", ".join(legs)}]{pairs}')
 
 
 @pytest.mark.parametrize(
@@ -304,38 +258,14 @@ LEG = '{ object = "jet" }'
         (trigger(RANDOM + "\nenabled = false"), 1, "no trigger is enabled"),
         (trigger('kind = "logic"\nexpression = "not (a < b)"'), 4, "'a < b' is not a trigger name"),
         (trigger('kind = "threshold"\nabove = 1\nobservable = ""'), 5, "observable: '': is empty"),
-        (trigger('kind = "combination"\nlegs = []'), 4, "0 legs: expected 1 to 12"),
-        (trigger(f'kind = "combination"\nlegs = [{", ".join([LEG] * 13)}]'), 4, "13 legs: expected 1 to 12"),
-        (
-            trigger(f'kind = "combination"\nlegs = [{LEG}, {LEG}]\npairs = [\n {{ legs = [1, 1] }}]'),
-            6,
-            "pairs[0].legs = [1, 1]: expected two different ones of 0 … 1",
-        ),
-        (
-            trigger(f'kind = "combination"\nlegs = [{LEG}, {LEG}]\npairs = [\n {{ legs = [0, 2] }}]'),
-            6,
-            "pairs[0].legs = [0, 2]: expected two different ones of 0 … 1",
-        ),
-        (
-            trigger(f'kind = "combination"\nlegs = [{LEG}, {LEG}]\npairs = [{{ legs = [0, 1, 2] }}]'),
-            5,
-            "pairs[0].legs = [0, 1, 2]: expected a list of length 2, got 3",
-        ),
-        (
-            trigger(f'kind = "combination"\nlegs = [{LEG}, {LEG}]\npairs = [{{ legs = [0, 1], dr = {{}} }}]'),
-            5,
-            "pairs[0].dr: an empty range: give min, max, above or below",
-        ),
-        (
-            trigger('kind = "combination"\nlegs = [{ object = "jet", eta = { min = 2, max = 1 } }]'),
-            4,
-            "legs[0]: eta: min = 2.0 is above max = 1.0",
-        ),
-        (
-            trigger('kind = "combination"\nlegs = [{ object = "jet", eta = { abs_min = 2, abs_max = 1 } }]'),
-            4,
-            "legs[0].eta: abs_min = 2.0 is above abs_max = 1.0",
-        ),
+        (legs(), 4, "0 legs: expected 1 to 12"),
+        (legs(*[LEG] * 13), 4, "13 legs: expected 1 to 12"),
+        (legs(LEG, LEG, pair="[1, 1]"), 6, "pairs[0].legs = [1, 1]: expected two different ones of 0 … 1"),
+        (legs(LEG, LEG, pair="[0, 2]"), 6, "pairs[0].legs = [0, 2]: expected two different ones of 0 … 1"),
+        (legs(LEG, LEG, pair="[0, 1, 2]"), 6, "pairs[0].legs = [0, 1, 2]: expected a list of length 2"),
+        (legs(LEG, LEG, pair="[0, 1], dr = {}"), 6, "pairs[0].dr: an empty range"),
+        (legs(window("min = 2, max = 1")), 4, "legs[0]: eta: min = 2.0 is above max = 1.0"),
+        (legs(window("abs_min = 2, abs_max = 1")), 4, "legs[0].eta: abs_min = 2.0 is above abs_max = 1.0"),
         (
             "[objects.a]\nfrom = 'b'\n[objects.b]\nfrom = 'a'\n" + trigger(RANDOM),
             1,
@@ -464,26 +394,13 @@ def test_a_plugin_that_fails(tmp_path: Path, part: str, code: str, kind: str, me
 
 
 @pytest.mark.parametrize(
-    ("plugins", "source", "message"),
-    [
-        ('["q"]', "", "no plugin 'q' is installed or in"),
-        ('["p"]', "KINDS = {}\n1 / 0", "cannot be loaded: ZeroDivisionError: division by zero"),
-        ('["p"]', "def f(:", "cannot be loaded: SyntaxError"),
-        ('["p"]', "", "provides no kinds: it needs PLUGIN = "),
-        ('["p"]', "KINDS = {'a': 3}", "provides no kinds: it needs PLUGIN = "),
-        (
-            '["p"]',
-            "from trigemu.triggers.base import Kind\nclass K(Kind): pass\nKINDS = {'logic': K}",
-            "redefines the kind 'logic'",
-        ),
-    ],
+    ("plugin", "message"), [("q", "no plugin 'q' is installed or in"), ("p", "provides no kinds")]
 )
-def test_a_plugin_that_cannot_be_used(tmp_path: Path, plugins: str, source: str, message: str) -> None:
-    text = f"[menu]\n\nplugins = {plugins}\n{trigger(RANDOM)}"
-    ((line, found),) = mistakes(tmp_path, text, {"p": source})
-    assert line == 3
-    assert found.startswith("[menu]: ")
-    assert message in found
+def test_a_plugin_that_cannot_be_used(tmp_path: Path, plugin: str, message: str) -> None:
+    """Its line; what else can be wrong with a plugin is in triggers/test_kinds.py."""
+    text = f'[menu]\n\nplugins = ["{plugin}"]\n{trigger(RANDOM)}'
+    ((line, found),) = mistakes(tmp_path, text, {"p": "KINDS = {}"})
+    assert (line, found.startswith("[menu]: "), message in found) == (3, True, True)
 
 
 # ---- budgets
@@ -522,75 +439,41 @@ def test_the_triggers_that_are_used(tmp_path: Path) -> None:
     assert [t.name for t in menu.used] == ["A", "B", "D", "E"]
 
 
-NOT_BOTH = "give the threshold or the rate to find it from, not both"
-NEITHER = (
-    "trigger 'T': the key 'above' is missing, or a rate to find it from: unique_rate_hz or total_rate_hz"
-)
+BOTH = (5, "trigger 'T': unique_rate_hz and total_rate_hz: ")
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (score(""), [(3, NEITHER)]),
-        (
-            score("total_rate_hz = 3\nunique_rate_hz = 5"),
-            [(5, "trigger 'T': unique_rate_hz and total_rate_hz: a threshold can meet one of them")],
-        ),
-        (
-            score("above = 1\nunique_rate_hz = 5"),
-            [(5, f"trigger 'T': above and unique_rate_hz: {NOT_BOTH}")],
-        ),
-        (score("total_rate_hz = 5\nabove = 1"), [(6, f"trigger 'T': above and total_rate_hz: {NOT_BOTH}")]),
+        (score(""), [(3, "trigger 'T': the key 'above' is missing, or ")]),
+        (score("total_rate_hz = 3\nunique_rate_hz = 5"), [BOTH]),
+        (score("above = 1\nunique_rate_hz = 5"), [(5, "trigger 'T': above and unique_rate_hz: ")]),
+        (score("total_rate_hz = 5\nabove = 1"), [(6, "trigger 'T': above and total_rate_hz: ")]),
         (
             score("total_rate_hz = 3\nunique_rate_hz = 5\nabove = 1"),
-            [
-                (5, "trigger 'T': unique_rate_hz and total_rate_hz: a threshold can meet one of them"),
-                (7, f"trigger 'T': above and unique_rate_hz: {NOT_BOTH}"),
-            ],
+            [BOTH, (7, "trigger 'T': above and unique_rate_hz: ")],
         ),
-        (
-            score("unique_rate_hz = 0"),
-            [(5, "trigger 'T': unique_rate_hz = 0: expected a number > 0.0")],
-        ),
+        (score("unique_rate_hz = 0"), [(5, "trigger 'T': unique_rate_hz = 0: ")]),
         (
             score("total_rate_hz = -2.5\nprescale = 0"),
-            [
-                (5, "trigger 'T': total_rate_hz = -2.5: expected a number > 0.0"),
-                (6, "trigger 'T': prescale = 0: expected a number >= 1.0"),
-            ],
+            [(5, "trigger 'T': total_rate_hz = -2.5: "), (6, "trigger 'T': prescale = 0: ")],
         ),
-        (
-            score("unique_rate_hz = 5\nprescale = 0"),
-            [(6, "trigger 'T': prescale = 0: expected a number >= 1.0")],
-        ),
-        (score("unique_rate_hz = inf"), [(5, "trigger 'T': unique_rate_hz = inf: expected a finite number")]),
-        (
-            score("unique_rate_hz = '5'"),
-            [(5, "trigger 'T': unique_rate_hz = '5': expected a number, got a string")],
-        ),
-        (
-            score("unique_rate = 5"),
-            [(5, "trigger 'T': unknown key 'unique_rate'; did you mean 'unique_rate_hz'?")],
-        ),
-        (
-            trigger(RANDOM + "\nunique_rate_hz = 5"),
-            [(5, "trigger 'T': unique_rate_hz: the kind 'random' has no threshold")],
-        ),
+        (score("unique_rate_hz = inf"), [(5, "trigger 'T': unique_rate_hz = inf: ")]),
+        (score("unique_rate_hz = '5'"), [(5, "trigger 'T': unique_rate_hz = '5': ")]),
+        (score("unique_rate = 5"), [(5, "trigger 'T': unknown key 'unique_rate'; did you mean 'unique_")]),
+        (trigger(RANDOM + "\nunique_rate_hz = 5"), [(5, "trigger 'T': unique_rate_hz: the kind 'random'")]),
         (
             trigger(f'kind = "combination"\nlegs = [{LEG}]\ntotal_rate_hz = 5'),
-            [(5, "trigger 'T': total_rate_hz: the kind 'combination' has no threshold")],
+            [(5, "trigger 'T': total_rate_hz: the kind 'combination'")],
         ),
         (
             score("above = 1", "U") + trigger('kind = "logic"\nexpression = "U"\nunique_rate_hz = 1'),
-            [(10, "trigger 'T': unique_rate_hz: the kind 'logic' has no threshold")],
+            [(10, "trigger 'T': unique_rate_hz: the kind 'logic'")],
         ),
     ],
 )
 def test_mistakes_around_budgets(tmp_path: Path, text: str, expected: list[tuple[int, str]]) -> None:
-    found = mistakes(tmp_path, text)
-    assert len(found) == len(expected)
-    for (line, message), (expected_line, beginning) in zip(found, expected, strict=True):
-        assert (line, message[: len(beginning)]) == (expected_line, beginning)
+    check_beginnings(mistakes(tmp_path, text), expected)
 
 
 @pytest.mark.parametrize(
@@ -622,6 +505,10 @@ def test_a_trigger_with_a_budget_may_have_a_seed(tmp_path: Path) -> None:
         (
             'kind = "threshold"\nobservable = "jet[0].pt >"\nabov = 3',
             [(4, "observable: 'jet[0].pt >': cannot be read"), (5, "unknown key 'abov'")],
+        ),
+        (
+            'kind = "threshold"\nobservable = "bar(jet[0])"\nprescale = 0\nabove = 1\nrequires = "n_jet"',
+            [(4, "unknown function 'bar'"), (5, "prescale = 0: "), (7, "'n_jet' is not a condition")],
         ),
         (
             'kind = "logic"\nexpression = "X or Y"\nseed = "X"',

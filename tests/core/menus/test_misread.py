@@ -1,4 +1,4 @@
-"""Warnings about signed differences and lost prescales. Shipped menus have none."""
+"""Warnings about signed differences and lost prescales; that shipped menus have none is in test_schema.py."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from project import CORE_MENUS
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, make_plan, read_menu, run
+from trigemu import Menu, make_plan, run
 
 
 def trigger(name: str, more: str, above: float = 20.0, observable: str = "jet[0].pt") -> str:
@@ -108,8 +107,3 @@ def test_prescales_are_lost_through_logic_and_in_columns(tmp_path: Path) -> None
     )
     (warning,) = warnings(menu_from(tmp_path, head + deep))
     assert "'T2' does not get the prescale of 'T0': its seed 'L'" in warning
-
-
-@pytest.mark.parametrize("file", CORE_MENUS, ids=lambda file: file.stem)
-def test_the_menus_that_come_with_trigemu_have_none(file: Path) -> None:
-    assert warnings(read_menu(file)) == ()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from toys import menu_from
 
-from trigemu import TrigemuError, menu_schema
+from trigemu import TrigemuError
 from trigemu.menus import unit_of_observable, unit_of_threshold
 from trigemu.results.numbers import threshold_label
 
@@ -119,8 +119,3 @@ def test_a_mistake_in_the_observable_hides_nothing_else(tmp_path: Path) -> None:
     text = '[[trigger]]\nname = "T"\nkind = "threshold"\nobservable = "no("\nabove = 1.0\nunit = "TeV"\n'
     with pytest.raises(TrigemuError, match=r"menu.toml:4: trigger 'T': observable"):
         menu_from(tmp_path, text)
-
-
-def test_the_schema_has_it() -> None:
-    variants = {v["title"]: v for v in menu_schema()["properties"]["trigger"]["items"]["oneOf"]}
-    assert "unit" in variants["threshold"]["properties"]

@@ -8,18 +8,9 @@ from hypothesis import given, settings, strategies as st
 
 from trigemu.observables import (
     MAX_LEVELS,
-    Arithmetic,
     Condition,
-    Constant,
-    Count,
-    Junction,
     Number,
     ObjectSelection,
-    ObjectVector,
-    OfVectors,
-    Relation,
-    Scalar,
-    ScalarSum,
     Scope,
     Workspace,
     all_uses,
@@ -32,49 +23,6 @@ from trigemu.support import TrigemuError, excerpt
 
 JET, PHOTON = ObjectSelection("jet"), ObjectSelection("photon")
 SCOPE = Scope((("jet", JET), ("photon", PHOTON)), (JET,), (JET, PHOTON))
-
-
-@pytest.mark.parametrize(
-    ("text", "node"),
-    [
-        ("jet[0].pt", ObjectVector(JET, 0).element("pt")),
-        ("n_photon", Count(PHOTON)),
-        ("n_interaction", Scalar("n_interaction")),
-        ("ht", ScalarSum((JET,))),
-        ("met", Scalar("met")),
-        ("dr(jet[0], photon[1])", OfVectors("dr", (ObjectVector(JET, 0), ObjectVector(PHOTON, 1)))),
-        ("-2", Arithmetic("negative", (Constant(2.0),))),
-        ("abs(met)", Arithmetic("abs", (Scalar("met"),))),
-        ("max(met, ht, 3)", Arithmetic("max", (Scalar("met"), ScalarSum((JET,)), Constant(3.0)))),
-        (
-            "met + ht * 2",
-            Arithmetic("+", (Scalar("met"), Arithmetic("*", (ScalarSum((JET,)), Constant(2.0))))),
-        ),
-    ],
-)
-def test_numbers(text: str, node: Number) -> None:
-    assert parse_observable(text, SCOPE) == node
-    assert parse_observable(f"  ({text}) ", SCOPE) == node
-
-
-N, HT = Count(PHOTON), ScalarSum((JET,))
-MANY, LOUD = Relation(">=", N, Constant(1.0)), Relation(">", HT, Constant(100.0))
-
-
-@pytest.mark.parametrize(
-    ("text", "node"),
-    [
-        ("n_photon >= 1", MANY),
-        ("n_photon >= 1 and not ht > 100", Junction("and", (MANY, Junction("not", (LOUD,))))),
-        ("not (ht > 1e2 or n_photon >= 1)", Junction("not", (Junction("or", (LOUD, MANY)),))),
-        (
-            "1 <= n_photon < ht",
-            Junction("and", (Relation("<=", Constant(1.0), N), Relation("<", N, HT))),
-        ),
-    ],
-)
-def test_conditions(text: str, node: Condition) -> None:
-    assert parse_condition(text, SCOPE) == node
 
 
 def test_a_text_may_go_over_several_lines() -> None:

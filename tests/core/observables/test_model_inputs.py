@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, strategies as st
 from toys import columns, toy_events
 
-from trigemu.observables import Inputs, ObjectTable, Window, Workspace, make_scope
-from trigemu.observables.selections import OverlapRemoval, SumTable
+from trigemu.observables import Inputs, ObjectTable, SumTable, Window, Workspace, make_scope
+from trigemu.observables.selections import OverlapRemoval
 from trigemu.samples import Collection, SampleError, make_events
 from trigemu.triggers import Context
 
@@ -94,10 +94,11 @@ def workspace(events: Sequence[dict[str, Any]], met: np.ndarray | None = None) -
 
 @given(st.lists(st.tuples(st.sampled_from(sorted(VALUE)), st.sampled_from([None, 0.0, -9.5])), max_size=9))
 def test_columns_in_the_order_of_the_card(given: list[tuple[str, float | None]]) -> None:
-    features, complete = inputs(*given).evaluate(workspace(EVENTS))
+    some = EVENTS[:50]
+    features, complete = inputs(*given).evaluate(workspace(some))
     assert features.dtype == np.float32
-    assert features.shape == (len(EVENTS), len(given))
-    for row, whole, event in zip(features.tolist(), complete.tolist(), EVENTS, strict=True):
+    assert features.shape == (len(some), len(given))
+    for row, whole, event in zip(features.tolist(), complete.tolist(), some, strict=True):
         values = [(VALUE[text](event), padding) for text, padding in given]
         assert whole == all(not (value is None and padding is None) for value, padding in values)
         stand_in = [(p or 0.0) if value is None else value for value, p in values]
@@ -109,15 +110,6 @@ def test_columns_in_the_order_of_the_card(given: list[tuple[str, float | None]])
                 assert found == pytest.approx(value, rel=1e-6)
             else:
                 assert found == value
-
-
-@pytest.mark.parametrize("order", [(2, 0, 1), (0, 1, 2), (2, 1, 0)])
-def test_elements_in_any_order(order: tuple[int, ...]) -> None:
-    """Where the later ones are missing, the earlier ones are not."""
-    features, complete = inputs(*((f"jet[{i}].pt", -1.0 - i) for i in order)).evaluate(workspace(EVENTS))
-    expected = [[e["jet"][i]["pt"] if i < len(e["jet"]) else -1.0 - i for i in order] for e in EVENTS]
-    assert features.tolist() == expected
-    assert complete.all()
 
 
 def test_elements_that_repeat_and_far_ones() -> None:

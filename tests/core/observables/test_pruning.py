@@ -15,7 +15,6 @@ from trigemu import make_events, make_plan
 from trigemu.api import CompiledThreshold
 from trigemu.emulation import Plan, decide
 from trigemu.observables import (
-    Element,
     ObjectSelection,
     Scope,
     Window,
@@ -166,11 +165,6 @@ def test_floors_are_the_lowest_of_all_uses() -> None:
     assert harder_than(CENTRAL, known) == ObjectSelection("jet", harder_than(JET, known), CENTRAL.windows)
     assert harder_than(MUON, {MUON: 30.0}) == MUON  # to cut costs what it saves where nothing is compared
     assert harder_than(JET, {JET: -math.inf}) == JET
-
-
-def test_derivations_are_found_wherever_they_are() -> None:
-    compiled = CompiledThreshold(Element(CENTRAL, 0, "pt"), None, 3.0)
-    assert list(all_uses((compiled, [MUON], "text"))) == [(CENTRAL, -math.inf)]
 
 
 SCOPE = Scope((("jet", JET), ("photon", PHOTON), ("muon", MUON)), (JET, PHOTON), (JET, PHOTON))

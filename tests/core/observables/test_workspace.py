@@ -17,6 +17,7 @@ from trigemu.samples import Collection, Events, SampleError, make_events
 
 EVENTS = toy_events(5, 300)
 
+
 Object = dict[str, float]
 
 
@@ -98,17 +99,6 @@ def test_derivations_against_brute_force_on_any_view(d: ObjectSelection, start: 
     for work in (Workspace(events_of(EVENTS)[start:stop]), Workspace(events_of(EVENTS[start:stop]))):
         for name in COLUMNS:
             assert values(work, d, name) == [[o[name] for o in objects] for objects in expected]
-
-
-@given(selections())
-@settings(max_examples=50)
-def test_rows_say_where_the_objects_stand(d: ObjectSelection) -> None:
-    whole = events_of(EVENTS)[40:170]
-    work = Workspace(whole)
-    base = whole.collections[d.base]
-    first = base.offsets[0]
-    for name in COLUMNS:
-        np.testing.assert_array_equal(work.column(d, name), base.columns[name][first + work.rows(d)])
 
 
 def test_a_phi_window_wraps_and_others_do_not() -> None:
@@ -207,22 +197,6 @@ def test_no_event_is_chosen() -> None:
     narrow = Workspace(events_of(EVENTS)).narrowed("none", np.zeros(300, np.bool_))
     cut = ObjectSelection("jet", None, (("pt", Window(min=20.0)),), (ObjectSelection("photon"), 0.4))
     assert values(narrow, cut, "pt") == []
-
-
-@pytest.mark.parametrize("seed", range(50))
-def test_distances_are_computed_in_float64(seed: int) -> None:
-    """An object stays at a dr smaller by 1e-12 and goes at one larger by it; float32 rounds at 1e-7."""
-    eta, phi = np.random.default_rng(seed).uniform(-1.0, 1.0, (2, 2)).astype("f4")
-    distance = math.hypot(float(eta[0]) - float(eta[1]), float(phi[0]) - float(phi[1]))
-    pt, one = np.ones(1, "f4"), np.array([0, 1])
-    collections = {
-        name: Collection(one, {"pt": pt, "eta": eta[i : i + 1], "phi": phi[i : i + 1]})
-        for i, name in enumerate(("jet", "photon"))
-    }
-    work = Workspace(make_events("s", np.ones(1), collections))
-    for factor, left in ((1 - 1e-12, 1), (1 + 1e-12, 0)):
-        clear = ObjectSelection("jet", overlap=(ObjectSelection("photon"), distance * factor))
-        assert work.objects(clear).offsets[-1] == left
 
 
 @settings(max_examples=200)

@@ -31,19 +31,6 @@ def test_a_range_that_ends_before_it_starts_is_empty() -> None:
         assert [len(collection) for collection in empty.collections.values()] == [0, 0, 0]
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_weights_are_finite(bad: float) -> None:
-    weight = np.ones(30)
-    weight[7] = bad
-    with pytest.raises(TrigemuError, match="sample 'toy', event 1007: weight"):
-        make(weight=weight)
-
-
-def test_weights_are_rates() -> None:
-    with pytest.raises(TrigemuError, match="event 1003: the weight 1e\\+15 Hz is above"):
-        make(weight=np.where(np.arange(30) == 3, 1e15, 1.0))
-
-
 @pytest.mark.parametrize("column", ["pt", "eta"])
 def test_nan_in_a_column_names_the_event(column: str) -> None:
     read = columns(toy_events(1, 30))
@@ -56,13 +43,6 @@ def test_nan_in_a_column_names_the_event(column: str) -> None:
         make(collections={"jet": broken})
 
 
-def test_nan_in_a_scalar_names_the_event() -> None:
-    met = np.ones(30)
-    met[11] = np.nan
-    with pytest.raises(TrigemuError, match="event 1011: met is not a number"):
-        make(scalars={"met": met})
-
-
 def test_objects_descend_in_pt() -> None:
     offsets = np.array([0, 1, 3])
     jets = Collection(offsets, {"pt": np.array([50.0, 20.0, 30.0])})
@@ -70,14 +50,28 @@ def test_objects_descend_in_pt() -> None:
         make_events("toy", np.ones(2), {"jet": jets})
 
 
-def test_lengths_fit() -> None:
-    with pytest.raises(TrigemuError, match="jet has 30 events, the weights have 29"):
-        make(weight=np.ones(29))
-    with pytest.raises(TrigemuError, match="met has 3 events"):
-        make(scalars={"met": np.ones(3)})
-    short = Collection(np.array([0, 5]), {"pt": np.ones(4)})
-    with pytest.raises(TrigemuError, match=r"jet\.pt has 4 objects, its events 5"):
-        make_events("toy", np.ones(1), {"jet": short})
+def at(row: int, value: float) -> np.ndarray:
+    """Ones for 30 events, but for one of them."""
+    return np.where(np.arange(30) == row, value, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        *(({"weight": at(7, bad)}, "sample 'toy', event 1007: weight") for bad in (np.nan, np.inf, -np.inf)),
+        ({"weight": at(3, 1e15)}, r"event 1003: the weight 1e\+15 Hz is above"),
+        ({"scalars": {"met": at(11, np.nan)}}, "event 1011: met is not a number"),
+        ({"weight": np.ones(29)}, "jet has 30 events, the weights have 29"),
+        ({"scalars": {"met": np.ones(3)}}, "met has 3 events"),
+        (
+            {"weight": np.ones(1), "collections": {"jet": Collection(np.array([0, 5]), {"pt": np.ones(4)})}},
+            r"jet\.pt has 4 objects, its events 5",
+        ),
+    ],
+)
+def test_what_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        make(**({"scalars": {}} | changes))
 
 
 def test_a_slice_is_a_view() -> None:

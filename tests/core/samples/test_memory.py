@@ -7,25 +7,11 @@ from dataclasses import replace
 import awkward as ak
 import numpy as np
 import pytest
-from toys import engine, toy_events
+from toys import toy_events
 
-from trigemu import Collection, emulate, events_from_awkward, make_events, rates_of, run
+from trigemu import Collection, events_from_awkward, make_events
 from trigemu.api import SampleError
 from trigemu.samples import memory, samples_of
-
-MENU = """
-[[trigger]]
-name = "J30"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-
-[[trigger]]
-name = "HT70"
-kind = "threshold"
-observable = "ht"
-above = 70.0
-"""
 
 
 def test_weights_are_rates() -> None:
@@ -67,18 +53,6 @@ def test_pieces_are_whole_and_hold_their_own_objects(monkeypatch: pytest.MonkeyP
         assert len(pickle.loads(pickle.dumps(source)).events) == len(read)
         at += len(read)
     assert at == 50
-
-
-def test_rates_do_not_depend_on_pieces_or_workers(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.mktemp("menu") / "menu.toml"
-    path.write_text(MENU)
-    events = events_from_awkward(ak.Array(toy_events(6, 200)))
-    whole = run(path, events)
-    monkeypatch.setattr(memory, "CHUNK_EVENTS", 60)
-    assert run(path, events).triggers == whole.triggers
-    assert rates_of(emulate(path, events, executor=engine(50, 2))).triggers == whole.triggers
 
 
 def test_shared_parents_are_known() -> None:

@@ -67,6 +67,8 @@ def test_files_are_read_over_http(tmp_path: Path, file: Path) -> None:
         assert opened.samples[0].sha256 == (None,)
         verified = catalogue(tmp_path, f'files = ["{url}/a.root"]\nsha256 = ["{digest}"]')
         assert verified.samples[0].sha256 == (digest,)
+        one = catalogue_of(f"{url}/a.root")
+        assert (one.samples[0].table.format, one.samples[0].entries) == ("nanoaod", 50)
         with pytest.raises(TrigemuError, match=rf"sample 'a': {url}/none\.root cannot be read"):
             catalogue(tmp_path, f'files = ["{url}/none.root"]')
         server.shutdown()
@@ -90,13 +92,6 @@ def test_sha256_is_verified(tmp_path: Path, file: Path) -> None:
         catalogue(tmp_path, f'files = ["a.root"]\nsha256 = ["{digest}"]')
     with pytest.raises(TrigemuError, match="2 sha256 for 1 files"):
         catalogue(tmp_path, f'files = ["a.root"]\nsha256 = ["{digest}", "{digest}"]')
-
-
-def test_the_embedded_catalogue_is_whole() -> None:
-    opened = open_catalogue()
-    assert opened.background
-    assert {sample.table.role for sample in opened.samples} == {"background", "signal"}
-    assert all(sample.table.sha256 for sample in opened.samples)
 
 
 @pytest.mark.parametrize(
@@ -134,13 +129,6 @@ def test_truncated_files_are_refused(tmp_path: Path, file: Path) -> None:
         file.write_bytes(content[: int(len(content) * part)])
         with pytest.raises(TrigemuError, match=r"sample 'a': .*a\.root(: has \d+ of its| cannot be read)"):
             open_and_read(tmp_path)
-
-
-def test_foreign_files_are_refused(tmp_path: Path) -> None:
-    with uproot.recreate(tmp_path / "a.root") as root:
-        root.mktree("other", {"x": "f8"})
-    with pytest.raises(TrigemuError, match=r"no tree 'Events', nor another one with .* \(it has: other\)"):
-        catalogue(tmp_path, 'files = ["a.root"]')
 
 
 def test_a_simulation_without_its_sums_cannot_be_normalised(tmp_path: Path) -> None:
@@ -182,16 +170,6 @@ def test_files_of_one_sample_may_have_other_decisions(tmp_path: Path) -> None:
     sample = catalogue(tmp_path, 'files = ["a*.root"]').samples[0]
     assert sample.entries == 6
     assert sample.schema.scalars == {"MET_pt", "met", "HLT_A"}
-
-
-def test_a_sum_of_weights_in_the_catalogue_counts(tmp_path: Path) -> None:
-    write_root(tmp_path / "a1.root", toy_events(1, 20), sum_of_weights=30.0)
-    with uproot.recreate(tmp_path / "a2.root") as root:
-        root.mktree("Events", {"genWeight": "f8"})
-        root["Events"].extend({"genWeight": np.ones(3)})
-    for name in ("a1", "a2"):
-        sample = catalogue(tmp_path, f'files = ["{name}.root"]\nsum_of_weights = 200.0').samples[0]
-        assert (sample.hz_per_weight, sample.rate_hz) == (pytest.approx(10.0 / 200), pytest.approx(10.0))
 
 
 @pytest.mark.parametrize(
@@ -237,16 +215,6 @@ def test_one_file_is_a_background_of_crossings_that_weigh_the_same(tmp_path: Pat
     assert open_catalogue(tmp_path / "one.v2.root") == opened
     digest = hashlib.sha256((tmp_path / "one.v2.root").read_bytes()).hexdigest()
     assert (opened.sha256, sample.sha256) == (digest, (digest,))
-
-
-def test_a_file_is_read_over_http(tmp_path: Path, file: Path) -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Ranges, directory=tmp_path)) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        remote, here = catalogue_of(f"http://127.0.0.1:{server.server_port}/a.root"), catalogue_of(file)
-        assert (remote.samples[0].table.format, remote.samples[0].entries) == ("nanoaod", 50)
-        read = [c.samples[0].read(0, 15, 45, [("", "met")]).scalars["met"] for c in (remote, here)]
-        assert read[0].tolist() == read[1].tolist()
-        server.shutdown()
 
 
 KNOWN = r"which none of the formats recognises \(known: nanoaod"

@@ -78,16 +78,6 @@ def test_a_name_with_wildcards_may_be_that_of_a_file(folder: Path, tmp_path: Pat
     assert heads(samples_of(tmp_path / "a[12].root"))[0][3] == [str(tmp_path / "a1.root")]
 
 
-def test_files_with_other_branches_are_no_one_sample(folder: Path, tmp_path: Path) -> None:
-    import uproot
-
-    with uproot.recreate(tmp_path / "met.root") as file:
-        file.mktree("Events", {"MET_pt": "f4"})
-        file["Events"].extend({"MET_pt": np.ones(3, "f4")})
-    with pytest.raises(SampleError, match=r"met\.root has different branches from .*all\.root"):
-        samples_of([folder / "all.root", tmp_path / "met.root"])
-
-
 def test_what_is_not_there(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for given in ("x.root", ["x.root"], [folder / "all.root", "x.root"]):

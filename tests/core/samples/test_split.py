@@ -28,12 +28,6 @@ def test_published_values() -> None:
     assert HALF_NAMES[EVALUATION] == "evaluation"
 
 
-@given(PARENTS, st.randoms(use_true_random=False))
-def test_it_depends_on_nothing_but_the_parent(parents: list[int], rng: object) -> None:
-    every = np.array(parents, np.uint64)
-    assert half_of(every).tolist() == [int(half_of(every[i : i + 1])[0]) for i in range(len(every))]
-
-
 @pytest.mark.parametrize(
     "parents", [np.arange(100_000), np.arange(100_000) * 2**20, 7 + np.arange(10**5) * 1024]
 )

@@ -97,7 +97,7 @@ THRESHOLDS = st.builds(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(st.one_of(combinations(), THRESHOLDS), st.one_of(combinations(), THRESHOLDS))
 def test_what_is_contained_never_fires_alone(
     plain_events: list[Event], scope: Scope, fires: Fires, wide: Kind, narrow: Kind
@@ -135,7 +135,7 @@ def narrowed(draw: st.DrawFn, wide: Combination) -> Combination:
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.data())
 def test_more_legs_and_cuts_are_contained(
     plain_events: list[Event], scope: Scope, fires: Fires, data: st.DataObject

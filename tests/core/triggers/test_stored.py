@@ -15,7 +15,7 @@ from toys import menu_from
 
 from trigemu import compare, decisions, make_plan, run
 from trigemu.emulation import decide
-from trigemu.samples import Catalogue, SampleError, catalogue_of, samples_of, with_decisions
+from trigemu.samples import Catalogue, SampleError, catalogue_of, samples_of
 from trigemu.support import TrigemuError
 
 #: Missing ET, and the stored decision "L1_M", of a trigger above 20 GeV, which is wrong in
@@ -98,13 +98,6 @@ def test_recorded_and_emulated_are_compared(tmp_path: Path, recorded: Catalogue)
     change = compare([stored_menu, emulated], recorded)
     assert "stored0" in str(change)
     assert run(stored_menu, recorded).rate.hz == pytest.approx(3 * weight)
-
-
-def test_decisions_of_another_file(tmp_path: Path, recorded: Catalogue) -> None:
-    """Where they are given apart from the events, these are meant."""
-    third = [i == 2 for i in range(6)]
-    catalogue = with_decisions(recorded, write(tmp_path / "d.root", L1_S=third))
-    assert decisions(menu_from(tmp_path, stored("L1_S")), catalogue)["stored0"].tolist() == third
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def _rntuple(path: Path, columns: dict[str, Any], step: int) -> None:
 
 
 @pytest.mark.parametrize("write", [_tree, _rntuple])
-@pytest.mark.parametrize("step", [N, 400, 100])
+@pytest.mark.parametrize("step", [N, 100])
 @pytest.mark.parametrize("ahead", [1, 3])
 def test_a_pass_decompresses_each_block_once(
     write: Any, step: int, ahead: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

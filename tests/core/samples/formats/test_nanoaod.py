@@ -9,12 +9,9 @@ import awkward as ak
 import numpy as np
 import pytest
 import uproot
-from project import ROOT
 from real_data import real_file
 from toys import COLUMNS, toy_events, write_root
 
-import trigemu
-from trigemu.samples import SampleError, catalogue_of
 from trigemu.samples.formats.nanoaod import NanoAOD
 
 NEEDS = [("jet", c) for c in COLUMNS] + [("muon", "charge"), ("", "met"), ("", "met_phi")]
@@ -48,10 +45,6 @@ def test_columns_equal_uproots(path: str, start: int, stop: int) -> None:
     assert read.id.tolist() == read.parent.tolist() == list(range(start, stop))
 
 
-def test_boundaries_are_those_of_the_baskets(path: str) -> None:
-    assert NanoAOD(path).boundaries == (0, 100, 200, 250)
-
-
 def test_a_source_travels_without_its_open_file(path: str) -> None:
     source = NanoAOD(path)
     assert source.entries == 250
@@ -79,13 +72,6 @@ def test_a_parent_is_read_where_there_is_one(tmp_path: Path) -> None:
     read = NanoAOD(str(tmp_path / "a.root")).read(1, 3, [])
     assert read.id.tolist() == [1, 2]
     assert read.parent.tolist() == [7, 2**63]
-
-
-def test_a_file_without_events_says_what_it_has(tmp_path: Path) -> None:
-    with uproot.recreate(tmp_path / "a.root") as file:
-        file.mktree("Data", {"x": "f8"})
-    with pytest.raises(SampleError, match="no tree 'Events'"):
-        _ = NanoAOD(str(tmp_path / "a.root")).entries
 
 
 def write_flat(path: Path, **branches: object) -> str:
@@ -167,14 +153,6 @@ def test_a_file_of_cms_is_read_as_uproot_reads_it() -> None:
     stored = file.read_stored(3, 40, some)
     for name in some:
         assert stored[name].tolist() == tree[name].array()[3:].tolist()
-
-
-def test_the_smallest_menu_runs_on_a_file_of_cms() -> None:
-    path = real_file("root", "nano_dy.root")
-    menu = trigemu.read_menu(ROOT / "menus" / "primary.toml")
-    result = trigemu.run(menu, catalogue_of(path))
-    photons = uproot.open(path)["Events/Photon_pt"].array()
-    assert result.triggers[1].total.hz == pytest.approx(1e6 * ak.sum(ak.any(photons > 30, axis=1)))
 
 
 def test_branches_that_are_alike_are_found_once_and_others_by_themselves(tmp_path: Path) -> None:

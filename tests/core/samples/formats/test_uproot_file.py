@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import uproot
-from real_data import real_file
 from toys import toy_events, write_root
 
 from trigemu.api import SampleError
-from trigemu.samples.formats import format_named
 from trigemu.samples.formats.nanoaod import NanoAOD
 from trigemu.samples.formats.uproot_file import open_root
 
@@ -108,11 +106,3 @@ def test_classes_of_a_damaged_file_are_its_own(tmp_path: Path) -> None:
             NanoAOD(str(path)).read(0, 3, [("", "b")])
     assert number > 20
     assert _known() == before
-
-
-def test_a_good_file_is_read_after_damaged_ones(tmp_path: Path) -> None:
-    good = real_file("root", "PHYSLITE_example.root")
-    for path in _flipped(tmp_path):
-        with suppress(Exception):
-            NanoAOD(str(path)).read(0, 3, [("", "b")])
-    assert format_named("physlite")(str(good)).entries > 0

@@ -310,62 +310,35 @@ def changed(**changes: Any) -> Scope:
 MUONS = (Leg(object="muon"), Leg(object="muon"))
 
 
+def two(first: str, second: str, **cuts: Any) -> Combination:
+    return Combination(legs=(Leg(object=first), Leg(object=second)), pairs=(Pair(legs=(0, 1), **cuts),))
+
+
+MASS, NEAR = two("muon", "muon", mass=Range(min=4.0)), Range(max=1.0)
+
+
 @pytest.mark.parametrize(
     ("kind", "scope", "message"),
     [
+        (MASS, changed(digits=Digits(delta=3, pt=1)), r"pairs\[0\].mass: \[integer.digits\] lacks muon-muon"),
+        (MASS, changed(digits=Digits(mass=7, pt=1, trigonometry=4)), "mass has more digits than 2 pt"),
+        (MASS, changed(digits=Digits(mass=1, pt=6, trigonometry=6)), "numbers exceed 64 bits"),
+        (two("jet", "etm", dr=NEAR), SCOPE, r"pairs\[0\].dr: \[integer.etm\] has no eta"),
+        (two("tau", "jet", dr=NEAR), SCOPE, r"pairs\[0\].dr: \[integer\] has 'jet' but not 'tau'"),
+        (two("jet", "jet", mass_upt=NEAR), SCOPE, r"pairs\[0\].mass_upt: \[integer.jet\] has no upt"),
+        (two("muon", "muon", dr=Range(below=1.0)), SCOPE, "integer limits are inclusive, give min or max"),
         (
-            Combination(legs=MUONS, pairs=(Pair(legs=(0, 1), mass=Range(min=4.0)),)),
-            changed(digits=Digits(delta=3, pt=1)),
-            r"pairs\[0\].mass: \[integer.digits\] lacks muon-muon = { mass = …, trigonometry = … }",
-        ),
-        (
-            Combination(legs=MUONS, pairs=(Pair(legs=(0, 1), mass=Range(min=4.0)),)),
-            changed(digits=Digits(mass=7, pt=1, trigonometry=4)),
-            r"muon-muon: mass has more digits than 2 pt \+ trigonometry",
-        ),
-        (
-            Combination(legs=MUONS, pairs=(Pair(legs=(0, 1), mass=Range(min=4.0)),)),
-            changed(digits=Digits(mass=1, pt=6, trigonometry=6)),
-            "with this many digits, numbers exceed 64 bits",
-        ),
-        (
-            Combination(
-                legs=(Leg(object="jet"), Leg(object="etm")), pairs=(Pair(legs=(0, 1), dr=Range(max=1.0)),)
-            ),
-            SCOPE,
-            r"pairs\[0\].dr: \[integer.etm\] has no eta",
-        ),
-        (
-            Combination(
-                legs=(Leg(object="tau"), Leg(object="jet")), pairs=(Pair(legs=(0, 1), dr=Range(max=1.0)),)
-            ),
-            SCOPE,
-            r"pairs\[0\].dr: \[integer\] has 'jet' but not 'tau'",
-        ),
-        (
-            Combination(legs=(Leg(object="jet"),) * 2, pairs=(Pair(legs=(0, 1), mass_upt=Range(max=1.0)),)),
-            SCOPE,
-            r"pairs\[0\].mass_upt: \[integer.jet\] has no upt",
-        ),
-        (
-            Combination(legs=MUONS, pairs=(Pair(legs=(0, 1), dr=Range(below=1.0)),)),
-            SCOPE,
-            "integer limits are inclusive, give min or max",
-        ),
-        (
-            Combination(legs=(Leg(object="tau"), *MUONS), mass3=Range(max=1.0)),
+            Combination(legs=(Leg(object="tau"), *MUONS), mass3=NEAR),
             SCOPE,
             r"mass3: \[integer\] has 'muon' but not 'tau'",
         ),
         (
-            Combination(legs=MUONS, pairs=(Pair(legs=(0, 1), dphi=Range(max=1.0)),)),
+            two("muon", "muon", dphi=NEAR),
             changed(scales={"muon": Scale(pt=SCALES["muon"].pt)}),
             r"\[integer.muon\] has no phi",
         ),
         (
-            Combination(
-                legs=(Leg(object="jet"), Leg(object="muon")), pairs=(Pair(legs=(0, 1), dphi=Range(max=1.0)),)
-            ),
+            two("jet", "muon", dphi=NEAR),
             changed(scales=SCALES | {"jet": Scale(pt=SCALES["jet"].pt, phi=PhiScale(bins=100))}),
             "576 bins of phi are not a multiple of 100",
         ),

@@ -6,22 +6,20 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 from object_choices import Event, choices, combinations
-from toys import engine, memory_catalogue, menu_from, toy_events
+from toys import memory_catalogue, menu_from, toy_events
 
 import trigemu
 from trigemu import TrigemuError
 from trigemu.observables import Scope, Window, Workspace
-from trigemu.triggers import Context, score_above
+from trigemu.triggers import Context, LegThreshold, score_above
 from trigemu.triggers.combination import kind as kind_module
 from trigemu.triggers.combination.kind import Combination
-from trigemu.triggers.combination.leg_threshold import LegThreshold
 
 Of = Callable[[slice], Workspace]
 
@@ -46,8 +44,8 @@ def best(events: list[Event], number: int, kind: Combination, of: LegThreshold) 
     return max((np.float32(chosen[of.leg][of.column]) for chosen in fitting), default=-math.inf)
 
 
-@settings(max_examples=100)
-@given(thresholds(), st.integers(0, 149), st.integers(1, 150))
+@settings(max_examples=50)
+@given(thresholds(), st.integers(0, 149), st.integers(1, 40))
 def test_the_score_is_the_largest_value_of_any_choice(
     plain_events: list[Event],
     workspace_of: Of,
@@ -69,7 +67,7 @@ def test_the_score_is_the_largest_value_of_any_choice(
     ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(thresholds(most=3), st.sampled_from([0.0, 4.0, 8.0, 15.0, 1e9]))
 def test_it_fires_where_a_combination_with_this_window_does(
     fires: Callable[..., list[bool]],
@@ -81,7 +79,8 @@ def test_it_fires_where_a_combination_with_this_window_does(
     windows = legs[threshold.leg].windows | {threshold.column: Window(above=above)}
     legs[threshold.leg] = msgspec.structs.replace(legs[threshold.leg], windows=windows)
     kind = msgspec.structs.replace(kind, legs=tuple(legs))
-    assert fires(threshold.at(above)) == fires(kind)
+    rows = slice(0, 60)
+    assert fires(threshold.at(above), rows) == fires(kind, rows)
 
 
 @settings(max_examples=20)
@@ -128,8 +127,6 @@ def test_a_budget_is_met(tmp_path: Path, quantity: str) -> None:
     written = trigemu.run(tmp_path / "calibrated.toml", catalogue)["D"]
     assert met.budgeted
     assert (written.threshold, getattr(written, quantity)) == (rates.threshold, replace(met, budgeted=False))
-    executor = engine(100, 2)
-    assert trigemu.run(menu, catalogue, executor=executor)["D"] == rates
 
 
 def test_scans_and_score_tables_agree_with_a_run(tmp_path: Path) -> None:
@@ -178,8 +175,3 @@ def test_objects_below_the_threshold_cannot_veto(tmp_path: Path) -> None:
         menu_from(
             tmp_path, text.replace(", pt = { min = 10 }", "").replace("above = 1", "above = 1\nleg = 1")
         )
-
-
-def test_it_travels(scope: Scope) -> None:
-    kind: Any = LegThreshold(legs=(kind_module.Leg(object="muon"),), above=3.0)
-    assert kind.compile(Context(scope)) == kind.compile(Context(scope))

@@ -1,0 +1,207 @@
+"""Chunks, their order and workers change no bit of a result, whatever passes over the events."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pytest
+from pileup_toys import crossing_catalogue, crossings
+from toys import engine, menu_from, write_root
+
+from trigemu import (
+    Catalogue,
+    Menu,
+    emulate,
+    event_table,
+    events_from_awkward,
+    open_catalogue,
+    rates_of,
+    run,
+    score_table,
+    solve_budgets,
+)
+from trigemu.emulation import Chunk, at_pileup, chunks_of
+from trigemu.samples import memory, samples_of
+from trigemu.support import Engine
+
+HEAD = """
+[objects.jet]
+from = "jet"
+pt = { min = 12.0 }
+remove_overlap = { with = "photon", dr = 0.8 }
+
+[[trigger]]
+name = "J"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 20.0
+prescale = 3
+seed = "MM or HT"
+
+[[trigger]]
+name = "HT"
+kind = "threshold"
+observable = "ht"
+above = 40.0
+
+[[trigger]]
+name = "MM"
+kind = "combination"
+legs = [{ object = "muon" }, { object = "muon" }]
+pairs = [{ legs = [0, 1], dr = { min = 0.3 } }]
+
+[[trigger]]
+name = "NEVER"
+kind = "threshold"
+observable = "photon[0].pt"
+above = 1e5
+
+[[trigger]]
+name = "LEG"
+kind = "leg_threshold"
+legs = [{ object = "jet" }, { object = "jet", eta = { abs_max = 2.0 } }]
+above = 25.0
+"""
+FITTED = '[[trigger]]\nname = "F"\nkind = "threshold"\nobservable = "met"\nabove = 20\nfitted_on = "toy"\n'
+BUDGETS = """
+[[trigger]]
+name = "B"
+kind = "threshold"
+observable = "met"
+total_rate_hz = 30
+[[trigger]]
+name = "C"
+kind = "threshold"
+observable = "ht"
+unique_rate_hz = 20
+"""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Menus; and samples of three forms: with parents that events share, in files, and as an array."""
+
+    plain: Menu
+    fitted: Menu
+    budgets: Menu
+    related: Catalogue
+    files: Catalogue
+    array: ak.Array
+
+
+@pytest.fixture(scope="module")
+def have(tmp_path_factory: pytest.TempPathFactory) -> Given:
+    folder = tmp_path_factory.mktemp("chunks")
+    events = crossings(11, 330)
+    for name, part in (("a1", events[:150]), ("a2", events[150:250]), ("b", events[250:])):
+        write_root(folder / f"{name}.root", part, basket=40)
+    (folder / "catalogue.toml").write_text(
+        '[catalogue]\nname = "toy"\nconvention = "crossing"\n'
+        '[[sample]]\nname = "a"\nrole = "background"\nfiles = ["a*.root"]\nrate_hz = 3.9e7\n'
+        '[[sample]]\nname = "b"\nrole = "background"\nfiles = ["b.root"]\nrate_hz = 1e6\n'
+    )
+    related = [event | {"parent": i * i % 90} for i, event in enumerate(events)]
+    samples = {"a": related[:100], "b": related[100:130], "c": related[130:]}
+    menus = (menu_from(folder, text) for text in (HEAD, HEAD + FITTED, HEAD + BUDGETS))
+    made = crossing_catalogue(samples, signals={"s": crossings(2, 60)})
+    return Given(*menus, made, open_catalogue(folder / "catalogue.toml"), ak.Array(events))
+
+
+def arrays(of: Any, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(of, name).tolist() for name in names}
+
+
+def scores(have: Given, executor: Engine | None) -> Any:
+    found = score_table(have.plain, have.related, signals="s", executor=executor)
+    names = ("id", "weight", "scores", "words")
+    tables = [arrays(table, names) for table in (found.table, found.signals["s"])]
+    assert len(found.signals["s"]) == 60  # all of its events, whatever fires
+    return tables, found.threshold_ranges, rates_of(found.emulation()).to_dict()
+
+
+def of_events(have: Given, executor: Engine | None) -> Any:
+    found = event_table(have.fitted, have.related, executor=executor).arrays()
+    return {name: column.tolist() for name, column in found.items()}
+
+
+def at_other_pileup(have: Given, executor: Engine | None) -> Any:
+    moved = at_pileup(have.related, 1.3, executor=executor)
+    return rates_of(emulate([have.fitted], moved, executor=executor)).to_dict()
+
+
+def warnings(have: Given, executor: Engine | None) -> Any:
+    found = run(have.plain, have.related, executor=executor).warnings
+    assert any("'NEVER'" in text for text in found)
+    return found
+
+
+#: Everything that passes over events, and whether the order of chunks is that of what it gives.
+WAYS: dict[str, tuple[Callable[[Given, Engine | None], Any], bool]] = {
+    "rates, parents": (
+        lambda have, e: rates_of(emulate([have.plain], have.related, executor=e)).to_dict(),
+        False,
+    ),
+    "rates, files": (
+        lambda have, e: rates_of(emulate([have.plain], have.files, executor=e)).to_dict(),
+        False,
+    ),
+    "rates, array": (lambda have, e: run(have.plain, have.array, executor=e).triggers, False),
+    "halves": (lambda have, e: rates_of(emulate([have.fitted], have.related, executor=e)).to_dict(), False),
+    "budgets": (lambda have, e: solve_budgets([have.budgets], have.related, executor=e), False),
+    "pile-up": (at_other_pileup, False),
+    "scores": (scores, True),
+    "events": (of_events, True),
+    "warnings": (warnings, False),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_chunks_their_order_and_workers_change_no_bit(
+    have: Given, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    give, in_order = WAYS[way]
+    expected = give(have, None)
+    for size, workers in ((1 if way == "rates, files" else 7, 1), (70, 2)):
+        assert give(have, engine(size, workers)) == expected, (size, workers)
+
+    def shuffled(sample: Any, events: int, most: int | None = None) -> list[Chunk]:
+        chunks = list(chunks_of(sample, 13, most))
+        random.Random(5).shuffle(chunks)
+        return chunks
+
+    if not in_order:
+        monkeypatch.setattr("trigemu.emulation.engine.chunks_of", shuffled)
+        assert give(have, None) == expected
+
+
+def test_nor_do_pieces_of_events_in_memory(have: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = events_from_awkward(have.array)
+    expected = run(have.plain, events).triggers
+    monkeypatch.setattr(memory, "CHUNK_EVENTS", 60)
+    assert len(samples_of(events).samples[0].sources) == 6
+    for used in (None, engine(50, 2)):
+        assert run(have.plain, events, executor=used).triggers == expected
+
+
+def test_what_else_stands_in_the_pass_changes_no_bit(have: Given, tmp_path: Path) -> None:
+    """A menu alone, and the same in one pass with others whose objects or budgets differ."""
+    other = menu_from(tmp_path, HEAD.replace("12.0", "18.0").replace("above = 40", "above = 55"))
+    menus = [have.plain, other, have.budgets, have.fitted]
+    together = emulate(menus, have.related)
+    alone = [rates_of(emulate([menu], have.related)) for menu in menus]
+    for menu, rates in zip(menus, alone, strict=True):
+        assert rates_of(together, menu).to_dict() == rates.to_dict()
+    assert alone[0].triggers[1].total != alone[1].triggers[1].total
+    # In one menu too, what is not fitted counts in all events.
+    half = rates_of(together, have.budgets).half
+    assert half is not None
+    assert (half.number, half.triggers) == (1, ("B", "C"))
+    totals = [[t.total for t in rates.triggers[:5]] for rates in alone]
+    assert totals[0] == totals[2] == totals[3]
+    assert all(np.isfinite(total.hz) for total in totals[0])
