@@ -1,4 +1,4 @@
-"""`trigemu run`: its samples, columns of prescales, other pile-up and luminosity, triggers that are left out."""
+"""`trigemu run`: samples, columns of prescales, other pile-up and luminosity, triggers that are left out."""
 
 from __future__ import annotations
 
