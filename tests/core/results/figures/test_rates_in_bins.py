@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import io
 
 import numpy as np
 import pytest
 
 from trigemu.results.figures.rates_in_bins import draw_rates_vs
-from trigemu.results.figures.style import save
 
 EDGES = np.array([0.0, 5.0, 10.0, 20.0])
 
@@ -29,11 +28,10 @@ def test_each_curve_is_a_line_with_a_band_of_its_errors() -> None:
 
 
 @pytest.mark.parametrize("nothing", [0.0, np.nan])
-def test_what_has_no_rate_is_drawn(tmp_path: Path, nothing: float) -> None:
+def test_what_has_no_rate_is_drawn(nothing: float) -> None:
     flat = np.full(3, nothing)
     made = draw_rates_vs("n", EDGES, {"A": (flat, flat)})
     (axes,) = made.axes
     np.testing.assert_array_equal(axes.patches[0].get_data().values, flat)
     assert axes.get_yscale() == "linear"
-    save(made, tmp_path / "out.png")
-    assert (tmp_path / "out.png").stat().st_size > 1000
+    made.savefig(io.BytesIO(), dpi=20)

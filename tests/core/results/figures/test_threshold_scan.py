@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -38,9 +39,9 @@ def test_contours_of_the_menu_rate(tmp_path: Path) -> None:
     save(made, tmp_path / "plane.pdf")
 
 
-@pytest.mark.parametrize("hz", [np.zeros((2, 3)), np.full((2, 3), 7.0), np.array([[0, 0, 1.0], [0, 0, 0]])])
-def test_a_plane_without_a_slope_is_drawn(tmp_path: Path, hz: np.ndarray) -> None:
-    save(draw_plane(("first", "second"), (VALUES[:2], VALUES), hz), tmp_path / "plane.png")
+@pytest.mark.parametrize("hz", [np.zeros((2, 3)), np.array([[0, 0, 1.0], [0, 0, 0]])])
+def test_a_plane_without_a_slope_is_drawn(hz: np.ndarray) -> None:
+    draw_plane(("first", "second"), (VALUES[:2], VALUES), hz).savefig(io.BytesIO(), dpi=20)
 
 
 @pytest.mark.parametrize(
