@@ -89,7 +89,7 @@ def check_rate(
         assert rate.upper_limit_hz == pytest.approx(1.14 * limit)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(menus(), st.integers(0, 2**32), st.sampled_from([40e6, 20e6]), st.booleans())
 def test_all_rates_equal_a_brute_force(
     triggers: list[dict[str, Any]], seed: int, rate: float, fitted: bool
@@ -165,7 +165,7 @@ def original(event: dict[str, Any], events: list[dict[str, Any]]) -> float:
     return next(e["weight"] for e in events if e["met"] == event["met"])  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize(("size", "workers"), [(1, 1), (9, 1), (40, 2)])
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (40, 2)])
 def test_chunks_and_workers_change_no_bit_of_a_half(tmp_path: Path, size: int, workers: int) -> None:
     """With scales that are no powers of two, and weights that vary by orders of magnitude."""
     text = "".join(
@@ -206,7 +206,7 @@ def test_a_half_whose_weights_add_up_to_nothing_stands_for_nothing(
         rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(menus(), st.integers(0, 2**32), st.booleans())
 def test_laws(triggers: list[dict[str, Any]], seed: int, fitted: bool) -> None:
     """Those of sums hold where something was fitted too; those of single events where all is from the same
@@ -295,7 +295,7 @@ def test_a_luminosity_sample_warns_above_one_percent_of_the_crossings(tmp_path: 
         assert bool(result.warnings) is warns
 
 
-@pytest.mark.parametrize("n", [1, 64, 65, 300])
+@pytest.mark.parametrize("n", [64, 300])
 def test_menus_of_many_triggers(tmp_path: Path, n: int) -> None:
     """Thresholds that rise one by one: each unique rate but the first is zero, totals fall."""
     text = "".join(

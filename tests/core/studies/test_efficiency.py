@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from toy_menus import any_of, as_toml, menus, outcomes
-from toys import engine, evaluation_half, is_evaluation, memory_catalogue, toy_events
+from toy_menus import all_outcomes, any_of, as_toml, menus
+from toys import evaluation_half, is_evaluation, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, read_menu
 from trigemu.api import Schema
@@ -131,7 +131,7 @@ def check(
 def fractions(triggers: Triggers, events: Triggers) -> dict[str | None, list[float]]:
     """Of the menu (None) and of its triggers, what is accepted of each event."""
     on = [t for t in triggers if t["enabled"]]
-    counters = [outcomes(event, triggers, 40e6) for event in events]
+    counters = all_outcomes(events, triggers, 40e6)
     found: dict[str | None, list[float]] = {None: [any_of(c, on) for c in counters]}
     return found | {t["name"]: [any_of(c, [t]) for c in counters] for t in on}
 
@@ -275,16 +275,6 @@ def test_several_samples_are_one(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize(("size", "workers"), [(7, 1), (30, 2)])
-def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
-    read = [write(tmp_path, "a", MENU), write(tmp_path, "b", WEAK)]
-    catalogue = signal(toy_events(3, 200))
-    asked = (read, catalogue, ["yy"], [PT, Profile("met", (0.0, 20.0, 50.0))], ["n_jet > 1", "n_photon > 0"])
-    reference = efficiencies(*asked).to_dict()
-    used = engine(size, workers)
-    assert efficiencies(*asked, executor=used).to_dict() == reference
-
-
 def test_a_menu_gains_nothing_over_itself(tmp_path: Path) -> None:
     read = [write(tmp_path, name, WEAK) for name in "ab"]
     for curve in curves(efficiencies(read, signal(toy_events(3, 100)), ["yy"], [PT], triggers=["J"])):
@@ -399,20 +389,6 @@ def test_what_cannot_be_had_is_named(tmp_path: Path, asked: dict[str, Any], mess
     usual = {"menus": [menu], "catalogue": signal(toy_events(1, 60)), "samples": ["yy"], "profiles": [PT]}
     with pytest.raises(TrigemuError, match=message):
         efficiencies(**usual | asked)
-
-
-def test_menus_of_one_name_go_by_their_files(tmp_path: Path) -> None:
-    tighter = MENU.replace("above = ", "above = 1")
-    assert tighter != MENU
-    texts = {"a": MENU, "b": tighter}
-    samples, curves = signal(toy_events(1, 60)), {}
-    for head in ("", '[menu]\nname = "x"\n'):
-        found = efficiencies([write(tmp_path, n, head + t) for n, t in texts.items()], samples, ["yy"], [PT])
-        curves[head] = {
-            curve.menu: (curve.overall.value, curve.overall.gain) for curve in found.turnons[0].curves
-        }
-    assert curves[""] == curves['[menu]\nname = "x"\n']
-    assert curves[""]["b"][1] < 0
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from trigemu import emulate, rates_of
 from trigemu.counting import Acceptance
 from trigemu.studies import exclusive_rates
 from trigemu.studies.exclusive import exactly
-from trigemu.support import Engine
 
 TRIGGERS = (
     {"name": "J30", "observable": "jet[0].pt", "above": 30.0, "prescale": 4, "coherent": "jets"},
@@ -87,15 +86,6 @@ def test_they_fall_and_add_up_to_the_menu(emulation: Any) -> None:
     assert some.others == len(every.largest) - 5
     total = sum(c.hz for c in some.largest) + some.others_hz
     assert total == pytest.approx(rates_of(emulation).rate.hz, rel=1e-12)
-
-
-def test_the_result_does_not_depend_on_how_events_are_cut_into_chunks(tmp_path: Path) -> None:
-    menu = menu_from(tmp_path, menu_text())
-    catalogue = memory_catalogue({"a": toy_events(3, 200)})
-    whole, cut = (
-        exclusive_rates(emulate([menu], catalogue, executor=Engine(chunk_events=n))) for n in (10_000, 37)
-    )
-    assert whole == cut
 
 
 def test_a_single_trigger_takes_its_total(tmp_path: Path) -> None:

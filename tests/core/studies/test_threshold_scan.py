@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from plugin_toys import write_card
 from toys import engine, memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, TrigemuError, __version__, emulate, rates_of, read_menu, score_table
+from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu, score_table
 from trigemu.api import MenuRates
 from trigemu.emulation import solve_budgets
 from trigemu.results.kinds.threshold_scan import VIEW
@@ -139,7 +139,7 @@ def catalogue() -> Catalogue:
 VALUES = (-1.0, 5.0, 20.0, 30.0, 31.0, 44.5, 60.0, 1e9)
 
 
-@pytest.mark.parametrize("keys", ["", "prescale = 4", 'coherent = "c"\nprescale = 2', 'seed = "G"'])
+@pytest.mark.parametrize("keys", ["", 'coherent = "c"\nprescale = 2', 'seed = "G"'])
 @pytest.mark.parametrize("twin", [30.0, 31.0, -1.0])
 def test_a_scan_equals_separate_runs(tmp_path: Path, catalogue: Catalogue, keys: str, twin: float) -> None:
     """Read by logic and as a seed, beside a trigger that is equal at one of the values, at the first one or
@@ -157,10 +157,6 @@ def test_two_thresholds_at_once(tmp_path: Path, catalogue: Catalogue, keys: str)
 def test_two_that_are_one_and_the_same(tmp_path: Path, catalogue: Catalogue) -> None:
     values = (20.0, 30.0, 40.0)
     check(read(tmp_path, twin=31.0), [Steps("TWIN", values), Steps("S", values)], catalogue)
-
-
-def test_a_plugin_without_equality_is_scanned(tmp_path: Path, catalogue: Catalogue) -> None:
-    check(read(tmp_path), [Steps("P", (-5.0, 0.0, 7.5, 40.0, 200.0))], catalogue)
 
 
 def test_values_that_are_scores(tmp_path: Path) -> None:
@@ -230,7 +226,7 @@ def test_the_own_budget_of_a_scanned_trigger_is_not_solved(tmp_path: Path, catal
         scan(menu, [Steps("J", (5.0,))], catalogue)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     st.integers(0, 2**32),
     st.lists(st.floats(-10, 150), min_size=1, max_size=6, unique=True),
@@ -245,11 +241,8 @@ def test_any_scan_equals_separate_runs(
     check(menu, [Steps(trigger, tuple(sorted(values)))], memory_catalogue(samples))
 
 
-@pytest.mark.parametrize(("size", "workers"), [(200, 2)])
-def test_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
-    catalogue = memory_catalogue({"a": toy_events(1, 250), "b": toy_events(2, 60)})
-    used = engine(size, workers)
-    check(read(tmp_path, 'fitted_on = "toy"'), [Steps("S", VALUES)], catalogue, executor=used)
+def test_workers_change_no_bit(tmp_path: Path, catalogue: Catalogue) -> None:
+    check(read(tmp_path, 'fitted_on = "toy"'), [Steps("S", VALUES)], catalogue, executor=engine(200, 2))
 
 
 # ---- other numbers than thresholds
@@ -328,7 +321,7 @@ def check_varied(
     return found
 
 
-@pytest.mark.parametrize("keys", ["", "prescale = 4", 'coherent = "c"', 'seed = "G"'])
+@pytest.mark.parametrize("keys", ["", 'coherent = "c"', 'seed = "G"\nprescale = 4'])
 @pytest.mark.parametrize(
     ("name", "of"),
     [
@@ -356,7 +349,7 @@ def test_planes_of_numbers(tmp_path: Path, catalogue: Catalogue) -> None:
         check_varied(tmp_path, numbers, catalogue)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     st.integers(0, 2**32),
     st.dictionaries(
@@ -374,8 +367,8 @@ def test_any_scan_of_numbers_equals_separate_runs(
 
 
 def test_workers_change_no_bit_of_a_scan_of_numbers(tmp_path: Path, catalogue: Catalogue) -> None:
-    used = engine(70, 2)
-    check_varied(tmp_path, {"lead": (10.0, 30.0), "photon": (8.0, 20.0)}, catalogue, executor=used)
+    values = {"lead": (10.0, 30.0), "photon": (8.0, 20.0)}
+    check_varied(tmp_path, values, catalogue, executor=engine(70, 2))
 
 
 def test_budgets_of_others_are_solved_with_the_number_of_the_menu(tmp_path: Path) -> None:
@@ -452,26 +445,3 @@ def test_over_a_plane_the_menu_rate_is_met_along_the_last_trigger(tmp_path: Path
     first = BudgetBracket(budget, "rate_hz", "J", 20.0, 40.0, hz[1], hz[2], (("S", 10.0),))
     assert budget_brackets(found, budget)[0] == first
     assert all(entry.quantity == "rate_hz" for entry in budget_brackets(found, budget))
-
-
-# ---- how it is written
-
-
-def test_json_and_csv_hold_every_point(tmp_path: Path, catalogue: Catalogue) -> None:
-    steps = [Steps("S", (20.0, 1e9)), Steps("G", (10.0, 15.0, 20.0))]
-    found = scan(read(tmp_path), steps, catalogue)
-    document = found.to_dict()
-    assert document["scanned"] == [
-        {"trigger": "S", "values": [20.0, 1e9], "vary": None},
-        {"trigger": "G", "values": [10.0, 15.0, 20.0], "vary": None},
-    ]
-    assert [point["values"] for point in document["points"]][:2] == [[20.0, 10.0], [20.0, 15.0]]
-    for point, expected in zip(document["points"], found.points, strict=True):
-        assert point["menu"]["rate_hz"] == expected.rate.hz
-        assert [t["unique_hz"] for t in point["triggers"]] == [t.unique.hz for t in expected.triggers]
-    assert document["provenance"]["version"] == __version__
-    rows = list(csv.DictReader(io.StringIO(VIEW.csv(found))))
-    assert [float(row["menu rate_hz"]) for row in rows] == [point.rate.hz for point in found.points]
-    assert [float(row["G unique_error_hz"]) for row in rows] == [
-        point.triggers[2].unique.error_hz for point in found.points
-    ]
