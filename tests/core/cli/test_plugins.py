@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugin_toys import install, write
+from plugin_toys import write
 from project import ROOT
 
 from trigemu import TrigemuError, read_menu
@@ -79,17 +79,6 @@ def test_a_module_brings_a_command(here: Path, trigemu: Run) -> None:
     source = "import click\nPLUGIN = Plugin(commands={'wave': ':wave'})\n@click.command()\ndef wave():\n"
     write(here / "plugins" / "one.py", f"from trigemu.api import Plugin\n{source}    click.echo('hi')\n")
     assert trigemu("wave") == (0, "hi\n")
-
-
-def test_an_installed_package_brings_a_command(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trigemu: Run
-) -> None:
-    write(tmp_path / "site" / "some_package" / "__init__.py", DECLARED.replace("hello", "installed"))
-    write(tmp_path / "site" / "some_package" / "cli.py", COMMAND)
-    install(tmp_path / "site", "some_package", "greeting")
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", str(tmp_path / "none"))
-    assert trigemu("greet") == (0, "installed\n")
 
 
 def test_help_and_other_commands_load_no_plugin(here: Path, trigemu: Run) -> None:
@@ -166,18 +155,6 @@ def test_a_command_that_is_broken(here: Path, trigemu: Run, file: str, source: s
 def test_a_declaration_that_cannot_be_read_hides_no_command(here: Path, trigemu: Run, declared: str) -> None:
     write(here / "plugins" / "other.py", declared)
     assert trigemu("greet") == (0, "hello\n")
-
-
-def test_two_different_plugins_with_a_command(
-    here: Path, monkeypatch: pytest.MonkeyPatch, trigemu: Run
-) -> None:
-    write(here / "more" / "greeting" / "__init__.py", DECLARED.replace("hello", "other"))
-    write(here / "more" / "greeting" / "cli.py", COMMAND)
-    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", f"{here / 'plugins'}:{here / 'more'}")
-    status, text = trigemu("greet")
-    assert status == 2
-    assert "two different plugins are called 'greeting'" in text
-    assert trigemu("--help")[0] == 0
 
 
 def test_no_plugin_replaces_a_command(here: Path, trigemu: Run) -> None:

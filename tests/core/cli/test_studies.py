@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from project import ROOT
 
 import trigemu as library
 from trigemu.studies import read_profiles
@@ -107,17 +106,6 @@ def test_rates_of_some_triggers_against_an_observable(place: Any, document: Call
     assert [len(part["triggers"]) for part in found["bins"]] == [3, 3]
     assert ("MU" in found["text"], "J30" in found["text"]) == (True, False)
     assert (place.folder / "out.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_rates_of_the_embedded_sample_rise_with_pile_up(place: Any, trigemu: Run) -> None:
-    command = ("rates-vs", "n_interaction", str(ROOT / "menus" / "primary.toml"), "--bins", "0,8,13,18,60")
-    status, text = trigemu(*command, "--json", "out.json")
-    assert status == 0, text
-    bins = json.loads((place.folder / "out.json").read_text())["bins"]
-    for number in (0, 1):
-        hz = [part["triggers"][number]["if_all_hz"] for part in bins]
-        assert hz == sorted(hz)
-    assert sum(part["fraction"] for part in bins) == pytest.approx(1)
 
 
 def test_efficiencies_of_categories_and_triggers(place: Any, document: Callable[..., Any]) -> None:

@@ -172,38 +172,6 @@ def test_identical_menus_differ_by_nothing(triggers: Triggers, seed: int, fitted
     assert errors == pytest.approx(first.overlap_error.flatten().tolist(), rel=1e-14)
 
 
-@settings(max_examples=20)
-@given(variants(), st.integers(0, 2**32))
-def test_laws(texts: list[Triggers], seed: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        read = [write(Path(folder), f"V{i}", as_toml(t, 40e6 - 1e6 * i)) for i, t in enumerate(texts)]
-    catalogue = memory_catalogue({"a": toy_events(seed, 50)})
-    one, other = compare(emulate(read, catalogue)), compare(emulate(read[::-1], catalogue))
-    there = {(d.b, d.a, d.what, d.quantity): (-d.b_minus_a_hz, d.error_hz) for d in other.differences}
-    assert there == {(d.a, d.b, d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in one.differences}
-    assert set(one.gained) == set(other.gained)
-    together = {(c.b, c.a, c.of_b, c.of_a): (c.hz, c.error_hz) for c in other.common}
-    assert together == {(c.a, c.b, c.of_a, c.of_b): (c.hz, c.error_hz) for c in one.common}
-    gained = {(gain.a, gain.b): gain for gain in one.gained}
-    for d in one.differences:
-        if d.quantity == "rate_hz":
-            more, less = gained[d.b, d.a], gained[d.a, d.b]
-            assert less.hz - more.hz == pytest.approx(d.b_minus_a_hz, rel=1e-12, abs=1e-9)
-            if not any(t["kind"] == "random" for text in texts for t in text):  # a part without an error
-                assert d.error_hz == pytest.approx(math.hypot(more.error_hz, less.error_hz), rel=1e-12)
-    for d in one.differences:
-        rates = [quantity_of(one, name, d.what, d.quantity) for name in (d.a, d.b)]
-        assert d.b_minus_a_hz == pytest.approx(rates[1] - rates[0], abs=1e-9 * sum(rates) + 1e-300)
-
-
-def quantity_of(result: Comparison, variant: str, what: str, quantity: str) -> float:
-    (found,) = (v for v in result.variants if v.menu.name == variant)
-    if what == "menu":
-        return found.rate.hz
-    own = [t for t in found.triggers if t.name == what]
-    return getattr(own[0], quantity.removesuffix("_hz")).hz if own else 0.0  # type: ignore[no-any-return]
-
-
 BASE = """
 [menu]
 name = "{name}"

@@ -7,7 +7,7 @@ import io
 import math
 import tempfile
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from toy_menus import all_outcomes, any_of, as_toml, menus
 from toys import evaluation_half, is_evaluation, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, read_menu
-from trigemu.api import Schema
 from trigemu.counting import Keys, count_patterns
 from trigemu.results.kinds.efficiencies import VIEW
 from trigemu.samples import Catalogue
@@ -389,27 +388,3 @@ def test_what_cannot_be_had_is_named(tmp_path: Path, asked: dict[str, Any], mess
     usual = {"menus": [menu], "catalogue": signal(toy_events(1, 60)), "samples": ["yy"], "profiles": [PT]}
     with pytest.raises(TrigemuError, match=message):
         efficiencies(**usual | asked)
-
-
-@pytest.mark.parametrize(
-    ("menu", "profile", "message"),
-    [
-        (MENU, Profile("met", (0.0, 9.0)), "sample 'yy' has no observable 'met'.*, which an observable"),
-        (
-            MENU.replace("jet[0].pt", "met"),
-            PT,
-            r"a\.toml:1: trigger 'J': sample 'yy' has no observable 'met'",
-        ),
-    ],
-)
-def test_a_signal_with_other_columns_is_named(
-    tmp_path: Path, menu: str, profile: Profile, message: str
-) -> None:
-    """Before any budget is solved."""
-    catalogue = signal(toy_events(1, 30))
-    background, yy = catalogue.samples
-    yy.sources[0].schema = Schema(yy.schema.collections, frozenset())  # type: ignore[misc]
-    with pytest.raises(TrigemuError, match=message):
-        efficiencies(
-            [write(tmp_path, "a", menu)], replace(catalogue, samples=(background, yy)), ["yy"], [profile]
-        )

@@ -6,14 +6,11 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from toys import either, memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate, rates_of
-from trigemu.counting import Acceptance
 from trigemu.studies import exclusive_rates
-from trigemu.studies.exclusive import exactly
 
 TRIGGERS = (
     {"name": "J30", "observable": "jet[0].pt", "above": 30.0, "prescale": 4, "coherent": "jets"},
@@ -112,12 +109,3 @@ def test_each_menu_of_a_comparison_has_its_own(tmp_path: Path) -> None:
         found = exclusive_rates(both, menu)
         assert [c.triggers for c in found.largest] == [c.triggers for c in alone.largest]
         assert [c.hz for c in found.largest] == pytest.approx([c.hz for c in alone.largest], rel=1e-12)
-
-
-def test_probabilities_of_all_combinations_add_up_to_one() -> None:
-    rng = np.random.default_rng(7)
-    a = rng.random((50, 5)) * (rng.random((50, 5)) < 0.7)
-    sets = [[0, 2, 4], [1], [3]]
-    every = [np.array([number >> bit & 1 for bit in range(5)], np.bool_) for number in range(32)]
-    acceptance, within = Acceptance(a, sets), np.ones(5, np.bool_)
-    assert sum(exactly(acceptance, members, within) for members in every) == pytest.approx(np.ones(50))
