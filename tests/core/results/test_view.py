@@ -81,7 +81,6 @@ def test_what_every_result_shows(results: dict[str, Any], kind: str, tmp_path: P
     check_texts(result)
     check_html(result)
     check_plot(result, LABELS[kind])
-    check_hepdata(result, tmp_path)
     view, frame = view_of(result), result.to_pandas()
     assert len(frame) == len(view.table(result).rows) > 0
     numbers = {value for value in frame.select_dtypes("number").to_numpy().flat if not math.isnan(value)}
@@ -92,6 +91,7 @@ def test_what_every_result_shows(results: dict[str, Any], kind: str, tmp_path: P
     assert numbers <= {*leaves(document)}
     for table in (view.table(result), view.csv_table(result)):
         assert [column.name for column in table.columns if column.in_files and not column.meaning] == []
+    check_hepdata(result, tmp_path)
 
 
 def test_a_comparison_shows_what_changed(results: dict[str, Any]) -> None:
