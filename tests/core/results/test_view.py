@@ -8,11 +8,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from result_toys import CATEGORY, HOSTILE, RESULTS
 from view_checks import check_hepdata, check_html, check_plot, check_texts
@@ -92,6 +93,55 @@ def test_what_every_result_shows(results: dict[str, Any], kind: str, tmp_path: P
     for table in (view.table(result), view.csv_table(result)):
         assert [column.name for column in table.columns if column.in_files and not column.meaning] == []
     check_hepdata(result, tmp_path)
+
+
+#: A column of a data frame → its numbers.
+NUMBERS: dict[tuple[str, str], Callable[[Any], list[float | None]]] = {
+    ("Catalogue", "rate_hz"): lambda r: [
+        *(s.rate_hz for s in r.background),
+        None,
+    ],  # that of the signal is not known
+    ("MenuRates", "share_hz"): lambda r: [t.share.hz for t in r.triggers],
+    ("MenuRates", "unique_error_hz"): lambda r: [t.unique.error_hz for t in r.triggers],
+    ("MenuRates", "total_events"): lambda r: [t.total.events for t in r.triggers],
+    ("ColumnRates", "total_hz"): lambda r: [
+        t.total.hz for name in ("low<", "high") for t in r[name].triggers
+    ],
+    ("Comparison", "unique_hz"): lambda r: [t.unique.hz for v in r.variants for t in v.triggers],
+    ("Scan", "MET threshold"): lambda r: [10.0, 20.0, 1e6],
+    ("Scan", "MET unique_hz"): lambda r: [p["MET"].unique.hz for p in r.points],
+    ("Scan", "menu rate_error_hz"): lambda r: [p.rate.error_hz for p in r.points],
+    ("BinnedRates", "if_all_hz"): lambda r: [
+        rate.hz for b in r.bins if b.rates for rate in (b.menu_if_all, *b.if_all)
+    ],
+    ("BinnedRates", "total_hz"): lambda r: [
+        rate.hz for b in r.bins if b.rates for rate in (b.rates.rate, *(t.total for t in b.rates.triggers))
+    ],
+    ("ExclusiveRates", "error_hz"): lambda r: [c.error_hz for c in r.largest],
+    ("Curve", "efficiency"): lambda r: [*r.value, r.overall.value],
+    ("Curve", "low"): lambda r: [*r.low, r.overall.low],
+    ("Turnon", "gain"): lambda r: [g for c in r.curves for g in (*c.gain, c.overall.gain)],
+    ("Spectrum", "variance_hz2"): lambda r: [v for of in r.variance.values() for v in of],
+}
+
+
+@pytest.mark.parametrize(("kind", "column"), NUMBERS)
+def test_numbers_are_where_they_belong(results: dict[str, Any], kind: str, column: str) -> None:
+    expected = np.array(NUMBERS[kind, column](results[kind]), float)
+    found = results[kind].to_pandas().reset_index()[column]
+    np.testing.assert_array_equal(found.to_numpy(float, na_value=np.nan), expected)
+
+
+def test_what_variants_have_in_common_is_a_matrix(results: dict[str, Any]) -> None:
+    result = results["Comparison"]
+    (matrix,) = result.to_dict()["common"]
+    for key in ("hz", "error_hz"):
+        found = {
+            (a, b): hz
+            for a, row in zip(matrix["triggers_a"], matrix[key], strict=True)
+            for b, hz in zip(matrix["triggers_b"], row, strict=True)
+        }
+        assert found == {(c.of_a, c.of_b): getattr(c, key) for c in result.common}
 
 
 def test_a_comparison_shows_what_changed(results: dict[str, Any]) -> None:
