@@ -67,7 +67,9 @@ def test_any_encoding_of_the_terminal(place: Any) -> None:
     assert done.stderr.isascii()
 
 
-@pytest.mark.parametrize("command", [("events",), ("events", ".root"), ("run", ".json"), ("samples",)])
+@pytest.mark.parametrize(
+    "command", [("events",), ("events", ".root"), ("scores",), ("run", ".json"), ("samples",)]
+)
 def test_names_of_event_files_and_folders_that_are_no_utf8(
     place: Any, trigemu: Run, command: tuple[str, ...]
 ) -> None:

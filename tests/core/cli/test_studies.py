@@ -157,3 +157,11 @@ def test_a_comparison_says_what_differs(document: Callable[..., Any]) -> None:
     alone = document("run", "soft.toml")
     assert found["variants"][1] == {key: value for key, value in alone.items() if key != "text"}
     assert all(word in found["text"] for word in ("above: 30 → 20", "gained", "in both"))
+
+
+def test_a_copy_of_a_menu_goes_by_its_file(place: Any, document: Callable[..., Any]) -> None:
+    text = '[menu]\nname = "mine"\n' + (place.folder / "menu.toml").read_text()
+    for name in ("menu.toml", "copies/menu.toml"):
+        place.write(name, text)
+    found = document("compare", "menu.toml", "copies/menu.toml")
+    assert [variant["menu"]["name"] for variant in found["variants"]] == ["menu (1)", "menu (2)"]
