@@ -264,6 +264,7 @@ def test_the_schema_contains_the_plugins_that_are_named(
         ({"COMPILE": "raise OSError('no model')"}, "raise OSError", "OSError: no model", 1),
         ({"EVALUATE": "return np.sqrt([1, 2]).whole"}, "return np.sqrt", "AttributeError", 1),
         ({"EVALUATE": "return np.sqrt([1, 2]).whole"}, "return np.sqrt", "AttributeError", 2),
+        ({"EVALUATE": "return work.scalar('mett')"}, "return work.scalar", "that a kind requests", 1),
         ({"EVALUATE": "return np.ones(3)"}, "def evaluate", "", 1),
     ],
 )
