@@ -153,7 +153,7 @@ def check(_: Path) -> None:
     run(
         *PYTEST,
         "tests/core/samples/test_embedded.py",
-        "tests/core/cli/test_shown.py",
+        "tests/core/cli/test_documents.py",
         "tests/plugins",
         "tests/test_reference.py",
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
-from toy_menus import EVENT_KINDS, any_of, apart, constant_of, decide, fitted_in, menus, outcomes
+from toy_menus import EVENT_KINDS, all_outcomes, any_of, apart, constant_of, decide, fitted_in, menus
 
 from trigemu import Menu, read_menu
 
@@ -59,7 +59,7 @@ class Variant:
         self.scale, self.rate = rate / 40e6, rate
         self.on = [t for t in triggers if t["enabled"]]
         seen = [event | {"jet": [jet for jet in event["jet"] if has(jet)]} for event in events]
-        self.counters = [outcomes(event, triggers, rate) for event in seen]
+        self.counters = all_outcomes(seen, triggers, rate)
         self.triggers, self.decisions = triggers, [decide(event, triggers) for event in seen]
 
     def constant(self, fitted: bool = False) -> Variant:

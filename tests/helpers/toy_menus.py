@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise, product
@@ -131,6 +131,21 @@ def outcomes(event: dict[str, Any], triggers: list[dict[str, Any]], rate: float)
         own = Fraction(rate) / 1000 if t["kind"] == "random" else 1
         t["share"] = 1 / (Fraction(t["prescale"]) * own)
     return from_decisions(*decide(event, triggers), triggers)
+
+
+def all_outcomes(
+    events: Iterable[dict[str, Any]], triggers: list[dict[str, Any]], rate: float
+) -> list[Counters]:
+    """Those of each event: few patterns of decisions stand for all."""
+    known: dict[Any, Counters] = {}
+    found = []
+    for event in events:
+        own, raw = decide(event, triggers)
+        pattern = (*own.values(), *raw.values())
+        if pattern not in known:
+            known[pattern] = outcomes(event, triggers, rate)
+        found.append(known[pattern])
+    return found
 
 
 def from_decisions(own: dict[str, bool], raw: dict[str, bool], triggers: list[dict[str, Any]]) -> Counters:

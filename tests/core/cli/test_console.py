@@ -49,18 +49,22 @@ def test_errors_of_the_command_line_do_not_act_on_the_terminal(place: Any, trige
         assert "x1b[31m" in text
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_any_encoding_of_the_terminal(place: Any, encoding: str) -> None:
+def test_any_encoding_of_the_terminal(place: Any) -> None:
     odd = os.fsencode(place.folder) + b"/m\xff.toml"  # no valid UTF-8
     menu = (place.folder / "menu.toml").read_bytes().replace(b'"J30"', '"Jη→"'.encode())
     Path(os.fsdecode(odd)).write_bytes(menu)
     arguments = [sys.executable, "-m", "trigemu", "run", odd, *ON_TOYS, "--json", "a.json", "--csv", "a.csv"]
-    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(arguments, capture_output=True, cwd=place.folder, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert rb"J\u03b7\u2192" in done.stdout
     assert rb"menu m\udcff" in done.stdout
     assert r"m\udcff" in (place.folder / "a.csv").read_text(encoding="utf-8")
+    Path(os.fsdecode(odd)).write_bytes(menu.replace(b"jet[0].pt", "jet[0].pµ".encode()))
+    done = subprocess.run(arguments, capture_output=True, cwd=place.folder, env=environment, check=False)
+    assert done.returncode == 2
+    assert rb"trigger 'J\u03b7\u2192'" in done.stderr
+    assert done.stderr.isascii()
 
 
 @pytest.mark.parametrize(
@@ -84,15 +88,3 @@ def test_names_of_event_files_and_folders_that_are_no_utf8(
         status, text = trigemu(name, "menu.toml", *options)
         assert (rb"x\udce9" in output.read_bytes()) or suffix == ".root"
     assert status == 0, text
-
-
-def test_messages_are_spelled_in_the_encoding_of_the_terminal(place: Any) -> None:
-    place.write(
-        "menu.toml", (place.folder / "menu.toml").read_text().replace('"MU"', '"Jη ≥"').replace("muon", "mµ")
-    )
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    arguments = [sys.executable, "-m", "trigemu", "run", "menu.toml", *ON_TOYS]
-    done = subprocess.run(arguments, capture_output=True, cwd=place.folder, env=environment, check=False)
-    assert done.returncode == 2
-    assert rb"trigger 'J\u03b7 \u2265'" in done.stderr
-    assert done.stderr.isascii()

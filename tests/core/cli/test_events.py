@@ -27,24 +27,3 @@ def test_a_menu(place: Any, trigemu: Run) -> None:
     tree = uproot.open(place.folder / "some.root")["events"]
     assert tree.num_entries == (frame.fired_MU & ~frame.fired_J30).sum() > 0
     assert f"some.root: {tree.num_entries} events of all that pass MU and not J30, " in text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("-o", "events.csv"), "events.csv should end in .parquet or .root"),
-        (("-o", "no/events.root"), "there is no folder no"),
-        (("-o", "all.root"), "all.root"),
-        (("-o", "events.root", "--fired", "JJ"), "has no enabled trigger 'JJ'"),
-        (("-o", "events.root", "--sample", "some"), "'some'"),
-        ((), "Missing option '-o'"),
-    ],
-)
-def test_mistakes_end_with_a_message_and_no_file(
-    place: Any, trigemu: Run, arguments: tuple[str, ...], message: str
-) -> None:
-    before = place.files()
-    status, text = trigemu("events", "menu.toml", *ON_TOYS, *arguments)
-    assert status == 2
-    assert message in " ".join(text.split())
-    assert place.files() == before

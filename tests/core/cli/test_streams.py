@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from trigemu.cli.limits import NEEDED
 
 COMMAND = [sys.executable, "-m", "trigemu"]
 
@@ -81,25 +84,33 @@ def test_an_interruption_while_modules_load(place: Any) -> None:
         assert ran.wait(20) == 130
 
 
-@pytest.mark.parametrize("output", ["menu.toml", "catalogue.toml", "all.root", "link", "hard"])
-@pytest.mark.parametrize("command", ["run", "compare"])
-def test_no_output_replaces_an_input(
-    place: Any, trigemu: Callable[..., tuple[int, str]], command: str, output: str
+def test_the_installed_program_keeps_its_streams_apart(place: Any) -> None:
+    program = Path(sys.executable).with_name("trigemu")
+    failed = subprocess.run([program, "run", "absent.toml"], capture_output=True, text=True)
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert failed.stderr.startswith("trigemu: absent.toml: ")
+    assert failed.stderr.count("\n") == 1
+
+
+def _limited() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (NEEDED - 1, NEEDED - 1))
+
+
+@pytest.mark.parametrize(
+    ("threads", "before", "message"),
+    [
+        ("0", None, "NUMBA_NUM_THREADS=0: "),
+        ("-3", None, "NUMBA_NUM_THREADS=-3: "),
+        ("1", _limited, "the address space is limited to 850 MB"),
+    ],
+)
+def test_a_message_comes_before_libraries_that_would_not_load(
+    place: Any, threads: str, before: Callable[[], None] | None, message: str
 ) -> None:
-    (place.folder / "link").symlink_to("menu.toml")
-    (place.folder / "hard").hardlink_to(place.folder / "all.root")
-    before = (place.folder / output).read_bytes()
-    menus = ["menu.toml"] if command == "run" else ["menu.toml", "other.toml"]
-    place.write("other.toml", (place.folder / "menu.toml").read_text())
-    for option in ("--json", "--csv"):
-        status, text = trigemu(command, *menus, "--samples", "catalogue.toml", option, output)
-        assert status == 2
-        assert text.startswith(f"trigemu: cannot write {output}: ")
-        assert text.endswith(", which is read, is the same file\n")
-    assert (place.folder / output).read_bytes() == before
-
-
-def test_two_outputs_are_two_files(place: Any, trigemu: Callable[..., tuple[int, str]]) -> None:
-    inputs = "run", "menu.toml", "--samples", "catalogue.toml", "--json", "x", "--csv", "./x"
-    assert trigemu(*inputs) == (2, "trigemu: cannot write x: x is the same file, and is written too\n")
-    assert not (place.folder / "x").exists()
+    environment = os.environ | {"NUMBA_NUM_THREADS": threads}
+    with start(place, "run", "none.toml", env=environment, preexec_fn=before) as ran:
+        assert ran.stderr
+        said = ran.stderr.read()
+        assert ran.wait(20) == 2
+    assert said.startswith(f"trigemu: {message}")
+    assert said.count("\n") == 1

@@ -105,7 +105,7 @@ def accepts(event: dict[str, Any], triggers: list[dict[str, Any]], rng: random.R
     return accepted
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(menus(), st.integers(0, 2**32))
 def test_what_is_contained_never_accepts_alone(triggers: list[dict[str, Any]], seed: int) -> None:
     menu, rng = as_menu(triggers), random.Random(seed)
@@ -120,7 +120,7 @@ def test_what_is_contained_never_accepts_alone(triggers: list[dict[str, Any]], s
             assert not any(accepted[name] for name in names) or any(accepted[name] for name in within)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(menus(), st.integers(0, 2**32))
 def test_what_is_contained_has_no_unique_rate(triggers: list[dict[str, Any]], seed: int) -> None:
     menu = as_menu(triggers)

@@ -9,15 +9,12 @@ import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from project import ROOT
 from rounding_twin import rounded
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import emulate, open_catalogue, rates_of, read_menu
-from trigemu.rates.rounding import COARSE, _step, _stored, on_stored_values
+from trigemu import emulate, open_catalogue, rates_of
+from trigemu.rates.rounding import _step, _stored, on_stored_values
 from trigemu.samples import Catalogue, Rounding
-
-MENUS = ROOT / "menus"
 
 
 def catalogue(**rounding: Rounding) -> Catalogue:
@@ -84,19 +81,6 @@ def test_one_line_for_many(tmp_path: Path) -> None:
     (line,) = on_stored_values(menu, sample)
     assert "M3 (met 67, step 1) and 5 more: up to about 23 %" in line
     assert line in rates_of(emulate([menu], sample)).warnings
-
-
-def test_thresholds_of_the_shipped_menus() -> None:
-    """Those of the smallest are worth no warning with jets of 8 bits and photons of 9; MET of 6 bits is."""
-    primary, full = (read_menu(MENUS / f"{name}.toml") for name in ("primary", "full"))
-    fine = catalogue(jet=Rounding(bits=8), photon=Rounding(bits=9), met=SIX)
-    assert list(on_stored_values(primary, fine)) == []
-    (line,) = on_stored_values(full, fine)
-    assert "MET100 (met 100, step 1)" in line
-    assert list(on_stored_values(full, catalogue(jet=Rounding(bits=8), met=CENTRED))) == []
-    (line,) = on_stored_values(primary, catalogue(jet=SIX))
-    assert "J100 (jet 100, step 1)" in line
-    assert COARSE > 2.0**-8
 
 
 def test_what_the_embedded_sample_says_of_itself_is_so() -> None:

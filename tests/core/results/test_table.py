@@ -6,10 +6,8 @@ import csv
 import io
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 from printing import text_of
-from result_toys import RESULTS
 from view_checks import Checked
 
 from trigemu.api import Column, Page, Rate, Table, records
@@ -18,7 +16,6 @@ from trigemu.results.writers.data_frame import as_frame
 from trigemu.results.writers.documents import csv_of
 from trigemu.results.writers.html import table_html
 from trigemu.results.writers.reference import columns_reference
-from trigemu.support import view_of
 
 COLUMNS = (
     Column("name", "key", "trigger", "The trigger."),
@@ -85,10 +82,3 @@ def test_the_reference_lists_what_files_and_tables_have() -> None:
     assert f"- `…_unseen` of a rate: {RATE_PARTS['unseen']}" in in_files
     printed = [*columns_reference(COLUMNS[:4], printed=True)]
     assert [line.partition(":")[0] for line in printed] == ["- trigger", "- total", "- less", "- found"]
-
-
-@pytest.mark.parametrize("kind", RESULTS)
-def test_every_column_of_a_file_has_a_meaning(results: dict[str, Any], kind: str) -> None:
-    view = view_of(results[kind])
-    for table in (view.table(results[kind]), view.csv_table(results[kind])):
-        assert [column.name for column in table.columns if column.in_files and not column.meaning] == []

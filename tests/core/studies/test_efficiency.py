@@ -7,7 +7,7 @@ import io
 import math
 import tempfile
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from toy_menus import any_of, as_toml, menus, outcomes
-from toys import engine, evaluation_half, is_evaluation, memory_catalogue, toy_events
+from toy_menus import all_outcomes, any_of, as_toml, menus
+from toys import evaluation_half, is_evaluation, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, read_menu
-from trigemu.api import Schema
 from trigemu.counting import Keys, count_patterns
 from trigemu.results.kinds.efficiencies import VIEW
 from trigemu.samples import Catalogue
@@ -131,7 +130,7 @@ def check(
 def fractions(triggers: Triggers, events: Triggers) -> dict[str | None, list[float]]:
     """Of the menu (None) and of its triggers, what is accepted of each event."""
     on = [t for t in triggers if t["enabled"]]
-    counters = [outcomes(event, triggers, 40e6) for event in events]
+    counters = all_outcomes(events, triggers, 40e6)
     found: dict[str | None, list[float]] = {None: [any_of(c, on) for c in counters]}
     return found | {t["name"]: [any_of(c, [t]) for c in counters] for t in on}
 
@@ -275,16 +274,6 @@ def test_several_samples_are_one(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize(("size", "workers"), [(7, 1), (30, 2)])
-def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
-    read = [write(tmp_path, "a", MENU), write(tmp_path, "b", WEAK)]
-    catalogue = signal(toy_events(3, 200))
-    asked = (read, catalogue, ["yy"], [PT, Profile("met", (0.0, 20.0, 50.0))], ["n_jet > 1", "n_photon > 0"])
-    reference = efficiencies(*asked).to_dict()
-    used = engine(size, workers)
-    assert efficiencies(*asked, executor=used).to_dict() == reference
-
-
 def test_a_menu_gains_nothing_over_itself(tmp_path: Path) -> None:
     read = [write(tmp_path, name, WEAK) for name in "ab"]
     for curve in curves(efficiencies(read, signal(toy_events(3, 100)), ["yy"], [PT], triggers=["J"])):
@@ -413,27 +402,3 @@ def test_menus_of_one_name_go_by_their_files(tmp_path: Path) -> None:
         }
     assert curves[""] == curves['[menu]\nname = "x"\n']
     assert curves[""]["b"][1] < 0
-
-
-@pytest.mark.parametrize(
-    ("menu", "profile", "message"),
-    [
-        (MENU, Profile("met", (0.0, 9.0)), "sample 'yy' has no observable 'met'.*, which an observable"),
-        (
-            MENU.replace("jet[0].pt", "met"),
-            PT,
-            r"a\.toml:1: trigger 'J': sample 'yy' has no observable 'met'",
-        ),
-    ],
-)
-def test_a_signal_with_other_columns_is_named(
-    tmp_path: Path, menu: str, profile: Profile, message: str
-) -> None:
-    """Before any budget is solved."""
-    catalogue = signal(toy_events(1, 30))
-    background, yy = catalogue.samples
-    yy.sources[0].schema = Schema(yy.schema.collections, frozenset())  # type: ignore[misc]
-    with pytest.raises(TrigemuError, match=message):
-        efficiencies(
-            [write(tmp_path, "a", menu)], replace(catalogue, samples=(background, yy)), ["yy"], [profile]
-        )

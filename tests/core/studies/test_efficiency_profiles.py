@@ -85,6 +85,7 @@ def test_it_says_what_is_wanted(folder: Path) -> None:
     assert found.of("second") == ()
     assert found.scope is None
     assert len(found.sha256) == 64
+    assert read(folder, FULL.replace('name = "mine"\n', "")).name == "profiles"  # as its file
 
 
 def test_its_own_objects_say_what_names_mean(folder: Path) -> None:
@@ -96,10 +97,6 @@ def test_its_own_objects_say_what_names_mean(folder: Path) -> None:
     found = read(folder, HARD + FULL)
     assert found.scope is not None
     assert found.scope.has_object("hard")
-
-
-def test_without_a_name_it_is_called_as_its_file(folder: Path) -> None:
-    assert read(folder, FULL.replace('name = "mine"\n', "")).name == "profiles"
 
 
 @pytest.mark.parametrize(
@@ -140,16 +137,6 @@ def test_all_mistakes_at_once(folder: Path) -> None:
     with pytest.raises(TableError) as caught:
         read(folder, text)
     assert [problem.line for problem in caught.value.problems] == [12, 23, 29]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "observable = 1\n", "[profile]\n", "[[profile]]\n", 'observable = ["a"]\n', "category = 3\n",
-     "[observable]\n", "profile = 3\n", "[[observable]]\n", "[objects]\njet = 1\n"],
-)  # fmt: skip
-def test_what_is_no_set_of_profiles(folder: Path, text: str) -> None:
-    with pytest.raises(TableError):
-        read(folder, text)
 
 
 def test_a_menu_with_mistakes_is_for_its_reader_to_tell(folder: Path) -> None:

@@ -6,15 +6,11 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from toys import either, memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate, rates_of
-from trigemu.counting import Acceptance
 from trigemu.studies import exclusive_rates
-from trigemu.studies.exclusive import exactly
-from trigemu.support import Engine
 
 TRIGGERS = (
     {"name": "J30", "observable": "jet[0].pt", "above": 30.0, "prescale": 4, "coherent": "jets"},
@@ -89,15 +85,6 @@ def test_they_fall_and_add_up_to_the_menu(emulation: Any) -> None:
     assert total == pytest.approx(rates_of(emulation).rate.hz, rel=1e-12)
 
 
-def test_the_result_does_not_depend_on_how_events_are_cut_into_chunks(tmp_path: Path) -> None:
-    menu = menu_from(tmp_path, menu_text())
-    catalogue = memory_catalogue({"a": toy_events(3, 200)})
-    whole, cut = (
-        exclusive_rates(emulate([menu], catalogue, executor=Engine(chunk_events=n))) for n in (10_000, 37)
-    )
-    assert whole == cut
-
-
 def test_a_single_trigger_takes_its_total(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, menu_text(TRIGGERS[3:4]))
     emulation = emulate([menu], memory_catalogue({"a": toy_events(4, 100)}))
@@ -122,12 +109,3 @@ def test_each_menu_of_a_comparison_has_its_own(tmp_path: Path) -> None:
         found = exclusive_rates(both, menu)
         assert [c.triggers for c in found.largest] == [c.triggers for c in alone.largest]
         assert [c.hz for c in found.largest] == pytest.approx([c.hz for c in alone.largest], rel=1e-12)
-
-
-def test_probabilities_of_all_combinations_add_up_to_one() -> None:
-    rng = np.random.default_rng(7)
-    a = rng.random((50, 5)) * (rng.random((50, 5)) < 0.7)
-    sets = [[0, 2, 4], [1], [3]]
-    every = [np.array([number >> bit & 1 for bit in range(5)], np.bool_) for number in range(32)]
-    acceptance, within = Acceptance(a, sets), np.ones(5, np.bool_)
-    assert sum(exactly(acceptance, members, within) for members in every) == pytest.approx(np.ones(50))

@@ -31,7 +31,7 @@ def inside(value: float, edges: tuple[float, ...], number: int) -> bool:
     return edges[number] <= value < edges[number + 1]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(menus(), st.integers(0, 2**32), st.sampled_from(sorted(OBSERVABLES)), st.booleans())
 def test_each_bin_equals_a_loop_over_its_events(
     triggers: list[dict[str, Any]], seed: int, observable: str, fitted: bool
@@ -78,7 +78,7 @@ def check(rate: Rate, if_all: Rate, entries: list[tuple[str, float, float]], who
         assert if_all.upper_limit_hz == pytest.approx(rate.upper_limit_hz * whole / there)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(menus(), st.integers(0, 2**32), st.sampled_from([40e6, 20e6]))
 def test_bins_add_up_and_one_bin_is_the_run(triggers: list[dict[str, Any]], seed: int, rate: float) -> None:
     catalogue = memory_catalogue({"a": toy_events(seed, 60)})
@@ -96,13 +96,11 @@ def test_bins_add_up_and_one_bin_is_the_run(triggers: list[dict[str, Any]], seed
     assert summed == pytest.approx(plain.rate.hz, rel=1e-9)
 
 
-@pytest.mark.parametrize(("size", "workers"), [(1, 1), (40, 2)])
-def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
+def test_chunks_and_workers_change_no_bit(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, MET + 'fitted_on = "toy"\n')
     catalogue = crossing_catalogue({"a": crossings(1, 150), "b": crossings(2, 80)})
     asked = (menu, "n_interaction", (0.0, 2.0, 6.0), catalogue)
-    used = engine(size, workers)
-    assert binned_rates(*asked, executor=used).to_dict() == binned_rates(*asked).to_dict()
+    assert binned_rates(*asked, executor=engine(40, 2)).to_dict() == binned_rates(*asked).to_dict()
 
 
 def test_thresholds_from_budgets_are_found_on_all_bins(tmp_path: Path) -> None:

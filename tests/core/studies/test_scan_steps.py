@@ -108,15 +108,9 @@ def test_values_are_what_a_menu_would_say(text: str, values: tuple[float, ...]) 
 @pytest.mark.parametrize(
     "text",
     ["", "a", "1:2", "1:2:0", "1:2:-1", "2:1:1", "1:2:3:4", "1,,2", "nan", "inf", "0:inf:1", "nan:1:1",
-     "0:1:1e-9", "0:1:nan", "1e999"],
+     "0:1:1e-9", "0:1:nan", "1e999", "0:9e9:1e-9", "0:1e999999:1", "0:1:1e-999", "1," * MAX_POINTS + "1"],
 )  # fmt: skip
-def test_values_that_are_none(text: str) -> None:
-    with pytest.raises(TrigemuError, match=f"values {re.escape(repr(text))}: "):
-        parse_values(text)
-
-
-@pytest.mark.parametrize("text", ["0:9e9:1e-9", "0:1e999999:1", "0:1:1e-999", "1," * MAX_POINTS + "1", "inf"])
-def test_absurd_values_are_refused_at_once(text: str) -> None:
-    with pytest.raises(TrigemuError) as caught:
+def test_values_that_are_none_are_refused_at_once(text: str) -> None:
+    with pytest.raises(TrigemuError, match=f"values {re.escape(repr(text)[:20])}") as caught:
         parse_values(text)
     assert len(str(caught.value)) < 1000

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from printing import text_of
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import __version__, emulate, rates_of
+from trigemu import emulate, rates_of
 from trigemu.api import MenuRates, Page, Rate, Table
 from trigemu.results import numbers as output_numbers
 from trigemu.results.kinds import overlap
@@ -59,77 +59,12 @@ def narrow(rate: Rate) -> str:
     return output_numbers.format_rate(rate).replace(" ± ", "±")
 
 
-QUANTITY = ("hz", "error_hz", "events", "effective_events", "upper_limit_hz", "unseen")
-ROW = ["name", "kind", "group", "prescale", "threshold", "threshold_error"]
-ROW += [f"{quantity}_{key}" for quantity in ("total", "unique", "share") for key in QUANTITY]
-ROW += ["unique_contained_in", "budgeted"]
-
-
-def test_json_has_the_keys_it_promises(result: MenuRates) -> None:
-    document = result.to_dict()
-    assert set(document) == {
-        "menu", "triggers", "groups", "overlap", "samples", "left_out", "half", "warnings", "provenance"
-    }  # fmt: skip
-    assert set(document["menu"]) == {
-        "name", "crossing_rate_hz", "rate_hz", "rate_error_hz", "events", "effective_events", "unseen"
-    }  # fmt: skip
-    assert all(list(row) == ROW for row in (*document["triggers"], *document["groups"]))
-    assert [row["name"] for row in document["triggers"]] == ["J30 [/x]", "MU", "NEVER", "ANY"]
-    assert [row["threshold"] for row in document["triggers"]] == [30.0, None, 1e9, None]
-    assert [row["prescale"] for row in document["triggers"]] == [3.0, 1.0, 1.0, 40_000.0]
-    assert [(row["name"], row["kind"]) for row in document["groups"]] == [("jets :smile:", "group")]
-    assert document["samples"] == [
-        {"name": sample.name, "events": sample.entries, "rate_hz": sample.rate_hz}
-        for sample in result.catalogue.background
-    ]
-    assert document["half"] is None
-    assert document["provenance"]["version"] == __version__
-    assert document["provenance"]["menu"]["sha256"] == result.menu.sha256
-
-
-def test_json_numbers_are_those_of_the_result(result: MenuRates) -> None:
-    document = result.to_dict()
-    for row, trigger in zip(document["triggers"], result.triggers, strict=True):
-        for quantity in ("total", "unique", "share"):
-            for key in QUANTITY:
-                value = getattr(getattr(trigger, quantity), key)
-                assert row[f"{quantity}_{key}"] == (list(value) if key == "unseen" else value)
-    assert document["menu"]["rate_hz"] == result.rate.hz
-    assert document["menu"]["rate_error_hz"] == result.rate.error_hz
-    overlap = document["overlap"]
-    assert overlap["names"] == [t.name for t in result.triggers]
-    assert overlap["hz"] == result.overlap.tolist()
-    assert overlap["error_hz"] == result.overlap_error.tolist()
-    for i, row in enumerate(document["triggers"]):
-        assert overlap["hz"][i][i] == pytest.approx(row["total_hz"], rel=1e-12)
-
-
 def test_an_upper_limit_is_null_where_there_are_events(result: MenuRates) -> None:
     document = result.to_dict()
     for row in (*document["triggers"], *document["groups"]):
         for quantity in ("total", "unique", "share"):
             assert (row[f"{quantity}_upper_limit_hz"] is None) == (row[f"{quantity}_events"] > 0)
     assert document["triggers"][2]["total_upper_limit_hz"] > 0
-
-
-def test_csv_says_the_same_as_json(result: MenuRates) -> None:
-    document = result.to_dict()
-    *rows, whole = csv.DictReader(io.StringIO(VIEW.csv(result)))
-    expected = [*document["triggers"], *document["groups"]]
-    assert [list(row) for row in rows] == [ROW] * len(expected)
-    for row, other in zip(rows, expected, strict=True):
-        texts = {k: ";".join(v) if isinstance(v, list) else v for k, v in other.items()}
-        assert row == {key: "" if value is None else str(value) for key, value in texts.items()}
-    assert (whole["name"], whole["kind"]) == ("toy [bold]menu", "menu")
-    assert float(whole["total_hz"]) == document["menu"]["rate_hz"]
-    assert whole["unique_hz"] == ""
-
-
-def test_names_are_printed_as_they_are(result: MenuRates) -> None:
-    table = rendered(VIEW.page(result))
-    for name in ("J30 [/x]", "MU", "NEVER", "ANY", "group jets :smile:", "menu toy [bold]menu"):
-        assert any(line.startswith(name) for line in table.splitlines()), name
-    assert "J30 [/x]" in rendered(overlap_page(result))
 
 
 def test_the_table_shows_the_numbers(result: MenuRates) -> None:

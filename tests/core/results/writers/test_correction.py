@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from toys import memory_catalogue, toy_events
 from trigemu import Profile, TrigemuError, efficiencies
 from trigemu.results.writers.correction import schema
 from trigemu.studies import ratios_to
-from trigemu.support import MissingExtraError
 
 correctionlib = pytest.importorskip("correctionlib")
 NAME = "jet[0].pt, n_jet > 1"
@@ -100,17 +98,3 @@ def test_scale_factors(results: dict[str, Any]) -> None:
         for variation, expected in (("nominal", ratio.value), ("down", ratio.low), ("up", ratio.high)):
             key = curve.menu, curve.trigger or "", variation
             np.testing.assert_allclose(factors[name].evaluate(centres(turnon), *key), expected, rtol=1e-15)
-
-
-def test_other_results_have_none(results: dict[str, Any]) -> None:
-    assert {kind for kind, result in results.items() if hasattr(result, "to_correction")} == {
-        *("Curve", "Turnon", "Efficiencies")
-    }
-
-
-def test_without_correctionlib_it_says_how_to_install_it(
-    results: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "correctionlib", None)
-    with pytest.raises(MissingExtraError, match=r'needs .* pip install "trigemu\[correction\]"$'):
-        results["Curve"].to_correction()

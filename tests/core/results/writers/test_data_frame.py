@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,17 @@ def test_no_rows_are_an_empty_frame() -> None:
     assert (len(frame), frame.index.names) == (0, ["name"])
 
 
-def test_without_pandas_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingExtraError, match=r'^to_pandas\(\) needs .* pip install "trigemu\[pandas\]"$'):
-        as_frame(Table(()))
+@pytest.mark.parametrize(
+    ("library", "extra", "method"),
+    [
+        ("pandas", "pandas", "to_pandas"),
+        ("hepdata_lib", "hepdata", "to_hepdata"),
+        ("correctionlib", "correction", "to_correction"),
+    ],
+)
+def test_without_a_library_it_says_how_to_install_it(
+    results: dict[str, Any], monkeypatch: pytest.MonkeyPatch, library: str, extra: str, method: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtraError, match=rf'^{method}\(\) needs .* pip install "trigemu\[{extra}\]"$'):
+        getattr(results["Curve"], method)()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from result_toys import HOSTILE, RESULTS
-from view_checks import check_hepdata, submitted
+from result_toys import HOSTILE
+from view_checks import submitted
 
 from trigemu.api import Column, Rate, Table
 from trigemu.results.writers.hepdata import as_tables
-from trigemu.support import MissingExtraError
 
 pytest.importorskip("hepdata_lib")
 
@@ -27,11 +25,6 @@ def ends(entry: dict[str, Any]) -> tuple[float, float]:
     if "symerror" in error:
         return error["symerror"], error["symerror"]
     return -error["asymerror"]["minus"], error["asymerror"]["plus"]
-
-
-@pytest.mark.parametrize("kind", RESULTS)
-def test_every_result_is_a_valid_submission(results: dict[str, Any], kind: str, tmp_path: Path) -> None:
-    check_hepdata(results[kind], tmp_path)
 
 
 def test_rates_of_a_menu(results: dict[str, Any], tmp_path: Path) -> None:
@@ -80,17 +73,6 @@ def test_turnons(results: dict[str, Any], tmp_path: Path) -> None:
     assert numbers(overall["efficiency"]) == pytest.approx([c.overall.value for c in turnon.curves])
 
 
-def test_spectra_have_errors(results: dict[str, Any], tmp_path: Path) -> None:
-    result = results["Spectrum"]
-    (table,) = submitted(result.to_hepdata(), tmp_path).values()
-    rates = [c for c in table["dependent_variables"] if c["header"]["name"] == "rate"]
-    for (sample, sum_w), column in zip(result.sum_w.items(), rates, strict=True):
-        assert column["qualifiers"] == [{"name": "sample", "value": sample}]
-        assert numbers(column) == pytest.approx(sum_w.tolist(), rel=1e-14)
-        squares = [ends(entry)[0] ** 2 for entry in column["values"]]
-        assert squares == pytest.approx(result.variance[sample].tolist())
-
-
 def test_columns_by_their_roles(tmp_path: Path) -> None:
     columns = (
         Column("batch", "key"),
@@ -113,14 +95,6 @@ def test_columns_by_their_roles(tmp_path: Path) -> None:
     assert time["values"] == [{"value": 5.0, "errors": [{"label": "stat", "symerror": 0.5}]}, {"value": "-"}]
     assert numbers(is_on) == ["true", "false"]
     assert numbers(x) == [2.0, "-"]
-
-
-def test_without_hepdata_lib_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "hepdata_lib", None)
-    with pytest.raises(
-        MissingExtraError, match=r'^to_hepdata\(\) needs .* pip install "trigemu\[hepdata\]"$'
-    ):
-        as_tables(Table(()), "", "")
 
 
 def test_rates_in_bins_name_their_observable(results: dict[str, Any], tmp_path: Path) -> None:

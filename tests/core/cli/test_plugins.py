@@ -1,21 +1,25 @@
-"""Commands and importers that plugins bring."""
+"""Commands, importers and kinds that plugins bring."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from plugin_toys import install, write
+from plugin_toys import write
 from project import ROOT
 
 from trigemu import TrigemuError, read_menu
 from trigemu.support import CORE
+from trigemu.triggers import Kinds
 
 Run = Callable[..., tuple[int, str]]
+ON_TOYS = ("--samples", "catalogue.toml")
 
 DECLARED = """
 from trigemu.api import Plugin
@@ -77,17 +81,6 @@ def test_a_module_brings_a_command(here: Path, trigemu: Run) -> None:
     assert trigemu("wave") == (0, "hi\n")
 
 
-def test_an_installed_package_brings_a_command(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trigemu: Run
-) -> None:
-    write(tmp_path / "site" / "some_package" / "__init__.py", DECLARED.replace("hello", "installed"))
-    write(tmp_path / "site" / "some_package" / "cli.py", COMMAND)
-    install(tmp_path / "site", "some_package", "greeting")
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", str(tmp_path / "none"))
-    assert trigemu("greet") == (0, "installed\n")
-
-
 def test_help_and_other_commands_load_no_plugin(here: Path, trigemu: Run) -> None:
     write(here / "plugins" / "greeting" / "__init__.py", f"{DECLARED}\nraise SystemExit('was loaded')")
     for arguments in (("--help",), ("samples", "--help"), ("samples",), ("import", "--help")):
@@ -100,88 +93,68 @@ def test_help_and_other_commands_load_no_plugin(here: Path, trigemu: Run) -> Non
     assert not {"mute", "quiet", "greeting"} & set(rows)
 
 
-#: Python that prints the modules of plugins that were loaded, after what it is given.
-LOADED = """
+#: In one process, from what needs least to what needs most.
+NEED_NO_PLUGIN = f"""
 import sys
-{}
-print(sorted({{name.partition(".")[0] for name in sys.modules if name.startswith("trigemu_")}}))
+from click.testing import CliRunner
+
+def check(what):
+    loaded = {{name for name in sys.modules if name.startswith("trigemu_")}}
+    assert not loaded, (what, loaded)
+
+import trigemu
+trigemu.run, trigemu.read_menu, trigemu.compare
+check("import trigemu")
+import trigemu.api
+trigemu.api.Kind, trigemu.api.Source
+check("import trigemu.api")
+menu = {str(ROOT / "menus" / "primary.toml")!r}
+trigemu.read_menu(menu)
+check("read_menu")
+from trigemu.cli.commands import cli
+for command in (["--help"], ["import", "--help"], ["samples"], ["run", menu, "--samples", "all.root"]):
+    assert CliRunner().invoke(cli, command).exit_code == 0, command
+    check(command)
 """
-CALLED = "from click.testing import CliRunner\nfrom trigemu.cli.commands import cli\n" + (
-    "assert CliRunner().invoke(cli, {!r}).exit_code == 0"
-)
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import trigemu\ntrigemu.run, trigemu.read_menu, trigemu.compare",
-        "import trigemu.api\ntrigemu.api.Kind, trigemu.api.Source",
-        f"import trigemu\nmenu = trigemu.read_menu({str(ROOT / 'menus' / 'primary.toml')!r})",
-        CALLED.format(["--help"]),
-        CALLED.format(["import", "--help"]),
-        CALLED.format(["samples"]),
-        CALLED.format(["run", str(ROOT / "menus" / "primary.toml")]),
-    ],
-    ids=["import", "api", "menu", "help", "help of import", "samples", "run"],
-)
-def test_what_needs_no_plugin_loads_none(here: Path, code: str) -> None:
+def test_what_needs_no_plugin_loads_none(place: Any) -> None:
     """Neither those on the path nor those that come with trigemu."""
-    write(here / "plugins" / "greeting" / "__init__.py", f"{DECLARED}\nraise SystemExit('was loaded')")
-    done = subprocess.run(
-        [sys.executable, "-c", LOADED.format(code)], capture_output=True, text=True, env=os.environ
-    )
-    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["[]"]), done.stderr
+    place.write("plugins/greeting/__init__.py", f"{DECLARED}\nraise SystemExit('was loaded')")
+    command = [sys.executable, "-c", NEED_NO_PLUGIN]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
     ("file", "source", "message"),
     [
-        ("__init__.py", f"{DECLARED}\n1 / 0", "cannot be loaded: ZeroDivisionError: division by zero"),
-        ("cli.py", "1 / 0", "its command 'greet' cannot be loaded: ZeroDivisionError: division by zero"),
-        ("cli.py", "import no_such_package", "its command 'greet' cannot be loaded: ModuleNotFoundError"),
-        ("cli.py", "def f(:", "its command 'greet' cannot be loaded: SyntaxError"),
-        ("cli.py", "raise SystemExit('bye')", "its command 'greet' cannot be loaded: SystemExit: bye"),
-        ("cli.py", "", "PLUGIN places 'greet' at '.cli:command', but there is none"),
-        ("cli.py", "command = 3", "its command 'greet' is no click command"),
-        ("cli.py", "def command(): pass", "its command 'greet' is no click command"),
+        ("__init__.py", f"{DECLARED}\n1 / 0", "ZeroDivisionError"),
+        ("cli.py", "1 / 0", "ZeroDivisionError"),
+        ("cli.py", "import no_such_package", "ModuleNotFoundError"),
+        ("cli.py", "def f(:", "SyntaxError"),
+        ("cli.py", "raise SystemExit('bye')", "SystemExit: bye"),
+        ("cli.py", "", "'.cli:command'"),
+        ("cli.py", "command = 3", "no click command"),
     ],
 )
 def test_a_command_that_is_broken(here: Path, trigemu: Run, file: str, source: str, message: str) -> None:
-    """It says so, and hides no other."""
+    """It says so, each time, and hides no other."""
     write(here / "plugins" / "greeting" / file, source)
-    for _ in range(2):
-        status, text = trigemu("greet")
+    for arguments in (
+        (("greet",), ("greet",), ("import", "greetings")) if source == "1 / 0" else (("greet",),)
+    ):
+        status, text = trigemu(*arguments)
         assert status == 2
         assert text.startswith("trigemu: plugin 'greeting'")
         assert message in text
     assert trigemu("--help")[0] == 0
-    assert trigemu("schema")[0] == 0
-
-
-def test_a_broken_importer_is_reported(here: Path, trigemu: Run) -> None:
-    write(here / "plugins" / "greeting" / "cli.py", "1 / 0")
-    status, text = trigemu("import", "greetings")
-    assert status == 2
-    assert "its importer 'greetings' cannot be loaded: ZeroDivisionError" in text
 
 
 @pytest.mark.parametrize("declared", ["PLUGIN = Plugin(command={})", "def f(:", "\0"])
 def test_a_declaration_that_cannot_be_read_hides_no_command(here: Path, trigemu: Run, declared: str) -> None:
     write(here / "plugins" / "other.py", declared)
     assert trigemu("greet") == (0, "hello\n")
-    assert trigemu("--help")[0] == 0
-
-
-def test_two_different_plugins_with_a_command(
-    here: Path, monkeypatch: pytest.MonkeyPatch, trigemu: Run
-) -> None:
-    write(here / "more" / "greeting" / "__init__.py", DECLARED.replace("hello", "other"))
-    write(here / "more" / "greeting" / "cli.py", COMMAND)
-    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", f"{here / 'plugins'}:{here / 'more'}")
-    status, text = trigemu("greet")
-    assert status == 2
-    assert "two different plugins are called 'greeting'" in text
-    assert trigemu("--help")[0] == 0
 
 
 def test_no_plugin_replaces_a_command(here: Path, trigemu: Run) -> None:
@@ -219,12 +192,6 @@ def test_the_list_of_commands_has_the_help_of_a_plugin(
     assert len(line) <= 80
 
 
-def test_an_unknown_command(trigemu: Run) -> None:
-    status, text = trigemu("greeet")
-    assert status == 2
-    assert "No such command 'greeet'" in text
-
-
 def test_a_menu_alone_runs_no_code(here: Path) -> None:
     """Only code that was installed or put on the path: a menu gives names, and no paths."""
     source = f"from pathlib import Path\nPath({str(here / 'ran')!r}).touch()\nKINDS = {{}}\n"
@@ -241,3 +208,105 @@ def test_a_menu_alone_runs_no_code(here: Path) -> None:
     with pytest.raises(TrigemuError, match="provides no kinds"):
         read_menu(menu, here / "elsewhere")
     assert (here / "ran").exists()
+
+
+# ---- kinds
+
+PLUGIN = """
+import numpy as np
+from trigemu.triggers import base
+from trigemu.triggers.base import Kind
+
+class Compiled(base.Compiled):
+    threshold = None
+    def evaluate(self, work):
+        EVALUATE
+
+class Mine(Kind, frozen=True):
+    def compile(self, context):
+        context.observable("met")
+        COMPILE
+
+KINDS = {"mine": Mine}
+IMPORT
+"""
+OF_PLUGIN = '[menu]\nplugins = ["mine"]\n\n[[trigger]]\nname = "T"\nkind = "mine"\n'
+
+
+def plugin(**parts: str) -> str:
+    text = PLUGIN
+    defaults = {"EVALUATE": "return work.scalar('met') > 20", "COMPILE": "return Compiled()", "IMPORT": ""}
+    for name, code in (defaults | parts).items():
+        text = text.replace(name, code)
+    return text
+
+
+@pytest.mark.parametrize("named", [(), ("mine",)])
+def test_the_schema_contains_the_plugins_that_are_named(
+    place: Any, trigemu: Run, named: tuple[str, ...]
+) -> None:
+    place.write("plugins/mine.py", plugin())
+    place.write("plugins/other.py", "raise SystemExit('it is loaded')")
+    status, text = trigemu("schema", *named)
+    assert status == 0
+    document, _, messages = text.partition("\ntrigemu: ")
+    kinds = [variant["title"] for variant in json.loads(document)["properties"]["trigger"]["items"]["oneOf"]]
+    assert sorted(kinds) == sorted([*Kinds(), *named])
+    others = set(messages.partition("plugins: ")[2].strip().split(", "))  # and those that are installed
+    assert others & {"mine", "other"} == {"mine", "other"} - set(named)
+
+
+@pytest.mark.parametrize(
+    ("parts", "line", "cause", "workers"),
+    [
+        ({"IMPORT": "1 / 0"}, "1 / 0", "ZeroDivisionError: division by zero", 1),
+        ({"IMPORT": "def f(:"}, "def f(:", "SyntaxError", 1),
+        ({"COMPILE": "raise OSError('no model')"}, "raise OSError", "OSError: no model", 1),
+        ({"EVALUATE": "return np.sqrt([1, 2]).whole"}, "return np.sqrt", "AttributeError", 1),
+        ({"EVALUATE": "return np.sqrt([1, 2]).whole"}, "return np.sqrt", "AttributeError", 2),
+        ({"EVALUATE": "return work.scalar('mett')"}, "return work.scalar", "that a kind requests", 1),
+        ({"EVALUATE": "return np.ones(3)"}, "def evaluate", "", 1),
+    ],
+)
+def test_the_line_and_the_traceback_of_a_plugins_error(
+    place: Any, trigemu: Run, parts: dict[str, str], line: str, cause: str, workers: int
+) -> None:
+    place.write("menu.toml", OF_PLUGIN)
+    file = place.write("plugins/mine.py", f"{plugin(**parts)}# {place.folder}, {workers}\n")
+    number = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if line in text)
+    command = ("run", "menu.toml", *ON_TOYS, "--workers", str(workers))
+    if workers == 1:
+        status, text = trigemu(*command)
+        assert (status, "Traceback" in text) == (2, False)
+        assert f"(at {file}:{number})" in text
+    status, text = trigemu("--traceback", *command)
+    assert status == 2
+    assert "Traceback (most recent call last)" in text
+    if cause:
+        assert cause in text
+        assert f'"{file}", line {number}' in text
+
+
+def test_two_plugins_of_one_name(place: Any, trigemu: Run) -> None:
+    place.write("menu.toml", OF_PLUGIN)
+    command = ("run", "menu.toml", *ON_TOYS, "--plugin-path", "a", "--plugin-path", "b")
+    for folder in "ab":
+        place.write(f"{folder}/mine.py", plugin())
+    assert trigemu(*command)[0] == 0
+    place.write("b/mine.py", plugin() + "# another\n")
+    status, text = trigemu(*command)
+    assert (status, "two different plugins are called 'mine'" in text) == (2, True)
+    assert all(str(place.folder / folder / "mine.py") in text for folder in "ab")
+
+
+def test_a_plugin_in_two_workers(place: Any, trigemu: Run) -> None:
+    """It gives the same rates as in one."""
+    catalogue = (place.folder / "catalogue.toml").read_text()
+    place.write("catalogue.toml", catalogue.replace('["all.root"]', '["all.root", "more.root"]'))
+    content = (place.folder / "all.root").read_bytes()
+    (place.folder / "more.root").write_bytes(content + b"x")  # not a copy, which is refused
+    place.write("menu.toml", OF_PLUGIN)
+    place.write("plugins/mine.py", plugin())
+    one, two = (trigemu("run", "menu.toml", *ON_TOYS, "--json", "-", "--workers", n) for n in "12")
+    assert one == two
+    assert one[0] == 0

@@ -1,0 +1,300 @@
+"""What is drawn is what was given: read back from the artists, and as pixels of a file."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle, StepPatch
+
+from trigemu import TrigemuError
+from trigemu.api import draw_combinations, draw_efficiency, draw_overlap, draw_scan
+from trigemu.results.figures.groups import draw_rates
+from trigemu.results.figures.rates_in_bins import draw_rates_vs
+from trigemu.results.figures.samples import draw_samples
+from trigemu.results.figures.spectra import draw_spectrum
+from trigemu.results.figures.style import save
+from trigemu.results.figures.threshold_scan import draw_plane, in_hz
+
+# ---- rates of triggers and groups
+
+TOTAL = {
+    "one": (np.array([1e4, 20.0]), np.array([100.0, 30.0])),
+    "two": (np.array([2e4, np.nan]), np.array([50.0, np.nan])),
+}
+UNIQUE = {
+    "one": (np.array([5e3, 0.0]), np.array([70.0, 0.0])),
+    "two": (np.array([1e3, np.nan]), np.array([9.0, np.nan])),
+}
+
+
+def test_points_are_the_rates_and_unique_ones_are_open() -> None:
+    (axes,) = draw_rates(["jets", "muons"], TOTAL, UNIQUE).axes
+    points = [bars.lines[0] for bars in axes.containers]
+    given = [pair[0] for menu in TOTAL for pair in (UNIQUE[menu], TOTAL[menu])]
+    for line, hz in zip(points, given, strict=False):
+        assert np.asarray(line.get_xdata()) == pytest.approx(np.where(hz > 0, hz, np.nan), nan_ok=True)
+    assert [line.get_markerfacecolor() == "white" for line in points[:4]] == [True, False, True, False]
+    assert len({line.get_marker() for line in points[:4]}) == 2  # menus differ in more than colour
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["jets", "muons"]
+
+
+def test_the_legend_has_the_points_of_the_plot() -> None:
+    made = draw_rates(["jets", "muons"], TOTAL, UNIQUE)
+    (axes,) = made.axes
+    (legend,) = made.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["one: total, unique", "two: total, unique"]
+    shown = [line for line in legend.findobj(Line2D) if line.get_marker() not in ("", "None")]
+    drawn = [bars.lines[0] for bars in axes.containers]  # the unique rates of a menu, then its total rates
+    of_legend = [drawn[number] for number in (1, 0, 3, 2)]
+    for looks in ("get_color", "get_marker", "get_markerfacecolor", "get_markersize"):
+        assert [getattr(line, looks)() for line in shown] == [getattr(line, looks)() for line in of_legend]
+
+
+def test_without_any_rate_there_is_still_a_figure() -> None:
+    nothing = {"one": (np.zeros(2), np.zeros(2))}
+    made = draw_rates(["a", "b"], nothing, nothing)
+    made.canvas.draw()
+    (axes,) = made.axes
+    assert axes.get_xscale() == "linear"
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["a", "b"]
+    points = [bars.lines[0] for bars in axes.containers[:2]]
+    assert all(np.isnan(np.asarray(line.get_xdata())).all() for line in points)
+
+
+# ---- rates of samples
+
+
+def test_each_sample_has_a_point_at_its_rate() -> None:
+    made = draw_samples(["a", "$s"], [4e7, 15.0], [False, True])
+    (axes,) = made.axes
+    points = [(line.get_xdata()[0], line.get_ydata()[0]) for line in axes.lines if len(line.get_xdata())]
+    assert points == [(4e7, 0), (15.0, 1)]
+    faces = [line.get_markerfacecolor() for line in axes.lines[:2]]
+    assert (faces[0] != "white", faces[1]) == (True, "white")
+    assert axes.get_xlabel() == "rate [Hz]"
+    low, high = axes.get_xlim()
+    assert low < 15.0 < 4e7 < high
+
+
+def test_no_sample_with_a_rate_is_drawn() -> None:
+    draw_samples([], [], []).canvas.draw()
+
+
+# ---- overlaps and combinations
+
+SHARE = np.array([[1.0, 0.25, 0.0], [0.5, 1.0, 0.0002], [np.nan, np.nan, np.nan]])
+
+
+def test_the_map_holds_the_shares_and_writes_them_where_there_is_room() -> None:
+    axes, bar = draw_overlap(["a", "b", "c"], SHARE).axes
+    assert bar.get_ylabel() == "fraction of the row's rate that the column accepts too"
+    assert np.ma.filled(axes.images[0].get_array(), np.nan).tolist() == pytest.approx(SHARE, nan_ok=True)
+    assert [t.get_text() for t in axes.texts] == ["100 %", "25.0 %", "0 %", "50.0 %", "100 %", "<0.1 %"]
+    assert [t.get_text() for t in axes.get_yticklabels()] == ["a", "b", "c"]
+
+
+def test_numbers_and_their_cells_differ_in_brightness() -> None:
+    (axes, _) = draw_overlap(["a", "b", "c"], SHARE).axes
+    image = axes.images[0]
+    for text in axes.texts:
+        x, y = text.get_position()
+        red, green, blue, _ = image.cmap(image.norm(SHARE[int(y), int(x)]))
+        brightness = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+        assert (brightness < 0.45) == (text.get_color() == "white")
+
+
+def test_a_map_of_many_triggers_has_no_numbers() -> None:
+    (axes, _) = draw_overlap([f"T{i}" for i in range(30)], np.eye(30)).axes
+    assert not axes.texts
+    assert len(axes.get_xticklabels()) == 30
+
+
+def test_bars_and_dots_are_the_combinations() -> None:
+    members = np.array([[True, False, False, False], [True, False, True, False], [False, False, True, False]])
+    hz, error = np.array([2e4, 300.0, 0.5]), np.array([100.0, 20.0, 0.5])
+    top, bottom = draw_combinations(["a", "b", "c", "d"], members, hz, error).axes
+    bars = [bar for bar in top.patches if isinstance(bar, Rectangle)]
+    assert [bar.get_height() for bar in bars] == hz.tolist()
+    assert [text.get_text() for text in top.texts] == ["20k", "300", "0.5"]
+    assert [t.get_text() for t in bottom.get_yticklabels()] == ["a", "c"]  # b and d are in none
+    dots = [(x, y) for line in bottom.lines if line.get_linestyle() == "-" for x, y in line.get_xydata()]
+    assert sorted(dots) == [(0, 0), (1, 0), (1, 1), (2, 1)]
+    low, high = top.get_ylim()
+    assert low < 0.5
+    assert high > 2e4
+
+
+def test_combinations_of_rates_that_are_zero_or_below_are_drawn() -> None:
+    """On an axis that begins above 0, with their numbers."""
+    for hz, shown in ((-1.0, "-1"), (0.0, "0")):
+        made = draw_combinations(["a"], np.array([[True]]), np.array([hz]), np.array([2.0]))
+        made.canvas.draw()
+        top, bottom = made.axes
+        assert [text.get_text() for text in top.texts] == [shown]
+        assert [bar.get_height() for bar in top.patches if isinstance(bar, Rectangle)] == [hz]
+        low, high = top.get_ylim()
+        assert 0 < low < high < np.inf
+        assert [t.get_text() for t in bottom.get_yticklabels()] == ["a"]
+
+
+# ---- spectra
+
+SPECTRUM_EDGES = np.array([10.0, 20.0, 40.0, 80.0])
+RATES = {"a": np.array([100.0, 40.0, 8.0]), "b": np.array([10.0, 0.0, 2.0]), "s": np.array([1.0, 1.0, 1.0])}
+
+
+def drawn_spectrum() -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    made = draw_spectrum("pT", "GeV", SPECTRUM_EDGES, RATES, RATES, frozenset("s"))
+    return steps_of(made.axes[0]), steps_of(made.axes[1])
+
+
+def steps_of(axes: Axes) -> dict[str, np.ndarray]:
+    steps = [p for p in axes.patches if isinstance(p, StepPatch) and p.get_label()[:1] not in ("", "_")]
+    return {str(p.get_label()): p.get_data().values for p in steps}
+
+
+def test_lines_are_rates_per_bin_width_and_signals_have_a_panel_of_their_own() -> None:
+    lines, shapes = drawn_spectrum()
+    assert lines["a"] == pytest.approx([10.0, 2.0, 0.2])
+    assert list(shapes) == ["s"]
+    assert shapes["s"] == pytest.approx(np.array([0.1, 0.05, 0.025]) / 3)
+    assert lines["sum of the background"] == pytest.approx([11.0, 2.0, 0.25])
+    assert np.isnan(lines["b"][1])
+
+
+def test_rare_samples_are_one_line() -> None:
+    rates = {f"s{i}": np.array([1.0, 10.0**-i, 0.0]) for i in range(12)}
+    lines = steps_of(draw_spectrum("n", "", SPECTRUM_EDGES, rates, rates).axes[0])
+    assert [*lines] == [*(f"s{i}" for i in range(8)), "4 others", "sum of the background"]
+    assert lines["4 others"][:2] == pytest.approx([4.0, sum(10.0**-i for i in range(8, 12))])
+    assert lines["sum of the background"][:2] == pytest.approx([12.0, sum(10.0**-i for i in range(12))])
+
+
+def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
+    made = draw_spectrum("pT", "GeV", SPECTRUM_EDGES, RATES, RATES)
+    save(made, tmp_path / "new" / "a.png")
+    pixels = matplotlib.image.imread(tmp_path / "new" / "a.png")
+    assert pixels.shape[0] > 500
+    assert len(np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)) > 50
+    assert [f.name for f in (tmp_path / "new").iterdir()] == ["a.png"]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TrigemuError, match="cannot write"):
+        save(made, tmp_path / "file" / "a.png")
+
+
+# ---- rates in bins
+
+BINS = np.array([0.0, 5.0, 10.0, 20.0])
+
+
+def test_each_curve_is_a_line_with_a_band_of_its_errors() -> None:
+    hz, error = np.array([10.0, np.nan, 300.0]), np.array([2.0, np.nan, 30.0])
+    (axes,) = draw_rates_vs("n", BINS, {"A": (hz, error), "B": (2 * hz, error)}).axes
+    line, band, *others = axes.patches
+    assert len(others) == 2
+    np.testing.assert_array_equal(line.get_data().values, hz)
+    np.testing.assert_array_equal(band.get_data().values, hz + error)
+    np.testing.assert_array_equal(band.get_data().baseline, hz - error)
+    low, high = axes.get_ylim()
+    assert low < 8
+    assert high > 630
+    assert axes.get_xlim() == (0.0, 20.0)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["A", "B"]
+
+
+@pytest.mark.parametrize("nothing", [0.0, np.nan])
+def test_what_has_no_rate_is_drawn(nothing: float) -> None:
+    flat = np.full(3, nothing)
+    made = draw_rates_vs("n", BINS, {"A": (flat, flat)})
+    (axes,) = made.axes
+    np.testing.assert_array_equal(axes.patches[0].get_data().values, flat)
+    assert axes.get_yscale() == "linear"
+    made.savefig(io.BytesIO(), dpi=20)
+
+
+# ---- scans
+
+VALUES = np.array([60.0, 80.0, 100.0])
+
+
+def test_a_line_and_a_band_for_each_rate(tmp_path: Path) -> None:
+    hz = {"total": np.array([3e4, 2e4, 0.0]), "menu": np.array([4e4, 3e4, 2e4])}
+    errors = {name: 0.1 * rate for name, rate in hz.items()}
+    made = draw_scan("threshold of J", VALUES, hz, errors, [25e3], "menu x")
+    (axes,) = made.axes
+    assert axes.get_xlabel() == "threshold of J"
+    assert axes.get_ylabel() == "rate [Hz]"
+    lines = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.lines}
+    assert lines["menu"].tolist() == hz["menu"].tolist()
+    assert np.isnan(lines["total"]).tolist() == [False, False, True]
+    assert len(axes.collections) == 2
+    assert [text.get_text() for text in axes.texts] == ["25 kHz"]
+    save(made, tmp_path / "scan.png")
+
+
+def test_contours_of_the_menu_rate(tmp_path: Path) -> None:
+    hz = np.array([[4e4, 3e4, 2e4], [2e4, 1.5e4, 1.2e4]])
+    made = draw_plane(("first", "second"), (VALUES[:2], VALUES), hz, [17e3], "menu x")
+    axes = made.axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("first", "second")
+    assert "17 kHz" in [text.get_text() for text in axes.texts]
+    save(made, tmp_path / "plane.pdf")
+
+
+@pytest.mark.parametrize("hz", [np.zeros((2, 3)), np.array([[0, 0, 1.0], [0, 0, 0]])])
+def test_a_plane_without_a_slope_is_drawn(hz: np.ndarray) -> None:
+    draw_plane(("first", "second"), (VALUES[:2], VALUES), hz).savefig(io.BytesIO(), dpi=20)
+
+
+@pytest.mark.parametrize(
+    ("hz", "text"),
+    [(0.5, "500 mHz"), (1.0, "1 Hz"), (999.9999999999, "1 kHz"), (2.5e4, "25 kHz"), (4e7, "40 MHz")],
+)
+def test_ticks_have_a_unit(hz: float, text: str) -> None:
+    assert in_hz(hz) == text
+
+
+# ---- turn-ons
+
+TURNON_EDGES = np.array([0.0, 10.0, 20.0, 50.0])
+FIRST = (np.array([0.0, 0.5, np.nan]), np.array([0.0, 0.4, np.nan]), np.array([0.1, 0.6, np.nan]))
+SECOND = (np.array([0.2, 0.7, np.nan]), np.array([0.1, 0.6, np.nan]), np.array([0.3, 0.8, np.nan]))
+GAIN = (np.array([0.2, 0.2, np.nan]), np.array([0.15, 0.1, np.nan]), np.array([0.25, 0.3, np.nan]))
+
+
+def test_lines_and_bands_are_the_numbers() -> None:
+    made = draw_efficiency("pT", "GeV", TURNON_EDGES, {"a": FIRST, "b": SECOND}, {"b": GAIN})
+    made.canvas.draw()
+    upper, lower = made.axes
+    for axes, given in ((upper, [FIRST, SECOND]), (lower, [GAIN])):
+        steps = [patch for patch in axes.patches if isinstance(patch, StepPatch)]
+        for (value, low, high), line, band in zip(given, steps[::2], steps[1::2], strict=True):
+            assert line.get_data().values == pytest.approx(value, nan_ok=True)
+            assert band.get_data().values == pytest.approx(high, nan_ok=True)
+            assert band.get_data().baseline == pytest.approx(low, nan_ok=True)
+    assert lower.get_xlabel() == "$p_{\\mathrm{T}}$ [GeV]"
+
+
+def test_a_menu_has_one_colour_and_dash_in_both_panels() -> None:
+    upper, lower = draw_efficiency("pT", "", TURNON_EDGES, {"a": FIRST, "b": SECOND}, {"b": GAIN}).axes
+    (gain, *_), lines = lower.patches, upper.patches[::2]
+    assert gain.get_edgecolor() == lines[1].get_edgecolor() != lines[0].get_edgecolor()
+    assert gain.get_linestyle() == lines[1].get_linestyle() != lines[0].get_linestyle()
+
+
+def test_one_menu_alone_gains_nothing() -> None:
+    assert len(draw_efficiency("pT", "GeV", TURNON_EDGES, {"a": FIRST}, {}).axes) == 1
+
+
+def test_what_lies_outside_of_0_to_1_is_seen() -> None:
+    outside = (np.array([-0.1, 0.5, 1.2]), np.array([-0.2, 0.4, 1.1]), np.array([0.0, 0.6, 1.3]))
+    low, high = draw_efficiency("pT", "GeV", TURNON_EDGES, {"a": FIRST, "b": outside}, {}).axes[0].get_ylim()
+    assert low < -0.2
+    assert high > 1.3
+    assert draw_efficiency("pT", "GeV", TURNON_EDGES, {"a": FIRST}, {}).axes[0].get_ylim() == (0.0, 1.05)
