@@ -26,7 +26,6 @@ from trigemu import (
     make_plan,
     open_catalogue,
     rates_of,
-    solve_budgets,
     worker_pool,
 )
 from trigemu.api import Engine, Inputs, TableError, Workspace
@@ -343,16 +342,6 @@ def test_where_a_model_was_trained_the_other_half_counts(
     assert result["AD"].unique.hz == pytest.approx(half["AD"].unique.hz, rel=1e-9)
     for name in (t.name for t in result.triggers if t.name != "AD"):
         assert result[name].total == everything[name].total
-
-
-def test_a_budget_is_met(models: Models, catalogue: Catalogue, plain_events: Events) -> None:
-    menu = models.menu(MENU, ("above = 0.0", "unique_rate_hz = 400.0"))
-    result = rates_of(emulate([menu], catalogue))
-    assert result.triggers[2].unique.hz == pytest.approx(400.0, abs=400)  # an event may weigh 180 Hz
-    (solved,) = solve_budgets([menu], catalogue)
-    solution = solved.trigger("AD").solution
-    assert solution is not None
-    assert result.triggers[2].threshold == solution.threshold
 
 
 def test_trees_of_too_many_cells(
