@@ -1,21 +1,39 @@
-"""A menu of all that a bench tells apart, and a plugin with parts."""
+"""A menu of all that a bench tells apart, a plugin with parts, and a clock that measures no real time."""
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 from toys import memory_catalogue, toy_events
 
-from trigemu import emulate, read_menu
+from trigemu import Events, emulate, read_menu
 from trigemu.api import Emulation
 
-#: A score with parts, whose log tells on which events each was done, and a kind that looks at the others.
+
+class Clock:
+    """Goes on by 1 to 9 ms at each reading, and by what is worked."""
+
+    def __init__(self) -> None:
+        self.now, self._random = 0, random.Random(1)
+
+    def __call__(self) -> int:
+        self.now += self._random.randrange(1_000_000, 10_000_000)
+        return self.now
+
+    def work(self, seconds: float) -> None:
+        self.now += round(seconds * 1e9)
+
+
+CLOCK = Clock()
+#: (part, its events) of each part that was done.
+LOG: list[tuple[str, Events]] = []
+#: A score with parts, and a kind that looks at the others.
 PLUGIN = """
-import time
 from dataclasses import dataclass
 import numpy as np
+from bench_toys import CLOCK, LOG
 from trigemu.api import Compiled, ScoreKind, answers, preselection
-LOG = []
 
 class Parts(ScoreKind, frozen=True):
     requires: str | None = None
@@ -31,7 +49,7 @@ class CompiledParts(Compiled):
     threshold: float
     seconds: float
     def evaluate(self, work):
-        time.sleep(self.seconds)
+        CLOCK.work(self.seconds)
         score = self.met.evaluate(work).copy()
         if self.requires is not None:
             score[~self.requires.evaluate(work)] = -np.inf

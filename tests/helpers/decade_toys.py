@@ -13,8 +13,10 @@ import onnx
 import onnx.reference
 import onnx_toys
 import xgboost
+from click.testing import CliRunner
 
 from trigemu import Catalogue, Events, Menu, make_plan, read_menu
+from trigemu.cli.commands import cli
 
 
 def train_quantile(features: int, trees: int = 10, depth: int = 3, **others: Any) -> xgboost.Booster:
@@ -172,8 +174,17 @@ def read_events(menu: Menu, catalogue: Catalogue, sample: int = 0) -> Events:
     return chosen.read(0, 0, chosen.entries, make_plan([menu]).needs)
 
 
+def command(*given: str) -> tuple[int, str]:
+    """Run `trigemu decade` in this process: its exit status and all it says."""
+    result = CliRunner().invoke(cli, ("decade", *given), prog_name="trigemu")
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
 #: A configuration of `decade train`, and the menu that it names.
 TRAINING_MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 60.0\n'
+AD_MENU = TRAINING_MENU + '[[trigger]]\nname = "AD"\nkind = "decade"\ncard = "{}/decade.toml"\nabove = 0.0\n'
 TRAINING = """
 [training]
 menu = "others.toml"

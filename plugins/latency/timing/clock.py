@@ -3,7 +3,6 @@ machine, its load, the overhead of the timer, which is not subtracted)."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,7 +22,8 @@ SECONDS = 0.3
 WINDOWS = 10
 #: Bins per decade of the histograms.
 BINS = 20
-_clock = time.perf_counter_ns
+#: Returns the time in ns.
+Clock = Callable[[], int]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Timing(Shown):
         return self.calls >= one_in
 
 
-def measure(contenders: Sequence[TimedCall]) -> list[Timing]:
+def measure(contenders: Sequence[TimedCall], clock: Clock) -> list[Timing]:
     """Time several contenders, pass by pass in turn, such that a disturbance affects all of them."""
     passes: list[list[IntArray]] = [[] for _ in contenders]
     spent = [0] * len(contenders)
@@ -100,7 +100,7 @@ def measure(contenders: Sequence[TimedCall]) -> list[Timing]:
     with machine.undisturbed():
         while waiting:
             for number in waiting:
-                passes[number].append(_pass(contenders[number]))
+                passes[number].append(_pass(contenders[number], clock))
                 spent[number] += int(passes[number][-1].sum())
             waiting = [number for number in waiting if not _enough(passes[number], spent[number])]
     return [summary(np.array(of), contender.events) for of, contender in zip(passes, contenders, strict=True)]
@@ -122,28 +122,28 @@ def summary(passes: IntArray, events: int) -> Timing:
     )
 
 
-def together(contenders: Sequence[TimedCall]) -> float:
+def together(contenders: Sequence[TimedCall], clock: Clock) -> float:
     """Return the events per second of all contenders together, each repeated on its own thread, in the best
     of several time windows."""
     start = Barrier(len(contenders))
 
     def run(contender: TimedCall) -> float:
         start.wait()
-        begun, calls, elapsed = _clock(), 0, 0
+        begun, calls, elapsed = clock(), 0, 0
         while elapsed < SECONDS / ROUNDS * 1e9:
             for i in range(contender.calls):
                 contender.call(i)
             calls += contender.calls
-            elapsed = _clock() - begun
+            elapsed = clock() - begun
         return calls * contender.events / (elapsed * 1e-9)
 
     with machine.undisturbed(), ThreadPoolExecutor(len(contenders)) as pool:
         return max(sum(pool.map(run, contenders)) for _ in range(WINDOWS))
 
 
-def _pass(contender: TimedCall) -> IntArray:
+def _pass(contender: TimedCall, clock: Clock) -> IntArray:
     """Return int64[calls] in ns, after one call that refills the caches."""
-    call, clock = contender.call, _clock
+    call = contender.call
     durations = [0] * contender.calls
     call(0)
     for i in range(contender.calls):

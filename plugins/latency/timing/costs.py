@@ -37,7 +37,7 @@ from trigemu.api import (
 
 from ..stream.stream import ARRAYS_FROM, Stream
 from .calls import Batches
-from .clock import TimedCall, Timing, measure, together
+from .clock import Clock, TimedCall, Timing, measure, together
 from .draw import DrawnEvents, draw_events
 from .first import FirstDecision
 
@@ -224,6 +224,7 @@ def bench(
     seconds: float = SECONDS,
     executor: Any = None,
     progress: Callable[[int], None] = lambda steps: None,
+    clock: Clock = time.perf_counter_ns,
 ) -> Bench:
     """Measure the cost of a menu on random events of its background.
 
@@ -248,6 +249,8 @@ def bench(
         Evaluates the rates of a menu, as in `emulate`; this is not timed.
     progress : callable
         Called repeatedly with the number of finished steps.
+    clock : callable
+        Returns the time in ns, which never decreases.
 
     Returns
     -------
@@ -272,10 +275,10 @@ def bench(
     background = drawn[None]
     if background is None:
         raise SampleError(f"{samples.path}: all weights of the background are 0: no event can be drawn")
-    of_menu, alone, preselected = _timed(plan, background.events, drawn, batches, seconds, progress)
+    of_menu, alone, preselected = _timed(plan, background.events, drawn, batches, seconds, progress, clock)
     at_once = {size: timing.events_per_s for size, timing in of_menu.items()}
     if threads > 1:
-        at_once = _at_once(menu, background.events, batches, threads, progress)
+        at_once = _at_once(menu, background.events, batches, threads, progress, clock)
     by_name = {trigger.name: trigger for trigger in rates.triggers}
     engines = Stream(plan, background.events[:0]).engines if min(batches) < ARRAYS_FROM else {}
     triggers, untimed = [], []
@@ -325,22 +328,23 @@ def _timed(
     batches: Sequence[int],
     seconds: float,
     progress: Callable[[int], None],
+    clock: Clock,
 ) -> tuple[Timings, dict[int, Timings], dict[tuple[int, str], dict[int, Timing]]]:
     """Time all triggers together, and each slot alone while there is time. Return the timings of the menu, of
     each slot by its bit, and the results of `_over_preselected`."""
     of_menu: dict[int, Timing] = {}
     alone: dict[int, Timings] = {}
     preselected: dict[tuple[int, str], dict[int, Timing]] = {}
-    end, turns = time.monotonic() + seconds, _turns(plan)
+    end, turns = clock() + seconds * 1e9, _turns(plan)
     for number, bits in enumerate(turns):
-        if number and time.monotonic() > end:
+        if number and clock() > end:
             progress(2 * len(batches) * (len(turns) - number))
             break
         parts = _alone(plan, bits)
-        menu, slots = _over_all(plan if not number else None, parts, events, batches, progress)
+        menu, slots = _over_all(plan if not number else None, parts, events, batches, progress, clock)
         of_menu |= menu
         alone |= slots
-        preselected |= _over_preselected(parts, drawn, batches, progress)
+        preselected |= _over_preselected(parts, drawn, batches, progress, clock)
     return of_menu, alone, preselected
 
 
@@ -350,20 +354,26 @@ def _over_all(
     events: Events,
     batches: Sequence[int],
     progress: Callable[[int], None],
+    clock: Clock,
 ) -> tuple[Timings, dict[int, Timings]]:
     """Time the plan of the menu, if any, and some slots alone, on random background events."""
     plans = [*([menu] if menu else []), *parts.values()]
     timings: list[dict[int, Timing]] = [{} for _ in plans]
     for size in batches:
         batch = Batches(events, size)
-        for of, timing in zip(timings, measure([batch.decisions(plan) for plan in plans]), strict=True):
+        calls = [batch.decisions(plan) for plan in plans]
+        for of, timing in zip(timings, measure(calls, clock), strict=True):
             of[size] = timing
         progress(1)
     return timings[0] if menu else {}, dict(zip(parts, timings[len(plans) - len(parts) :], strict=True))
 
 
 def _over_preselected(
-    parts: Mapping[int, Plan], drawn: _Drawn, batches: Sequence[int], progress: Callable[[int], None]
+    parts: Mapping[int, Plan],
+    drawn: _Drawn,
+    batches: Sequence[int],
+    progress: Callable[[int], None],
+    clock: Clock,
 ) -> dict[tuple[int, str], dict[int, Timing]]:
     """Time slots and their parts on the events that pass their preselection: (slot, part) → batch size →
     timing. The part "" is the complete slot, if it has a preselection."""
@@ -378,7 +388,7 @@ def _over_preselected(
             if requires is not None:
                 contenders[bit, ""] = split[requires].decisions(own)
             contenders |= {(bit, name): part for name, part in split[requires].parts(own).items()}
-        for key, timing in zip(contenders, measure(list(contenders.values())), strict=True):
+        for key, timing in zip(contenders, measure(list(contenders.values()), clock), strict=True):
             timings.setdefault(key, {})[size] = timing
         progress(1)
     return timings
@@ -397,7 +407,12 @@ def _of_slot(
 
 
 def _at_once(
-    menu: Menu, events: Events, batches: Sequence[int], threads: int, progress: Callable[[int], None]
+    menu: Menu,
+    events: Events,
+    batches: Sequence[int],
+    threads: int,
+    progress: Callable[[int], None],
+    clock: Clock,
 ) -> dict[int, float]:
     """Return the events per second of all threads by batch size; each thread has its own plan and events."""
     share = len(events) // threads
@@ -405,6 +420,7 @@ def _at_once(
     rates = {}
     for size in batches:
         split = [Batches(events[i * share : (i + 1) * share], size) for i in range(threads)]
-        rates[size] = together([batch.decisions(plan) for batch, plan in zip(split, plans, strict=True)])
+        calls = [batch.decisions(plan) for batch, plan in zip(split, plans, strict=True)]
+        rates[size] = together(calls, clock)
         progress(1)
     return rates

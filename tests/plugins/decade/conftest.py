@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import chdir
+from dataclasses import replace
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -17,6 +20,45 @@ from decade_fixtures import (
     own_cache as own_cache,
     plain_events as plain_events,
 )
+from decade_toys import TRAINING, TRAINING_MENU, command
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from toys import CATALOGUE, toy_events, write_root
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Threads of XGBoost that wait for each other on a busy machine take longer than one."""
+    from trigemu_decade.training import train
+
+    settings = train._settings
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "_settings", lambda config: replace(settings(config), threads=1))
+        yield
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with samples and a configuration, the models that it gives in `own`, and three replicas in
+    `set`."""
+    folder = tmp_path_factory.mktemp("trained")
+    with chdir(folder):
+        write_root(Path("all.root"), toy_events(19, 6000))
+        write_root(Path("signal.root"), toy_events(20, 300))
+        signal = CATALOGUE.partition("[[sample]]")[2].replace("all.root", "signal.root")
+        signal = signal.replace('"background"', '"signal"').replace('name = "all"', 'name = "yy"')
+        Path("catalogue.toml").write_text(f"{CATALOGUE}\n[[sample]]{signal}")
+        Path("train.toml").write_text(TRAINING)
+        Path("others.toml").write_text(TRAINING_MENU)
+        for more in (("-o", "own"), ("-o", "set", "--replicas", "3")):
+            status, text = command("train", "train.toml", "--samples", "catalogue.toml", *more)
+            assert status == 0, text
+    return folder
+
+
+@pytest.fixture
+def without_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are drawn where their axes happen to be: to lay them out takes most of the time."""
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda self, figure: None)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -180,14 +179,6 @@ def test_a_trigger_whose_preselection_no_event_passes(models: Models, catalogue:
 
 def printed(result: Any) -> list[list[str]]:
     return [line.split("  ") for line in text_of(summary(result)).splitlines()]
-
-
-def test_figures_are_written(toy: Any, tmp_path: Path) -> None:
-    result, files = check(toy(3000, 1), tmp_path / "new")
-    assert sorted(files) == sorted((tmp_path / "new").iterdir())
-    assert all(file.read_bytes()[:4] == b"\x89PNG" for file in files)
-    assert len(files) == 6
-    assert check(toy(3000, 1), None) == (result, [])
 
 
 def test_each_number_stands_in_its_column(toy: Any) -> None:

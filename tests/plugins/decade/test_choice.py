@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -24,17 +25,19 @@ def sample(n: int = 60_000, slope: tuple[float, ...] = (1.0, 0.6, 0.0, 0.0)) -> 
     accepts = (x[:, :3] > np.array([2.5, 3.0, 2.5])).astype(np.float64)
     others = accepts.max(axis=1)
     parent = np.arange(n, dtype=np.uint64) // np.uint64(2)
-    return Sample(x, y, np.full(n, 0.5), accepts, others, parent, parent.astype(np.int64))
+    return Sample(x, y, np.full(n, 30_000 / n), accepts, others, parent, parent.astype(np.int64))
 
 
-def steps_of(events: Sample) -> tuple[Step, ...]:
-    return choose(events, CANDIDATES, NAMES, 600.0, Settings(threads=1), seed=1)
+def steps_of(events: Sample, *begin: Callable[[str], None]) -> tuple[Step, ...]:
+    return choose(events, CANDIDATES, NAMES, 600.0, Settings(threads=1), 1, *begin)
 
 
 def test_observables_are_added_that_the_score_and_a_trigger_have_in_common() -> None:
-    """The share reaches that of a score independent of all triggers."""
-    events = sample()
-    steps = steps_of(events)
+    """The share reaches that of a score independent of all triggers. Each fit is announced."""
+    events, said = sample(), list[str]()
+    steps = steps_of(events, said.append)
+    assert said[0] == "Y(a), for the overlap with A"
+    assert len(said) == len(set(said)) >= 4
     assert [(step.observable, step.trigger) for step in steps] == [("", ""), ("a", "A"), ("b", "B")]
     ceiling = 1.0 - events.others.mean()
     assert steps[0].share < ceiling - 0.3
@@ -56,15 +59,8 @@ def test_the_error_of_the_reduction_accounts_for_shared_interactions() -> None:
     assert again[1].error_hz == pytest.approx(once[1].error_hz, rel=0.1)
 
 
-def test_each_fit_is_announced() -> None:
-    said: list[str] = []
-    choose(sample(20_000), CANDIDATES, NAMES, 600.0, Settings(threads=1), 1, said.append)
-    assert said[0] == "Y(a), for the overlap with A"
-    assert len(said) == len(set(said)) >= 4
-
-
 def test_nothing_is_added_to_an_independent_score() -> None:
-    steps = steps_of(sample(slope=(0.0, 0.0, 0.0, 0.0)))
+    steps = steps_of(sample(20_000, (0.0, 0.0, 0.0, 0.0)))
     assert [step.observable for step in steps[1:]] == []
 
 

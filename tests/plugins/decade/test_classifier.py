@@ -30,4 +30,6 @@ def test_signals_count_the_same() -> None:
     x = np.linspace(1, 2.5, 50, dtype=np.float32)[:, np.newaxis]
     trees = load_trees(content, 1, LOGISTIC)
     assert np.abs(trees.predict(x) - trees.predict(-x)).mean() < 0.2
-    assert content == fit((background, weights[0]), [(left, weights[1]), (right, weights[2])], TABLE, seed=1)
+    few = slice(2000)
+    first, again = (fit((background[few], weights[0][few]), [(left, weights[1])], TABLE, 1) for _ in range(2))
+    assert first == again

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from decade_toys import MENU, Models
-from matplotlib.layout_engine import ConstrainedLayoutEngine
-from project import ROOT
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import open_catalogue
@@ -62,28 +58,8 @@ def place(models: Models, root_file: Path, monkeypatch: pytest.MonkeyPatch) -> M
     return models
 
 
-@pytest.fixture
-def without_layout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are drawn where their axes happen to be: to lay them out takes most of the time."""
-    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda self, figure: None)
-
-
 def files() -> set[str]:
     return {str(file) for file in Path().rglob("*") if file.is_file()}
-
-
-def test_help(trigemu: Run) -> None:
-    status, text = trigemu("--help")
-    assert status == 0
-    assert "  decade " in text
-    status, text = trigemu("decade", "--help")
-    assert status == 0
-    assert "  train " in text
-    assert "  check " in text
-    for command, options in (("train", ("--samples", "--output")), ("check", ("--trigger", "--json"))):
-        status, text = trigemu("decade", command, "--help")
-        assert status == 0
-        assert all(option in text for option in options)
 
 
 def test_help_needs_no_extra(trigemu: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,37 +79,28 @@ def forget_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(package, "training", raising=False)
 
 
-@pytest.mark.parametrize("missing", ["jax", "optax", "xgboost", "onnx"])
-def test_training_names_the_extra(
-    place: Models, trigemu: Run, monkeypatch: pytest.MonkeyPatch, missing: str
-) -> None:
-    forget_training(monkeypatch)
-    monkeypatch.setitem(sys.modules, missing, None)
+def test_training_names_the_extra(place: Models, trigemu: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     before = files()
-    status, text = trigemu("decade", "train", "train.toml", "--samples", "catalogue.toml", "-o", "out")
-    assert status == 2
-    assert text.startswith("trigemu: ")
-    assert f"needs the package '{missing}'" in text
-    assert 'pip install "trigemu[train]"' in text
+    for missing in ("jax", "optax", "xgboost", "onnx"):
+        with monkeypatch.context() as patch:
+            forget_training(patch)
+            patch.setitem(sys.modules, missing, None)
+            status, text = trigemu("decade", "train", "train.toml", "--samples", "catalogue.toml")
+        assert (status, f"package '{missing}'" in text, "trigemu[train]" in text) == (2, True, True), text
     assert files() == before
 
 
-def test_a_configuration_with_mistakes(place: Models, trigemu: Run) -> None:
+def test_mistakes_before_anything_is_fitted(place: Models, trigemu: Run) -> None:
+    Path("file").touch()
+    for output in ("file", "file/below"):
+        status, text = trigemu("decade", "train", "train.toml", "--samples", "catalogue.toml", "-o", output)
+        assert (status, "file" in text) == (2, True), text
     Path("train.toml").write_text(CONFIG.replace("epochs", "epoch").replace("jet[0].pt", "jt[0.pt"))
     status, text = trigemu("decade", "train", "train.toml", "--samples", "catalogue.toml")
     assert status == 2
     first, second = text.splitlines()
     assert first.startswith("trigemu: train.toml:8: unknown key 'epoch'; did you mean 'epochs'?")
-    assert second.startswith("trigemu: train.toml:14: 'jt[0.pt': cannot be read")
-
-
-@pytest.mark.parametrize("output", ["file", "file/below"])
-def test_an_output_that_cannot_be(place: Models, trigemu: Run, output: str) -> None:
-    """Before anything is fitted."""
-    Path("file").touch()
-    status, text = trigemu("decade", "train", "train.toml", "--samples", "catalogue.toml", "-o", output)
-    assert status == 2
-    assert "file" in text
+    assert second.startswith("trigemu: train.toml:14: 'jt[0.pt'")
 
 
 # ---- check
@@ -161,40 +128,27 @@ def test_check_prints_and_writes_the_same_numbers(place: Models, trigemu: Run) -
     assert all(Path(file).stat().st_size > 5000 for file in figures)
 
 
+#: What is odd of a menu → the menu, and a share of the check.
+ODD = {
+    "AD accepts nothing": (MENU.replace("above = 0.0", "above = 1e9"), ("share", None)),
+    "AD accepts all": (MENU.replace("above = 0.0", "above = -1e9"), ("total", None)),
+    "others take all": (MENU.replace('"jet[0].pt"\nabove = 60.0', '"n_jet"\nabove = -1.0'), ("unique", 0)),
+    "no other trigger": (MENU[: MENU.index("[[trigger]]")] + AD2, ("share", 1)),
+}
+
+
 @pytest.mark.usefixtures("without_layout")
-@pytest.mark.parametrize("above", [1e9, -1e9])
-def test_check_of_a_trigger_that_accepts_nothing_or_all(place: Models, trigemu: Run, above: float) -> None:
-    place.menu(MENU, ("above = 0.0", f"above = {above}"))
+@pytest.mark.parametrize("odd", ODD)
+def test_check_of_odd_menus(place: Models, trigemu: Run, odd: str) -> None:
+    text, (name, value) = ODD[odd]
+    place.menu(text)
     status, text = trigemu(*CHECK, "--json", "check.json", "--figures", "figures")
     assert status == FEW, text
-    assert json.loads(Path("check.json").read_text(), parse_constant=lambda value: 1 / 0)["events"] > 50
+    document = json.loads(Path("check.json").read_text(), parse_constant=pytest.fail)
+    assert document["events"] > 50
+    assert value is None or document["overlap"][name]["value"] == value
     assert len(list(Path("figures").iterdir())) > 3
     assert max(map(len, text.splitlines())) <= 100
-
-
-def test_check_where_others_take_all(place: Models, trigemu: Run) -> None:
-    place.menu(MENU, ("above = 0.0", "above = -0.5"), ('"jet[0].pt"\nabove = 60.0', '"n_jet"\nabove = -1.0'))
-    status, text = trigemu(*CHECK, "--json", "check.json")
-    assert status == FEW, text
-    assert json.loads(Path("check.json").read_text())["overlap"]["unique"]["value"] == 0
-
-
-@pytest.mark.usefixtures("without_layout")
-def test_check_where_there_is_no_other_trigger(place: Models, trigemu: Run) -> None:
-    place.menu(MENU[: MENU.index("[[trigger]]")] + AD2)
-    status, text = trigemu(*CHECK, "--json", "check.json", "--figures", "figures")
-    assert status == FEW, text
-    overlap = json.loads(Path("check.json").read_text())["overlap"]
-    assert overlap["share"]["value"] == overlap["ceiling"]["value"] == 1
-
-
-def test_check_of_one_of_several(place: Models, trigemu: Run) -> None:
-    place.menu(MENU + AD2)
-    status, text = trigemu(*CHECK)
-    assert status == 2
-    assert text.startswith("trigemu: menu.toml: ")
-    assert "(AD, AD2): choose one with --trigger" in text
-    assert trigemu(*CHECK, "--trigger", "AD2")[0] == FEW
 
 
 #: A plugin with a kind of its own.
@@ -205,38 +159,29 @@ KINDS = {"extra": Extra}
 """
 
 
-def test_check_finds_plugins_on_the_plugin_path(place: Models, trigemu: Run) -> None:
-    """The same plugin in another folder is the same plugin."""
-    shutil.copytree(ROOT / "plugins" / "decade", "more/decade", ignore=shutil.ignore_patterns("models"))
-    (Path("more") / "extra.py").write_text(EXTRA)
-    place_menu = Path("menu.toml").read_text().replace('["decade"]', '["decade", "extra"]')
-    Path("menu.toml").write_text(place_menu)
-    status, text = trigemu(*CHECK, "--plugin-path", "more")
-    assert status == FEW, text
+def test_check_finds_triggers_and_plugins(place: Models, trigemu: Run) -> None:
+    Path("more").mkdir()
+    Path("more/extra.py").write_text(EXTRA)
+    place.menu(MENU + AD2)
+    Path("menu.toml").write_text(Path("menu.toml").read_text().replace('["decade"]', '["decade", "extra"]'))
+    for more, expected in ((("--trigger", "AD2"), FEW), ((), 2)):
+        status, text = trigemu(*CHECK, "--plugin-path", "more", *more)
+        assert status == expected, text
+    assert "(AD, AD2): choose one with --trigger" in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ("--json", "none/check.json", "--figures", "figures"),
-            "cannot write none/check.json: there is no folder none",
-        ),
+def test_check_reports_mistakes(place: Models, trigemu: Run) -> None:
+    before = files()
+    for arguments, message in (
+        (("--json", "none/check.json", "--figures", "figures"), "cannot write none/check.json"),
         (("--json", "."), "cannot write .: it is a folder"),
         (("--figures", "train.toml"), "train.toml"),
         (("--figures", "train.toml/below"), "train.toml"),
         (("--trigger", "no"), "(AD): 'no' is not one of them"),
         (("--samples", "none.toml"), "none.toml: cannot read: No such file"),
-    ],
-)
-def test_check_reports_mistakes(
-    place: Models, trigemu: Run, arguments: tuple[str, ...], message: str
-) -> None:
-    before = files()
-    status, text = trigemu(*CHECK, *arguments)
-    assert status == 2
-    assert message in text
-    assert "Traceback" not in text
+    ):
+        status, text = trigemu(*CHECK, *arguments)
+        assert (status, message in text) == (2, True), text
     assert files() == before
 
 
@@ -250,29 +195,13 @@ def test_treelite_needs_a_compiler(place: Models, trigemu: Run, no_compiler: Non
     status, text = trigemu("run", "menu.toml", "--samples", "catalogue.toml")
     assert status == 2
     message = " ".join(text.split())
-    assert "quantile.json cannot be compiled: no C compiler (gcc, clang or the variable CC)" in message
+    assert "quantile.json cannot be compiled: no C compiler" in message
     assert "leave out engine" in message
 
 
-@pytest.mark.parametrize("file", ["decade.toml", "network.toml", "model.onnx", "quantile.json"])
-@pytest.mark.parametrize("command", [("run", "menu.toml", "--samples", "catalogue.toml"), CHECK])
-def test_a_file_that_was_changed(place: Models, trigemu: Run, file: str, command: tuple[str, ...]) -> None:
-    text = Path("decade.toml").read_text()
-    Path("decade.toml").write_text(text + "\n")
-    Path(file).write_bytes(Path(file).read_bytes()[:-1] + b"?")
-    status, text = trigemu(*command)
-    assert status == 2
-    expected = r"trigemu: menu\.toml:(27|30): trigger 'AD': "  # the trigger, or its card
-    assert all(re.match(expected, line) for line in text.splitlines())
-    assert file in text
-
-
-def test_a_compiler_that_fails(
-    place: Models, trigemu: Run, fresh_cache: Path, compiler: Callable[..., Any]
-) -> None:
-    compiler("echo sorry >&2; exit 1")
-    place.write_card(("missing = 0.0", 'missing = 0.0\nengine = "treelite"'))
-    status, text = trigemu("run", "menu.toml", "--samples", "catalogue.toml")
-    assert status == 2
-    assert "cannot compile the trees: " in text
-    assert "sorry" in text
+def test_a_file_that_was_changed(place: Models, trigemu: Run) -> None:
+    Path("model.onnx").write_bytes(Path("model.onnx").read_bytes()[:-1] + b"?")
+    for command in (("run", "menu.toml", "--samples", "catalogue.toml"), CHECK):
+        status, text = trigemu(*command)
+        assert status == 2
+        assert text.startswith("trigemu: menu.toml:27: trigger 'AD': network.toml:17: model.onnx has sha256 ")

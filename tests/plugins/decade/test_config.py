@@ -157,9 +157,6 @@ WRONG: dict[str, tuple[tuple[str, str], str]] = {
     ),
     "no menu": (('menu = "menus/some.toml"\n', ""), ":2: the key 'menu' is missing"),
     "rate": (("1350.0", "0"), ":5: training.unique_rate_hz = 0: expected a number > 0"),
-    "rate is infinite": (("1350.0", "inf"), ":5: training.unique_rate_hz = inf: expected a finite number"),
-    "seed": (("1350.0", '1.0\nseed = "a"'), ":6: training.seed = 'a': expected an integer, got a string"),
-    "epochs": (("epochs = 3", "epochs = 0"), ":8: autoencoder.epochs = 0: expected an integer >= 1"),
     "hidden": (("epochs = 3", "hidden = [3, 0]"), ":8: autoencoder.hidden = [3, 0]: expected"),
     "fraction": (("epochs = 3", "fraction = 1"), ":8: autoencoder.fraction = 1: expected"),
     "two scores": (
@@ -178,17 +175,9 @@ WRONG: dict[str, tuple[tuple[str, str], str]] = {
         ("epochs = 3", 'card = "a.toml"'),
         "give either the inputs of an autoencoder to train, or",
     ),
-    "depth": (
-        ('"met"]', '"met"]\nmax_depth = -1'),
-        ":19: quantile.max_depth = -1: expected an integer >= 1",
-    ),
     "x": (('x = ["jet[0].pt", "met"]', "x = []"), ":18: quantile.x = []: expected a list of length >= 1"),
     "padding": (("padding = 0.0", "padding = -1.0"), ":15: padding = -1.0: expected 0.0, the value that"),
     "input": (('"n_jet", "ht"', '"n_jet", "jet[1]"'), ":11: 'jet[1]': 'jet[1]' is not a number"),
-    "section is no table": (
-        ("[training]\n", "training = 3\n[other]\n"),
-        ":2: training = 3: expected a table",
-    ),
 }
 
 

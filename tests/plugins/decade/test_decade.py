@@ -26,7 +26,6 @@ from trigemu import (
     make_plan,
     open_catalogue,
     rates_of,
-    solve_budgets,
     worker_pool,
 )
 from trigemu.api import Engine, Inputs, TableError, Workspace
@@ -99,12 +98,6 @@ def count_events(monkeypatch: pytest.MonkeyPatch, seen: list[int]) -> None:
         return plain(self, inputs, work, *of_trees)
 
     monkeypatch.setattr(Network, "score_events", counting)
-
-
-def test_where_no_event_passes_the_preselection(models: Models, catalogue: Catalogue) -> None:
-    menu = models.menu(MENU, ("n_photon >= 1", "n_photon >= 99"))
-    score = compiled(menu).evaluate(Workspace(read_events(menu, catalogue)))
-    assert (score == -np.inf).all()
 
 
 def test_an_event_without_an_input_has_no_score(
@@ -223,15 +216,13 @@ def test_a_failure_is_reported(models: Models, catalogue: Catalogue) -> None:
     assert (kind.evaluate(Workspace(events)) > -np.inf).any()
 
 
-@pytest.mark.parametrize("budget", [False, True])
-def test_chunks_change_no_bit(models: Models, catalogue: Catalogue, budget: bool) -> None:
-    menu = models.menu(MENU, *([("above = 0.0", "unique_rate_hz = 300.0")] if budget else []))
+def test_chunks_change_no_bit(models: Models, catalogue: Catalogue) -> None:
+    menu = models.menu()
     results = []
-    for size in (100_000, 170, 50, 1):
-        emulation = emulate([menu], catalogue, executor=Engine(chunk_events=size))
-        result = rates_of(emulation)
+    for size in (100_000, 170, 1):
+        result = rates_of(emulate([menu], catalogue, executor=Engine(chunk_events=size)))
         results.append((result.rate, result.triggers, result.overlap.tobytes()))
-    assert all(result == results[0] for result in results)
+    assert results[1:] == [results[0]] * 2
     assert results[0][0].hz > 0
 
 
@@ -277,13 +268,12 @@ above = 1.0
 """
 
 
-@pytest.mark.parametrize("first", ["decade", "anomaly"])
 def test_menus_share_the_network(
-    models: Models, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, first: str
+    models: Models, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[int] = []
     count_events(monkeypatch, calls)
-    menus = [models.menu(), models.menu(ANOMALY, name="plain.toml")][:: 1 if first == "decade" else -1]
+    menus = [models.menu(), models.menu(ANOMALY, name="plain.toml")]
     emulation = emulate(menus, catalogue, executor=Engine(chunk_events=100))
     assert len(calls) == 9
     for menu in menus:
@@ -352,16 +342,6 @@ def test_where_a_model_was_trained_the_other_half_counts(
     assert result["AD"].unique.hz == pytest.approx(half["AD"].unique.hz, rel=1e-9)
     for name in (t.name for t in result.triggers if t.name != "AD"):
         assert result[name].total == everything[name].total
-
-
-def test_a_budget_is_met(models: Models, catalogue: Catalogue, plain_events: Events) -> None:
-    menu = models.menu(MENU, ("above = 0.0", "unique_rate_hz = 400.0"))
-    result = rates_of(emulate([menu], catalogue))
-    assert result.triggers[2].unique.hz == pytest.approx(400.0, abs=400)  # an event may weigh 180 Hz
-    (solved,) = solve_budgets([menu], catalogue)
-    solution = solved.trigger("AD").solution
-    assert solution is not None
-    assert result.triggers[2].threshold == solution.threshold
 
 
 def test_trees_of_too_many_cells(
@@ -443,10 +423,6 @@ WRONG: dict[str, tuple[Callable[[Models], None], str]] = {
         spoil("network.toml", lambda c: c + b"\n"),
         r"network.toml: has sha256 [0-9a-f]{64}, not [0-9a-f]{64}: it is a different card",
     ),
-    "no network's card": (
-        lambda m: (m.folder / "network.toml").unlink(),
-        r"network.toml: cannot read: No such file",
-    ),
     "sha256 of the network": (
         spoil("model.onnx", lambda c: c[:-1]),
         r"network.toml:\d+: .*model.onnx has sha256 .*: it is damaged or a different file",
@@ -455,16 +431,8 @@ WRONG: dict[str, tuple[Callable[[Models], None], str]] = {
         spoil("quantile.json", lambda c: c[:-1]),
         r"decade.toml:\d+: .*quantile.json has sha256 .*: it is damaged or a different file",
     ),
-    "no BDT": (
-        lambda m: (m.folder / "quantile.json").unlink(),
-        r"decade.toml:\d+: cannot read .*quantile.json: No such file",
-    ),
     "truncated BDT": (
         lambda m: m.write_card(bdt=m.booster.save_raw("json")[:2000]),
-        r"decade.toml:17: quantile.json is not a complete XGBoost model in JSON",
-    ),
-    "other JSON": (
-        lambda m: m.write_card(bdt=b'{"a": 1}'),
         r"decade.toml:17: quantile.json is not a complete XGBoost model in JSON",
     ),
     "another objective": (
@@ -477,46 +445,30 @@ WRONG: dict[str, tuple[Callable[[Models], None], str]] = {
         r"decade.toml:\d+: quantile.engine = 'tree': expected",
     ),
     "too few features": (other_bdt(features=1), r"quantile.json reads 1 features, but .* names 2 in x"),
-    "too many features": (
-        other_bdt(features=3),
-        r"quantile.json reads 3 features, but .* names 2 in x",
-    ),
     "inputs of the network": (
         other_network(onnx_toys.autoencoder(5, (2,), "Tanh")),
         r"network.toml:\d+: model.onnx reads 5 features an event, but the card names 6 inputs",
     ),
-    "no network": (other_network(b"hello"), r"network.toml:\d+: model.onnx is not an ONNX model"),
     "no expression": (
         other_card((X, 'x = ["jt[0].pt +", "met"]')),
         r"decade.toml:20: 'jt\[0\].pt \+': cannot",
     ),
     "no x": (other_card((X, "x = []")), r"decade.toml:20: quantile.x = \[\]: expected .* length >= 1"),
-    "x is no list": (other_card((X, 'x = "met"')), r"decade.toml:20: quantile.x = 'met': expected a list"),
     "q = 0": (other_card(("q = 0.1", "q = 0")), r"decade.toml:19: quantile.q = 0: expected a number > 0"),
     "another q than the model's": (
         other_card(("q = 0.1", "q = 0.2")),
         r"decade.toml:19: q = 0.2: quantile.json was trained for q = 0.1$",
     ),
     "q = 1": (other_card(("q = 0.1", "q = 1.0")), r"decade.toml:19: quantile.q = 1.0: expected a number < 1"),
-    "q < 0": (other_card(("q = 0.1", "q = -0.1")), r"decade.toml:19: quantile.q = -0.1: expected"),
-    "q is NaN": (other_card(("q = 0.1", "q = nan")), r"decade.toml:19: quantile.q = nan: expected a finite"),
     "missing is NaN": (
         other_card(("missing = 0.0", "missing = nan")),
         r"decade.toml:21: quantile.missing = nan: expected a finite number",
-    ),
-    "missing is a text": (
-        other_card(("missing = 0.0", 'missing = "0"')),
-        r"decade.toml:21: quantile.missing = '0': expected a number, got a string",
     ),
     "missing is huge": (
         other_card(("missing = 0.0", "missing = -1e39")),
         r"decade.toml:21: missing = -1e\+39: is infinite as a float32",
     ),
     "no missing": (other_card(("missing = 0.0\n", "")), r"decade.toml:16: the key 'missing' is missing"),
-    "unknown key": (
-        other_card(("missing = 0.0", "missing = 0.0\nlabel = 3")),
-        r"decade.toml:22: unknown key 'label'",
-    ),
 }
 
 
@@ -531,15 +483,6 @@ def test_mistakes_are_reported_with_file_and_line(models: Models, kind: str) -> 
     assert "failed to compile" not in str(error.value)
 
 
-def test_all_mistakes_of_a_card_are_reported(models: Models) -> None:
-    models.write_card((X, 'x = ["jet[0]", "jet[0].pt +", "met"]'), ('of = ["jet", "photon"]', "of = []"))
-    with pytest.raises(TableError) as error:
-        models.menu()
-    messages = str(error.value)
-    for wrong in ("decade.toml:12", "of = []", "decade.toml:20", "'jet[0]' is not", "'jet[0].pt +'"):
-        assert wrong in messages
-
-
 def test_cards_of_the_other_kind(models: Models) -> None:
     with pytest.raises(TableError) as error:
         models.menu(MENU, ("decade.toml", "network.toml"))
@@ -551,33 +494,17 @@ def test_cards_of_the_other_kind(models: Models) -> None:
     assert "unknown key 'quantile'" in str(error.value)
 
 
-def test_the_plugin_need_not_be_named(models: Models) -> None:
-    """It comes with trigemu."""
-    named, result = models.menu(), models.menu(MENU, ('plugins = ["decade"]\n', ""))
-    assert result.plugins == named.plugins
-    assert result.trigger("AD").description == named.trigger("AD").description
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (
-            'requires = "n_photon >= 1"',
-            'requires = "photon[0].pt > "',
-            "requires: 'photon[0].pt > ': cannot be read",
-        ),
-        ('requires = "n_photon >= 1"', "requires = 3", "requires = 3: expected a string"),
+def test_what_is_wrong_in_the_menu(models: Models) -> None:
+    for old, new, message in (
         ('card = "decade.toml"\n', "", "the key 'card' is missing"),
-        ("above = 0.0", "", "the key 'above' is missing, or a rate to find it from"),
+        ("above = 0.0", "", "the key 'above' is missing, or a rate"),
         ("above = 0.0", "above = 0.0\nq = 0.1", "unknown key 'q'"),
         ("above = 0.0", "above = 0.0\nunique_rate_hz = 3.0", "give the threshold or the rate"),
-    ],
-)
-def test_what_is_wrong_in_the_menu(models: Models, old: str, new: str, message: str) -> None:
-    with pytest.raises(TableError) as error:
-        models.menu(MENU, (old, new))
-    assert message in str(error.value)
-    assert "menu.toml:" in str(error.value)
+    ):
+        with pytest.raises(TableError) as error:
+            models.menu(MENU, (old, new))
+        assert message in str(error.value)
+        assert "menu.toml:" in str(error.value)
 
 
 def test_digests_may_be_written_in_capitals(models: Models, booster: xgboost.Booster) -> None:

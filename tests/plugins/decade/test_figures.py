@@ -104,6 +104,7 @@ def test_a_map_shows_only_cells_with_enough_events(toy: Toy) -> None:
         assert cells == pytest.approx(np.where(closure.tested, np.maximum(ratio, 1e-9), np.nan), nan_ok=True)
 
 
+@pytest.mark.usefixtures("without_layout")
 @pytest.mark.parametrize("changed", ["nothing passes", "one observable", "never missing", "always missing"])
 def test_odd_samples_are_drawn_too(toy: Toy, tmp_path: Path, changed: str) -> None:
     events = toy(400, 4)

@@ -12,7 +12,6 @@ import onnx
 import onnxruntime
 import pytest
 
-from trigemu import TrigemuError
 from trigemu_decade.training.autoencoder import (
     Network,
     Settings,
@@ -102,12 +101,6 @@ def test_agrees_with_numpy_where_the_reconstruction_is_good() -> None:
     np.testing.assert_allclose(result, expected, rtol=0, atol=1e-5)
 
 
-def test_one_event_at_a_time_is_the_same() -> None:
-    model, features = onnx_model(network(1), STANDARD, BLOCKS), events(3, 50)
-    singly = np.concatenate([run(model, row[None]) for row in features[:10]])
-    np.testing.assert_allclose(singly, run(model, features)[:10], rtol=0, atol=2e-6)
-
-
 def test_what_is_missing_counts_nowhere() -> None:
     """A missing object's η and Δφ change nothing; one that is there at η = Δφ = 0 counts."""
     net = network(1)
@@ -149,8 +142,3 @@ def test_content_of_the_file() -> None:
     (inputs,), (score,) = session.get_inputs(), session.get_outputs()
     assert (inputs.name, inputs.type, inputs.shape) == ("features", "tensor(float)", ["n", 34])
     assert (score.name, score.type, score.shape) == ("score", "tensor(float)", ["n"])
-
-
-def test_blocks_must_cover_the_features() -> None:
-    with pytest.raises(TrigemuError, match="each once and in order"):
-        onnx_model(network(1), STANDARD, BLOCKS[:-1])

@@ -173,10 +173,9 @@ def small() -> tuple[Toy, FloatArray, Quantile]:
 Small = tuple[Toy, FloatArray, Quantile]
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_same_seed_same_bytes_whatever_the_threads(small: Small, threads: int) -> None:
+def test_same_seed_same_bytes_whatever_the_threads(small: Small) -> None:
     toy, weight, result = small
-    assert fit_to(toy, 0.02, weight, settings=Settings(threads=threads)) == result
+    assert fit_to(toy, 0.02, weight, settings=Settings(threads=2)) == result
 
 
 def test_events_of_weight_zero_and_the_scale_of_weights_change_nothing(small: Small) -> None:

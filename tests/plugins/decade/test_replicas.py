@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-from decade_toys import TRAINING as CONFIG, TRAINING_MENU as OTHERS
-from toys import CATALOGUE, toy_events, write_root
+from decade_toys import AD_MENU, TRAINING as CONFIG, TRAINING_MENU as OTHERS, command
 
 from trigemu import Profile, TrigemuError, efficiencies, emulate, open_catalogue, rates_of, read_menu
-from trigemu.cli.commands import cli
 from trigemu.samples import EVALUATION, TRAINING
 from trigemu_decade.check import scored_events
 from trigemu_decade.diagnostics import diagnose
 from trigemu_decade.replicas import MEASURE, Replica, Spread, nearest_to_median, read_replicas
 
-AD = '[[trigger]]\nname = "AD"\nkind = "decade"\ncard = "{}/decade.toml"\nabove = 0.0\n'
 BARE = '[[trigger]]\nname = "AD"\nkind = "anomaly"\ncard = "{}"\ntotal_rate_hz = 2.0e6\n'
 PROFILES = """
 [profile]
@@ -34,46 +29,18 @@ bins = "0:100:50"
 """
 
 
-def command(*given: str) -> tuple[int, str]:
-    result = CliRunner().invoke(cli, ("decade", *given), prog_name="trigemu")
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.output
-
-
-def menu_of(folder: str) -> str:
-    return OTHERS + AD.format(folder)
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a menu, its models in `own`, and three replicas in `set`."""
-    place, before = tmp_path_factory.mktemp("replicas"), Path.cwd()
-    os.chdir(place)
-    try:
-        write_root(place / "all.root", toy_events(19, 6000))
-        write_root(place / "signal.root", toy_events(20, 300))
-        signal = CATALOGUE.partition("[[sample]]")[2].replace("all.root", "signal.root")
-        signal = signal.replace('"background"', '"signal"').replace('name = "all"', 'name = "yy"')
-        Path("catalogue.toml").write_text(CATALOGUE + "\n[[sample]]" + signal)
-        Path("train.toml").write_text(CONFIG)
-        Path("others.toml").write_text(OTHERS)
-        for more in (("-o", "own"), ("-o", "set", "--replicas", "3")):
-            status, text = command("train", "train.toml", "--samples", "catalogue.toml", *more)
-            assert status == 0, text
-        Path("menu.toml").write_text(menu_of("own"))
-        (score,) = Path("own").glob("decade-*/autoencoder.toml")
-        Path("bare.toml").write_text("[menu]\n" + OTHERS + BARE.format(score))
-        Path("profiles.toml").write_text(PROFILES)
-    finally:
-        os.chdir(before)
-    return place
-
-
 @pytest.fixture
 def place(trained: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(trained)
+    Path("menu.toml").write_text(menu_of("own"))
+    (score,) = Path("own").glob("decade-*/autoencoder.toml")
+    Path("bare.toml").write_text("[menu]\n" + OTHERS + BARE.format(score))
+    Path("profiles.toml").write_text(PROFILES)
     return trained
+
+
+def menu_of(folder: str) -> str:
+    return AD_MENU.format(folder)
 
 
 def test_a_replica_is_what_its_seed_gives(place: Path) -> None:
@@ -101,7 +68,7 @@ def test_rates_are_of_the_half_that_was_not_trained_on(place: Path) -> None:
 
 
 def test_models_of_both_halves_leave_no_unseen_event(place: Path) -> None:
-    both = menu_of("set/1") + AD.format("set/2").replace('"AD"', '"AD2"')
+    both = menu_of("set/1") + menu_of("set/2").removeprefix(OTHERS).replace('"AD"', '"AD2"')
     Path("both.toml").write_text(both)
     with pytest.raises(TrigemuError, match=r"both halves of toy.*no event is unseen"):
         emulate(read_menu("both.toml"), open_catalogue("catalogue.toml"))
@@ -147,33 +114,28 @@ def test_the_one_to_ship_is_neither_the_best_nor_of_the_other_half() -> None:
     assert nearest_to_median([of(n) for n in (1, 2, 3, 4, 5)], shares).number == 5
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_what_cannot_be(place: Path) -> None:
+    for arguments, message in (
         (("train", "train.toml", "--replicas", "0"), "0 is not in the range 1<=x<=1000"),
         (("train", "train.toml", "--max-trees", "0"), "0 is not in the range x>=1"),
         (("check", "menu.toml", "--replicas", "none"), "none: no replicas: expected folders 1, 2, "),
         (("check", "menu.toml", "--efficiency", "profiles.toml"), "--efficiency is for --replicas"),
-    ],
-)
-def test_what_cannot_be(place: Path, arguments: tuple[str, ...], message: str) -> None:
-    status, text = command(*arguments, "--samples", "catalogue.toml")
-    assert status == 2
-    assert message in " ".join(text.split())
+    ):
+        status, text = command(*arguments, "--samples", "catalogue.toml")
+        assert (status, message in " ".join(text.split())) == (2, True), text
 
 
-@pytest.mark.parametrize("table", ["autoencoder", "score"])
-def test_replicas_of_a_score_with_a_card(place: Path, table: str) -> None:
+def test_replicas_of_a_score_with_a_card(place: Path) -> None:
     """They differ in their seeds, and are fitted to the half that the score was trained on."""
     head, _, rest = CONFIG.partition("[autoencoder]")
     (card,) = Path("own").glob("decade-*/autoencoder.toml")
     rest = f"[quantile]{rest.partition('[quantile]')[2]}"
-    Path("given.toml").write_text(f'{head}[{table}]\ncard = "own/none.toml"\n{rest}')
+    Path("given.toml").write_text(f'{head}[autoencoder]\ncard = "own/none.toml"\n{rest}')
     given = ("train", "given.toml", "--replicas", "2", "--samples", "catalogue.toml", "-o", "given")
     status, text = command(*given)
     assert status == 2
     assert "own/none.toml: cannot read: No such file" in " ".join(text.split())
-    Path("given.toml").write_text(f'{head}[{table}]\ncard = "{card}"\n{rest}')
+    Path("given.toml").write_text(f'{head}[autoencoder]\ncard = "{card}"\n{rest}')
     status, text = command(*given)
     assert status == 0, text
     one, two = read_replicas(Path("given"))

@@ -12,36 +12,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-from decade_toys import TRAINING, TRAINING_MENU
+from decade_toys import AD_MENU, TRAINING, TRAINING_MENU, command
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import open_catalogue, read_menu, run
-from trigemu.cli.commands import cli
-
-MENU = TRAINING_MENU + '[[trigger]]\nname = "AD"\nkind = "decade"\ncard = "out/decade.toml"\nabove = 0.0\n'
 
 
 class Stopped(BaseException):
     """As a kill, at a place that the test chooses."""
 
 
-@pytest.fixture(scope="module")
-def root_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("sample") / "all.root"
-    write_root(file, toy_events(19, 6000))
-    return file
-
-
 @pytest.fixture
-def place(tmp_path: Path, root_file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    shutil.copy(root_file, "all.root")
-    Path("catalogue.toml").write_text(CATALOGUE)
-    Path("train.toml").write_text(TRAINING)
-    Path("others.toml").write_text(TRAINING_MENU)
-    Path("menu.toml").write_text(MENU)
+    for name in ("all.root", "signal.root", "catalogue.toml", "train.toml", "others.toml"):
+        shutil.copy(trained / name, name)
+    Path("menu.toml").write_text(AD_MENU.format("out"))
     return tmp_path
 
 
@@ -49,15 +36,8 @@ def train(*more: str) -> tuple[int, str]:
     return command("train", "train.toml", "--samples", "catalogue.toml", "-o", "out", *more)
 
 
-def command(*given: str) -> tuple[int, str]:
-    result = CliRunner().invoke(cli, ("decade", *given), prog_name="trigemu")
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.output
-
-
-def files() -> dict[str, bytes]:
-    return {str(f.relative_to("out")): f.read_bytes() for f in Path("out").rglob("*") if f.is_file()}
+def files(folder: Path = Path("out")) -> dict[str, bytes]:
+    return {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
 
 
 def stages() -> list[str]:
@@ -68,8 +48,11 @@ def failing(*given: Any, **options: Any) -> Any:
     raise Stopped
 
 
-def test_training_replaces_a_set_at_once_and_continues(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stopped in each stage in turn; stages that were finished are not done again."""
+def test_training_replaces_a_set_at_once_and_continues(
+    place: Path, trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped in each stage in turn; stages that were finished are not done again. Status 1 is a failure of
+    the trigger: its set is written as well."""
     training = "trigemu_decade.training"
     Path("out").mkdir()
     Path("out/decade.toml").write_text("the old card")
@@ -94,20 +77,35 @@ def test_training_replaces_a_set_at_once_and_continues(place: Path, monkeypatch:
                 train()
         assert stages() == sorted(finished[:number])
         assert files().items() >= old.items()
+    shutil.copytree("cache", "kept")
+    for name in work:
+        monkeypatch.setattr(name, failing)
     with monkeypatch.context() as patched:
-        for name in work:
-            patched.setattr(name, failing)
+        patched.setattr("trigemu_decade.verdict.SIGNIFICANT", -1.0)
+        patched.setattr("trigemu_decade.verdict.LEAST_REMOVED", 1e9)
         status, text = train()
+    assert (status, "Out of fold: Fails: " in text) == (1, True), text
+    (metrics,) = Path("out").glob("decade-*/metrics.json")
+    assert json.loads(metrics.read_text())["verdict"]["reasons"]
+    shutil.copytree("kept", "cache", dirs_exist_ok=True)
+    status, text = train()
     assert status == 0, text
     assert stages() == []
     result = files()
-    assert result["mine.toml"] == b"mine"
+    assert result.pop("mine.toml") == b"mine"
     assert "decade-0123456789abcdef/quantile.json" not in result
-    shutil.rmtree("out")
-    assert train() == (0, text)
-    assert files() == {name: content for name, content in result.items() if name != "mine.toml"}
+    assert result == files(trained / "own")
     menu = read_menu(Path("menu.toml"))
     assert run(menu, open_catalogue("catalogue.toml")).triggers[1].total.hz > 0
+
+
+def test_the_card_has_the_values_of_x(trained: Path) -> None:
+    (seen,) = tomllib.loads((trained / "own/decade.toml").read_text())["quantile"]["seen"]
+    (file,) = (trained / "own").glob("decade-*/metrics.json")
+    assert json.loads(file.read_text())["seen"] == [seen]
+    assert seen["observable"] == "jet[0].pt"
+    leading = [max(j["pt"] for j in e["jet"]) for e in toy_events(19, 6000) if e["jet"]]
+    assert 0 <= min(leading) <= seen["min"] < seen["mean"] < seen["max"] <= max(leading) * (1 + 1e-6)
 
 
 SIGNAL = '[[sample]]\nname = "s"\nrole = "signal"\nfiles = ["signal.root"]\nrate_hz = 1.0\n'
@@ -148,26 +146,21 @@ def test_other_scores_and_another_quantile(place: Path, way: str) -> None:
     status, message = command("train", "train.toml", "--samples", "catalogue.toml", "-o", "again")
     assert status == 0, message
     assert tomllib.loads(Path("again/decade.toml").read_text())["score"]["card"] == f"../out/{card}"
-    Path("menu.toml").write_text(MENU.replace("out/", "again/"))
+    Path("menu.toml").write_text(AD_MENU.format("again"))
     assert run(read_menu("menu.toml"), catalogue)["AD"].total.hz > 0
 
 
-@pytest.mark.parametrize(
-    ("signal", "message"),
-    [
-        ("z", "classifier.signals: catalogue.toml has no sample 'z'"),
-        ("all", "classifier.signals: 'all' is a background, not a signal"),
-        ("s", "classifier.signals: no event of 's' passes `requires`"),
-    ],
-)
-def test_signals_that_cannot_be_used(place: Path, signal: str, message: str) -> None:
-    events = [event | {"jet": []} for event in toy_events(5, 40)]
-    write_root(Path("signal.root"), events)
+def test_signals_that_cannot_be_used(place: Path) -> None:
+    write_root(Path("signal.root"), [event | {"jet": []} for event in toy_events(5, 40)])
     Path("catalogue.toml").write_text(CATALOGUE + SIGNAL)
-    Path("train.toml").write_text(CLASSIFIER.replace('"s"', f'"{signal}"'))
-    status, text = train()
-    assert status == 2
-    assert message in " ".join(text.split())
+    for signal, message in (
+        ("z", "catalogue.toml has no sample 'z'"),
+        ("all", "'all' is a background, not a signal"),
+        ("s", "no event of 's' passes `requires`"),
+    ):
+        Path("train.toml").write_text(CLASSIFIER.replace('"s"', f'"{signal}"'))
+        status, text = train()
+        assert (status, f"classifier.signals: {message}" in " ".join(text.split())) == (2, True), text
     assert files() == {}
 
 
@@ -203,6 +196,14 @@ def test_x_from_the_menu(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("others.toml").write_text(
         '[objects.hard]\nfrom = "jet"\npt = { min = 25.0 }\n' + TRAINING_MENU.replace("jet[0]", "hard[0]")
     )
+    training, known = importlib.import_module("trigemu_decade.training.train"), []
+    scored = training.scored
+
+    def remembered(*given: Any) -> Any:
+        known.append(known[0] if known else scored(*given))
+        return known[0]
+
+    monkeypatch.setattr(training, "scored", remembered)
     status, message = train()
     assert status == 0, message
     assert "x from the menu" in message
@@ -213,8 +214,10 @@ def test_x_from_the_menu(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert card["quantile"]["chosen"][1]["trigger"] == "J"
     assert run(read_menu("menu.toml"), open_catalogue("catalogue.toml"))["AD"].total.hz > 0
     again = command("suggest", "train.toml", "--samples", "catalogue.toml")
-    assert again[0] == 0
-    assert again[1] in message
+    assert (again[0], len(known)) == (0, 2)
+    rows = [line for line in again[1].splitlines() if "hard[0].pt" in line]
+    assert rows
+    assert all(row in message for row in rows)
 
 
 def test_a_menu_that_the_score_does_not_overlap_with(place: Path) -> None:
@@ -239,24 +242,6 @@ def test_too_few_events_above_the_quantile(place: Path) -> None:
     assert (q, above) == (pytest.approx(1e6 / failing, rel=0.05), pytest.approx(q * effective, rel=0.05))
     assert "it takes 20" in text
     assert files() == {}
-
-
-def test_the_card_has_the_values_of_x_and_status_1_is_a_failure(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("trigemu_decade.verdict.SIGNIFICANT", -1.0)
-    monkeypatch.setattr("trigemu_decade.verdict.LEAST_REMOVED", 1e9)
-    status, text = train()
-    assert status == 1
-    assert "Out of fold: Fails: " in text
-    (seen,) = tomllib.loads(Path("out/decade.toml").read_text())["quantile"]["seen"]
-    (file,) = Path("out").glob("decade-*/metrics.json")
-    metrics = json.loads(file.read_text())
-    assert metrics["seen"] == [seen]
-    assert metrics["verdict"]["reasons"]
-    assert seen["observable"] == "jet[0].pt"
-    leading = [max(j["pt"] for j in e["jet"]) for e in toy_events(19, 6000) if e["jet"]]
-    assert 0 <= min(leading) <= seen["min"] < seen["mean"] < seen["max"] <= max(leading) * (1 + 1e-6)
 
 
 def test_an_observable_that_no_sample_has(place: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import pytest
+from bench_toys import BATCHES, CLOCK
+from command_checks import lines_of
+from printing import text_of
 from result_toys import menus, samples
 from view_checks import (
     check_frame,
@@ -20,63 +22,161 @@ from view_checks import (
 )
 
 import trigemu
+from trigemu.api import Emulation, numbers
 from trigemu_latency import Bench, bench
-from trigemu_latency.timing import clock
+from trigemu_latency.views import bench_tables
+from trigemu_latency.views.bench import VIEW, figure_of
+from trigemu_latency.views.timing import digits
+
+KEYS = {"p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "events_per_s", "calls"}
 
 
 @pytest.fixture(scope="module")
-def times(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """Of a menu with names that are hostile to terminals and pages."""
     menu, _ = menus(tmp_path_factory.mktemp("views"))
-    with pytest.MonkeyPatch.context() as patch, mpl.rc_context({"backend": "agg"}):
-        patch.setattr(clock, "SECONDS", 0.001)
-        yield bench(trigemu.emulate([menu], samples()), batches=(1, 8), events=100)
+    return bench(trigemu.emulate([menu], samples()), batches=(1, 8), events=100, clock=CLOCK)
 
 
 def rows_of(cost: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"batch": int(size)} | of for size, of in cost["batch"].items()]
 
 
-def test_a_bench(times: Bench, tmp_path: Path) -> None:
-    check_texts(times)
-    check_html(times)
-    check_hepdata(times, tmp_path)
-    check_plot(times, "^latency of a single event$")
-    document = times.to_dict()
+def test_every_result_shows_itself(hostile: Bench, tmp_path: Path) -> None:
+    document = hostile.to_dict()
     parts = [*document["triggers"], document["menu"]]
-    check_frame(times, [{"name": part["name"]} | row for part in parts for row in rows_of(part)])
-    assert times["NEVER"] is times.triggers[3]
+    cost, timing = hostile["MET"], hostile.menu[1]
+    calls = timing.histogram.to_dict()
+    shown = [
+        (
+            hostile,
+            "^latency of a single event$",
+            [{"name": part["name"]} | row for part in parts for row in rows_of(part)],
+        ),
+        (cost, "^time per event$", rows_of(cost.to_dict())),  # the units are at the ticks
+        (timing, "^time per event$", [timing.to_dict()]),
+        (
+            timing.histogram,
+            "^time per event$",
+            [{"low_ns": low, "calls": n} for low, n in zip(calls["edges_ns"], calls["calls"], strict=False)],
+        ),
+    ]
+    with mpl.rc_context({"backend": "agg"}):
+        for result, label, rows in shown:
+            check_texts(result)
+            check_html(result)
+            folder = tmp_path / type(result).__name__
+            folder.mkdir()
+            check_hepdata(result, folder)
+            check_plot(result, label)
+            check_frame(result, rows)
+    histogram = timing.histogram.to_hist()
+    same(histogram, calls["edges_ns"], calls["calls"], calls["calls"])
+    check_histogram_file(histogram)
     with pytest.raises(KeyError, match=r"unknown trigger 'NEVR'; did you mean 'NEVER'\?"):
-        times["NEVR"]
+        hostile["NEVR"]
 
 
-def test_a_trigger(times: Bench, tmp_path: Path) -> None:
-    cost = times["MET"]
-    check_texts(cost)
-    check_html(cost)
-    check_hepdata(cost, tmp_path)
-    check_plot(cost, "^time per event$")  # the units are at the ticks
-    check_frame(cost, rows_of(cost.to_dict()))
+def rendered(result: Bench, details: bool = True) -> list[str]:
+    return text_of(VIEW.page(result, details), 120).splitlines()
 
 
-def test_a_timing(times: Bench, tmp_path: Path) -> None:
-    timing = times.menu[1]
-    check_texts(timing)
-    check_html(timing)
-    check_hepdata(timing, tmp_path)
-    check_plot(timing, "^time per event$")
-    check_frame(timing, [timing.to_dict()])
+def test_the_answer_comes_first(measured: Bench) -> None:
+    """With and without details: cores for the crossing rate, and the time of a single event."""
+    timing = measured.menu[1]
+    first, *others = rendered(measured, details=False)
+    assert first == rendered(measured)[0]
+    assert first.split()[:4] == ["30", "MHz", "need", numbers.short(30e6 / timing.events_per_s)]
+    assert f"p50 {digits(timing.p50_ns / 1000)} µs, p99 {digits(timing.p99_ns / 1000)} µs" in first
+    for detail in ("Rates, and mean ns", "p99.9", "garbage collection", "on preselected events: p50"):
+        assert detail not in " ".join(others)
+        assert detail in " ".join(rendered(measured))
+    lines = [line for line in others if line.split()[:1] in (["1"], ["8"], ["100"])]
+    assert ["a trigger" in line for line in lines] == [True, False, False]
+    assert ["offline" in line for line in lines] == [False, True, True]
 
 
-def test_a_histogram(times: Bench, tmp_path: Path) -> None:
-    calls = times.menu[1].histogram
-    check_texts(calls)
-    check_html(calls)
-    check_hepdata(calls, tmp_path)
-    check_plot(calls, "^time per event$")
-    document = calls.to_dict()
-    edges, numbers = document["edges_ns"], document["calls"]
-    check_frame(calls, [{"low_ns": low, "calls": n} for low, n in zip(edges, numbers, strict=False)])
-    result = calls.to_hist()
-    same(result, edges, numbers, numbers)
-    assert result.sum().value == calls.calls.sum()
-    check_histogram_file(result)
+def test_only_the_slowest_triggers_are_shown(measured: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of the menu; each trigger without times has a sentence."""
+    timed = {cost.trigger.name: cost.batch[1].p50_ns for cost in measured.triggers if cost.batch}
+    monkeypatch.setattr(bench_tables, "MOST", 2)
+    lines = rendered(measured, details=False)
+    shown = [line.split()[0] for line in lines if line.split() and line.split()[0] in timed]
+    assert sorted(timed[name] for name in shown) == sorted(timed.values())[-2:]
+    assert shown == [name for name in timed if name in shown]
+    assert f"The 2 slowest of {len(timed)} timed triggers." in lines
+    assert "No times are given for kinds" in " ".join(lines)
+
+
+def test_the_document(measured: Bench) -> None:
+    document = measured.to_dict()
+    assert list(document["menu"]["batch"]) == ["1", "8", "100"]
+    timings = [document["menu"]["batch"]]
+    for trigger in document["triggers"]:
+        timings += [trigger["batch"], *trigger["parts"].values()]
+        timings += [trigger["asking"]["batch"]] if trigger["asking"] else []
+    assert all(set(numbers) == KEYS for batch in timings for numbers in batch.values())
+    for size in BATCHES:
+        of = document["menu"]
+        assert of["batch"][str(size)]["p99_ns"] == measured.menu[size].p99_ns
+        assert of["threads_events_per_s"][str(size)] == measured.events_per_s[size]
+        assert of["real_time"][str(size)]["cores"] == measured.real_time(size).cores
+    for trigger, cost in zip(document["triggers"], measured.triggers, strict=True):
+        if cost.rates:
+            assert cost.rates.to_dict().items() <= trigger.items()
+        if cost.batch:
+            assert sum(trigger["histogram"]["calls"]) == cost.batch[1].calls
+    assert document["provenance"] == measured.rates.to_dict()["provenance"]
+
+
+def test_the_tables_of_all_details(measured: Bench) -> None:
+    lines = rendered(measured)
+    for cost in measured.triggers:
+        line = next(line for line in lines if line.split()[0:1] == [cost.trigger.name])
+        means = [digits(1e9 / timing.events_per_s) for timing in cost.batch.values()]
+        assert line.split()[-3:] == (means or ["–"] * 3)
+        rates = (cost.rates.total, cost.rates.unique) if cost.rates else ()
+        assert all(numbers.marked(rate).strip() in line for rate in rates)
+        assert (line.split()[1] == "disabled") == (not rates)
+    assert "too few calls for such a percentile" in " ".join(lines)
+    assert "by 2 threads" in " ".join(lines)
+    start = lines.index(next(line for line in lines if line.startswith("Latency of single events")))
+    latencies = lines[start : lines.index("", start)]
+    assert [line.split()[0] for line in latencies[2:]].count("preselected:") == 2
+    ad = measured["AD"]
+    assert digits(ad.batch[1].p50_ns / 1000) in next(x for x in latencies if x.startswith("AD"))
+    start = lines.index(next(line for line in lines if line.startswith("AD on preselected events")))
+    parts = {line.split("  ")[0]: line.split()[-3:] for line in lines[start + 2 : lines.index("", start)]}
+    assert ad.preselected
+    assert parts["the whole trigger"] == [digits(ad.preselected.batch[size].p50_ns) for size in BATCHES]
+    assert parts["BDT"] == ["–", *(digits(ad.parts["bdt"][size].p50_ns) for size in (8, 100))]
+    assert any(name.startswith("sequential adds") for name in parts)
+
+
+@pytest.mark.parametrize("details", [False, True])
+def test_tables_fit(measured: Bench, details: bool) -> None:
+    for width, encoding in ((80, "utf-8"), (80, "ascii"), (120, "utf-8")):
+        lines_of([VIEW.page(measured, details)], width, encoding)
+
+
+def test_digits() -> None:
+    shown = {0.1234: "0.123", 12.34: "12.3", 999.6: "1000", 12345.6: "12346", -5.4321: "-5.43"}
+    assert {value: digits(value) for value in shown} == shown
+
+
+def test_larger_batches_alone(emulated: Emulation) -> None:
+    """Without single events nothing is called a latency, and percentiles may be missing."""
+    result = bench(emulated, batches=(100,), events=230, clock=CLOCK)
+    text = "\n".join(rendered(result))
+    assert "cores, in batches of 100: p50 " in text.splitlines()[0]
+    assert "as a trigger has to decide" not in "\n".join(rendered(result, details=False))
+    assert "too few calls for such a percentile" in text
+    assert "Latency" not in text
+    assert figure_of(result).axes[0].get_xlabel() == "time per event in batches of 100"
+
+
+def test_the_figure_has_a_row_for_each_histogram(measured: Bench) -> None:
+    axes = figure_of(measured).axes[0]
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    triggers = ["J30", "J30_TOO", "MU", "preselected", "NEVER", "AD", "preselected", "ALL", "OFF"]
+    assert labels == ["menu toy", *triggers]

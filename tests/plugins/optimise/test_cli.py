@@ -101,16 +101,6 @@ def test_the_prescale_of_a_column_is_written_into_it(files: Place, trigemu: Run)
     assert read_menu("new.toml").trigger("MET40").prescales == (9.0, prescale)
 
 
-def test_rates_of_the_new_menu_are_those_of_the_unseen_half(files: Place, trigemu: Run) -> None:
-    """`trigemu run` judges fitted thresholds on the same half."""
-    assert optimised(trigemu)[0] == 0
-    numbers = json.loads((files.folder / "new.optimise.json").read_text())
-    unseen = next(c for c in numbers["contenders"] if c["name"] == "optimised")["unseen"]
-    rates = run("new.toml", "catalogue.toml")
-    assert rates.rate.hz == pytest.approx(unseen["rate_hz"], abs=3 * unseen["rate_error_hz"])
-    assert rates.rate.unseen_hz >= 0
-
-
 def test_the_same_bytes_for_any_workers_and_from_a_checkpoint(files: Place, trigemu: Run) -> None:
     assert optimised(trigemu)[0] == 0
     first = {name: (files.folder / name).read_bytes() for name in ("new.toml", "new.optimise.json")}
@@ -118,6 +108,12 @@ def test_the_same_bytes_for_any_workers_and_from_a_checkpoint(files: Place, trig
         status, text = optimised(trigemu, *more)
         assert status == 0, text
         assert {name: (files.folder / name).read_bytes() for name in first} == first
+    # `trigemu run` judges fitted thresholds on the same half.
+    numbers = json.loads(first["new.optimise.json"])
+    unseen = next(c for c in numbers["contenders"] if c["name"] == "optimised")["unseen"]
+    rates = run("new.toml", "catalogue.toml")
+    assert rates.rate.hz == pytest.approx(unseen["rate_hz"], abs=3 * unseen["rate_error_hz"])
+    assert rates.rate.unseen_hz >= 0
 
 
 def test_a_time_limit_ends_the_search(files: Place, trigemu: Run) -> None:
@@ -133,22 +129,19 @@ def test_a_time_limit_ends_the_search(files: Place, trigemu: Run) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_a_mistake_leaves_nothing(files: Place, trigemu: Run) -> None:
+    before = files.files()
+    for arguments, message in (
         (("-o", "new.json"), "new.json should end in .toml"),
         (("-o", "toy.toml"), "toy.toml"),
         (("-o", "goals.toml"), "goals.toml"),
         (("-o", "new.toml", "--starts", "0"), "--starts"),
         (("-o", "new.toml", "--time-limit", "nan"), "not a number above 0"),
-    ],
-)
-def test_a_mistake_leaves_nothing(
-    files: Place, trigemu: Run, arguments: tuple[str, ...], message: str
-) -> None:
-    before = files.files()
-    status, text = trigemu("optimise", "toy.toml", "goals.toml", "--samples", "catalogue.toml", *arguments)
-    assert (status, message in text) == (2, True), text
+    ):
+        status, text = trigemu(
+            "optimise", "toy.toml", "goals.toml", "--samples", "catalogue.toml", *arguments
+        )
+        assert (status, message in text) == (2, True), text
     assert files.files() == before
 
 
@@ -178,18 +171,14 @@ def test_files_of_other_kinds_say_what_they_are(files: Place, trigemu: Run) -> N
         assert (status, message in " ".join(text.split())) == (2, True), (arguments, text)
 
 
-def test_the_section_of_the_report(files: Place, trigemu: Run) -> None:
+def test_numbers_beside_a_menu_are_read_only_if_they_are_its_own(files: Place, trigemu: Run) -> None:
+    """A report shows them in a section."""
     assert optimised(trigemu)[0] == 0
-    report = ("report", "new.toml", "--samples", "catalogue.toml", "-o", "page.html")
-    status, text = trigemu(*report)
+    status, text = trigemu("report", "new.toml", "--samples", "catalogue.toml", "-o", "page.html")
     assert status == 0, text
     page = (files.folder / "page.html").read_text()
     for part in ("How the menu was optimised", "as written", "The least loss at each cap"):
         assert part in page
-
-
-def test_numbers_beside_a_menu_are_read_only_if_they_are_its_own(files: Place, trigemu: Run) -> None:
-    assert optimised(trigemu)[0] == 0
     menu, numbers = read_menu("new.toml"), files.folder / "new.optimise.json"
     summary = read_summary(menu)
     assert summary is not None

@@ -15,10 +15,10 @@ from trigemu_optimise.problem import Evaluation
 from trigemu_optimise.replicas import of_replica
 from trigemu_optimise.search import Front, Hop, Refit, Searches, best_of
 
-SEEDS = range(20)
+SEEDS = range(8)
 
 
-@pytest.mark.parametrize("triggers", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("triggers", [2, 4, 6])
 def test_exponential_spectra(triggers: int) -> None:
     """Within 1 % of the least loss, and of the largest efficiency, for each seed, and never above the cap."""
     problem, least = analytic(triggers, 25e3)

@@ -25,13 +25,8 @@ def test_single_events_are_those_of_batches(
     triggers = (text("A", "curved", scale, cut), text("B", "is_close", scale))
     plan = make_plan([toy_menu(tmp_path_factory.mktemp("menu"), *triggers)])
     events = events_of(seed, n)
+    assert Stream(plan, events)._unsupported == []
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
-
-
-def test_no_event_needs_a_batch(tmp_path: Path) -> None:
-    plan = make_plan([toy_menu(tmp_path, text("A", "curved", 2.0, 1.0))])
-    assert Stream(plan, events_of(1, 50))._unsupported == []
-    assert decide(events_of(1, 50), plan).any()
 
 
 def test_an_error_is_that_of_python(tmp_path: Path) -> None:

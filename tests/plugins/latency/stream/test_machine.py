@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, strategies as st
 from stream_toys import events_of
 
@@ -20,7 +19,6 @@ from trigemu.observables import (
 )
 from trigemu_anomaly import ModelCall
 from trigemu_latency.stream.machine import run
-from trigemu_latency.stream.opcodes import REFUSED
 from trigemu_latency.stream.program import Program
 
 EVENTS = events_of(4, 60)
@@ -91,21 +89,3 @@ def test_inputs_are_those_of_batches(chosen: list[tuple[Number, float | None]]) 
     for event in range(len(EVENTS)):
         assert run(table, event) == complete[event]
         assert features.tobytes() == expected[event].tobytes()
-
-
-@pytest.mark.parametrize("event", [-1, 60, 2**62, -(2**62)])
-def test_an_event_that_there_is_not_is_refused(event: int) -> None:
-    assert run(Program(EVENTS).finish(np.zeros(1, np.uint64)), event) == REFUSED
-
-
-def test_an_input_that_is_infinite_as_a_float32_is_refused_where_it_is_needed() -> None:
-    program = Program(EVENTS)
-    requested, _ = ask(SOFT, None, scale=1e38)
-    program.request(0, 0, requested)
-    table = program.finish(np.zeros(1, np.uint64))
-    largest = float(np.finfo(np.float32).max)
-    expected = [REFUSED if met * 1e38 > largest else 1 for met in values]
-    assert [run(table, event) for event in range(60)] == [
-        one if met < 20 else 0 for one, met in zip(expected, values, strict=True)
-    ]
-    assert {REFUSED, 1} <= set(expected)

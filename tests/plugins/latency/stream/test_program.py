@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import awkward as ak
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -11,7 +12,7 @@ from stream_toys import CONDITION, NAMES, NUMBER, OBJECTS, events_of, streamed
 from toys import menu_from
 
 from trigemu import Collection, TrigemuError, decide, make_events, make_plan
-from trigemu.api import Plan, Workspace
+from trigemu.api import Plan, Workspace, samples_of
 from trigemu.triggers.combination import kind
 from trigemu_latency import Stream
 from trigemu_latency.stream import program
@@ -34,7 +35,7 @@ def threshold(observable: str, above: float, requires: str | None = None) -> str
     return text + (f'requires = "{requires}"\n' if requires else "")
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.builds(threshold, NUMBER, st.sampled_from([-1.0, 0.0, 1.0, 12.5, 30.0]), st.none() | CONDITION),
@@ -162,7 +163,7 @@ def combinations(draw: st.DrawFn) -> str:
     return f'kind = "combination"\nlegs = [{", ".join(legs)}]\npairs = [{", ".join(pairs)}]\n{more}'
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(combinations(), min_size=1, max_size=3), st.integers(0, 2**32), st.integers(1, 40))
 def test_combinations(folder: Path, triggers: list[str], seed: int, n: int) -> None:
     events, plan = events_of(seed, n), plan_of(folder, *triggers)
@@ -247,6 +248,22 @@ def test_pairs_at_the_same_place_have_a_mass_of_0(folder: Path) -> None:
     assert set(expected) == {0, 1, 3}
     np.testing.assert_array_equal(decide(events, plan)[:, 0], expected)
     np.testing.assert_array_equal(streamed(plan, events)[:, 0], expected)
+
+
+def test_a_threshold_on_a_leg(folder: Path) -> None:
+    legs = '{ object = "jet", eta = { abs_max = 2.0 } }, { object = "jet", pt = { min = 10 } }'
+    pairs = "pairs = [{ legs = [0, 1], dr = { min = 0.5 } }]"
+    plan = plan_of(folder, f'kind = "leg_threshold"\nlegs = [{legs}]\n{pairs}\nabove = 20')
+    words = decide(EVENTS, plan)
+    assert 0 < np.count_nonzero(words) < len(words)
+    np.testing.assert_array_equal(streamed(plan, EVENTS), words)
+
+
+def test_stored_decisions(folder: Path) -> None:
+    array = ak.Array({"L1_A": [True, False, True], "n": [0, 2, 1], "met": [1.0, 2.0, 3.0]})
+    plan = plan_of(folder, *(f'kind = "stored"\ndecision = "{name}"' for name in ("L1_A", "n")))
+    events = samples_of(array).samples[0].read(0, 0, 3, plan.needs, plan.margin)
+    assert Stream(plan, events).decide_many(0, 3)[:, 0].tolist() == [0b01, 0b10, 0b11]
 
 
 def test_bits_of_words(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import statistics
 import threading
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -16,24 +17,14 @@ from trigemu_latency.timing.clock import TimedCall, measure, summary, together
 
 
 class Clock:
-    """Every reading takes `tick` ns."""
-
-    def __init__(self, tick: int = 0) -> None:
-        self.now, self.tick = 0, tick
+    def __init__(self) -> None:
+        self.now = 0
 
     def __call__(self) -> int:
-        self.now += self.tick
         return self.now
 
     def work(self, ns: int) -> None:
         self.now += ns
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    result = Clock()
-    monkeypatch.setattr(timing, "_clock", result)
-    return result
 
 
 @given(st.lists(st.integers(1, 10**9), min_size=1, max_size=1200), st.sampled_from([1, 16]))
@@ -66,10 +57,11 @@ def test_a_disturbed_pass_does_not_change_the_throughput() -> None:
     assert (result.p50_ns, result.max_ns, result.calls) == (5.5, 90.0, 6)
 
 
-def test_each_call_is_timed_by_itself(clock: Clock) -> None:
+def test_each_call_is_timed_by_itself() -> None:
+    clock = Clock()
     slow = TimedCall(500, 4, lambda i: clock.work(1000 + 4 * i))
     quick = TimedCall(20, 1, lambda i: clock.work(7))
-    of_slow, of_quick = measure([slow, quick])
+    of_slow, of_quick = measure([slow, quick], clock)
     assert of_slow.calls == 3 * 500  # in so many rounds
     assert (of_slow.p50_ns, of_slow.max_ns) == (250 + 249.5, 250 + 499)
     assert of_slow.events_per_s == pytest.approx(1e9 / (250 + 249.5))
@@ -77,13 +69,15 @@ def test_each_call_is_timed_by_itself(clock: Clock) -> None:
     assert {of_quick.p50_ns, of_quick.p99_ns, of_quick.p999_ns, of_quick.max_ns} == {7.0}
 
 
-def test_slow_calls_are_timed_once(clock: Clock) -> None:
-    (result,) = measure([TimedCall(3, 1, lambda i: clock.work(10**9))])
+def test_slow_calls_are_timed_once() -> None:
+    clock = Clock()
+    (result,) = measure([TimedCall(3, 1, lambda i: clock.work(10**9))], clock)
     assert result.calls == 3
     assert (result.p50_ns, result.p90_ns, result.reaches(10)) == (1e9, 1e9, False)
 
 
-def test_contenders_take_turns_and_are_warm(clock: Clock) -> None:
+def test_contenders_take_turns_and_are_warm() -> None:
+    clock = Clock()
     order: list[str] = []
 
     def call(name: str, ns: int) -> Callable[[int], object]:
@@ -93,7 +87,7 @@ def test_contenders_take_turns_and_are_warm(clock: Clock) -> None:
 
         return timed
 
-    measure([TimedCall(400, 1, call("a", 5)), TimedCall(2, 1, call("b", 10**9))])
+    measure([TimedCall(400, 1, call("a", 5)), TimedCall(2, 1, call("b", 10**9))], clock)
     passes = [name for i, name in enumerate(order) if order[i - 1 : i] == [name]]
     assert passes == ["a0", "b0", "a0", "a0"]  # a call that is not timed comes first
     assert len(order) == 3 * 401 + 3
@@ -104,11 +98,11 @@ def test_garbage_collection_is_off_while_timing_only(enabled: bool) -> None:
     (gc.enable if enabled else gc.disable)()
     try:
         seen: list[bool] = []
-        measure([TimedCall(2, 1, lambda i: seen.append(gc.isenabled()))])
+        measure([TimedCall(2, 1, lambda i: seen.append(gc.isenabled()))], time.perf_counter_ns)
         assert not any(seen)
         assert gc.isenabled() == enabled
         with pytest.raises(ZeroDivisionError):
-            measure([TimedCall(1, 1, lambda i: 1 // i)])
+            measure([TimedCall(1, 1, lambda i: 1 // i)], time.perf_counter_ns)
         assert gc.isenabled() == enabled
     finally:
         gc.enable()
@@ -124,11 +118,11 @@ def test_threads_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         threads.add(threading.get_ident())
         meet.wait()
 
-    assert together([TimedCall(2, 5, call)] * 3) > 0
+    assert together([TimedCall(2, 5, call)] * 3, time.perf_counter_ns) > 0
     assert len(threads) == 3
 
 
-def test_throughput_of_threads_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_throughput_of_threads_adds_up() -> None:
     local = threading.local()
 
     def read() -> int:
@@ -140,6 +134,5 @@ def test_throughput_of_threads_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return work
 
-    monkeypatch.setattr(timing, "_clock", read)
-    result = together([TimedCall(10, 8, call(1000)), TimedCall(5, 8, call(4000))])
+    result = together([TimedCall(10, 8, call(1000)), TimedCall(5, 8, call(4000))], read)
     assert result == pytest.approx(8e9 / 1000 + 8e9 / 4000)

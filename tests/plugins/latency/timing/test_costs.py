@@ -3,71 +3,52 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import awkward as ak
 import numpy as np
 import pytest
-from bench_toys import BATCHES, EVENTS, MENU, PLUGIN, emulation
-from toys import memory_catalogue
+from bench_toys import BATCHES, CLOCK, EVENTS, MENU, PLUGIN, emulation
+from stream_toys import events_of
+from toys import memory_catalogue, menu_from
 
-from trigemu import TrigemuError, rates_of
+from trigemu import Events, TrigemuError, emulate, make_plan, rates_of
 from trigemu.api import Emulation, PluginError, SampleError
-from trigemu_latency import Bench, bench
-from trigemu_latency.timing import calls as contenders, clock as timing, costs
+from trigemu_latency import Bench, Stream, bench
+from trigemu_latency.timing import calls as contenders, costs
+from trigemu_latency.timing.calls import Batches
 from trigemu_latency.timing.clock import summary
 from trigemu_latency.timing.costs import batches_of, check, steps
 from trigemu_latency.views.bench import VIEW
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _short() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(timing, "SECONDS", 0.001)
-        yield
-
-
-@pytest.fixture(scope="module")
-def emulated(tmp_path_factory: pytest.TempPathFactory) -> Emulation:
-    return emulation(tmp_path_factory.mktemp("latency"))
-
-
-@pytest.fixture(scope="module")
-def result(emulated: Emulation) -> Bench:
-    messages: list[int] = []
-    values = bench(emulated, batches=BATCHES, events=230, threads=2, progress=messages.append)
-    assert sum(messages) == steps(emulated.plan, BATCHES, 2) == 9
-    return values
-
-
-def test_every_trigger_that_looks_at_events_is_timed(result: Bench) -> None:
-    costs = {cost.trigger.name: cost for cost in result.triggers}
+def test_every_trigger_that_looks_at_events_is_timed(measured: Bench) -> None:
+    costs = {cost.trigger.name: cost for cost in measured.triggers}
     assert list(costs) == ["J30", "J30_TOO", "MU", "NEVER", "AD", "ALL", "OFF", "NOT", "ANY"]
     for name, cost in costs.items():
         assert tuple(cost.batch) == (() if name in ("NOT", "ANY") else BATCHES)
     assert costs["J30"].batch is costs["J30_TOO"].batch  # they are one slot
-    for timings in (result.menu, costs["MU"].batch):
+    for timings in (measured.menu, costs["MU"].batch):
         for size, timing_ in timings.items():
             assert timing_.events == size
             assert timing_.calls % (230 // size) == 0
             assert 0 < timing_.p50_ns <= timing_.max_ns
-    assert result.environment.timer_overhead_ns > 0
-    assert result.batches == BATCHES
+    assert measured.environment.timer_overhead_ns > 0
+    assert measured.batches == BATCHES
 
 
-def test_rates_are_included(result: Bench, emulated: Emulation) -> None:
+def test_rates_are_included(measured: Bench, emulated: Emulation) -> None:
     expected = rates_of(emulated)
-    assert result.rates.rate == expected.rate
+    assert measured.rates.rate == expected.rate
     by_name = {trigger.name: trigger for trigger in expected.triggers}
-    for cost in result.triggers:
+    for cost in measured.triggers:
         assert cost.rates == by_name.get(cost.trigger.name)
-    assert [cost.trigger.name for cost in result.triggers if not cost.rates] == ["OFF"]
+    assert [cost.trigger.name for cost in measured.triggers if not cost.rates] == ["OFF"]
 
 
-def test_triggers_with_a_preselection_are_also_timed_on_preselected_events(result: Bench) -> None:
-    costs = {cost.trigger.name: cost for cost in result.triggers}
+def test_triggers_with_a_preselection_are_also_timed_on_preselected_events(measured: Bench) -> None:
+    costs = {cost.trigger.name: cost for cost in measured.triggers}
     full = math.fsum(event["weight"] for event in EVENTS)
     share = math.fsum(event["weight"] for event in EVENTS if event["photon"]) / full
     for name in ("MU", "AD"):
@@ -80,26 +61,23 @@ def test_triggers_with_a_preselection_are_also_timed_on_preselected_events(resul
         assert costs[name].preselected is None
 
 
-def test_parts_are_timed_on_preselected_events(emulated: Emulation, result: Bench) -> None:
+def test_parts_are_timed_on_preselected_events(
+    measured_with_log: tuple[Bench, list[tuple[str, Events]]],
+) -> None:
     """In batches only: the plugin has none for single events."""
-    (log,) = (m.LOG for name, m in sys.modules.items() if name.endswith("plugin_parts"))
-    with_photon, seen = [], set()
-    for name, events in log:
-        seen.add((name, len(events)))
-        with_photon.append((np.diff(events.collections["photon"].offsets) > 0).all())
-    names = ("features", "autoencoder", "bdt", "sequential", "parallel")
-    assert seen == {(name, size) for name in names for size in (8, 100)}
-    assert any(with_photon)  # those of AD
-    assert not all(with_photon)  # those of ALL
-    costs = {cost.trigger.name: cost for cost in result.triggers}
+    measured, log = measured_with_log
+    names = {"features", "autoencoder", "bdt", "sequential", "parallel"}
+    assert {(name, len(events)) for name, events in log} == {(name, n) for name in names for n in (8, 100)}
+    with_photon = {bool((np.diff(events.collections["photon"].offsets) > 0).all()) for _, events in log}
+    assert with_photon == {True, False}  # of AD, and of ALL
     for name in ("AD", "ALL"):
-        assert set(costs[name].parts) == set(names)
-        assert all(tuple(timings) == (8, 100) for timings in costs[name].parts.values())
-    assert not costs["MU"].parts
+        assert set(measured[name].parts) == names
+        assert all(tuple(timings) == (8, 100) for timings in measured[name].parts.values())
+    assert not measured["MU"].parts
 
 
-def test_what_is_added_is_the_difference_of_medians(result: Bench) -> None:
-    (cost,) = (cost for cost in result.triggers if cost.trigger.name == "AD")
+def test_what_is_added_is_the_difference_of_medians(measured: Bench) -> None:
+    cost = measured["AD"]
     ns = {"features": 30, "autoencoder": 70, "bdt": 10, "sequential": 112, "parallel": 99}
     parts = {name: {8: summary(np.array([[8 * value]] * 3), 8)} for name, value in ns.items()}
     added = replace(cost, parts=parts).added(8)
@@ -110,22 +88,22 @@ def test_what_is_added_is_the_difference_of_medians(result: Bench) -> None:
     assert replace(cost, parts=parts).added(8) == {}
 
 
-def test_how_many_machines_the_crossings_take(result: Bench) -> None:
+def test_how_many_machines_the_crossings_take(measured: Bench) -> None:
     """4 cores; one thread does 2 M events/s, three together 5 M/s; 30 MHz."""
     slow = summary(np.array([[500]]), 1)
     output = replace(
-        result,
+        measured,
         menu={1: slow},
         events_per_s={1: 5e6},
         threads=3,
-        environment=replace(result.environment, cores=4),
+        environment=replace(measured.environment, cores=4),
     )
     need = output.real_time(1)
     assert (need.cores, need.machines) == pytest.approx((15.0, 6.0 * 3 / 4))
 
 
 def test_one_thread_is_not_measured_again(emulated: Emulation) -> None:
-    result = bench(emulated, batches=(8,), events=100)
+    result = bench(emulated, batches=(8,), events=100, clock=CLOCK)
     assert result.events_per_s == {8: result.menu[8].events_per_s}
 
 
@@ -133,7 +111,7 @@ def test_one_thread_is_not_measured_again(emulated: Emulation) -> None:
 def test_a_decision_that_depends_on_other_events_is_reported(tmp_path: Path, size: int) -> None:
     text = MENU + '[[trigger]]\nname = "BAD"\nkind = "company"\nabove = 1.0\n'
     with pytest.raises(PluginError) as messages:
-        bench(emulation(tmp_path, text), batches=(size,), events=200)
+        bench(emulation(tmp_path, text), batches=(size,), events=200, clock=CLOCK)
     assert "trigger 'BAD' (kind 'company') decides differently in batches of" in str(messages.value)
     assert f"of {size} than of 200, on event" in str(messages.value)
 
@@ -150,12 +128,12 @@ def test_a_wrong_stream_is_reported(emulated: Emulation, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(contenders, "Stream", Wrong)
     with pytest.raises(PluginError, match=r"trigger 'MU' .* decides differently in batches of 1 than of 200"):
-        bench(emulated, batches=(1,), events=200)
+        bench(emulated, batches=(1,), events=200, clock=CLOCK)
 
 
 def test_times_are_those_of_the_trigger(tmp_path: Path) -> None:
     slow = '[[trigger]]\nname = "SLOW"\nkind = "parts"\nabove = 5.0\nseconds = 0.01\n'
-    result = bench(emulation(tmp_path, MENU + slow), batches=(100,), events=200)
+    result = bench(emulation(tmp_path, MENU + slow), batches=(100,), events=200, clock=CLOCK)
     full = result.menu[100].p50_ns * 100
     *others, last = [cost.batch[100].p50_ns * 100 for cost in result.triggers if cost.batch]
     assert min(full, last) >= 0.01e9 > max(others)
@@ -166,12 +144,12 @@ def test_failing_parts_are_reported(tmp_path: Path) -> None:
     with pytest.raises(
         PluginError, match=r"trigger 'AD' \(kind 'parts'\): its parts cannot be timed: ZeroDiv"
     ):
-        bench(menu, batches=(8,), events=200)
+        bench(menu, batches=(8,), events=200, clock=CLOCK)
 
 
 def test_a_menu_that_looks_at_no_event(tmp_path: Path) -> None:
     text = '[menu]\nname = "m"\n[[trigger]]\nname = "ANY"\nkind = "random"\nrate_hz = 1000.0\n'
-    result = bench(emulation(tmp_path, text), batches=BATCHES, events=200)
+    result = bench(emulation(tmp_path, text), batches=BATCHES, events=200, clock=CLOCK)
     assert tuple(result.menu) == BATCHES
     assert [(cost.trigger.name, dict(cost.batch)) for cost in result.triggers] == [("ANY", {})]
 
@@ -179,9 +157,9 @@ def test_a_menu_that_looks_at_no_event(tmp_path: Path) -> None:
 def test_time_that_is_up_leaves_out_triggers(emulated: Emulation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "TOGETHER", 1)
     messages: list[int] = []
-    short = bench(emulated, batches=(1, 16), events=230, seconds=1e-9, progress=messages.append)
+    short = bench(emulated, batches=(1, 16), events=230, seconds=1e-9, progress=messages.append, clock=CLOCK)
     assert sum(messages) == steps(emulated.plan, (1, 16), 1) == 4 * len(emulated.plan.slots)
-    full = bench(emulated, batches=(1, 16), events=230)
+    full = bench(emulated, batches=(1, 16), events=230, clock=CLOCK)
     timed = [cost.trigger.name for cost in full.triggers if cost.batch]
     first = [name for name in timed if emulated.plan.bits[0][name] == 0]
     assert [cost.trigger.name for cost in short.triggers if cost.batch] == first
@@ -205,20 +183,35 @@ def test_a_background_without_rate_is_an_error(tmp_path: Path) -> None:
     result = emulation(tmp_path)
     empty = memory_catalogue({"toy": [event | {"weight": 0.0} for event in EVENTS]})
     with pytest.raises(SampleError, match="all weights of the background are 0"):
-        bench(replace(result, catalogue=empty), batches=BATCHES, events=200)
+        bench(replace(result, catalogue=empty), batches=BATCHES, events=200, clock=CLOCK)
 
 
-@pytest.mark.parametrize(
-    ("batches", "events", "threads", "message"),
-    [
-        ((0,), 100, 1, "a batch of 0 events: expected at least one"),
-        ((1, 101), 100, 1, "a batch of 101 events cannot be made from 100: request more --events"),
-        ((40,), 100, 3, "a batch of 40 events for each of 3 threads cannot be made from 100"),
-    ],
-)
-def test_nothing_to_measure_is_an_error_at_once(
-    batches: tuple[int, ...], events: int, threads: int, message: str
-) -> None:
-    with pytest.raises(TrigemuError, match=message):
-        check(batches, events, threads)
+def test_nothing_to_measure_is_an_error_at_once() -> None:
+    for batches, events, threads, message in (
+        ((0,), 100, 1, "a batch of 0 events"),
+        ((1, 101), 100, 1, "101 events cannot be made from 100"),
+        ((40,), 100, 3, "40 events for each of 3 threads cannot be made from 100"),
+    ):
+        with pytest.raises(TrigemuError, match=message):
+            check(batches, events, threads)
     check((1, 33), 100, 3)
+
+
+@pytest.mark.parametrize("size", [1, 3, 16, 64])
+def test_neighbouring_crossings_are_seen_across_batches(tmp_path: Path, size: int) -> None:
+    legs = '{ object = "jet", crossing = -1 }, { object = "muon" }, { object = "jet", crossing = 2 }'
+    plan = make_plan([menu_from(tmp_path, f'[[trigger]]\nname = "T"\nkind = "combination"\nlegs = [{legs}]')])
+    contender = Batches(events_of(11, 64), size).decisions(plan)
+    assert contender.calls * size == 64 - 64 % size
+
+
+def test_a_path_or_an_emulation_is_the_menu(tmp_path: Path, emulated: Emulation) -> None:
+    menu, catalogue = tmp_path / "menu.toml", emulated.catalogue
+    menu.write_text(MENU[MENU.index("[[trigger]]") : MENU.index('[[trigger]]\nname = "AD"')])
+    inputs = ((menu, catalogue), (str(menu), catalogue), (emulate(menu, catalogue),))
+    first, *others = (bench(*of, batches=(16,), events=16, clock=CLOCK).rates.triggers for of in inputs)
+    assert others == [first, first]
+    with pytest.raises(TrigemuError, match="the emulation already has samples"):
+        bench(emulated, catalogue)
+    with pytest.raises(TrigemuError, match=r"got an awkward\.Array; expected Events"):
+        Stream(emulated.plan, ak.Array(EVENTS))  # type: ignore[arg-type]
