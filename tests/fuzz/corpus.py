@@ -13,7 +13,6 @@ import phase2_toys
 from fuzzing import onnx_networks
 from fuzzing.formats import (
     catalogues,
-    checkpoints,
     configurations,
     imports,
     live,
@@ -23,7 +22,6 @@ from fuzzing.formats import (
     profiles,
     projects,
     samples,
-    scores,
 )
 from fuzzing.formats.base import Files, sha256
 from fuzzing.tables import as_json, as_toml
@@ -41,8 +39,6 @@ def corpus() -> Corpus:
     yield from _networks()
     yield from _projects()
     yield from _samples()
-    yield from _scores()
-    yield from _kept()
     yield from _commands()
     yield from _fills()
     yield from _live()
@@ -115,6 +111,9 @@ def _menus() -> Corpus:
     }
     for name, (text, way) in cases.items():
         yield name, "menus", lambda text=text, way=way: _menu(text, way)
+    for rate in ("1e300", "1e-300"):
+        text = menus.PLAIN.replace("40e6", rate)
+        yield f"a crossing rate of {rate} Hz", "menus", lambda text=text: _menu(text)
     names = "".join(map(_trigger, ("$\\frac{$", "$a^b^c$", "$$", "\\", "%", "<script>", "a_{b")))
     yield "odd names in a report", "menus", lambda: _menu(names, "report")
 
@@ -336,48 +335,6 @@ def _samples() -> Corpus:
                 "all.root": files["all.root"],
             },
         )
-
-
-def _scores() -> Corpus:
-    values = {
-        "a weight of 1e300 Hz": ("weight", 0.3, 1e300),
-        "weights below 0": ("weight", 0.3, -5.0, "all"),
-        "a score that is NaN": ("score_J", 0.3, float("nan")),
-        "an infinite score": ("score_J", 0.3, float("inf")),
-        "a score below the loosest threshold": ("score_J", 0.3, 3.0),
-    }
-    for name, of in values.items():
-        for way in ("emulate", "explore", "run scan"):
-            yield (
-                f"{name}, {way}",
-                "score tables",
-                lambda of=of, way=way: scores.case(lambda: scores.with_value(*of), way),
-            )
-    for low, high in ((-1e308, 1e308), (60.0, 20.0)):
-        yield (
-            f"thresholds from {low:g} to {high:g}",
-            "score tables",
-            lambda low=low, high=high: scores.case(lambda: scores.with_offer("J", low, high), "explore"),
-        )
-    for what in ("twice", "null"):
-        yield (
-            f"a column with {what}",
-            "score tables",
-            lambda what=what: scores.case(lambda: scores.with_shape(what, "sample", "x"), "emulate"),
-        )
-    for rate in ("1e300", "1e-300"):
-        text = menus.PLAIN.replace("40e6", rate)
-        yield f"a crossing rate of {rate} Hz", "menus", lambda text=text: _menu(text)
-
-
-def _kept() -> Corpus:
-    for place in (0.0, 0.1, 0.2, 0.5, 0.9, 0.99):
-        for number in (-1, 1, 2**40, 2**62):
-            yield (
-                f"{number:.0e} at {place} of a kept result",
-                "kept results",
-                lambda place=place, number=number: checkpoints.with_number("menu", place, number),
-            )
 
 
 def _zeros_xz() -> bytes:
