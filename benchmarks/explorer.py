@@ -23,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 import chromium
-from explorer_blocks import unpacked
+from explorer_truth import unpacked
 from explorer_truth import random_slot, same, truth
 
 import trigemu

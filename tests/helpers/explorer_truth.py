@@ -1,4 +1,4 @@
-"""Data of explorer pages read back, states of them drawn at random, and what trigemu says of the same menus."""
+"""Data of explorer pages read back, states of them drawn at random, and what trigemu says of them."""
 
 from __future__ import annotations
 
