@@ -184,10 +184,7 @@ def _texts() -> Corpus:
         yield (
             f"training with {what.split(' ')[0]} 10^12",
             "training configurations",
-            lambda text=text: {
-                "train.toml": text.encode(),
-                "menu.toml": profiles.PLAIN.encode(),
-            },
+            lambda text=text: {"train.toml": text.encode(), "menu.toml": profiles.PLAIN.encode()},
         )
 
 
@@ -329,10 +326,7 @@ def _samples() -> Corpus:
         yield (
             f"a rate of {number[:8]} Hz",
             "catalogues",
-            lambda text=text, files=files: {
-                "catalogue.toml": text.encode(),
-                "all.root": files["all.root"],
-            },
+            lambda text=text, files=files: {"catalogue.toml": text.encode(), "all.root": files["all.root"]},
         )
 
 

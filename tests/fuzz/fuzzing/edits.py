@@ -149,12 +149,7 @@ def table_edits(
 ) -> st.SearchStrategy[Any]:
     """Draw a copy of nested dicts and lists with values replaced, removed, repeated, wrapped or renamed."""
     values = st.sampled_from((*VALUES, *further))
-    edit = st.tuples(
-        st.sampled_from(whats),
-        places,
-        values,
-        st.sampled_from(_names(table)),
-    )
+    edit = st.tuples(st.sampled_from(whats), places, values, st.sampled_from(_names(table)))
     return st.lists(edit, min_size=1, max_size=most).map(lambda edits: _retabled(table, edits))
 
 

@@ -43,8 +43,7 @@ def test_biased_cross_section_agrees_with_unbiased() -> None:
     sigma = biased.cross_section()
     value = sigma.pb * weight[hard].sum() / weight.sum()
     error = np.hypot(
-        sigma.pb * np.sqrt((weight[hard] ** 2).sum()) / weight.sum(),
-        sigma.error_pb * value / sigma.pb,
+        sigma.pb * np.sqrt((weight[hard] ** 2).sum()) / weight.sum(), sigma.error_pb * value / sigma.pb
     )
 
     direct = pythia.Generator(part("HardQCD:all = on", "PhaseSpace:pTHatMin = 60.", FAST), 2)

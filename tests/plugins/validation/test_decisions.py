@@ -195,9 +195,7 @@ def test_all_samples_of_a_catalogue_are_checked(tmp_path: Path) -> None:
         recorded(toy_events(2, 50), [(49, "J20"), (0, "seeded")], "b"),
     )
     result = check_decisions(
-        menu_from(tmp_path, MENU),
-        catalogue_of(*files),
-        executor=Engine(chunk_events=16),
+        menu_from(tmp_path, MENU), catalogue_of(*files), executor=Engine(chunk_events=16)
     )
     assert result.crossings == 90
     assert [trigger.differ for trigger in result.triggers] == [2, 0, 1]

@@ -165,10 +165,7 @@ def test_a_menu_that_was_changed_meanwhile_is_refused(tmp_path: Path, catalogue:
 
 
 @given(
-    st.floats(-1e4, 1e4),
-    st.floats(0, 1e4),
-    st.lists(st.floats(0, 1), min_size=1, max_size=60),
-    st.booleans(),
+    st.floats(-1e4, 1e4), st.floats(0, 1e4), st.lists(st.floats(0, 1), min_size=1, max_size=60), st.booleans()
 )
 def test_steps_contain_the_thresholds_of_menus(
     low: float, width: float, shares: list[float], whole: bool
