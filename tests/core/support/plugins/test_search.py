@@ -43,6 +43,8 @@ def test_the_digest_is_that_of_all_its_files(tmp_path: Path) -> None:
     write(tmp_path / "pack" / "__init__.py", "")
     inner = write(tmp_path / "pack" / "deep" / "inner.py")
     before = find("pack", [tmp_path]).sha256
+    os.mkfifo(tmp_path / "pack" / "pipe.py")
+    (tmp_path / "pack" / ".#__init__.py").symlink_to("nowhere")
     assert find("pack", [tmp_path]).sha256 == before
     inner.write_text("# changed\n")
     changed = find("pack", [tmp_path]).sha256
@@ -153,7 +155,7 @@ def test_a_part_that_cannot_be_loaded(tmp_path: Path, inner: str | None, message
 def test_where_plugins_are_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("TRIGEMU_PLUGIN_PATH", raising=False)
     assert search_path() == (Path("plugins"),)
-    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", f"{tmp_path}:/somewhere:")
+    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", f":{tmp_path}::/somewhere:")
     assert search_path() == (tmp_path, Path("/somewhere"))  # an empty entry is not the current folder
     assert search_path([Path("given")]) == (Path("given"),)
     monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", str(tmp_path))
