@@ -23,8 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 import chromium
-from explorer_blocks import unpacked
-from explorer_truth import random_slot, same, truth
+from explorer_truth import random_slot, same, truth, unpacked
 
 import trigemu
 from trigemu.studies import signal_bins

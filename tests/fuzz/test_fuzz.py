@@ -19,19 +19,13 @@ from pathlib import Path
 import pytest
 from corpus import corpus
 from fuzzing.formats import FORMATS
-from fuzzing.sandbox import MEMORY, Outcome, Sandbox, write_files
-from fuzzing.server import ACCEPTABLE, outcome_of
+from fuzzing.sandbox import ACCEPTABLE, MEMORY, Outcome, Sandbox, outcome_of, write_files
 from hypothesis import HealthCheck, Phase, given, seed, settings
-
-#: How many cases of a long run share a process.
-TOGETHER = 20
 
 
 @pytest.fixture(scope="session")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    made = Sandbox(tmp_path_factory.mktemp("sandbox"))
-    yield made
-    made.close()
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
+    return Sandbox(tmp_path_factory.mktemp("sandbox"))
 
 
 @pytest.mark.parametrize(("name", "form", "files"), [pytest.param(*case, id=case[0]) for case in corpus()])
@@ -47,8 +41,8 @@ def test_what_was_once_a_fault(
     monkeypatch.chdir(tmp_path / "case")
     monkeypatch.setattr(sys, "argv", [])
     with little_memory(), into_file(tmp_path / "output"), warnings.catch_warnings(action="ignore"):
-        outcome = outcome_of(FORMATS[form], tmp_path / "case")
-    assert outcome["kind"] in ACCEPTABLE, f"{outcome['kind']}: {outcome['text']}"
+        kind, text = outcome_of(FORMATS[form], tmp_path / "case")
+    assert kind in ACCEPTABLE, f"{kind}: {text}"
 
 
 @contextmanager
@@ -89,15 +83,6 @@ def test_no_case_is_a_fault(name: str, sandbox: Sandbox, request: pytest.Fixture
     cases = max(1, round(request.config.getoption("--cases") * FORMATS[name].share / total))
     log = request.config.getoption("--outcomes")
     faults: list[str] = []
-    waiting: list[dict[str, bytes]] = []
-
-    def run_waiting() -> None:
-        for files, outcome in zip(waiting, sandbox.run("fuzzing.formats", name, *waiting), strict=True):
-            if outcome.is_fault:
-                faults.append(f"{outcome.kind}{', left a process' * outcome.left}: {outcome.text}")
-            if log:
-                _write(Path(log), name, files, outcome)
-        waiting.clear()
 
     @seed(request.config.getoption("--fuzz-seed"))
     @settings(
@@ -109,14 +94,14 @@ def test_no_case_is_a_fault(name: str, sandbox: Sandbox, request: pytest.Fixture
     )
     @given(FORMATS[name].cases())
     def case(files: dict[str, bytes]) -> None:
-        waiting.append(files)
-        if len(waiting) == (TOGETHER if log else 1):
-            run_waiting()
-        assert log or not faults, faults[-1]
+        outcome = sandbox.run(name, files)
+        if outcome.is_fault:
+            faults.append(f"{outcome.kind}{', left a process' * outcome.left}: {outcome.text}")
+        if log:
+            _write(Path(log), name, files, outcome)
+        assert log or not outcome.is_fault, faults[-1]
 
     case()
-    if waiting:
-        run_waiting()
     assert not faults, f"{len(faults)} faults, the first: {faults[0]}"
 
 

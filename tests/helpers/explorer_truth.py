@@ -1,7 +1,8 @@
-"""States of explorer pages drawn at random, and the numbers that trigemu gives for the same menus."""
+"""Data of explorer pages read back, states of them drawn at random, and what trigemu says of them."""
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,11 +10,32 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+
 from trigemu import Menu, Profile, compare, efficiencies, rates_of
 from trigemu.api import Rate, Scores
 
-#: Name → numbers.
-Numbers = dict[str, tuple[float, ...]]
+_TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f64": "<f8"}
+
+
+def unpacked(block: bytes) -> dict[str, Any]:
+    """The header with arrays in place of what it says of them; bits as bool."""
+    length = int.from_bytes(block[:4], "little")
+    start = -(-(4 + length) // 8) * 8
+    assert not any(block[4 + length : start])
+
+    def array(entry: dict[str, Any]) -> Any:
+        if entry.keys() != {"dtype", "at", "length"}:
+            return entry
+        assert entry["at"] % 8 == 0
+        n, at = entry["length"], start + entry["at"]
+        if entry["dtype"] == "bits":
+            packed = np.frombuffer(block, np.uint8, -(-n // 8), at)
+            return np.unpackbits(packed, count=n, bitorder="little").astype(np.bool_)
+        return np.frombuffer(block, _TYPES[entry["dtype"]], n, at)
+
+    found: dict[str, Any] = json.loads(block[4 : 4 + length], object_hook=array)
+    return found
 
 
 def same(name: str, found: Sequence[float | None], expected: Sequence[float]) -> bool:

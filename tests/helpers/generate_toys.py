@@ -1,6 +1,8 @@
-"""Small pools of interactions made by hand, for tests of crossings."""
+"""Small pools of interactions, and particles, made by hand."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -8,9 +10,11 @@ from trigemu_simulation import Config, Slice
 from trigemu_simulation.config import Crossings, Fakes
 from trigemu_simulation.interactions import OBJECTS, SCALARS, Interactions, Objects
 from trigemu_simulation.pools import Pool, make_pool
+from trigemu_simulation.pythia import Decayed, Particles
 
 CM2_PER_PB = 1e-36
 WEIGHTS = ("photon_weight_hz", "muon_weight_hz", "jet_weight_hz", "missing_weight_hz")
+NONE = Decayed(*(np.zeros(0, kept) for kept in (np.int64, np.int32, float, float, float)))
 
 
 def interactions(jets: list[list[float]], weight: np.ndarray | None = None, **others: object) -> Interactions:
@@ -70,3 +74,25 @@ def _objects(lists: list[list[float]], kind: str) -> Objects:
     columns = {"pt": pt, "eta": (2.4 * golden - 1.2).astype(np.float32), "phi": phi.astype(np.float32)}
     columns |= {name: np.full(len(pt), name == "charge", kept) for name, kept in OBJECTS[kind].items()}
     return Objects(np.array([len(x) for x in lists]), columns)
+
+
+def particles(rng: np.random.Generator, counts: list[int], pdg: int = 211) -> Particles:
+    """Massless particles of one kind, clustered enough in η and φ to make jets of several."""
+    m = sum(counts)
+    pt = rng.exponential(4.0, m) + 0.1
+    eta, phi = rng.normal(0, 1.0, m), rng.uniform(-math.pi, math.pi, m)
+    return Particles(
+        offsets=np.concatenate([[0], np.cumsum(counts)]),
+        id=np.full(m, pdg),
+        prompt=np.ones(m, bool),
+        px=pt * np.cos(phi),
+        py=pt * np.sin(phi),
+        pz=pt * np.sinh(eta),
+        e=pt * np.cosh(eta),
+        weight=np.ones(len(counts)),
+        pt_hat=np.ones(len(counts)),
+        photon=np.zeros(len(counts), bool),
+        origin=np.arange(len(counts)),
+        heavy=NONE,
+        taus=NONE,
+    )

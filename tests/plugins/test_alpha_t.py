@@ -9,7 +9,7 @@ from project import ROOT
 from toys import columns, memory_catalogue, toy_events
 
 from trigemu import TrigemuError, decide, make_events, make_plan, read_menu, run
-from trigemu.api import Context, FoundPlugin, Workspace
+from trigemu.api import Context, Workspace
 
 MENU = """
 [menu]
@@ -81,10 +81,3 @@ def test_an_unknown_object_is_a_mistake_of_the_menu(tmp_path: Path) -> None:
     menu, catalogue = read_menu(file, [ROOT / "plugins"]), memory_catalogue({"toy": toy_events(1, 9)})
     with pytest.raises(TrigemuError, match=r"trigger 'AT': .* no collection 'had'; did you mean 'hard'"):
         run(menu, catalogue)
-
-
-def test_its_menu_is_valid() -> None:
-    menu = read_menu(ROOT / "menus" / "alpha_t.toml", [ROOT / "plugins"])
-    assert [plugin.name for plugin in menu.plugins] == ["alpha_t"]
-    assert isinstance(menu.plugins[0], FoundPlugin)
-    assert "alpha_t" in {trigger.kind for trigger in menu.triggers}

@@ -7,7 +7,7 @@ import awkward as ak
 import numpy as np
 import pytest
 
-from trigemu import Catalogue, TrigemuError, run
+from trigemu import Catalogue, TrigemuError
 from trigemu.api import WrongTypeError
 from trigemu.support import described, names_of, number_of, numbers_of, wrong_type
 
@@ -15,63 +15,44 @@ from trigemu.support import described, names_of, number_of, numbers_of, wrong_ty
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (None, "None"),
-        (5, "5"),
-        (True, "True"),
         ("text", "'text'"),
         ([], "a list without any element"),
-        ([{}, {}], "a list of dict"),
-        ((1, "a"), "a tuple of int, str"),
         ([1, "a", {}, 2.0, b""], "a list of int, str, dict …"),
         (np.ones(3), "a numpy.ndarray"),
-        (ak.Array([1]), "an awkward.Array"),
         (ak.Array([{"x": 1}])[0], "an awkward.Record"),
         (Catalogue, "the class Catalogue"),
-        (run, "the function run"),
         (Path("x"), "a pathlib.PosixPath"),
-        (TrigemuError(), "a TrigemuError"),
     ],
 )
 def test_values_are_described(value: Any, words: str) -> None:
     assert described(value).replace("pathlib._local.", "pathlib.") == words
 
 
-def test_a_long_value_makes_a_short_message() -> None:
-    assert len(str(wrong_type("the menu", "x" * 10**6, "a path"))) < 300
-    assert len(str(wrong_type("the menu", [type(f"T{i}", (), {})() for i in range(99)], "a path"))) < 300
-
-
-def test_the_error_is_of_both_kinds() -> None:
+def test_the_error_is_of_both_kinds_and_short() -> None:
     error = wrong_type("the menu", 5, "a path", "write it to a file")
     assert isinstance(error, TrigemuError)
     assert isinstance(error, TypeError)
-    assert isinstance(error, WrongTypeError)
-    assert str(error) == "the menu: got 5; expected a path; write it to a file"
+    for part in ("the menu", "5", "a path", "write it to a file"):
+        assert part in str(error)
+    for long in ("x" * 10**6, [type(f"T{i}", (), {})() for i in range(99)]):
+        assert len(str(wrong_type("the menu", long, "a path"))) < 300
 
 
-@pytest.mark.parametrize("given", [[1, 2.5], (1, 2.5), np.array([1, 2.5]), ak.Array([1, 2.5])])
-def test_numbers(given: Any) -> None:
-    assert numbers_of("the edges", given) == (1, 2.5)
-    assert all(type(number) in (int, float) for number in numbers_of("the edges", given))
+def test_numbers() -> None:
+    for given in ([1, 2.5], (1, 2.5), np.array([1, 2.5]), ak.Array([1, 2.5])):
+        assert numbers_of("the edges", given) == (1, 2.5)
+        assert all(type(number) in (int, float) for number in numbers_of("the edges", given))
+    for one in (3, 3.0, np.float32(3), np.int64(3)):
+        assert number_of("the rate", one) == 3
 
 
-@pytest.mark.parametrize(
-    "given", [5, "0:10", None, [[1, 2]], [[1], [1, 2]], ["a"], {"a": 1}, [None, 1], [True]]
-)
-def test_what_are_no_numbers(given: Any) -> None:
-    with pytest.raises(WrongTypeError, match=r"the edges: got .*; expected a list of numbers"):
-        numbers_of("the edges", given)
-
-
-@pytest.mark.parametrize("given", [3, 3.0, np.float32(3), np.int64(3)])
-def test_a_number(given: Any) -> None:
-    assert number_of("the rate", given) == 3
-
-
-@pytest.mark.parametrize("given", [None, "3", True, [3], np.ones(1), 3j])
-def test_what_is_no_number(given: Any) -> None:
-    with pytest.raises(WrongTypeError, match="expected a number"):
-        number_of("the rate", given)
+def test_what_is_no_number() -> None:
+    for given in (5, "0:10", None, [[1, 2]], [[1], [1, 2]], ["a"], {"a": 1}, [None, 1], [True]):
+        with pytest.raises(WrongTypeError, match=r"the edges: got .*; expected a list of numbers"):
+            numbers_of("the edges", given)
+    for one in (None, "3", True, [3], np.ones(1), 3j):
+        with pytest.raises(WrongTypeError, match="expected a number"):
+            number_of("the rate", one)
 
 
 def test_names() -> None:

@@ -25,12 +25,6 @@ def test_what_is_written_is_there_and_nothing_else(tmp_path: Path) -> None:
         assert names(tmp_path) == ["a.json"]
 
 
-def test_a_name_without_folder_is_in_the_current_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_text("a.csv", "x")
-    assert (tmp_path / "a.csv").read_text() == "x"
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -52,28 +46,6 @@ def test_where_no_file_can_be(
             attempt()
     assert names(tmp_path) == ["file", "folder"]
     assert not list((tmp_path / "folder").iterdir())
-
-
-def test_a_failure_on_the_way_leaves_the_old_file_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "a.json"
-    file.write_text("old")
-
-    def full(self: Path, target: Path) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(TrigemuError, match=r"cannot write .*a\.json: No space left on device"):
-        write_text(file, "new")
-    assert file.read_text() == "old"
-    assert names(tmp_path) == ["a.json"]
-
-
-def test_a_folder_that_is_not_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # root may write everywhere
-    with pytest.raises(TrigemuError, match="its folder is not writable"):
-        check_writable(tmp_path / "a.json")
 
 
 def test_a_new_folder_is_there_when_it_is_whole(tmp_path: Path) -> None:
@@ -127,6 +99,35 @@ def test_a_folder_that_came_in_between_is_left_alone(tmp_path: Path) -> None:
 # ---- what is at the target already
 
 
+def test_what_may_not_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(TrigemuError, match="too many links lead to it"):
+        write_text(tmp_path / "a", "x")
+    (tmp_path / "c").write_text("old")  # root may write everywhere
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "c")
+    with pytest.raises(TrigemuError, match=r"cannot write .*c: the file is read-only"):
+        write_text(tmp_path / "c", "new")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with pytest.raises(TrigemuError, match="its folder is not writable"):
+        check_writable(tmp_path / "d")
+
+
+def test_a_file_keeps_its_mode_and_a_new_one_has_that_of_the_umask(tmp_path: Path) -> None:
+    """Another name of it keeps the old content."""
+    (tmp_path / "a").write_text("old")
+    (tmp_path / "b").hardlink_to(tmp_path / "a")
+    (tmp_path / "a").chmod(0o664)
+    before = os.umask(0o027)
+    try:
+        for name in ("a", "c"):
+            write_text(tmp_path / name, "new")
+    finally:
+        os.umask(before)
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in "ac"] == [0o664, 0o640]
+    assert [(tmp_path / name).read_text() for name in "abc"] == ["new", "old", "new"]
+
+
 def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     (tmp_path / "link").symlink_to("below/other")
@@ -139,39 +140,6 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
     assert names(tmp_path / "below") == ["file", "other"]
 
 
-def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
-    (tmp_path / "a").symlink_to("b")
-    (tmp_path / "b").symlink_to("a")
-    with pytest.raises(TrigemuError, match="too many links lead to it"):
-        write_text(tmp_path / "a", "x")
-
-
-def test_other_hard_links_keep_the_old_file(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("old")
-    (tmp_path / "b").hardlink_to(tmp_path / "a")
-    write_text(tmp_path / "a", "new")
-    assert (tmp_path / "a").read_text() == "new"
-    assert (tmp_path / "b").read_text() == "old"
-
-
-@pytest.mark.parametrize("mode", [0o600, 0o664])
-def test_a_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
-    file = tmp_path / "a"
-    file.write_text("old")
-    file.chmod(mode)
-    write_text(file, "new")
-    assert file.stat().st_mode & 0o777 == mode
-
-
-def test_a_new_file_has_the_mode_of_the_umask(tmp_path: Path) -> None:
-    before = os.umask(0o027)
-    try:
-        write_text(tmp_path / "a", "new")
-    finally:
-        os.umask(before)
-    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
-
-
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
 def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
     file = tmp_path / "a"
@@ -179,13 +147,6 @@ def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
     os.chown(file, 1234, 5678)
     write_text(file, "new")
     assert (file.stat().st_uid, file.stat().st_gid) == (1234, 5678)
-
-
-def test_a_file_that_is_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a").write_text("old")
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "a")
-    with pytest.raises(TrigemuError, match=r"cannot write .*a: the file is read-only"):
-        write_text(tmp_path / "a", "new")
 
 
 def test_a_pipe_and_a_device_are_written_to(tmp_path: Path) -> None:

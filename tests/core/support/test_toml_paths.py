@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from project import CORE_MENUS, ROOT
 
 import trigemu
@@ -134,6 +134,7 @@ def test_what_is_no_number_is_said(path: str, message: str) -> None:
         number_key(WHOLE, path)
 
 
+@settings(max_examples=15)
 @given(st.text(max_size=30))
 def test_any_text_is_a_number_or_a_message(text: str) -> None:
     with pytest.raises(TrigemuError) as caught:

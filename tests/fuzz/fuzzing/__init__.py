@@ -1,4 +1,4 @@
 """Fuzzing of everything the program reads.
 
-edits → cases of a format (`formats`, one file each) → a process of its own (`sandbox`, `server`) → `outcomes`
+edits → cases of a format (`formats`, one file each) → a process of its own (`sandbox`) → outcomes
 """

@@ -76,7 +76,9 @@ def test_boundaries_are_those_of_what_is_compressed_together(
     tmp_path: Path, rows: Any, boundaries: Any
 ) -> None:
     write_challenge(tmp_path / "a.h5", challenge_events(1), rows)
-    assert Challenge(str(tmp_path / "a.h5")).boundaries == boundaries
+    source = Challenge(str(tmp_path / "a.h5"))
+    assert source.boundaries == boundaries
+    assert source.entries == pickle.loads(pickle.dumps(source)).entries == N
 
 
 def test_a_menu_runs_over_one_file_in_any_chunks(tmp_path: Path) -> None:
@@ -92,12 +94,6 @@ def test_a_menu_runs_over_one_file_in_any_chunks(tmp_path: Path) -> None:
     for chunk in (50, N):
         result = trigemu.rates_of(trigemu.emulate([menu], catalogue, executor=Engine(chunk_events=chunk)))
         assert [t.total.events for t in result.triggers] == expected
-
-
-def test_a_source_travels_as_its_path(tmp_path: Path) -> None:
-    write_challenge(tmp_path / "a.h5", challenge_events(1))
-    source = Challenge(str(tmp_path / "a.h5"))
-    assert source.entries == pickle.loads(pickle.dumps(source)).entries == N
 
 
 @pytest.mark.parametrize(

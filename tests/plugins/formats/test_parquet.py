@@ -17,8 +17,9 @@ from real_data import real_file
 from trigemu import catalogue_of, open_catalogue
 from trigemu.api import SampleError
 from trigemu.samples.formats import format_named
+from trigemu.samples.formats.decoded import cached_bytes
 from trigemu.samples.numbering import numbering_of
-from trigemu_formats import Parquet
+from trigemu_formats import Parquet, parquet
 
 pq = pytest.importorskip("pyarrow.parquet")
 N = 100
@@ -103,6 +104,25 @@ def test_a_large_row_group_is_decoded_once(tmp_path: Path, monkeypatch: pytest.M
     check(source.read(0, N, NEEDS), columns, 0, N)
     assert source.read(0, 5, [("", "met")]).scalars["met"].tolist() == columns["met"][:5].tolist()
     check(pickle.loads(pickle.dumps(source)).read(3, 7, NEEDS), columns, 3, 7)
+
+
+def test_parts_too_large_to_keep_are_read_in_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "CHUNK_EVENTS", 70)
+    monkeypatch.setattr(parquet, "WINDOW_BYTES", 1)
+    random = np.random.default_rng(1)
+    counts, met = random.integers(0, 4, 1000), random.random(1000)
+    pt, eta = (ak.unflatten(random.random(counts.sum()).astype("f4"), counts) for _ in range(2))
+    pt = -np.sort(-pt)
+    jets = ak.zip({"pt": pt, "eta": eta})
+    ak.to_parquet(ak.zip({"jet": jets, "met": met}, depth_limit=1), tmp_path / "a")
+    source = Parquet(str(tmp_path / "a"))
+    for start in (0, 50, 300, 350, 940):
+        part = source.read(start, start + 50, [("jet", "pt"), ("jet", "eta"), ("", "met")])
+        np.testing.assert_array_equal(part.scalars["met"], met[start : start + 50])
+        for name, column in (("pt", pt), ("eta", eta)):
+            requested = ak.to_numpy(ak.flatten(column[start : start + 50]))
+            np.testing.assert_array_equal(part.collections["jet"].columns[name], requested)
+        assert 0 < cached_bytes() < 15_000
 
 
 def test_a_list_without_a_name_is_called_as_its_fields_begin(tmp_path: Path) -> None:
@@ -227,13 +247,6 @@ def test_lists_that_could_have_missing_entries_are_read_where_none_has(lists: An
     expected = [sorted(values, reverse=True) for values in lists[start:stop]]
     assert np.diff(read.collections["jet"].offsets).tolist() == [len(values) for values in expected]
     assert read.collections["jet"].columns["pt"].tolist() == [v for values in expected for v in values]
-
-
-def test_a_source_travels_as_its_path(tmp_path: Path) -> None:
-    ak.to_parquet(records(toy(1)), tmp_path / "a.parquet")
-    source = Parquet(str(tmp_path / "a.parquet"))
-    check(source.read(0, N, NEEDS), toy(1), 0, N)
-    check(pickle.loads(pickle.dumps(source)).read(0, N, NEEDS), toy(1), 0, N)
 
 
 def test_without_the_package_the_command_that_installs_it_is_named(

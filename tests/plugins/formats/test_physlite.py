@@ -196,29 +196,27 @@ def test_real_files_are_read_as_uproot_reads_them(name: str) -> None:
             assert got.columns[column].tolist() == ak.flatten(stored).tolist()
 
 
-@pytest.mark.parametrize("name", REAL)
-def test_the_smallest_menu_runs_on_real_files(name: str) -> None:
-    path = real_file("root", name)
+def test_the_smallest_menu_runs_on_a_real_file() -> None:
+    path = real_file("root", REAL[0])
     menu = trigemu.read_menu(ROOT / "menus" / "primary.toml")
     result = trigemu.run(menu, catalogue_of(path))
-    opened = uproot.open(path)
-    tree, mark = (opened["EventData"], ":") if "EventData" in opened else (opened["CollectionTree"], ".")
-    photons = tree[f"AnalysisPhotonsAuxDyn{mark}pt"].array()
+    tree = uproot.open(path)["CollectionTree"]
+    photons = tree["AnalysisPhotonsAuxDyn.pt"].array()
     fired = {t.name: t.total.events for t in result.triggers}
     assert fired["G30"] == ak.sum(ak.any(photons > 30_000, axis=1))
-    assert fired["J100"] <= ak.sum(ak.any(tree[f"AnalysisJetsAuxDyn{mark}pt"].array() > 100_000, axis=1))
+    assert fired["J100"] <= ak.sum(ak.any(tree["AnalysisJetsAuxDyn.pt"].array() > 100_000, axis=1))
 
 
 def test_chains_of_a_real_file_fire_where_their_level_1_items_do() -> None:
     """The bits of both are taken from the menu in the file: were any shifted, this would not hold."""
     file = Physlite(str(real_file("root", REAL[1])))
-    decisions = file.read_stored(0, file.entries, file.stored)
     chains, items = toys.chains(file.path)
-    seeded = {name: items_ for name, items_ in chains.items() if items_ and set(items_) <= items}
+    seeded = {name: of for name, of in [*chains.items()][::10] if of and set(of) <= items}
+    decisions = file.read_stored(0, file.entries, [*seeded, *{item for of in seeded.values() for item in of}])
     passed = sum(int(decisions[name].sum()) for name in seeded)
     without = sum(
         int((decisions[name] & ~np.any([decisions[i] for i in items_], axis=0)).sum())
         for name, items_ in seeded.items()
     )
-    assert (passed > 10_000, without) == (True, 0)
+    assert (passed > 1_000, without) == (True, 0)
     assert file.sum_of_weights == pytest.approx(float(file.read(0, file.entries, []).weight.sum()))

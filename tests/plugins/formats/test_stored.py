@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from real_data import real_file
 from toys import menu_from
 
 from trigemu import Catalogue, catalogue_of, decisions
@@ -29,10 +28,3 @@ def test_parquet(tmp_path: Path) -> None:
     pq.write_table(pa.table({**COLUMNS, "met": [1.0, 2.0, 3.0]}), tmp_path / "p" / "a.parquet")
     result = fired(tmp_path, catalogue_of(tmp_path / "p"), tuple(COLUMNS))
     assert result == [[bool(value) for value in column] for column in COLUMNS.values()]
-
-
-def test_physlite(tmp_path: Path) -> None:
-    catalogue = catalogue_of(real_file("root", "uproot-physlite-rntuple_v1-0-0-0.root"))
-    names = sorted(catalogue.samples[0].stored)
-    result = fired(tmp_path, catalogue, tuple(names[:: max(1, len(names) // 60)][:60]))
-    assert any(map(any, result))

@@ -82,10 +82,10 @@ def menus(place: Any) -> Any:
 
 
 def test_two_menus(menus: Any, trigemu: Run) -> None:
-    scan = ("--scan", "J30=20:40:10")
+    scan = ("--scan", "J30=20:40:10", "--checkpoint", "kept")
     files = ("-o", "r.html", "--figures", "new/figures")
     status, text = trigemu("report", "one.toml", "two.toml", *ON_TOYS, *scan, *files)
-    assert status == 0
+    assert status == 0, text
     assert text.splitlines()[-1] == "r.html"
     page = (menus.folder / "r.html").read_text()
     for word in (
@@ -106,19 +106,6 @@ def test_two_menus(menus: Any, trigemu: Run) -> None:
     names = {file.name for file in (menus.folder / "new/figures").iterdir()}
     for name in ("overlap_one", "combinations_two", "groups", "turnon_jet_0_pt_n_muon_eq_0", "scan_two_J30"):
         assert {f"{name}.png", f"{name}.pdf", f"{name}.csv"} <= names
-
-
-def test_one_menu(menus: Any, trigemu: Run) -> None:
-    assert trigemu("report", "menu.toml", *ON_TOYS, "-o", "r.html")[0] == 0
-    page = (menus.folder / "r.html").read_text()
-    assert "Differences" not in page
-    assert "leading jet pT" in page  # of the signal, without being asked
-    assert menus.files().count("r.html") == 1
-
-
-def test_a_requested_profile_is_shown(menus: Any, trigemu: Run) -> None:
-    assert trigemu("report", "one.toml", *ON_TOYS, "--efficiency", "profile.toml", "-o", "r.html")[0] == 0
-    assert "no muon" in (menus.folder / "r.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -157,29 +144,45 @@ def sections(contents):
 """
 
 
-@pytest.mark.parametrize(
-    ("source", "status", "message"),
-    [
-        (SECTION, 0, ""),
-        ("def sections(contents): return 1 / 0", 2, "its section 'mine' fails: ZeroDivisionError"),
-        ("def sections(contents): return ['a']", 2, "its section 'mine' gave str, expected Sections"),
-        ("sections = 3", 2, "its section 'mine' fails: TypeError"),
-        ("1 / 0", 2, "its section 'mine' cannot be loaded: ZeroDivisionError"),
-        ("", 2, "PLUGIN places 'mine' at '.report:sections', but there is none"),
-    ],
-)
-def test_plugins_of_a_menu_add_sections(
-    menus: Any, trigemu: Run, source: str, status: int, message: str
-) -> None:
+def with_plugin(menus: Any, source: str) -> None:
+    """Let one.toml name a plugin with a section."""
     menus.write("plugins/mine/__init__.py", PLUGIN)
     menus.write("plugins/mine/report.py", source)
-    menu = MENU.format("mine", 30.0, "above = 40")
-    menus.write("mine.toml", menu.replace("[menu]", '[menu]\nplugins = ["mine"]'))
-    got, text = trigemu("report", "mine.toml", *ON_TOYS, "-o", "r.html")
-    assert (got, message in text) == (status, True), text
-    page = menus.folder / "r.html"
-    assert page.exists() == (status == 0)
-    assert status or "A section of my own" in page.read_text()
+    menu = (menus.folder / "one.toml").read_text()
+    menus.write("one.toml", menu.replace("[menu]", '[menu]\nplugins = ["mine"]'))
+
+
+def test_a_plugin_adds_a_section_and_a_link_leads_to_the_explorer(menus: Any, trigemu: Run) -> None:
+    """And a profile that is asked for is shown."""
+    with_plugin(menus, SECTION)
+    (menus.folder / "out").mkdir()
+    arguments = ("report", "one.toml", *ON_TOYS, "--efficiency", "profile.toml", "-o", "out/report.html")
+    status, text = trigemu(*arguments, "--explorer", "a page.html")
+    assert status == 0, text
+    page, explorer = ((menus.folder / name).read_text() for name in ("out/report.html", "a page.html"))
+    for word in ('<a href="../a%20page.html">', "A section of my own", "no muon"):
+        assert word in page
+    assert "Differences" not in page
+    assert "Content-Security-Policy" in explorer
+    status, text = trigemu(*arguments, "--explorer", "one.toml")
+    assert (status, "one.toml" in text) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("def sections(contents): return 1 / 0", "its section 'mine' fails: ZeroDivisionError"),
+        ("def sections(contents): return ['a']", "its section 'mine' gave str, expected Sections"),
+        ("sections = 3", "its section 'mine' fails: TypeError"),
+        ("1 / 0", "its section 'mine' cannot be loaded: ZeroDivisionError"),
+        ("", "PLUGIN places 'mine' at '.report:sections', but there is none"),
+    ],
+)
+def test_a_section_that_fails_leaves_no_page(menus: Any, trigemu: Run, source: str, message: str) -> None:
+    with_plugin(menus, source)
+    status, text = trigemu("report", "one.toml", *ON_TOYS, "-o", "r.html")
+    assert (status, message in text) == (2, True), text
+    assert not (menus.folder / "r.html").exists()
 
 
 # ---- in a browser
@@ -246,16 +249,3 @@ def test_in_a_browser(menus: Any, trigemu: Run, page: chromium.Page) -> None:
             assert (ink - ground > 0.6) if dark else (ground - ink > 0.6), messages
     assert page.complaints == [], json.dumps(page.complaints)[:2000]
     assert page.printed().startswith(b"%PDF")
-
-
-def test_a_report_links_the_page_in_which_its_menus_can_be_changed(menus: Any, trigemu: Run) -> None:
-    (menus.folder / "out").mkdir()
-    arguments = ("report", "one.toml", "two.toml", *ON_TOYS, "-o", "out/report.html")
-    status, text = trigemu(*arguments, "--explorer", "a page.html")
-    assert status == 0, text
-    report, explorer = (menus.folder / name for name in ("out/report.html", "a page.html"))
-    assert '<a href="../a%20page.html">' in report.read_text()
-    assert "Content-Security-Policy" in explorer.read_text()
-    status, text = trigemu(*arguments, "--explorer", "one.toml")
-    assert status == 2
-    assert "one.toml" in text

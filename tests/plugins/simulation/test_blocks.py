@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from trigemu_simulation import INTERACTIONS, Config, blocks, interactions, pythia
+from trigemu_simulation import INTERACTIONS, Config, blocks, pythia
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -63,6 +63,7 @@ def test_cuts_and_sums(tiny: Config, sample: Path) -> None:
     assert max(b.interactions.scalars["pt_hat"].max() for b in soft) < 10
     assert 0 < sum(len(np.unique(b.interactions.scalars["origin"])) for b in soft) < 80
     assert all(b.summary.generated == b.summary.accepted == 25 for b in hard)
+    assert all(b.summary.cross_section_error_pb > 0 for b in hard)
     assert not np.array_equal(hard[0].interactions.scalars["weight"], hard[1].interactions.scalars["weight"])
 
 
@@ -79,19 +80,17 @@ def test_prompt_photon_cut(tiny: Config, tmp_path: Path) -> None:
     assert block.interactions.scalars["pt_hat"].max() < 20
 
 
-def test_a_wrong_setting_is_found_before_any_work(tiny: Config, tmp_path: Path) -> None:
-    part = msgspec.structs.replace(tiny.slices[1], settings=["HardQCD:al = on"])
-    wrong = msgspec.structs.replace(tiny, slices=[tiny.slices[0], part])
-    with pytest.raises(pythia.GeneratorError, match=r"slice 'hard'.*'HardQCD:al = on'"):
-        blocks.make_all(wrong, tmp_path, 1, None)
-    assert not list(tmp_path.rglob("*.npz"))
-
-
 def test_an_error_of_a_worker_arrives(tiny: Config, tmp_path: Path) -> None:
-    part = msgspec.structs.replace(tiny.slices[1], settings=["PhaseSpace:pTHatMin = 20."])
-    wrong = msgspec.structs.replace(tiny, slices=[part])
-    with pytest.raises(pythia.GeneratorError, match=r"slice 'hard'.*switch a process on"):
-        blocks.make_all(wrong, tmp_path, 2, None)
+    """And a wrong setting is found before any work."""
+    for setting, message, workers in (
+        ("HardQCD:al = on", "'HardQCD:al = on'", 1),
+        ("PhaseSpace:pTHatMin = 20.", "switch a process on", 2),
+    ):
+        part = msgspec.structs.replace(tiny.slices[1], settings=[setting])
+        wrong = msgspec.structs.replace(tiny, slices=[part])
+        with pytest.raises(pythia.GeneratorError, match=rf"slice 'hard'.*{message}"):
+            blocks.make_all(wrong, tmp_path, workers, None)
+    assert not list(tmp_path.rglob("*.npz"))
 
 
 @pytest.mark.slow
@@ -109,8 +108,3 @@ def test_jet_cross_section_above_100_gev(tiny: Config, tmp_path: Path) -> None:
     error = scale * np.sqrt((weight[passed] ** 2).sum())
     assert error < 0.12 * value
     assert value == pytest.approx(2.0, abs=0.2 + 2.5 * error)
-
-
-def test_saved_blocks_load_alone(sample: Path) -> None:
-    block = interactions.load(sample / INTERACTIONS / "hard" / "00000.npz")
-    assert block.summary.cross_section_error_pb > 0

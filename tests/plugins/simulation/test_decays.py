@@ -40,7 +40,7 @@ def test_many_decays_have_the_mean_of_one() -> None:
 
 
 def test_momentum_is_conserved() -> None:
-    particles = generated(20, 40)
+    particles = generated(20, 15)
     for column in (particles.px, particles.py):
         assert np.add.reduceat(column, particles.offsets[:-1]) == pytest.approx(0, abs=2e-2)
     assert np.add.reduceat(particles.e, particles.offsets[:-1]) == pytest.approx(13000, rel=1e-5)

@@ -17,8 +17,7 @@ def test_jet_resolution_passes_through_the_published_points() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pt", "eta", "expected"),
-    [(25.0, 0.0, np.hypot(0.101 / 5, 0.0017)), (100.0, 2.0, 0.101 / 19.4)],
+    ("pt", "eta", "expected"), [(25.0, 0.0, np.hypot(0.101 / 5, 0.0017)), (100.0, 2.0, 0.101 / 19.4)]
 )
 def test_em_resolution(pt: float, eta: float, expected: float) -> None:
     assert detector.em_resolution(np.array(pt), np.array(eta)) == pytest.approx(expected, rel=0.06)

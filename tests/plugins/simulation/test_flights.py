@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from particle_toys import toy
+from generate_toys import particles as toy
 
 from trigemu_simulation import detector
 from trigemu_simulation.flights import with_flights

@@ -69,7 +69,10 @@ def test_events_are_ordered_and_identified(sample: Path) -> None:
     assert not np.intersect1d(*parents).size
 
 
-def test_tuning_stage_two_makes_no_interactions(tiny: Config, sample: Path, tmp_path: Path) -> None:
+def test_interactions_that_are_there_are_used_again(
+    tiny: Config, tiny_path: Path, sample: Path, tmp_path: Path
+) -> None:
+    """For the same configuration, by the command, and for another detector."""
     shutil.copytree(sample, tmp_path / "copy")
     steps: list[int] = []
     tuned = msgspec.structs.replace(
@@ -79,6 +82,9 @@ def test_tuning_stage_two_makes_no_interactions(tiny: Config, sample: Path, tmp_
     assert steps == [tiny.interactions]
     with uproot.open(tmp_path / "copy" / "hard.root") as file:
         assert ak.sum(file["Events/Photon_fake"].array()) == 0
+    result = CliRunner().invoke(command, [str(tiny_path), "-o", str(tmp_path / "copy")])
+    assert (result.exit_code, result.stdout.strip()) == (0, str(tmp_path / "copy" / "catalogue.toml"))
+    assert digests(tmp_path / "copy") == digests(sample)
 
 
 def crossings_of(tiny: Config, **fields: object) -> Config:
@@ -122,6 +128,7 @@ def test_trigemu_reads_crossings_that_add_up(tiny: Config, sample: Path, tmp_pat
     assert catalogue.table.mean_interactions == math.fsum(pools.means(classes, config))
 
 
+@pytest.mark.slow
 def test_tuning_reports_every_step(
     tiny: Config, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,14 +150,6 @@ def _without_none(value: Any) -> Any:
     if isinstance(value, dict):
         return {k: _without_none(v) for k, v in value.items() if v is not None}
     return [_without_none(v) for v in value] if isinstance(value, list | tuple) else value
-
-
-def test_command(tiny_path: Path, sample: Path, tmp_path: Path) -> None:
-    shutil.copytree(sample / "interactions", tmp_path / "interactions")
-    result = CliRunner().invoke(command, [str(tiny_path), "-o", str(tmp_path)])
-    assert result.exit_code == 0
-    assert result.stdout.strip() == str(tmp_path / "catalogue.toml")
-    assert digests(tmp_path) == digests(sample)
 
 
 def test_mistakes_leave_nothing_behind(tmp_path: Path) -> None:

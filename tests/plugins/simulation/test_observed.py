@@ -92,11 +92,6 @@ def test_jets_are_taken_for_taus() -> None:
     assert np.median(result.columns["pt"]) == pytest.approx(80 * detector.TAU_SCALE, rel=0.01)
 
 
-def test_thresholds() -> None:
-    result = events(toys.interactions([[60.0, 40.0, 9.0]] * 200))
-    assert (result.objects["jet"].counts == 2).mean() > 0.97
-
-
 def crossing(jets: list[list[float]], interactions: int = 1) -> tuple[crossings.Crossing, np.ndarray]:
     """Crossings of one toy interaction each, and their keys."""
     n = len(jets)

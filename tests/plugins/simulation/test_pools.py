@@ -21,7 +21,7 @@ def test_classes_add_up_to_the_crossing_rate(mu: list[float]) -> None:
     assert rates[0] == pytest.approx(40e6 * math.exp(-sum(mu[1:])))
 
 
-@pytest.mark.parametrize("mu", [0.0, 1e-5, 0.5, 13.0, 60.0])
+@pytest.mark.parametrize("mu", [0.0, 0.5, 60.0])
 def test_poisson_numbers(mu: float) -> None:
     u = (np.arange(200_000) + 0.5) / 200_000
     k = pools.poisson(mu, u)

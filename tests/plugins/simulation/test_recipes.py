@@ -12,7 +12,7 @@ from trigemu_simulation.pools import Pool
 
 @pytest.fixture(scope="module")
 def pair() -> list[Pool]:
-    soft = toys.pool("soft", 0, toys.soft_rows(60_000), 5.6e10, uses=3)
+    soft = toys.pool("soft", 0, toys.soft_rows(20_000), 5.6e10, uses=3)
     return [soft, toys.pool("hard", 1, toys.hard_rows(6000), 7e9, uses=2)]
 
 

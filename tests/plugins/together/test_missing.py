@@ -82,6 +82,7 @@ def test_the_core_lists_its_packages() -> None:
 
 
 def test_requested_names_belong_to_a_package(place: Place) -> None:
+    """Those of nothing do not, and the core runs without any."""
     catalogue = (place.folder / "catalogue.toml").read_text()
     commands: dict[tuple[str, str], tuple[str, ...]] = {}
     for name in PROVIDED["formats"]:
@@ -93,37 +94,27 @@ def test_requested_names_belong_to_a_package(place: Place) -> None:
     commands |= {("importers", name): ("import", name) for name in PROVIDED["importers"]}
     commands |= {("commands", name): (name,) for name in PROVIDED["commands"]}
     assert commands.keys() == {(part, name) for part, names in PROVIDED.items() for name in names}
-    result = without(sorted(NAMES), *commands.values())
+    place.write("named.toml", f'[menu]\nplugins = ["decade"]\n[[trigger]]\n{CARD.format("decade")}')
+    further = ("check-menu", "named.toml"), ("benhc",), ("run", "menu.toml", "--samples", "catalogue.toml")
+    *result, named, nothing, core = without(sorted(NAMES), *commands.values(), *further)
+    package = "plugin 'decade' comes with trigemu, but its package trigemu_decade is not installed"
+    assert (named[0], package in named[1]) == (2, True), named
+    assert (nothing[0], "package" in nothing[1]) == (2, False), nothing
+    assert (core[0], "J30" in core[1]) == (0, True), core
     for (part, name), (status, text) in zip(commands, result, strict=True):
         plugin = PROVIDED[part][name]
         package = f"the plugin '{plugin}' provides it, and its package trigemu_{plugin} is not installed"
         assert (status, package in text) == (2, True), text
 
 
-def test_a_plugin_that_a_menu_names(place: Place) -> None:
-    place.write("named.toml", f'[menu]\nplugins = ["decade"]\n[[trigger]]\n{CARD.format("decade")}')
-    ((status, text),) = without(["decade"], ("check-menu", "named.toml"))
-    assert status == 2
-    assert "plugin 'decade' comes with trigemu, but its package trigemu_decade is not installed" in text
-
-
-def test_names_of_nothing_get_no_package(place: Place) -> None:
-    ((status, text),) = without(sorted(NAMES), ("benhc",))
-    assert (status, "package" in text) == (2, False)
-
-
-@pytest.mark.parametrize(("plugin", "used"), USES)
-def test_a_plugin_without_one_that_it_uses(place: Place, plugin: str, used: str) -> None:
+@pytest.mark.parametrize("used", sorted({used for _, used in USES}))
+def test_plugins_without_one_that_they_use(place: Place, used: str) -> None:
     place.write("decade.toml", f"[[trigger]]\n{CARD.format('decade')}")
     place.write("goals.toml", GOALS)
     signal = '[[sample]]\nname = "s"\nrole = "signal"\nfiles = ["all.root"]\n'
     place.write("with-signal.toml", (place.folder / "catalogue.toml").read_text() + signal)
-    ((status, text),) = without([used], NEEDING[plugin, used])
-    assert status == 2, text
-    assert f"it needs the plugin '{used}', and its package trigemu_{used} is not installed" in text
+    commands = [NEEDING[pair] for pair in USES if pair[1] == used]
+    for command, (status, text) in zip(commands, without([used], *commands), strict=True):
+        assert status == 2, (command, text)
+        assert f"it needs the plugin '{used}', and its package trigemu_{used} is not installed" in text
     assert not Path("page.html").exists()
-
-
-def test_the_core_runs_without_any(place: Place) -> None:
-    ((status, text),) = without(sorted(NAMES), ("run", "menu.toml", "--samples", "catalogue.toml"))
-    assert (status, "J30" in text) == (0, True), text

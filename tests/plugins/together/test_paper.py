@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from project import ROOT
 
 from trigemu import compare, read_menu, run
@@ -30,6 +31,7 @@ def test_that_of_the_paper_is_of_its_menus() -> None:
     assert result.scope.mht == result.scope.ht
 
 
+@pytest.mark.slow
 def test_a_rate_is_the_same_to_the_last_bit_with_fitted_triggers() -> None:
     """Of the menus that come with trigemu: alone, and in a comparison."""
     primary, baseline = (ROOT / "menus" / f"{name}.toml" for name in ("primary", "baseline"))

@@ -22,9 +22,6 @@ def test_each_outcome_has_a_bar_of_its_length() -> None:
     assert axes.get_xlim()[1] > 1000
 
 
-def test_nothing_checked_is_drawn() -> None:
+def test_names_are_no_formulas_and_nothing_can_be_drawn() -> None:
     draw_decisions([], {"agree": [], "only emulated": [], "only stored": []}).canvas.draw()
-
-
-def test_names_are_no_formulas() -> None:
     check_names_are_no_formulas(lambda n: draw_decisions([n], {n: [1]}))

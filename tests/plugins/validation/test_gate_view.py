@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from project import ROOT
+import pytest
+from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import read_menu, run
+from trigemu import run
+from trigemu.api import MenuRates
 from trigemu_validation import Drift, Gate, Tolerance
 from trigemu_validation.gate_view import as_junit, as_markdown, message
 
-MENU = read_menu(ROOT / "menus/primary.toml")
+
+@pytest.fixture(scope="module")
+def rates(tmp_path_factory: pytest.TempPathFactory) -> MenuRates:
+    text = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "met"\nabove = 20.0\n'
+    menu = menu_from(tmp_path_factory.mktemp("menu"), text)
+    return run(menu, memory_catalogue({"a": toy_events(1, 20)}))
 
 
 def drift(
@@ -19,8 +26,8 @@ def drift(
     return Drift((name,), quantity, old, new, error, Tolerance(percent=1.0), accepted)
 
 
-def a_gate(*drifts: Drift) -> Gate:
-    return Gate(MENU, MENU, (run(MENU),) * 2, drifts, 3)
+def a_gate(rates: MenuRates, *drifts: Drift) -> Gate:
+    return Gate(rates.menu, rates.menu, (rates, rates), drifts, 3)
 
 
 FAILED = drift("J|<1>", "total_hz", 1000.0, 1100.0, 20.0)
@@ -38,27 +45,27 @@ def test_a_failure_names_trigger_quantity_and_by_how_much() -> None:
     assert message(drift("A", "removed", 1.0, 0.0)) == "A is only in the old menu"
 
 
-def test_markdown_has_a_row_for_each_failure_and_literal_names() -> None:
-    text = as_markdown(a_gate(FAILED, drift("B", "total_hz", 1.0, 1.0, accepted=True)))
+def test_markdown_has_a_row_for_each_failure_and_literal_names(rates: MenuRates) -> None:
+    text = as_markdown(a_gate(rates, FAILED, drift("B", "total_hz", 1.0, 1.0, accepted=True)))
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert text.startswith("### trigemu gate: failed\n")
     assert len(rows) == 3
     assert rows[-1].startswith("| J\\|&lt;1\\> | total | 1 kHz | 1.1 kHz | +100 Hz | +10 | +5 |")
-    assert as_markdown(a_gate()).startswith("### trigemu gate: passed\n")
+    assert as_markdown(a_gate(rates)).startswith("### trigemu gate: passed\n")
 
 
-def test_long_tables_are_cut_and_overlaps_come_last() -> None:
+def test_long_tables_are_cut_and_overlaps_come_last(rates: MenuRates) -> None:
     many = [drift(f"T{i}", "overlap_hz", 1.0, 2.0) for i in range(60)]
-    text = as_markdown(a_gate(*many, FAILED))
+    text = as_markdown(a_gate(rates, *many, FAILED))
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert "total" in rows[2]
     assert (len(rows), "… and 11 more" in text) == (52, True)
 
 
-def test_junit_is_read_by_an_xml_parser() -> None:
+def test_junit_is_read_by_an_xml_parser(rates: MenuRates) -> None:
     junk = drift('A"&<\x1b\ufffe', "added", 0.0, 1.0)
     suite = ElementTree.fromstring(
-        as_junit(a_gate(FAILED, junk, drift("B", "total_hz", 1.0, 1.0, accepted=True)))
+        as_junit(a_gate(rates, FAILED, junk, drift("B", "total_hz", 1.0, 1.0, accepted=True)))
     )
     cases = suite.findall("testcase")
     assert (suite.get("tests"), suite.get("failures"), len(cases)) == ("4", "2", 4)
@@ -67,8 +74,8 @@ def test_junit_is_read_by_an_xml_parser() -> None:
     assert cases[0].findall("failure")[0].get("message") == message(FAILED)
 
 
-def test_json_has_every_number() -> None:
-    document = a_gate(FAILED).to_dict()
+def test_json_has_every_number(rates: MenuRates) -> None:
+    document = a_gate(rates, FAILED).to_dict()
     (result,) = document["drifts"]
     assert (document["passed"], result["difference"], result["percent"], result["sigma"]) == (
         False,

@@ -15,23 +15,18 @@ from typing import Any
 import pytest
 from work_toys import Recital, calls, items, numbers
 
-from trigemu.support import Checkpoint, Engine, TrigemuError, engine_of, listed_tasks
+from trigemu.support import Checkpoint, Engine, TrigemuError, listed_tasks
 from trigemu.support.execution import engine as engines
 
 
 def test_results_come_in_order_one_for_each_unit(tmp_path: Path) -> None:
     seen: list[int] = []
-    results = [*Engine().over(Recital(str(tmp_path)), items(5), seen.append)]
+    over = Engine().over(Recital(str(tmp_path)), items(5), seen.append)
+    assert calls(tmp_path) == 0  # nothing is done before it is asked for
+    results = [*over]
     assert [numbers([result]) for result in results] == [[0], [1], [2], [3], [4]]
     assert sum(seen) == 50
     assert [*Engine().over(Recital(str(tmp_path)), [])] == []
-
-
-def test_nothing_is_done_before_it_is_asked_for(tmp_path: Path) -> None:
-    results = Engine().over(Recital(str(tmp_path)), items(5))
-    assert calls(tmp_path) == 0
-    next(results)
-    assert calls(tmp_path) == 1
 
 
 @pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (1, 2), (2, 3), (5, 3)])
@@ -93,18 +88,6 @@ def test_what_a_checkpoint_has_is_not_done_again(tmp_path: Path) -> None:
     assert (again.reused, sum(seen), calls(tmp_path)) == (600, 1000, 40)
 
 
-def test_a_run_that_fails_leaves_what_is_done_for_the_next(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(tmp_path / "kept")
-    with pytest.raises(TrigemuError, match=r"^7: no"):
-        numbers(
-            Engine(checkpoint=checkpoint, task_seconds=0).over(
-                Recital(str(tmp_path), {7: "refuse"}), items(10)
-            )
-        )
-    assert numbers(Engine(checkpoint=checkpoint).over(Recital(str(tmp_path)), items(10))) == list(range(10))
-    assert calls(tmp_path) == 8 + 3
-
-
 PROGRAM = """
 import sys
 sys.path[:] = {path}
@@ -149,12 +132,6 @@ def test_a_damaged_file_is_told_through_the_engine(tmp_path: Path) -> None:
 def test_what_is_no_executor_is_refused(executor: object) -> None:
     with pytest.raises(TrigemuError, match=r"^executor = .*: expected an object with the method submit"):
         Engine(executor)
-
-
-def test_an_engine_is_taken_as_it_is() -> None:
-    engine = Engine(retries=7)
-    assert engine_of(engine) is engine
-    assert engine_of(None).executor is None
 
 
 class Counting:

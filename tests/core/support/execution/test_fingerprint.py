@@ -114,14 +114,12 @@ ALL_DIFFERENT: list[Any] = [
 
 
 def test_different_values_have_different_fingerprints() -> None:
+    """And several are not one."""
+    pairs = [("a", "b"), ("ab",), ("", "ab"), (("a", "b"),), ("a", "b", "")]
+    assert len({fingerprint(*pair) for pair in pairs}) == len(pairs)
     found = [fingerprint(value) for value in ALL_DIFFERENT]
     for (one, its), (other, others) in itertools.combinations(zip(ALL_DIFFERENT, found, strict=True), 2):
         assert its != others, (one, other)
-
-
-def test_several_values_are_not_one() -> None:
-    pairs = [("a", "b"), ("ab",), ("", "ab"), (("a", "b"),), ("a", "b", "")]
-    assert len({fingerprint(*pair) for pair in pairs}) == len(pairs)
 
 
 def test_arrays_of_other_layout_are_equal() -> None:
@@ -158,11 +156,6 @@ def test_fields_can_make_no_difference_at_any_depth() -> None:
 def test_what_no_content_tells_has_none(value: object) -> None:
     with pytest.raises(TypeError, match="has no fingerprint"):
         fingerprint(["in", {"a": value}])
-
-
-def test_an_open_file_has_none(tmp_path: Path) -> None:
-    with (tmp_path / "file").open("w") as file, pytest.raises(TypeError, match="TextIOWrapper has no"):
-        fingerprint(file)
 
 
 def test_the_digest_of_code_changes_with_any_file_in_it(tmp_path: Path) -> None:

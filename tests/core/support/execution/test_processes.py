@@ -38,8 +38,11 @@ def await_all_gone(folder: Path, number: int) -> None:
 @pytest.mark.parametrize("number", [1, 2])
 def test_each_call_has_its_result(number: int) -> None:
     with worker_pool(number) as pool:
+        assert pool._started == []  # none before it is needed
         futures = [pool.submit(add, 10, k) for k in range(20)]
         assert [future.result() for future in futures] == list(range(10, 30))
+    with pytest.raises(RuntimeError, match="shutdown"):
+        pool.submit(add, 1, 2)
 
 
 def test_errors_of_a_worker_arrive_and_it_works_on(tmp_path: Path) -> None:
@@ -84,15 +87,6 @@ def test_a_worker_that_is_killed_while_it_starts_does_not_block() -> None:
         process.kill()
         with pytest.raises(WorkerLostError, match="a worker process was ended by signal 9"):
             pool.submit(len, bytes(1 << 20)).result()
-
-
-def test_no_process_starts_before_it_is_needed_and_none_after_the_end() -> None:
-    with worker_pool(3) as pool:
-        assert pool._started == []
-        pool.submit(add, 1, 2).result()
-        assert len(pool._started) == 1
-    with pytest.raises(RuntimeError, match="shutdown"):
-        pool.submit(add, 1, 2)
 
 
 def test_a_machine_that_starts_no_process_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

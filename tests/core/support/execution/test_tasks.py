@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 from work_toys import Item, Recital, calls, items, numbers
@@ -75,13 +74,6 @@ def test_an_error_names_its_unit_and_its_host(tmp_path: Path, what: str, kind: t
     assert outcome.unit == 3
     assert str(os.getpid()) in outcome.host
     assert calls(tmp_path) == 4
-
-
-def test_an_error_of_what_comes_after_the_last_unit_is_of_the_last(tmp_path: Path) -> None:
-    units: Any = [*items(2), "no unit"]
-    outcome = perform(task_of(Recital(str(tmp_path)), units))
-    assert isinstance(outcome.error, AttributeError)
-    assert outcome.unit == 2
 
 
 def test_a_work_that_cannot_be_prepared_is_an_error(tmp_path: Path) -> None:

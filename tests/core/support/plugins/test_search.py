@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from plugin_toys import install, write
 
-from trigemu.support import FoundPlugin, PluginError, TrigemuError, available, find, folders_of, search_path
+from trigemu.support import PluginError, TrigemuError, available, find, folders_of, search_path
 
 pytestmark = pytest.mark.usefixtures("forget")
 #: A package whose kind is in a module of its own, which loads nothing itself.
@@ -26,6 +26,10 @@ def test_a_module_is_a_plugin(tmp_path: Path) -> None:
     assert sorted(plugin.declared().kinds) == ["bits", "mine"]
     assert plugin.load() is plugin.load()
     assert plugin.load().__name__ == "trigemu_plugin_one"
+    mine = plugin.load().Mine(above=3.0)
+    there, other = pickle.loads(pickle.dumps((plugin, mine)))
+    assert (there, other) == (plugin, mine)
+    assert there.load() is plugin.load()
 
 
 def test_a_package_is_a_plugin(tmp_path: Path) -> None:
@@ -35,16 +39,12 @@ def test_a_package_is_a_plugin(tmp_path: Path) -> None:
     assert plugin.part("kinds", "mine").__module__ == "trigemu_plugin_pack.inner"
 
 
-def test_what_it_brings_can_be_pickled(tmp_path: Path) -> None:
-    write(tmp_path / "one.py")
-    mine = find("one", [tmp_path]).load().Mine(above=3.0)
-    assert pickle.loads(pickle.dumps(mine)) == mine
-
-
 def test_the_digest_is_that_of_all_its_files(tmp_path: Path) -> None:
     write(tmp_path / "pack" / "__init__.py", "")
     inner = write(tmp_path / "pack" / "deep" / "inner.py")
     before = find("pack", [tmp_path]).sha256
+    os.mkfifo(tmp_path / "pack" / "pipe.py")
+    (tmp_path / "pack" / ".#__init__.py").symlink_to("nowhere")
     assert find("pack", [tmp_path]).sha256 == before
     inner.write_text("# changed\n")
     changed = find("pack", [tmp_path]).sha256
@@ -105,10 +105,11 @@ def test_folders_as_calls_are_given_them(tmp_path: Path, monkeypatch: pytest.Mon
 def test_what_cannot_be_found(tmp_path: Path) -> None:
     write(tmp_path / "boosted.py")
     with pytest.raises(PluginError) as error:
-        find("boostd", [tmp_path, tmp_path / "absent"])
-    assert f"no plugin 'boostd' is installed or in {tmp_path}, {tmp_path / 'absent'}" in str(error.value)
-    assert "did you mean 'boosted'? (" in str(error.value)
-    assert "--plugin-path or TRIGEMU_PLUGIN_PATH" in str(error.value)
+        find("boostd", [tmp_path, tmp_path / "absent", tmp_path / "boosted.py"])
+    for part in ("'boostd'", f"{tmp_path}, ", "absent (no such folder)", "boosted.py (no such folder)"):
+        assert part in str(error.value)
+    for part in ("did you mean 'boosted'?", "--plugin-path", "TRIGEMU_PLUGIN_PATH"):
+        assert part in str(error.value)
 
 
 def test_looking_for_plugins_and_reading_them_runs_none(tmp_path: Path) -> None:
@@ -121,10 +122,6 @@ def test_looking_for_plugins_and_reading_them_runs_none(tmp_path: Path) -> None:
     ("source", "message"),
     [
         ("raise OSError('no GPU')", r"cannot be loaded: OSError: no GPU \(at .*bad\.py:1\)"),
-        (
-            "import no_such_package",
-            "cannot be loaded: ModuleNotFoundError: No module named 'no_such_package'",
-        ),
         ("raise SystemExit('bye')", "cannot be loaded: SystemExit: bye"),
         ("KINDS = [", r"cannot be loaded: SyntaxError: .* \(at .*bad\.py:1\)"),
     ],
@@ -141,9 +138,6 @@ def test_one_that_cannot_be_loaded(tmp_path: Path, source: str, message: str) ->
     ("inner", "message"),
     [
         ("1 / 0", r"its kind 'mine' cannot be loaded: ZeroDivisionError: .* \(at .*inner\.py:1\)"),
-        ("import no_such_package", "its kind 'mine' cannot be loaded: ModuleNotFoundError: No module named"),
-        ("def f(:", r"its kind 'mine' cannot be loaded: SyntaxError: .* \(at .*inner\.py:1\)"),
-        ("raise SystemExit('bye')", "its kind 'mine' cannot be loaded: SystemExit: bye"),
         (None, "its kind 'mine' cannot be loaded: ModuleNotFoundError: No module named"),
         ("class Other: ...", "PLUGIN places 'mine' at '.inner:Mine', but there is none"),
     ],
@@ -158,26 +152,11 @@ def test_a_part_that_cannot_be_loaded(tmp_path: Path, inner: str | None, message
         assert str(error.value).startswith(f"plugin 'bad' ({file})")
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("PLUGIN = Plugin(kind={})", ": PLUGIN has an unknown part 'kind'; did you mean 'kinds'?"),
-        ("\ndef f(:", " cannot be loaded: SyntaxError: invalid syntax (at {file}:2)"),
-        ("\0", " cannot be loaded: "),
-    ],
-)
-def test_a_declaration_that_cannot_be_read(tmp_path: Path, source: str, message: str) -> None:
-    file = write(tmp_path / "bad.py", source)
-    with pytest.raises(PluginError) as error:
-        find("bad", [tmp_path]).declared()
-    assert str(error.value).startswith(f"plugin 'bad' ({file}){message.format(file=file)}")
-
-
 def test_where_plugins_are_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("TRIGEMU_PLUGIN_PATH", raising=False)
     assert search_path() == (Path("plugins"),)
-    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", f"{tmp_path}:/somewhere:")
-    assert search_path() == (tmp_path, Path("/somewhere"))
+    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", f":{tmp_path}::/somewhere:")
+    assert search_path() == (tmp_path, Path("/somewhere"))  # an empty entry is not the current folder
     assert search_path([Path("given")]) == (Path("given"),)
     monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", str(tmp_path))
     write(tmp_path / "one.py")
@@ -205,15 +184,6 @@ def test_an_installed_package_that_is_broken_does_not_hide_the_others(
         find("broken", [tmp_path])
 
 
-def test_loading_elsewhere_gives_the_same(tmp_path: Path) -> None:
-    write(tmp_path / "one.py")
-    plugin = find("one", [tmp_path])
-    there = pickle.loads(pickle.dumps(plugin))
-    assert there == plugin
-    assert isinstance(there, FoundPlugin)
-    assert there.load() is plugin.load()
-
-
 def test_what_is_no_plugin_hides_no_plugin(tmp_path: Path) -> None:
     write(tmp_path / "one.py")
     (tmp_path / ".#one.py").symlink_to("someone@somewhere.1234")  # the lock file of an editor
@@ -225,14 +195,6 @@ def test_what_is_no_plugin_hides_no_plugin(tmp_path: Path) -> None:
     write(tmp_path / "with-hyphen.py")
     assert set(available([tmp_path])) - set(available([])) == {"one", "with-hyphen"}
     assert find("one", [tmp_path]).load().KINDS
-
-
-def test_a_package_with_odd_files(tmp_path: Path) -> None:
-    write(tmp_path / "pack" / "__init__.py")
-    plain = find("pack", [tmp_path]).sha256
-    os.mkfifo(tmp_path / "pack" / "pipe.py")
-    (tmp_path / "pack" / ".#__init__.py").symlink_to("nowhere")
-    assert find("pack", [tmp_path]).sha256 == plain
 
 
 def test_a_plugin_that_cannot_be_read_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,18 +211,6 @@ def test_a_plugin_that_cannot_be_read_hides_no_other(tmp_path: Path, monkeypatch
     assert find("one", [tmp_path]).name == "one"
     with pytest.raises(PluginError, match=r"plugin 'two': cannot read .*two\.py: Permission denied"):
         find("two", [tmp_path])
-
-
-def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
-    write(tmp_path / "file")
-    folders = [tmp_path / "missing", tmp_path / "file", tmp_path]
-    with pytest.raises(PluginError, match=r"missing \(no such folder\), .*file \(no such folder\), "):
-        find("one", folders)
-
-
-def test_an_empty_entry_of_the_path_is_not_the_current_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", ":/a::")
-    assert search_path() == (Path("/a"),)
 
 
 def test_lack_of_memory_is_not_the_fault_of_a_plugin(tmp_path: Path) -> None:

@@ -141,4 +141,4 @@ def _hz(head: dict[str, Any], sample: dict[str, Any], in_files: float) -> float:
     return float(sample["cross_section_pb"] * factor * head["luminosity_cm2s"] / of)
 
 
-FORMAT = Format("catalogues", 75, _cases, _use, _twin)
+FORMATS = (Format("catalogues", 75, _cases, _use, _twin),)

@@ -100,4 +100,4 @@ def _use(folder: Path) -> Any:
                 raise AssertionError(f"{words} changed {name}")
 
 
-FORMAT = Format("command-line values", 25, _cases, _use)
+FORMATS = (Format("command-line values", 25, _cases, _use),)

@@ -97,4 +97,4 @@ def _twin(folder: Path, made: list[Any]) -> str | None:
     return ""
 
 
-FORMAT = Format("expressions", 110, _cases, _use, _twin)
+FORMATS = (Format("expressions", 110, _cases, _use, _twin),)

@@ -114,4 +114,4 @@ def _twin(folder: Path, made: Any) -> str | None:
     return ""
 
 
-FORMAT = Format("live runs", 10, _cases, _use, _twin)
+FORMATS = (Format("live runs", 10, _cases, _use, _twin),)

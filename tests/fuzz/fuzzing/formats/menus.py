@@ -347,4 +347,4 @@ def _laws(made: trigemu.api.MenuRates) -> str | None:
     return None
 
 
-FORMAT = Format("menus", 90, _cases, _use, _twin)
+FORMATS = (Format("menus", 90, _cases, _use, _twin),)

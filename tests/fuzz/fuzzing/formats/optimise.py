@@ -1,12 +1,10 @@
-"""Goals of an optimisation, what a menu for valid ones may contain, and the numbers beside it."""
+"""Goals of an optimisation, and what a menu for valid ones may contain."""
 
 from __future__ import annotations
 
-import json
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from optimise_toys import GOALS, MENU, toy_rate, toy_samples, write_menu
 
 from fuzzing.edits import byte_edits, table_edits, word_edits
 from fuzzing.formats.base import Files, Format
-from fuzzing.tables import any_digits, as_toml
+from fuzzing.tables import as_toml
 from trigemu import read_menu
 
 ALL = (
@@ -43,60 +41,6 @@ FURTHER = (
     *(["J30", "J15"], {"min": 1, "max": 2}, {"min": 30, "max": 30}, {"min": 1, "max": 2, "step": math.inf}),
     {},
 )
-#: Those of an optimisation, with a list of each kind.
-NUMBERS: dict[str, Any] = {
-    "menu": "toy.toml",
-    "goals": "goals.toml",
-    "menu_sha256": "0",
-    "goals_sha256": "0",
-    "new_sha256": "{sha256}",
-    "samples": "toy",
-    "merit": "squared",
-    "cap_hz": 3e4,
-    "seed": 1,
-    "starts": 1,
-    "hops": 1,
-    "evaluations": 10,
-    "complete": True,
-    "halves": "",
-    "factor": 1.0,
-    "contenders": [
-        {
-            "name": name,
-            "fitted": (half := {
-                "rate_hz": 1e4, "rate_error_hz": 1.0, "loss": 0.1, "loss_error": 0.01, "efficiencies": [0.5],
-                "errors": [0.1],
-            }),
-            "unseen": half,
-            "gain": 0.0,
-            "gain_error": 0.0,
-        }
-        for name in ("as written", "scaled", "optimised")
-    ],
-    "channels": [
-        {
-            "name": "s", "sample": "s", "require": "", "weight": 1.0, "events": 5, "ceiling": 0.8,
-            "per_khz": 0.1,
-        }
-    ],
-    "variables": [
-        {
-            "name": "J30", "what": "above", "triggers": ["J30"], "unit": "GeV", "written": 30.0,
-            "value": 40.0,
-            "values": 9, "low": 35.0, "high": 45.0, "hz_per_unit": -3.0, "loss_per_khz": 0.1,
-            "channels_per_khz": [0.1], "partner": "", "correlation": 0.0,
-        }
-    ],
-    "limits": [{"name": "l", "min_hz": None, "max_hz": 3.0, "fitted_hz": 1.0, "unseen_hz": 1.0}],
-    "front": [
-        {
-            "cap_hz": 1e4, "rate_hz": 1e4, "loss": 0.1, "unseen_loss": 0.1, "one_way_loss": 0.1,
-            "values": [40.0], "one_way_values": [40.0],
-        }
-    ],
-    "turning": ["J30"],
-    "replicas": 3,
-}  # fmt: skip
 
 
 def _goals() -> st.SearchStrategy[Files]:
@@ -214,41 +158,7 @@ def _is_allowed(allowed: Any, value: Any) -> bool:
     return allowed["min"] <= value <= allowed["max"] and abs(steps - round(steps)) < 1e-6
 
 
-def _numbers() -> st.SearchStrategy[Files]:
-    further = (0, -1, 1e308, None, [], ["a"], "optimised", {}, True)
-    spoilt = st.one_of(table_edits(NUMBERS, further), table_edits(NUMBERS, further, most=1))
-    made = st.one_of(spoilt.map(_as_json), word_edits(json.dumps(NUMBERS)))
-    texts = made.map(lambda text: text.encode("utf-8", "surrogatepass"))
-    return st.one_of(texts, texts, byte_edits(json.dumps(NUMBERS).encode())).map(
-        lambda content: {"toy.optimise.json": content}
-    )
-
-
-def _as_json(numbers: Any) -> str:
-    with any_digits():
-        return json.dumps(numbers, default=str)
-
-
-def _use_numbers(folder: Path) -> Any:
-    """What a section of the report shows of them, as if they were the menu's own."""
-    from trigemu_optimise.figures import pictures
-    from trigemu_optimise.view import notes_of, tables_of
-    from trigemu_optimise.written import read_summary
-
-    menu = read_menu(write_menu(folder))
-    file = folder / "toy.optimise.json"
-    file.write_bytes(file.read_bytes().replace(b"{sha256}", menu.sha256.encode()))
-    summary = read_summary(menu)
-    assert summary is not None
-    return summary, tables_of(summary), [*notes_of(summary)], [*pictures(summary)]
-
-
-def _numbers_twin(folder: Path, shown: Any) -> str:
-    return "" if asdict(shown[0]) and shown[1] and shown[2] else "nothing is shown"
-
-
 FORMATS = (
     Format("goals", 30, _goals, _use_goals, _goals_twin),
     Format("valid goals", 10, _valid, _use_valid, _valid_twin),
-    Format("numbers of optimisations", 20, _numbers, _use_numbers, _numbers_twin),
 )

@@ -43,4 +43,4 @@ def _twin(folder: Path, made: dict[str, Any]) -> str:
     return differs("prescales", made, expected)
 
 
-FORMAT = Format("CSV", 50, _cases, _use, _twin)
+FORMATS = (Format("CSV", 50, _cases, _use, _twin),)

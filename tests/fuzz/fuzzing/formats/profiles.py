@@ -85,4 +85,4 @@ def _use(folder: Path) -> Any:
     return measured
 
 
-FORMAT = Format("profiles", 60, _cases, _use)
+FORMATS = (Format("profiles", 60, _cases, _use),)

@@ -1,4 +1,4 @@
-"""Firmware projects, and checkpoints: the interactions from which a generator continues."""
+"""Firmware projects."""
 
 from __future__ import annotations
 
@@ -120,32 +120,4 @@ def _use_project(folder: Path) -> Any:
     return opened, opened.simulated
 
 
-@cache
-def _block() -> bytes:
-    from generate_toys import soft_rows
-
-    from trigemu_simulation import interactions
-
-    sums = ("cross_section_pb", "cross_section_error_pb", "generated_sumw", "sumw", "sumw2")
-    summary = interactions.Summary(generated=30, accepted=30, **dict.fromkeys(sums, 1.0))
-    return interactions.packed(interactions.Block(summary, soft_rows(30)), "key")
-
-
-def _blocks() -> st.SearchStrategy[Files]:
-    content = _block()
-    return st.one_of(byte_edits(content), byte_edits(content, most=1), _arrays(content)).map(
-        lambda made: {"b.npz": made}
-    )
-
-
-def _use_block(folder: Path) -> Any:
-    from trigemu_simulation import interactions
-
-    interactions.key_of(folder / "b.npz")
-    return interactions.load(folder / "b.npz")
-
-
-FORMATS = (
-    Format("firmware projects", 60, _projects, _use_project),
-    Format("checkpoints", 50, _blocks, _use_block),
-)
+FORMATS = (Format("firmware projects", 60, _projects, _use_project),)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from explorer_blocks import decisions_in, unpacked
-from hypothesis import given, settings
-from toy_menus import as_toml, menus
+from explorer_truth import unpacked
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, score_table
-from trigemu.api import BitKind, BoolArray, raw_decisions
+from trigemu.api import BitKind, BoolArray
 from trigemu_pages.explorer.expressions import decision_of
 from trigemu_pages.explorer.fit import all_enabled, page_data
 
@@ -39,34 +36,6 @@ def truth(expression: Any, raw: dict[str, Any]) -> Any:
     n = len(next(iter(raw.values())))
     join = np.logical_and if operation == "and" else np.logical_or
     return join.reduce([np.full(n, operation == "and"), *values])
-
-
-@given(menus())
-@settings(max_examples=30, deadline=None)
-def test_logic_and_seeds(triggers: list[dict[str, Any]]) -> None:
-    """The raw decisions that follow from the page are those of the menu, for events in no order."""
-    with tempfile.TemporaryDirectory() as folder:
-        menu = menu_from(Path(folder), as_toml(triggers, 40e6))
-        data, entry = entry_of(menu)
-    by_name = {t["name"]: t for t in entry["triggers"]}
-    rng = np.random.default_rng(0)
-    scores = [rng.integers(0, len(s["steps"]) + 1, 64) for s in data["scores"]]
-    bits = [rng.random(64) < 0.5 for _ in data["bits"]]
-    own = decisions_in(data, 0, {}, scores, bits, 64)
-    raw: dict[str, Any] = {}
-    for name in entry["order"]:
-        trigger = by_name[name]
-        fired = truth(trigger["decision"]["logic"], raw) if "logic" in trigger["decision"] else own[name]
-        raw[name] = fired & truth(trigger["seed"], raw) if trigger["seed"] else fired
-    everything = all_enabled([menu])[0]
-    read = [t.name for t in menu.triggers if not isinstance(t.description, BitKind)]
-    words = sum(
-        (own[name].astype(np.uint64) << np.uint64(bit) for bit, name in enumerate(read)),
-        np.zeros(64, np.uint64),
-    )
-    expected = raw_decisions(words[:, None], everything, {name: bit for bit, name in enumerate(read)})
-    for name, decisions in expected.items():
-        assert np.array_equal(raw[name], decisions), name
 
 
 LEVELS = """

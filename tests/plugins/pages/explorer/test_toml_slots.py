@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from project import ROOT
 from toy_menus import as_toml, menus
 
@@ -48,7 +48,6 @@ def decides(menu: Menu) -> list[Any]:
 
 
 @given(menus(), st.data())
-@settings(max_examples=60, deadline=None)
 def test_a_changed_value_changes_its_trigger_alone(
     triggers: list[dict[str, Any]], draw: st.DataObject
 ) -> None:

@@ -109,6 +109,7 @@ def thresholds(tab: chromium.Page) -> dict[str, float]:
     return {trigger["name"]: trigger["above"] for trigger in menu["trigger"]}
 
 
+@pytest.mark.slow
 def test_the_state_of_the_page_and_of_the_widget_are_one(cell: chromium.Page) -> None:
     """First the menu as written; then a threshold that Python moves."""
     waited(cell, "window.saved")
@@ -122,14 +123,13 @@ def test_the_state_of_the_page_and_of_the_widget_are_one(cell: chromium.Page) ->
     cell.value("fromPython('height', 500)")
     assert cell.value("document.querySelector('iframe').offsetHeight") == 500
     assert [text for text in cell.complaints if "asks for blob:" not in text] == []
+    assert cell.value("document.querySelector('iframe').contentDocument === null"), (
+        "the page sees the notebook"
+    )
     assert cell.value("end()") == 0
 
 
-def test_the_page_has_no_access_to_the_notebook(cell: chromium.Page) -> None:
-    waited(cell, "window.saved")
-    assert cell.value("document.querySelector('iframe').contentDocument === null")
-
-
+@pytest.mark.slow
 def test_a_user_moves_a_threshold(cell: chromium.Page) -> None:
     """By the keys of a slider, which is reached by the tab key."""
     waited(cell, "window.saved")

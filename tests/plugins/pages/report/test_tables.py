@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -102,15 +101,11 @@ def test_differences_are_of_the_later_menu_less_the_earlier(two: Contents) -> No
     rows = {row[1]: row for row in cells(tables.differences(two.comparison))}
     assert rows["menu"][0] == "two − one"
     assert rows["MU"][2].startswith("-")
+    (common,) = cells(tables.common(two.comparison))
+    assert (common[0], common[-1]) == ("J30", "100.0 %")  # what is above 40 is above 30
     assert ["J30", "one", "two", "above: 30 → 40"] in [
         row[:4] for row in cells(changes_table(two.comparison))
     ]
-
-
-def test_what_both_variants_of_a_trigger_accept(two: Contents) -> None:
-    assert two.comparison
-    (row,) = cells(tables.common(two.comparison))
-    assert (row[0], row[-1]) == ("J30", "100.0 %")  # what is above 40 is above 30
 
 
 def test_a_share_is_of_the_events_that_a_fitted_trigger_is_judged_on(tmp_path: Path) -> None:
@@ -160,21 +155,6 @@ def test_rates_have_limits_and_no_columns_that_say_nothing(tmp_path: Path) -> No
     assert rows["NEVER"]["total"].startswith("<")
     assert rows["NEVER"]["unique / total"] == "–"
     assert any("upper limit" in note for note in notes.notes_of_menus(one.variants))
-
-
-def test_the_unique_fraction_and_its_error(tmp_path: Path) -> None:
-    """Of weighted events that pass, the standard error of a ratio, event by event."""
-    variant = contents(
-        tmp_path, HEAD.format("one") + J30.format(30.0) + NEVER + MU.replace("2", "1")
-    ).variants[0]
-    events = toy_events(1, 300)
-    passing = [e for e in events if any(j["pt"] > 30 for j in e["jet"])]
-    alone = [not any(m["pt"] >= 10 for m in e["muon"]) for e in passing]
-    total = math.fsum(e["weight"] for e in passing)
-    share = math.fsum(e["weight"] for e, a in zip(passing, alone, strict=True) if a) / total
-    error = math.fsum((e["weight"] * (a - share)) ** 2 for e, a in zip(passing, alone, strict=True)) ** 0.5
-    assert variant.triggers[0].unique_fraction == pytest.approx((share, error / total), rel=1e-9)
-    assert variant.triggers[1].unique_fraction is None
 
 
 def reference(quantity: Any, value: float, menu: str = "one", trigger: str | None = "J30") -> Reference:
@@ -230,6 +210,13 @@ def test_numbers_that_agree_by_construction_are_marked(tmp_path: Path) -> None:
     assert "in 3 of 5 rows" in result.text[1]
 
 
+@pytest.mark.parametrize("text", ["J30", "=1:2:1", "J30=3:2:1", "J30=a"])
+def test_scans_as_they_are_typed(text: str) -> None:
+    assert parse_scan("a=b=60:80:10") == Steps("a=b", (60.0, 70.0, 80.0))
+    with pytest.raises(TrigemuError, match=r"scan|values"):
+        parse_scan(text)
+
+
 def test_scans_are_of_every_menu_that_has_the_trigger(tmp_path: Path) -> None:
     texts = HEAD.format("one") + J30.format(30.0) + MU, HEAD.format("two") + MU
     result = contents(tmp_path, *texts, scans=[Steps("J30", (20.0, 30.0, 40.0))])
@@ -251,16 +238,6 @@ def test_a_budget_is_scanned_and_its_threshold_is_among_the_values(tmp_path: Pat
     text = " ".join(line for section in sections(result) for line in section.text)
     assert "from the evaluation half, scaled to all" in text
     assert "J30: threshold" in text
-
-
-@pytest.mark.parametrize("text", ["J30", "=1:2:1", "J30=3:2:1", "J30=a"])
-def test_scans_that_cannot_be_read(text: str) -> None:
-    with pytest.raises(TrigemuError, match=r"scan|values"):
-        parse_scan(text)
-
-
-def test_a_scan_as_it_is_typed() -> None:
-    assert parse_scan("a=b=60:80:10") == Steps("a=b", (60.0, 70.0, 80.0))
 
 
 def test_profiles_are_found_in_the_folder_of_their_menus(tmp_path: Path) -> None:
