@@ -15,7 +15,7 @@ from trigemu.cli.console import accept_every_character, say
 from trigemu.cli.limits import unmet
 from trigemu.cli.plugin_group import PluginGroup
 from trigemu.cli.streams import of_stream, open_streams, output_error
-from trigemu.support import KERNEL_STATISTICS, TrigemuError, excerpt, missing_package, own_cause, printable
+from trigemu.support import TrigemuError, excerpt, missing_package, own_cause, printable
 
 #: Exit status if nobody reads the output to its end, as for programs that SIGPIPE ends.
 UNREAD = 141
@@ -25,9 +25,6 @@ _ARGUMENTS = "trigemu.arguments"
 #: Lines of a message that are printed, and the longest line.
 MOST_LINES, LONGEST_LINE = 250, 4000
 
-#: Largest number of uncached kernels that a process compiles without a warning: about two seconds.
-FEW = 8
-
 
 class _Commands(PluginGroup):
     """The commands, with the handling of errors for all of them."""
@@ -36,9 +33,7 @@ class _Commands(PluginGroup):
         """Run a command; after a user's mistake, end with a message and exit status 2, without a
         traceback."""
         try:
-            result = super().invoke(ctx)
-            _warn_of_uncached()
-            return result
+            return super().invoke(ctx)
         except TrigemuError as error:
             _trace(ctx, error)
             _end(ctx, f"{error}{_reproduced(ctx, error)}")
@@ -82,16 +77,6 @@ def _trace(ctx: click.Context, error: BaseException) -> None:
         remote = [error.remote] if isinstance(error, TrigemuError) else []
         with suppress(OSError):
             say("".join((*remote, *lines)).rstrip("\n"), err=True)
-
-
-def _warn_of_uncached() -> None:
-    """Warn about kernels that could not be cached: the next run will compile them again."""
-    if (not_stored := len(KERNEL_STATISTICS.not_stored)) > FEW:
-        say(
-            f"trigemu: {not_stored} kernels were compiled for this run alone, because no cache folder "
-            "is writable: set TRIGEMU_CACHE_DIR to a folder of your own",
-            err=True,
-        )
 
 
 def _reproduced(ctx: click.Context, error: TrigemuError) -> str:

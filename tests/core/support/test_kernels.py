@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core import entrypoints
+from numba.core.compiler_lock import global_compiler_lock
 from numba.np.numpy_support import from_dtype
 
 from trigemu.support.kernels import kernel, numbers_at
@@ -102,3 +104,17 @@ def test_numbers_at_addresses(kind: type) -> None:
     result = np.zeros(4, kind)
     copied(values.ctypes.data, result[1:].ctypes.data, 3)
     assert result.tolist() == [0, 0, 1, 200]
+
+
+def test_extensions_of_numba_are_loaded_under_its_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise what another thread compiles fails at times: in one of 13 cold runs, with a KeyError."""
+    locked: list[bool] = []
+    monkeypatch.setattr(entrypoints, "init_all", lambda: locked.append(global_compiler_lock.is_locked()))
+
+    @kernel
+    def negative(value: float) -> float:
+        return -value
+
+    assert negative(1.0) == -1.0
+    assert locked
+    assert all(locked)
