@@ -66,17 +66,6 @@ def byte_edits(content: bytes, most: int = 4) -> st.SearchStrategy[bytes]:
     return st.lists(_byte_edit, min_size=1, max_size=most).map(lambda edits: _edited(content, edits))
 
 
-def flips(content: bytes) -> st.SearchStrategy[bytes]:
-    """Draw a copy with one bit flipped."""
-
-    def flipped(place: float, bit: int) -> bytes:
-        made = bytearray(content)
-        made[int(place * len(made))] ^= 1 << bit
-        return bytes(made)
-
-    return st.builds(flipped, places, st.integers(0, 7))
-
-
 _WORDS = tuple(
     value.to_bytes(size, order, signed=value < 0)
     for value in (0, 1, -1, 2**31 - 1, -(2**31), 2**31, 2**62, 0xFFFF, 1_000_000)

@@ -1,8 +1,7 @@
-"""Files of events with flipped bits and other damage, sealed and not."""
+"""Files of events with flipped bits and other damage."""
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -13,9 +12,8 @@ import numpy as np
 from hypothesis import strategies as st
 from toys import COLLECTIONS, write_root
 
-from fuzzing.edits import byte_edits, flips, word_edits
+from fuzzing.edits import byte_edits, word_edits
 from fuzzing.formats.base import EVENTS, Files, Format
-from trigemu.samples.sealed import seal_of
 
 CATALOGUE = """
 [catalogue]
@@ -115,20 +113,14 @@ def original(kind: str) -> bytes:
         return (Path(folder) / name).read_bytes()
 
 
-def _cases(kind: str, sealed: bool) -> Callable[[], st.SearchStrategy[Files]]:
+def _cases(kind: str) -> Callable[[], st.SearchStrategy[Files]]:
     def cases() -> st.SearchStrategy[Files]:
         content = original(kind)
         form, name, _ = KINDS[kind]
         text = CATALOGUE % (form, name)
         if kind == "HDF5":
             text = text.replace("sum_of_weights = 2000.0\n", "")
-        if sealed:
-            text += f'seal = ["{seal_of([hashlib.sha256(content).digest()])}"]\n'  # one chunk
-            whole = flips(content)
-        else:
-            whole = (
-                byte_edits(content) if kind != "vectors" else st.one_of(byte_edits(content), _lines(content))
-            )
+        whole = byte_edits(content) if kind != "vectors" else st.one_of(byte_edits(content), _lines(content))
         return whole.map(lambda made: {name: made, "catalogue.toml": text.encode(), "original": content})
 
     return cases
@@ -173,16 +165,5 @@ def _everything(catalogue: Any) -> list[Any]:
     return found
 
 
-def _twin_sealed(folder: Path, made: list[Any]) -> str:
-    """A damaged file that is sealed is not read: reading it is right only where nothing was damaged."""
-    catalogue = (folder / "catalogue.toml").read_text()
-    name = next(part.split('"')[1] for part in catalogue.splitlines() if part.startswith("files"))
-    if (folder / name).read_bytes() == (folder / "original").read_bytes():
-        return ""
-    return "a damaged file was read, although it is sealed"
-
-
 _SHARES = dict.fromkeys(KINDS, 17) | {"TTree, ZLIB": 25, "vectors": 25, "Parquet, snappy": 10}
-FORMATS = tuple(Format(kind, _SHARES[kind], _cases(kind, False), _use) for kind in KINDS) + tuple(
-    Format(f"{kind}, sealed", 8, _cases(kind, True), _use, _twin_sealed) for kind in KINDS
-)
+FORMATS = tuple(Format(kind, _SHARES[kind], _cases(kind), _use) for kind in KINDS)
