@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import traceback
 from contextlib import suppress
-from dataclasses import astuple
 from typing import Any, NoReturn
 
 import click
@@ -19,8 +17,6 @@ from trigemu.support import TrigemuError, excerpt, missing_package, own_cause, p
 
 #: Exit status if nobody reads the output to its end, as for programs that SIGPIPE ends.
 UNREAD = 141
-#: The key of the command line's arguments in the context.
-_ARGUMENTS = "trigemu.arguments"
 
 #: Lines of a message that are printed, and the longest line.
 MOST_LINES, LONGEST_LINE = 250, 4000
@@ -36,7 +32,7 @@ class _Commands(PluginGroup):
             return super().invoke(ctx)
         except TrigemuError as error:
             _trace(ctx, error)
-            _end(ctx, f"{error}{_reproduced(ctx, error)}")
+            _end(ctx, str(error))
         except MemoryError as error:
             _trace(ctx, error)
             _end(ctx, str(own_cause(error)))
@@ -59,11 +55,8 @@ class _Commands(PluginGroup):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Read the options before the command; their error messages show control characters as escapes."""
-        arguments = list(args)
         try:
-            context = super().make_context(info_name, args, parent, **extra)
-            context.meta[_ARGUMENTS] = arguments
-            return context
+            return super().make_context(info_name, args, parent, **extra)
         except click.ClickException as error:
             raise _shown(error) from None
         except BrokenPipeError:  # of its help
@@ -77,15 +70,6 @@ def _trace(ctx: click.Context, error: BaseException) -> None:
         remote = [error.remote] if isinstance(error, TrigemuError) else []
         with suppress(OSError):
             say("".join((*remote, *lines)).rstrip("\n"), err=True)
-
-
-def _reproduced(ctx: click.Context, error: TrigemuError) -> str:
-    """Return the command that reproduces a failure on its events alone, if these are known."""
-    if error.place is None:
-        return ""
-    only = ":".join(map(str, astuple(error.place)))
-    command = ["trigemu", *ctx.meta[_ARGUMENTS], "--engine", "local", "--workers", "1", "--only", only]
-    return f"\nto reproduce it on these events alone: {shlex.join(command)}"
 
 
 def _shown(error: click.ClickException) -> click.ClickException:

@@ -3,7 +3,6 @@ from .awkward_view import events_from_awkward as events_from_awkward, is_awkward
 from .catalogue import (
     BadFilesError as BadFilesError,
     Catalogue as Catalogue,
-    Entries as Entries,
     Errors as Errors,
     LeftOut as LeftOut,
     without_bad_files as without_bad_files,

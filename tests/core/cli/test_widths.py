@@ -20,27 +20,38 @@ from trigemu.api import console
 from trigemu.cli.fitting_console import FittingConsole
 
 MENUS = ROOT / "menus"
-#: Some events of the embedded sample, for the command line: those of its longest background.
-LONGEST = max(package.open_catalogue().background, key=lambda sample: sample.entries)
-PART = ("--only", f"{LONGEST.name}:0:0:{min(60_000, LONGEST.entries)}")
+#: One of the embedded samples, whose events many triggers accept.
+PHOTON = """
+[catalogue]
+name = "photon"
+convention = "crossing"
+
+[[sample]]
+name = "photon"
+role = "background"
+files = ["{file}"]
+rate_hz = 40e6
+"""
 VARIANTS = tuple(str(MENUS / f"{name}.toml") for name in ("primary", "full"))
 FULL = VARIANTS[1]
-SCAN = ("scan", FULL, "--trigger", "J100", "--values", "60:160:20", "--budget", "2e4", *PART)
+SCAN = ("scan", FULL, "--trigger", "J100", "--values", "60:160:20", "--budget", "2e4")
 COMMANDS = {
-    "run": ("run", FULL, *PART),
-    "overlap": ("run", FULL, "--overlap", *PART),
-    "compare": ("compare", *VARIANTS, *PART),
+    "run": ("run", FULL),
+    "overlap": ("run", FULL, "--overlap"),
+    "compare": ("compare", *VARIANTS),
     "scan": SCAN,
-    "two levels": ("run", str(MENUS / "two-level.toml"), "--overlap", *PART),
+    "two levels": ("run", str(MENUS / "two-level.toml"), "--overlap"),
 }
 #: Commands that print the names of all triggers.
 ALL_NAMES = ("run", "overlap", "compare", "two levels")
 
 
 @pytest.fixture(scope="module")
-def page() -> Callable[[str], list[Any]]:
-    """Run a command, once, and return what it prints."""
-    return cache(lambda name: printed(COMMANDS[name]))
+def page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Any]]:
+    """Run a command on one sample, once, and return what it prints."""
+    catalogue = tmp_path_factory.mktemp("photon") / "catalogue.toml"
+    catalogue.write_text(PHOTON.format(file=package.open_catalogue().sample("photon").sources[0].path))
+    return cache(lambda name: printed((*COMMANDS[name], "--samples", str(catalogue))))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])

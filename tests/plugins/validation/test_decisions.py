@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 from toys import menu_from
 
-from trigemu import Catalogue, Collection as Objects, Entries, TrigemuError
+from trigemu import Catalogue, Collection as Objects, TrigemuError
 from trigemu.api import BoolArray, Engine, Need, ReadEvents, Sample, Schema, Source
 from trigemu.samples import CatalogueTable, SampleTable
 from trigemu_validation import DecisionCheck, check_decisions
@@ -328,16 +328,6 @@ def test_files_have_ends_each_and_orbits_none(tmp_path: Path) -> None:
     orbit = Recorded("o", [([], [])] * 3564, {"4": ()}, "orbit")
     (trigger,) = check_decisions(menu, catalogue_of(orbit)).triggers
     assert (trigger.not_compared, trigger.agree) == (0, 3564)
-
-
-def test_only_the_requested_entries_count(tmp_path: Path) -> None:
-    """Two crossings within the file have all neighbours; the first of the file has not."""
-    file = recorded(toy_events(1, 9), name="a")
-    menu, full = menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file)
-    for start, stop, ends in ((4, 6, 0), (0, 2, 1)):
-        result = check_decisions(menu, full.limited_to(Entries("a", 0, start, stop)), inject=4)
-        assert (result.crossings, result.found) == (2, 4)
-        assert [trigger.not_compared for trigger in result.triggers] == [0, 0, 0, ends]
 
 
 def test_a_sample_without_neighbours_is_the_reason(tmp_path: Path) -> None:
