@@ -294,7 +294,6 @@ from .results.section import (
 )
 from .results.table import (
     Column as Column,
-    Line as Line,
     Page as Page,
     RowStyle as RowStyle,
     stacked as stacked,

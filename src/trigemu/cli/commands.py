@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import sys
 import traceback
 from contextlib import suppress
@@ -9,15 +12,15 @@ from typing import Any, NoReturn
 
 import click
 
-from trigemu.cli.console import accept_every_character, say
-from trigemu.cli.limits import unmet
+from trigemu.cli.console import say
 from trigemu.cli.plugin_group import PluginGroup
-from trigemu.cli.streams import of_stream, open_streams, output_error
 from trigemu.support import TrigemuError, excerpt, missing_package, own_cause, printable
 
 #: Exit status if nobody reads the output to its end, as for programs that SIGPIPE ends.
 UNREAD = 141
 
+#: Errors of writing to a standard stream.
+_OF_STREAMS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 #: Lines of a message that are printed, and the longest line.
 MOST_LINES, LONGEST_LINE = 250, 4000
 
@@ -44,7 +47,7 @@ class _Commands(PluginGroup):
         except BrokenPipeError:
             ctx.exit(UNREAD)
         except OSError as error:
-            if of_stream(error):
+            if _of_stream(error):
                 raise
             _trace(ctx, error)
             _end(ctx, f"{error.filename}: {error.strerror}" if error.filename else str(error))
@@ -104,20 +107,17 @@ def cli(traceback: bool) -> None:
 
 def run_command() -> None:
     """Run the command in the arguments of the program, and exit if it fails."""
-    output = open_streams()
-    accept_every_character()
-    if problem := unmet():
-        say(f"trigemu: {problem}", err=True)
-        sys.exit(2)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may lack characters, such as ±
+        sys.stdout.reconfigure(errors="replace")
     failed: OSError | None = None
     try:
         cli(prog_name="trigemu")
     except OSError as error:
-        failed = output_error(output, error)
+        failed = _output_error(error)
         if failed is None:
             raise
     except SystemExit:
-        failed = output_error(output, None)
+        failed = _output_error()
         if failed is None:
             raise
     if failed is None:
@@ -126,3 +126,22 @@ def run_command() -> None:
         sys.exit(UNREAD)
     say(f"trigemu: cannot write to the standard output: {failed.strerror}", err=True)
     sys.exit(2)
+
+
+def _of_stream(error: OSError) -> bool:
+    """Return whether an error may come from writing to a stream: errors of files have a file name."""
+    return error.filename is None and error.errno in _OF_STREAMS
+
+
+def _output_error(error: OSError | None = None) -> OSError | None:
+    """Return the error of the standard output: `error`, or one from writing what is left. After an error that
+    is dropped, since Python would otherwise complain at exit."""
+    failure = error if error and _of_stream(error) else None
+    try:
+        if sys.stdout:  # None, if the caller closed it
+            sys.stdout.flush()
+    except OSError as failed:
+        failure = failed
+    if failure:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return failure

@@ -58,7 +58,7 @@ def test_any_encoding_of_the_terminal(place: Any, encoding: str) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     done = subprocess.run(arguments, capture_output=True, cwd=place.folder, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert rb"J\u03b7\u2192" in done.stdout
+    assert rb"J??" in done.stdout
     assert rb"menu m\udcff" in done.stdout
     assert r"m\udcff" in (place.folder / "a.csv").read_text(encoding="utf-8")
 
@@ -86,7 +86,7 @@ def test_names_of_event_files_and_folders_that_are_no_utf8(
     assert status == 0, text
 
 
-def test_messages_are_spelled_in_the_encoding_of_the_terminal(place: Any) -> None:
+def test_messages_have_escapes_for_what_the_terminal_lacks(place: Any) -> None:
     place.write(
         "menu.toml", (place.folder / "menu.toml").read_text().replace('"MU"', '"Jη ≥"').replace("muon", "mµ")
     )
