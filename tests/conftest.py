@@ -53,4 +53,5 @@ def pytest_configure(config: pytest.Config) -> None:
         for menu in ("full-decade", "two-level"):
             command = [sys.executable, "-m", "trigemu", "run", f"menus/{menu}.toml"]
             subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+        made.parent.mkdir(parents=True, exist_ok=True)
         made.touch()

@@ -124,9 +124,8 @@ def is_trusted(status: os.stat_result) -> bool:
     bool
         Whether its content may be executed.
     """
-    return status.st_uid in {os.geteuid(), 0, _installer()} and not status.st_mode & (
-        stat.S_IWGRP | stat.S_IWOTH
-    )
+    owners = {os.geteuid(), 0, _installer()}
+    return status.st_uid in owners and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 @cache

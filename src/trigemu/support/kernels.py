@@ -153,7 +153,7 @@ class _Cache(NullCache):  # type: ignore[misc]
         self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
         self._stamp = f"{_VERSIONS} {_digest_of_file(function.__code__.co_filename)} {stamp}"
         # trigemu's own kernels need nothing that a refresh imports, such as the linear algebra of SciPy.
-        self._is_own = function.__module__.startswith("trigemu")
+        self._is_own = function.__module__.startswith("trigemu.")
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the kernel for a signature, or None."""
