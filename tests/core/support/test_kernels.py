@@ -40,7 +40,13 @@ print(outer(1.0), sum(outer.stats.cache_hits.values()))
 """
 
 
-def test_a_kernel_is_compiled_anew_when_what_it_calls_changes(tmp_path: Path) -> None:
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shared folder of the tests has the kernels of an earlier run."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def test_a_kernel_is_compiled_anew_when_what_it_calls_changes(tmp_path: Path, own_cache: None) -> None:
     """From one process to the next, its own file being the same."""
 
     def run(factor: float, term: float) -> tuple[float, int]:
@@ -79,7 +85,7 @@ print(outer(1.0), sum(outer.stats.cache_hits.values()))
 """
 
 
-def test_a_kernel_is_compiled_anew_when_generated_code_changes(tmp_path: Path) -> None:
+def test_a_kernel_is_compiled_anew_when_generated_code_changes(tmp_path: Path, own_cache: None) -> None:
     """An intrinsic of another file writes LLVM code."""
     (tmp_path / "caller.py").write_text(CALLER)
     results = []
