@@ -39,7 +39,7 @@ observable = "jet[0].pt"
 above = 30.0
 """
 #: Keys that are names of the reader's: of samples, files, plugins.
-NAMED = {"scales", "samples", "sealed", "plugins", "models"}
+NAMED = {"scales", "samples", "plugins", "models"}
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from trigemu.api import Column, Line, Page, RowStyle, Table, csv_of, in_json
+from trigemu.api import Column, Page, RowStyle, Table, csv_of, in_json
 from trigemu_validation import Checked, doubts, other_bits
 
 from .pairs import CheckedPair
@@ -61,8 +61,7 @@ def as_json(pairs: Sequence[CheckedPair]) -> str:
 
 def pairs_page(pairs: Sequence[CheckedPair], alone: Sequence[Path]) -> Page:
     """Return what `trigemu check-decisions --all` prints. alone: files without a counterpart."""
-    names = [name for checked in pairs for name in (checked.pair.menu.name, checked.pair.vector.name)]
-    return Page([pairs_table(pairs), *(Line(line, names) for line in ("", *_notes(pairs, alone)))])
+    return Page([pairs_table(pairs), "", *_notes(pairs, alone)])
 
 
 def _notes(pairs: Sequence[CheckedPair], alone: Sequence[Path]) -> Iterator[str]:

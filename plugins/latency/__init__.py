@@ -10,7 +10,6 @@ from trigemu.api import Plugin
 
 PLUGIN = Plugin(
     commands={"bench": ".cli:bench"},
-    warm={"stream": ".stream.stream:compile_stream"},
     uses=("anomaly",),
 )
 

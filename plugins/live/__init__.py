@@ -12,7 +12,6 @@ from trigemu.api import Plugin
 PLUGIN = Plugin(
     commands={"fill": ".cli_fill:fill", "live": ".cli:live"},
     sections={"live": ".report:sections"},
-    warm={"live": ".warm:warm"},
 )
 
 # The stub lists the exported names; each is imported when it is first used.

@@ -155,9 +155,6 @@ class _Run:
 
     def _files(self) -> Iterator[tuple[int, int]]:
         """Yield the first and the last + 1 event of each file."""
-        if self._catalogue.only:
-            yield 0, self._catalogue.only.stop - self._catalogue.only.start
-            return
         start = 0
         for sample in self._catalogue.background:
             for source in sample.sources:

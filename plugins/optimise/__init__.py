@@ -11,7 +11,6 @@ from trigemu.api import Plugin
 PLUGIN = Plugin(
     commands={"optimise": ".cli:optimise"},
     sections={"optimise": ".report:sections"},
-    warm={"search": ".warm:warm"},
     uses=("live",),
 )
 

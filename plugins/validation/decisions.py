@@ -202,11 +202,11 @@ def check_decisions(
     plan = make_plan([part])
     for sample in catalogue.samples:
         plan.check(sample)
-    crossings = sum(range_.stop - range_.start for range_ in ranges)
+    crossings = sum(range_.entries for range_ in ranges)
     reads = [compiled_of(menu, trigger) for trigger in checked]
     at_ends = positions_at_ends(ranges, [margin_of(compiled) for _, compiled in reads])
     flipped = positions_to_flip(inject, crossings * len(checked), at_ends)
-    before = {(range_.sample, range_.source): range_.before - range_.start for range_ in ranges}
+    before = {(range_.sample, range_.source): range_.before for range_ in ranges}
     bits = () if inject else other_bits_of(catalogue, checked)
     columns = scalars_of(catalogue, *(needs for needs, _ in reads))
     task = Count(part, tuple(checked), flipped, at_ends, before, bits, columns)

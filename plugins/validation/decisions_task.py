@@ -40,36 +40,27 @@ def stored_name(trigger: Trigger) -> str:
 
 @dataclass(frozen=True)
 class Range:
-    """The entries of a file that are processed: start to stop − 1. before: the number of events in the ranges
-    before it. margin → the entries that have all neighbours: `comparable`."""
+    """The entries of a file. before: the number of events in the files before it."""
 
     sample: int
     source: int
-    start: int
-    stop: int
     before: int
     neighbours: Literal["none", "line", "orbit"]
     entries: int
 
     def comparable(self, margin: int) -> tuple[int, int]:
         """Return the range of its entries that have `margin` known crossings before and after them."""
-        first, end = entries_with_neighbours(self.neighbours, self.entries, margin)
-        start = min(max(first, self.start), self.stop)
-        return start, max(start, min(end, self.stop))
+        return entries_with_neighbours(self.neighbours, self.entries, margin)
 
 
 def ranges_of(catalogue: Catalogue) -> tuple[Range, ...]:
-    """Return the entries of all files that are processed."""
+    """Return the entries of all files."""
     ranges: list[Range] = []
     before = 0
     for sample in catalogue.samples:
         for number, file in enumerate(sample.sources):
-            start, stop = 0, file.entries
-            if only := catalogue.only:
-                inside = (only.sample, only.file) == (sample.name, number)
-                start, stop = (only.start, only.stop) if inside else (0, 0)
-            ranges.append(Range(sample.number, number, start, stop, before, file.neighbours, file.entries))
-            before += stop - start
+            ranges.append(Range(sample.number, number, before, file.neighbours, file.entries))
+            before += file.entries
     return tuple(ranges)
 
 
@@ -80,8 +71,8 @@ def positions_at_ends(ranges: Sequence[Range], margins: Sequence[int]) -> IntArr
     for range_ in ranges:
         for number, margin in enumerate(margins):
             first, end = range_.comparable(margin)
-            rows = [*range(range_.start, first), *range(end, range_.stop)]
-            positions += [(range_.before + row - range_.start) * len(margins) + number for row in rows]
+            rows = [*range(first), *range(end, range_.entries)]
+            positions += [(range_.before + row) * len(margins) + number for row in rows]
     return np.sort(np.array(positions, np.int64))
 
 

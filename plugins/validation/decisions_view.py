@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trigemu.api import Array, Column, Events, Line, Page, Table, View, left_out, name, numbers, records
+from trigemu.api import Array, Column, Events, Page, Table, View, left_out, name, numbers, records
 
 from .decisions import Checked, DecisionCheck
 
@@ -42,12 +42,11 @@ class _DecisionCheck(View[DecisionCheck]):
         for trigger in result.differing:
             table.add_record(_row(trigger), "wrong")
         tables = [table] if result.differing else []
-        names = [trigger.name for trigger in result.differing]
         details = [
             line for trigger in result.differing if not trigger.equals for line in _differences(trigger)
         ]
         lines = [*details, *([""] if tables else []), *_notes(result)]
-        return Page([*tables, *(Line(line, names) for line in lines)])
+        return Page([*tables, *lines])
 
     def table(self, result: DecisionCheck) -> Table:
         return Table.of(_COLUMNS, map(_row, result.triggers))

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from trigemu.api import Column, Line, Page, Table, View, numbers, printable, text_of
+from trigemu.api import Column, Page, Table, View, numbers, printable, text_of
 
 from .drifts import Drift, Gate
 
@@ -39,9 +39,8 @@ class _Gate(View[Gate]):
         return f"of {summary(result)}"
 
     def page(self, result: Gate) -> Page:
-        lines = [Line(line) for line in (*_more(result), summary(result))]
         shown: list[Table | str] = [_table(result), ""] if result.failed else []
-        return Page([*shown, *lines])
+        return Page([*shown, *_more(result), summary(result)])
 
     def table(self, result: Gate) -> Table:
         names = [column.name for column in _NUMBERS]

@@ -16,7 +16,6 @@ from .rates.menu_rates import column_rates as column_rates, rates_of as rates_of
 from .samples.awkward_view import events_from_awkward as events_from_awkward
 from .samples.catalogue import (
     Catalogue as Catalogue,
-    Entries as Entries,
     without_bad_files as without_bad_files,
 )
 from .samples.events import Collection as Collection, Events as Events, make_events as make_events

@@ -64,14 +64,9 @@ from .support import cache as cache, children as children, machine as machine
 from .support.execution.engine import CHUNK_EVENTS as CHUNK_EVENTS, Engine as Engine
 from .support.execution.fingerprint import digest_of_code as digest_of_code, fingerprint as fingerprint
 from .support.execution.processes import worker_pool as worker_pool
-from .support.internals import (
-    address_of as address_of,
-    insert_after as insert_after,
-    without_clock as without_clock,
-)
-from .support.kernel_statistics import KERNEL_STATISTICS as KERNEL_STATISTICS
-from .support.kernel_cache import levels as levels
+from .support.internals import insert_after as insert_after, without_clock as without_clock
 from .support.kernels import (
+    address_of as address_of,
     c_function as c_function,
     call_function as call_function,
     inlined as inlined,
@@ -299,7 +294,6 @@ from .results.section import (
 )
 from .results.table import (
     Column as Column,
-    Line as Line,
     Page as Page,
     RowStyle as RowStyle,
     stacked as stacked,

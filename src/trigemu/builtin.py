@@ -29,6 +29,5 @@ PLUGIN = Plugin(
         "schema": "trigemu.cli.menus:schema",
         "import": "trigemu.cli.importing:import_",
         "checkpoint": "trigemu.cli.checkpoint:checkpoint",
-        "warm": "trigemu.cli.warm:warm",
     },
 )

@@ -73,7 +73,7 @@ def printed(arguments: tuple[str, ...]) -> list[Any]:
 def lines_of(page: list[Any], width: int, encoding: str) -> list[str]:
     """The lines of a page in an encoding. None is too long, and no number is cut."""
     buffer = io.BytesIO()
-    stream = io.TextIOWrapper(buffer, encoding=encoding, errors="strict", write_through=True)
+    stream = io.TextIOWrapper(buffer, encoding=encoding, errors="replace", write_through=True)
     FittingConsole(file=stream, width=width, highlight=False, markup=False, emoji=False).print(*page)
     lines = buffer.getvalue().decode(encoding).splitlines()
     assert max(map(cell_len, lines)) <= width

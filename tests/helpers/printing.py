@@ -13,6 +13,6 @@ from trigemu.results.writers.terminal import printed
 def text_of(shown: Page | Table, width: int = 100, encoding: str = "utf-8") -> str:
     """Return what a terminal of a width and an encoding shows."""
     buffer = io.BytesIO()
-    stream = io.TextIOWrapper(buffer, encoding=encoding, write_through=True)
+    stream = io.TextIOWrapper(buffer, encoding=encoding, errors="replace", write_through=True)
     Console(file=stream, width=width, markup=False, highlight=False).print(printed(shown))
     return buffer.getvalue().decode(encoding)

@@ -22,7 +22,6 @@ import numpy as np
 from trigemu.api import (
     Compiled,
     Condition,
-    Emulation,
     Events,
     Plan,
     Words,
@@ -236,9 +235,3 @@ class Stream:
     def _fill(self, event: int) -> None:
         """Run the program on an event, without the models."""
         run(self._table, event)
-
-
-def compile_stream(emulation: Emulation) -> None:
-    """Decide one event on its own, for `trigemu warm`."""
-    sample = emulation.catalogue.background[0]
-    Stream(emulation.plan, sample.read(0, 0, 1, emulation.plan.needs)).decide(0)

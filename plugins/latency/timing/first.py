@@ -49,26 +49,25 @@ def first_decision(
     to leave out triggers that the samples cannot feed. Raises TrigemuError if a process fails."""
     given = [str(menu), samples and str(samples), tree, [*map(str, folders)], skip_missing]
     with TemporaryDirectory(prefix="trigemu-") as cache:
-        cold, warm = (_decided(cache, given) for _ in range(2))
-    return FirstDecision(cold[0], warm[0], int(cold[1]))
+        compiled, kept = (_decided(cache, given) for _ in range(2))
+        kernels = len(list(Path(cache, "trigemu").iterdir()))
+    return FirstDecision(compiled, kept, kernels)
 
 
-def _decided(cache: str, given: Sequence[object]) -> tuple[float, float]:
-    """Return the time in s, and the number of kernels that were compiled."""
+def _decided(cache: str, given: Sequence[object]) -> float:
+    """Return the time in s."""
     arguments = json.dumps([cache, time.time(), *given])
     done = children.run_limited([sys.executable, "-P", "-m", __name__, arguments], Path.cwd(), _LIMITS)
     if done.code:
         last_line = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
         raise TrigemuError(f"the first decision could not be timed: {' '.join(last_line)}")
-    seconds, kernels = json.loads(done.stdout)
-    return seconds, kernels
+    return float(done.stdout)
 
 
 def main() -> int:
     cache, begin, menu, samples, tree, folders, skip_missing = json.loads(sys.argv[1])
-    os.environ["TRIGEMU_CACHE_DIR"] = os.environ["XDG_CACHE_HOME"] = cache
-    os.environ.pop("NUMBA_CACHE_DIR", None)
-    from trigemu.api import KERNEL_STATISTICS, fed_menu, make_plan, open_catalogue, read_menu
+    os.environ |= {"NUMBA_CACHE_DIR": cache, "TRIGEMU_CACHE_DIR": f"{cache}/models"}
+    from trigemu.api import fed_menu, make_plan, open_catalogue, read_menu
 
     from ..stream.stream import Stream
 
@@ -78,7 +77,7 @@ def main() -> int:
     sample = catalogue.background[0]
     events = sample.read(0, 0, min(16, sample.entries), plan.needs, plan.margin)
     Stream(plan, events).decide(events.core.start or 0)
-    sys.stdout.write(json.dumps([time.time() - begin, len(KERNEL_STATISTICS.compiled)]))
+    sys.stdout.write(str(time.time() - begin))
     return 0
 
 

@@ -66,5 +66,4 @@ def _files(contents: Contents) -> Iterator[tuple[str, str, str]]:
     yield f"catalogue {catalogue.table.name}", catalogue.path.name, catalogue.sha256
     for sample in catalogue.samples:
         for source, known in zip(sample.sources, sample.sha256, strict=True):
-            seal = "sealed" if sample.sealed else "not sealed"
-            yield f"sample {sample.name}, {seal}", Path(source.path).name, known or "not known"
+            yield f"sample {sample.name}", Path(source.path).name, known or "not known"

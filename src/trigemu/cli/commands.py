@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import shlex
+import errno
+import io
+import os
 import sys
 import traceback
 from contextlib import suppress
-from dataclasses import astuple
 from typing import Any, NoReturn
 
 import click
 
-from trigemu.cli.console import accept_every_character, say
-from trigemu.cli.limits import unmet
+from trigemu.cli.console import say
 from trigemu.cli.plugin_group import PluginGroup
-from trigemu.cli.streams import of_stream, open_streams, output_error
-from trigemu.support import KERNEL_STATISTICS, TrigemuError, excerpt, missing_package, own_cause, printable
+from trigemu.support import TrigemuError, excerpt, missing_package, own_cause, printable
 
 #: Exit status if nobody reads the output to its end, as for programs that SIGPIPE ends.
 UNREAD = 141
-#: The key of the command line's arguments in the context.
-_ARGUMENTS = "trigemu.arguments"
 
+#: Errors of writing to a standard stream.
+_OF_STREAMS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 #: Lines of a message that are printed, and the longest line.
 MOST_LINES, LONGEST_LINE = 250, 4000
-
-#: Largest number of uncached kernels that a process compiles without a warning: about two seconds.
-FEW = 8
 
 
 class _Commands(PluginGroup):
@@ -36,12 +32,10 @@ class _Commands(PluginGroup):
         """Run a command; after a user's mistake, end with a message and exit status 2, without a
         traceback."""
         try:
-            result = super().invoke(ctx)
-            _warn_of_uncached()
-            return result
+            return super().invoke(ctx)
         except TrigemuError as error:
             _trace(ctx, error)
-            _end(ctx, f"{error}{_reproduced(ctx, error)}")
+            _end(ctx, str(error))
         except MemoryError as error:
             _trace(ctx, error)
             _end(ctx, str(own_cause(error)))
@@ -53,7 +47,7 @@ class _Commands(PluginGroup):
         except BrokenPipeError:
             ctx.exit(UNREAD)
         except OSError as error:
-            if of_stream(error):
+            if _of_stream(error):
                 raise
             _trace(ctx, error)
             _end(ctx, f"{error.filename}: {error.strerror}" if error.filename else str(error))
@@ -64,11 +58,8 @@ class _Commands(PluginGroup):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Read the options before the command; their error messages show control characters as escapes."""
-        arguments = list(args)
         try:
-            context = super().make_context(info_name, args, parent, **extra)
-            context.meta[_ARGUMENTS] = arguments
-            return context
+            return super().make_context(info_name, args, parent, **extra)
         except click.ClickException as error:
             raise _shown(error) from None
         except BrokenPipeError:  # of its help
@@ -82,25 +73,6 @@ def _trace(ctx: click.Context, error: BaseException) -> None:
         remote = [error.remote] if isinstance(error, TrigemuError) else []
         with suppress(OSError):
             say("".join((*remote, *lines)).rstrip("\n"), err=True)
-
-
-def _warn_of_uncached() -> None:
-    """Warn about kernels that could not be cached: the next run will compile them again."""
-    if (not_stored := len(KERNEL_STATISTICS.not_stored)) > FEW:
-        say(
-            f"trigemu: {not_stored} kernels were compiled for this run alone, because no cache folder "
-            "is writable: set TRIGEMU_CACHE_DIR to a folder of your own",
-            err=True,
-        )
-
-
-def _reproduced(ctx: click.Context, error: TrigemuError) -> str:
-    """Return the command that reproduces a failure on its events alone, if these are known."""
-    if error.place is None:
-        return ""
-    only = ":".join(map(str, astuple(error.place)))
-    command = ["trigemu", *ctx.meta[_ARGUMENTS], "--engine", "local", "--workers", "1", "--only", only]
-    return f"\nto reproduce it on these events alone: {shlex.join(command)}"
 
 
 def _shown(error: click.ClickException) -> click.ClickException:
@@ -135,20 +107,17 @@ def cli(traceback: bool) -> None:
 
 def run_command() -> None:
     """Run the command in the arguments of the program, and exit if it fails."""
-    output = open_streams()
-    accept_every_character()
-    if problem := unmet():
-        say(f"trigemu: {problem}", err=True)
-        sys.exit(2)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may lack characters, such as ±
+        sys.stdout.reconfigure(errors="replace")
     failed: OSError | None = None
     try:
         cli(prog_name="trigemu")
     except OSError as error:
-        failed = output_error(output, error)
+        failed = _output_error(error)
         if failed is None:
             raise
     except SystemExit:
-        failed = output_error(output, None)
+        failed = _output_error()
         if failed is None:
             raise
     if failed is None:
@@ -157,3 +126,22 @@ def run_command() -> None:
         sys.exit(UNREAD)
     say(f"trigemu: cannot write to the standard output: {failed.strerror}", err=True)
     sys.exit(2)
+
+
+def _of_stream(error: OSError) -> bool:
+    """Return whether an error may come from writing to a stream: errors of files have a file name."""
+    return error.filename is None and error.errno in _OF_STREAMS
+
+
+def _output_error(error: OSError | None = None) -> OSError | None:
+    """Return the error of the standard output: `error`, or one from writing what is left. After an error that
+    is dropped, since Python would otherwise complain at exit."""
+    failure = error if error and _of_stream(error) else None
+    try:
+        if sys.stdout:  # None, if the caller closed it
+            sys.stdout.flush()
+    except OSError as failed:
+        failure = failed
+    if failure:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return failure

@@ -1,14 +1,12 @@
-"""Output to the terminal, for names with any characters and any encoding of the terminal."""
+"""Output to the terminal."""
 
 from __future__ import annotations
 
-import io
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from trigemu.results.signs import SPELLING
 from trigemu.support import printable
 
 if TYPE_CHECKING:
@@ -45,11 +43,3 @@ def say(text: object, *, err: bool = False) -> None:
     """
     # Without a file, click writes UTF-8 where the encoding is ASCII.
     click.echo(printable(str(text), keep="\n"), file=sys.stderr if err else sys.stdout)
-
-
-def accept_every_character() -> None:
-    """Print characters that the encoding of the terminal lacks: trigemu's signs as words, characters of names
-    as their numbers in Unicode."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=SPELLING)

@@ -2,7 +2,6 @@
 
 import gc
 
-from trigemu.cli.streams import fill_closed_streams
 from trigemu.support import end_on_signals
 
 
@@ -14,7 +13,6 @@ def main() -> None:
     # Before the slow imports: an interruption during an import then ends the program with a message, without
     # a traceback, and is not reported as a failure of the import.
     end_on_signals()
-    fill_closed_streams()
     # Until the command is loaded: imports make objects that stay, and looking for garbage among them takes a
     # tenth of their time.
     gc.disable()

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from trigemu.results.table import Line, Page, Table
+from trigemu.results.table import Page, Table
 from trigemu.results.writers.terminal import printed
 
 
@@ -16,7 +16,7 @@ class FittingConsole(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         parts = chain.from_iterable(o.split("\n") if isinstance(o, str) else [o] for o in objects)
-        ours = (str, Page, Table, Line)
+        ours = (str, Page, Table)
         super().print(*(printed(o) if isinstance(o, ours) else o for o in parts), **options)
 
     def on_broken_pipe(self) -> None:

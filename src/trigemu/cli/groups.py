@@ -8,7 +8,7 @@ GROUPS = {
     "Studies": ("scan", "rates-vs", "efficiency", "calibrate", "live", "fill", "events", "scores", "gate"),
     "Anomaly triggers": ("anomaly", "decade", "firmware"),
     "Experiments and samples": ("import", "check-decisions", "generate"),
-    "Maintenance": ("schema", "checkpoint", "warm"),
+    "Maintenance": ("schema", "checkpoint"),
 }
 OTHERS = "Plugins"
 #: Earlier name of a command → its name.

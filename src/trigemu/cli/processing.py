@@ -14,7 +14,7 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import say
-from trigemu.samples import Catalogue, Entries
+from trigemu.samples import Catalogue
 from trigemu.support import Checkpoint, Engine, TrigemuError, dask_client, worker_pool
 
 LOCAL, DASK = "local", "dask"
@@ -30,20 +30,6 @@ class _EngineName(click.ParamType):  # type: ignore[type-arg]  # generic only in
         if value == LOCAL or (kind == DASK and bool(colon) == bool(where)):
             return str(value)
         self.fail(f"{value!r}: expected local, dask, dask:tcp://HOST:PORT or dask:FILE", param, ctx)
-
-
-class _Entries(click.ParamType):  # type: ignore[type-arg]
-    """SAMPLE:FILE:START:STOP"""
-
-    name = "entries"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Entries:
-        if isinstance(value, Entries):
-            return value
-        sample, *numbers = str(value).rsplit(":", 3)
-        if len(numbers) != 3 or not all(n.isascii() and n.isdigit() and len(n) < 19 for n in numbers):
-            self.fail(f"{value!r}: expected SAMPLE:FILE:START:STOP, with three numbers", param, ctx)
-        return Entries(sample, *map(int, numbers))
 
 
 @dataclass(frozen=True)
@@ -62,8 +48,6 @@ class Processing:
         The folder of finished tasks.
     skip_bad_files : bool
         Whether to skip files that cannot be read.
-    only : Entries or None
-        The only entries that are processed.
     tree : str or None
         The tree with the events of a ROOT file.
     """
@@ -73,7 +57,6 @@ class Processing:
     retries: int
     checkpoint: Path | None
     skip_bad_files: bool
-    only: Entries | None
     tree: str | None
 
     @contextmanager
@@ -94,7 +77,7 @@ class Processing:
             samples = trigemu.open_catalogue(
                 catalogue, executor=engine, skip_bad_files=self.skip_bad_files, tree=self.tree
             )
-            yield engine, samples.limited_to(self.only) if self.only else samples
+            yield engine, samples
 
 
 def _report(message: str) -> None:
@@ -134,12 +117,6 @@ _OPTIONS = (
         "--skip-bad-files",
         is_flag=True,
         help="Skip files that cannot be read, and list them with the rates.",
-    ),
-    click.option(
-        "--only",
-        type=_Entries(),
-        metavar="SAMPLE:FILE:START:STOP",
-        help="Process only these entries of a file, to reproduce a failure.",
     ),
 )
 

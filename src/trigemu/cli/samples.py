@@ -13,9 +13,8 @@ from trigemu.cli.options import Location
 from trigemu.cli.progress import events_bar
 from trigemu.results.kinds.catalogue import VIEW
 from trigemu.results.kinds.columns import columns_page
-from trigemu.samples import seal_catalogue
 from trigemu.studies import file_columns
-from trigemu.support import Engine, TrigemuError, view_of
+from trigemu.support import Engine, view_of
 
 
 @click.command()
@@ -26,22 +25,11 @@ from trigemu.support import Engine, TrigemuError, view_of
     type=click.Path(path_type=Path, file_okay=False),
     help="Draw the spectra of all samples into this folder.",
 )
-@click.option(
-    "--seal",
-    is_flag=True,
-    help="Write digests of all files into the CATALOGUE; every run then verifies the files.",
-)
-def samples(catalogue: Path | str | None, tree: str | None, plots: Path | None, seal: bool) -> None:
+def samples(catalogue: Path | str | None, tree: str | None, plots: Path | None) -> None:
     """List the samples of a CATALOGUE, the embedded one by default.
 
     Of a file of events in its place, also list its columns by the names that menus give them.
     """
-    if seal:
-        if catalogue is None:
-            raise TrigemuError("--seal writes into a catalogue: expected CATALOGUE")
-        new = seal_catalogue(catalogue)
-        say(f"{catalogue}: sealed {', '.join(new)}" if new else f"{catalogue}: every file is as sealed")
-        return
     opened = trigemu.open_catalogue(catalogue, tree=tree)
     drawn = _draw(opened, plots) if plots else []
     console().print(VIEW.page(opened))

@@ -17,7 +17,7 @@ from trigemu.emulation.chunks import Chunk, chunks_of
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.stored_results import check_result
 from trigemu.menus import Menu
-from trigemu.samples import BadFilesError, Catalogue, Entries, Events, Need, Sample, UnreadableError
+from trigemu.samples import BadFilesError, Catalogue, Events, Need, Sample, UnreadableError
 from trigemu.support import (
     FoundPlugin,
     TrigemuError,
@@ -153,10 +153,6 @@ def over_samples(
     """
     engine = engine_of(executor)
     chunks = [chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events, most)]
-    if only := job.catalogue.only:
-        sample = job.catalogue.sample(only.sample)
-        file = sample.sources[only.file]
-        chunks = [Chunk(sample.number, only.file, only.start, only.stop, file, sample.identity)]
     done = _Pass(job, task)
     yield from engine.over(done, chunks, progress)
     if done.bad:
@@ -216,7 +212,7 @@ class _Pass(Generic[R]):
         return pickle.dumps((_prepared, (sources, contents_of(models), pickled)))
 
     def give_up(self, chunk: Chunk, error: Exception, host: str, attempts: int) -> None:
-        """Raise the error of a chunk, with its place; keep it, where the file may be left out."""
+        """Raise the error of a chunk, with its file and entries; keep it, where the file may be left out."""
         sample = self._job.catalogue.samples[chunk.sample]
         if isinstance(error, UnreadableError) and self._job.catalogue.skips_bad_files:
             self.bad.setdefault((sample.name, chunk.file.path), str(error))
@@ -227,7 +223,6 @@ class _Pass(Generic[R]):
         where = f" on {host}" if host else ""
         entries = f"entries {chunk.start} to {chunk.stop - 1} of {chunk.file.path}"
         error.args = (f"{error}\nfailed{tried}{where}: {entries}",)
-        error.place = Entries(sample.name, chunk.source, chunk.start, chunk.stop)
         raise error
 
     def skips(self, chunk: Chunk) -> bool:

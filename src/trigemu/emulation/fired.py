@@ -119,8 +119,6 @@ def _of_events(plan: Plan, events: Events) -> Words:
 def _of_sample(
     menu: Menu, catalogue: Catalogue, sample: Sample, names: Sequence[str]
 ) -> dict[str, BoolArray]:
-    if catalogue.only and catalogue.only.sample != sample.name:
-        raise SampleError(f"only entries of the sample {catalogue.only.sample!r} are processed")
     plan = make_plan(menu)
     plan.check(sample)
     parts = [*over_samples([sample], Job((menu,), plan, catalogue), _Decide())]

@@ -254,7 +254,7 @@ def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) ->
         events = int(
             (table.sample == sample.number).sum() + table.rest.n[table.rest.sample == sample.number].sum()
         )
-        if events != sample.entries and not catalogue.only:
+        if events != sample.entries:
             raise TrigemuError(
                 f"{path}: it includes {events} events of sample {name!r}, which has {sample.entries}: make "
                 f"the table again"

@@ -8,7 +8,7 @@ from pathlib import Path
 import tomlkit
 from tomlkit.items import InlineTable, Table
 
-from trigemu.menus.format import FORMAT, migrate
+from trigemu.menus.format import FORMAT
 from trigemu.menus.menu import Budget, Menu
 from trigemu.support import insert_after, replace_key, write_text, wrong_type
 
@@ -52,7 +52,6 @@ def calibrated_document(menu: Menu, path: Path | str, fitted_on: str) -> tomlkit
         raise wrong_type("the menu", menu, "a Menu with solved budgets (solve_budgets)")
     path = Path(path)
     document = tomlkit.parse(menu.path.read_text(encoding="utf-8"))
-    migrate(document)
     _give_format(document)
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
         if trigger.solution and trigger.budget:

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import msgspec
 
 from trigemu.menus.compile_check import failed, try_compile, try_known
-from trigemu.menus.format import FORMAT, read_format
+from trigemu.menus.format import FORMAT, check_format
 from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Trigger, own_prescale
 from trigemu.menus.prescales import name_mistakes, prescale_mistake
 from trigemu.menus.relations import (
@@ -197,7 +197,7 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
         raise wrong_type("the menu", path, "the path of a TOML file")
     document = load_toml(Path(path))
     refuse_other_kinds(document, "trigger")
-    read_format(document)
+    check_format(document)
     meant = [_unknown(document, key) for key in document.data if key not in _TABLES]
     table = document.data.get("menu", {})
     menu_table = read_table(document, table, MenuTable, ("menu",), "[menu]")

@@ -172,21 +172,6 @@ class Table:
         self.rows.append(Row({}))
 
 
-class Line(NamedTuple):
-    """A line of text.
-
-    Attributes
-    ----------
-    text : str
-        The text.
-    names : iterable of str
-        The names in it that come from files.
-    """
-
-    text: str
-    names: Iterable[str] = ()
-
-
 @dataclass(frozen=True)
 class Page:
     """The page that a result shows.
@@ -195,13 +180,13 @@ class Page:
 
     Attributes
     ----------
-    parts : sequence of Table, Line or str
+    parts : sequence of Table or str
         Tables and lines; an empty text is an empty line.
     notes : sequence of str
         Lines below, which explain the tables.
     """
 
-    parts: Sequence[Table | Line | str]
+    parts: Sequence[Table | str]
     notes: Sequence[str] = ()
 
 

@@ -88,15 +88,15 @@ class View(ABC, Generic[R]):
         return document
 
     def text(self, result: R) -> str:
-        """Return what the command line prints of the `result`: as wide as the terminal if there is one, in
-        the characters that the standard output has."""
+        """Return what the command line prints of the `result`: as wide as the terminal if there is one, with
+        ? for characters that the standard output lacks."""
         from rich.console import Console
 
         from trigemu.results.writers.terminal import printed, width_of
 
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         written = io.BytesIO()
-        stream = io.TextIOWrapper(written, encoding, errors="backslashreplace", newline="\n")
+        stream = io.TextIOWrapper(written, encoding, errors="replace", newline="\n")
         width = width_of(sys.stdout) or shutil.get_terminal_size().columns
         Console(
             file=stream, width=width, color_system=None, force_jupyter=False, legacy_windows=False,

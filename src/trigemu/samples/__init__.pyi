@@ -3,7 +3,6 @@ from .awkward_view import events_from_awkward as events_from_awkward, is_awkward
 from .catalogue import (
     BadFilesError as BadFilesError,
     Catalogue as Catalogue,
-    Entries as Entries,
     Errors as Errors,
     LeftOut as LeftOut,
     without_bad_files as without_bad_files,
@@ -34,7 +33,6 @@ from .opening import catalogue_of as catalogue_of, open_catalogue as open_catalo
 from .recorded import with_decisions as with_decisions
 from .sample import INTERACTIONS as INTERACTIONS, Sample as Sample
 from .samples_like import SamplesLike as SamplesLike, samples_of as samples_of
-from .sealing import seal_catalogue as seal_catalogue
 from .split import (
     EVALUATION as EVALUATION,
     HALF_NAMES as HALF_NAMES,

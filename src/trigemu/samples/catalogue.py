@@ -62,26 +62,6 @@ class LeftOut:
     entries: int | None
 
 
-@dataclass(frozen=True)
-class Entries:
-    """Some entries of one file.
-
-    Attributes
-    ----------
-    sample : str
-        The name of the sample.
-    file : int
-        The number of the file in it, from 0.
-    start, stop : int
-        The entries from start to stop − 1.
-    """
-
-    sample: str
-    file: int
-    start: int
-    stop: int
-
-
 @dataclass(frozen=True, repr=False)
 class Catalogue(Shown, Named[Sample]):
     """Samples whose rates add up; catalogue["dijet"] is one of them.
@@ -110,8 +90,6 @@ class Catalogue(Shown, Named[Sample]):
         These files.
     repeated : tuple of str
         Sentences about events that are in its files twice.
-    only : Entries or None
-        The only entries that are processed, to reproduce a failure; None: all.
     """
 
     _view: ClassVar[str] = "trigemu.results.kinds.catalogue"
@@ -126,7 +104,6 @@ class Catalogue(Shown, Named[Sample]):
     skips_bad_files: bool = False
     left_out: tuple[LeftOut, ...] = ()
     repeated: tuple[str, ...] = ()
-    only: Entries | None = None
 
     def _named(self) -> tuple[str, Mapping[str, Sample]]:
         return "sample", {sample.name: sample for sample in self.samples}
@@ -163,16 +140,6 @@ class Catalogue(Shown, Named[Sample]):
                 sample = _without(self.table, sample, remaining)
             samples.append(sample)
         return replace(self, samples=tuple(samples), left_out=tuple(left_out))
-
-    def limited_to(self, only: Entries) -> Catalogue:
-        """Return the catalogue with `only` these entries of one file; raise SampleError if they do not
-        exist."""
-        file = self.sample(only.sample).file(only.file)
-        if not 0 <= only.start < only.stop <= file.entries:
-            raise SampleError(
-                f"{file.path} has entries from 0 to {file.entries}, not {only.start} to {only.stop}"
-            )
-        return replace(self, only=only)
 
     @property
     def share_left_out(self) -> float:

@@ -37,7 +37,7 @@ class Facts:
     numbering : Numbering or None
         The numbers of its events, until they are compared with those of other files.
     sha256 : str or None
-        Its digest; None for a remote file without a digest in the catalogue, and for one that is only sealed.
+        Its digest; None for a remote file without a digest in the catalogue.
     identity : str
         A text that changes when the file does.
     opening : str
@@ -76,7 +76,7 @@ class EventFile(Source):
 
     @property
     def _opened(self) -> Source:
-        source = opened_source(self.format, self.path, self.seal, self.facts.opening, self.tree)
+        source = opened_source(self.format, self.path, self.facts.opening, self.tree)
         if source.entries != self.entries:
             raise UnreadableError(
                 f"has {source.entries} events, and had {self.entries} when its catalogue was opened"
@@ -145,6 +145,6 @@ class EventFile(Source):
 
 
 @lru_cache(maxsize=OPEN_FILES)
-def opened_source(format: str, path: str, seal: str, opening: str, tree: str) -> Source:
+def opened_source(format: str, path: str, opening: str, tree: str) -> Source:
     """Return a file, which is opened when it is first used. opening: see `Facts`."""
-    return format_named(format)(path, seal, tree=tree)
+    return format_named(format)(path, tree=tree)

@@ -34,7 +34,7 @@ class Memory(Source):
     physical = False  # the values were checked when the events were made
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "seal": "", "events": self.events, "shared": self.shared}
+        return {"path": self.path, "events": self.events, "shared": self.shared}
 
     @property
     def entries(self) -> int:

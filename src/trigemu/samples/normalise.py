@@ -13,7 +13,6 @@ import msgspec
 
 from trigemu.samples.errors import SampleError
 from trigemu.samples.locations import located
-from trigemu.samples.sealed import is_seal
 from trigemu.support import Key, TomlTable
 
 CM2_PER_PB = 1e-36
@@ -101,8 +100,6 @@ class SampleTable(TomlTable, frozen=True):
         format, or else the only tree with numbers.
     sha256 : tuple of str
         Digest of each file, in order; empty: not verified.
-    seal : tuple of str
-        Seal of each file, in order, which everything that is read is compared with (see `samples/sealed.py`).
     rate_hz : float or None
         Rate of all its crossings, in Hz (convention `crossing`).
     weight_before_thinning : float or None
@@ -125,7 +122,6 @@ class SampleTable(TomlTable, frozen=True):
     format: str = "nanoaod"
     tree: Annotated[str, msgspec.Meta(min_length=1)] | None = None
     sha256: tuple[str, ...] = ()
-    seal: tuple[str, ...] = ()
     rate_hz: Positive | None = None
     weight_before_thinning: Positive | None = None
     cross_section_pb: Positive | None = None
@@ -151,9 +147,6 @@ class SampleTable(TomlTable, frozen=True):
                     ("sha256", number),
                     f"sha256[{number}] = {digest[:80]!r}: expected 64 hexadecimal digits",
                 )
-        for number, seal in enumerate(self.seal):
-            if not all(map(is_seal, seal.split(","))):
-                yield ("seal", number), f"seal[{number}] is not what trigemu samples --seal writes"
 
 
 @dataclass(frozen=True)

@@ -80,8 +80,7 @@ def open_catalogue(
     Returns
     -------
     Catalogue
-        The opened samples. Files with a sha256 in the catalogue are verified now, sealed files while they are
-        read.
+        The opened samples. Files with a sha256 in the catalogue are verified now.
 
     Raises
     ------
@@ -309,13 +308,7 @@ def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> 
             f"sample {table.name!r}: {len(table.sha256)} sha256 for {len(paths)} files; give one for each, "
             f"in their order"
         )
-    if table.seal and len(table.seal) != len(paths):
-        raise SampleError(
-            f"sample {table.name!r}: {len(table.seal)} seals for {len(paths)} files; remove `seal`, and run "
-            f"trigemu samples --seal"
-        )
     digests = table.sha256 or (None,) * len(paths)
-    seals = table.seal or ("",) * len(paths)
     opening = secrets.token_hex(8)
     identified, signal = engine.checkpoint is not None, table.role == "signal"
     return [
@@ -323,7 +316,6 @@ def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> 
             table.name,
             path,
             table.format,
-            seal,
             sha256,
             opening,
             weighted,
@@ -333,7 +325,7 @@ def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> 
             table.tree or "",
             declared=table.sum_of_weights is not None,
         )
-        for (path, missing), seal, sha256 in zip(paths, seals, digests, strict=True)
+        for (path, missing), sha256 in zip(paths, digests, strict=True)
     ]
 
 
@@ -349,7 +341,7 @@ def _sample(
     if not files:
         raise SampleError(f"sample {table.name!r}: none of its files can be read")
     sources = [
-        EventFile(f.path, f.seal, tree=f.tree, format=f.format, facts=replace(known, numbering=None))
+        EventFile(f.path, tree=f.tree, format=f.format, facts=replace(known, numbering=None))
         for f, known in zip(files, facts, strict=True)
     ]
     for source in sources:

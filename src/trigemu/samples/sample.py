@@ -75,11 +75,6 @@ class Sample:
         return self.table.format == IN_MEMORY
 
     @property
-    def sealed(self) -> bool:
-        """Whether everything that is read is compared with digests in the catalogue."""
-        return bool(self.table.seal)
-
-    @property
     def entries(self) -> int:
         """The number of events in all files."""
         return sum(source.entries for source in self.sources)

@@ -44,7 +44,6 @@ class ToOpen:
     sample: str
     path: str
     format: str
-    seal: str
     sha256: str | None
     opening: str
     weighted: bool
@@ -169,9 +168,9 @@ def survey(file: ToOpen) -> Surveyed:
     if file.missing:
         return Problem(f"sample {file.sample!r}: {file.missing}", True, True)
     try:
-        sha256 = file.sha256 if file.seal else _verified(file)  # seals are compared while reading
+        sha256 = _verified(file)
         with naming(file.sample, file.path):
-            source = opened_source(file.format, file.path, file.seal, file.opening, file.tree)
+            source = opened_source(file.format, file.path, file.opening, file.tree)
             _check_format(source, file.format)
             total, no_sum = _sum_of_weights(source, file)
             return Facts(
@@ -183,7 +182,7 @@ def survey(file: ToOpen) -> Surveyed:
                 stored=source.stored,
                 sum_of_weights=total,
                 sha256=sha256,
-                identity=sha256 or file.seal or (_tag(file.path) if file.identified else ""),
+                identity=sha256 or (_tag(file.path) if file.identified else ""),
                 opening=file.opening,
                 no_sum=no_sum,
                 tree=source.tree_name,

@@ -63,15 +63,13 @@ from .files import (
     write_text as write_text,
 )
 from .internals import (
-    address_of as address_of,
     insert_after as insert_after,
     replace_key as replace_key,
     without_clock as without_clock,
 )
 from .interruption import end_on_signals as end_on_signals, undone as undone
-from .kernel_cache import compile_for_others as compile_for_others, levels as levels
-from .kernel_statistics import KERNEL_STATISTICS as KERNEL_STATISTICS
 from .kernels import (
+    address_of as address_of,
     c_function as c_function,
     call_function as call_function,
     inlined as inlined,

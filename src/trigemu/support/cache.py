@@ -109,7 +109,7 @@ def is_private(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def is_trusted(status: os.stat_result, *, by_group: bool = False) -> bool:
+def is_trusted(status: os.stat_result) -> bool:
     """Return whether a file or folder was written by somebody who can change this process anyway.
 
     This is the user, the administrator, or the owner of the installation.
@@ -118,16 +118,14 @@ def is_trusted(status: os.stat_result, *, by_group: bool = False) -> bool:
     ----------
     status : os.stat_result
         What `Path.stat` returns for it.
-    by_group : bool
-        Whether the user's own group may write to it too.
 
     Returns
     -------
     bool
         Whether its content may be executed.
     """
-    group = 0 if by_group and status.st_gid == os.getegid() else stat.S_IWGRP
-    return status.st_uid in {os.geteuid(), 0, _installer()} and not status.st_mode & (group | stat.S_IWOTH)
+    owners = {os.geteuid(), 0, _installer()}
+    return status.st_uid in owners and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 @cache

@@ -29,13 +29,10 @@ class TrigemuError(Exception):
 
     Attributes
     ----------
-    place : Entries or None
-        The events that caused the error, if they are known (`Catalogue.limited_to`).
     remote : str
         The traceback, if the error was raised in another process.
     """
 
-    place: Any = None
     remote: str = ""
 
 

@@ -57,7 +57,7 @@ def test_any_encoding_of_the_terminal(place: Any) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(arguments, capture_output=True, cwd=place.folder, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert rb"J\u03b7\u2192" in done.stdout
+    assert rb"J??" in done.stdout
     assert rb"menu m\udcff" in done.stdout
     assert r"m\udcff" in (place.folder / "a.csv").read_text(encoding="utf-8")
     Path(os.fsdecode(odd)).write_bytes(menu.replace(b"jet[0].pt", "jet[0].pµ".encode()))

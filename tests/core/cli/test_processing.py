@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,7 @@ def test_the_same_from_two_processes_and_from_a_checkpoint(place: Any, trigemu: 
     assert re.search(r"[0-9a-f]{8} +Count\w+ of menu.* 400 ", messages)
 
 
-def test_a_failure_reports_how_to_reproduce_it(place: Any, trigemu: Run) -> None:
+def test_a_failure_names_the_file_and_the_entries(place: Any, trigemu: Run) -> None:
     events = [e | {"met": float("nan") if n == 170 else e["met"]} for n, e in enumerate(toy_events(3, 400))]
     write_root(place.folder / "all.root", events, basket=150)
     menu = place.write(
@@ -60,14 +59,7 @@ def test_a_failure_reports_how_to_reproduce_it(place: Any, trigemu: Run) -> None
     lines = messages.splitlines()
     assert "NaN" in lines[0]
     assert re.fullmatch(r"trigemu: failed on \S+, process \d+: entries 0 to 399 of .*all\.root", lines[1])
-    assert lines[2].startswith(
-        "trigemu: to reproduce it on these events alone: trigemu run met.toml --samples"
-    )
-    command = shlex.split(lines[2].partition("alone: trigemu ")[2])
-    assert command[-2:] == ["--only", "all:0:0:400"]
-    status, again = trigemu(*command)
-    assert (status, again.splitlines()[0]) == (2, lines[0])
-    assert "failed: entries 0 to 399" in again
+    assert len(lines) == 2
 
 
 def test_files_that_cannot_be_read(place: Any, trigemu: Run) -> None:
@@ -97,11 +89,6 @@ def test_files_that_cannot_be_read(place: Any, trigemu: Run) -> None:
         (("--engine", "dask:menu.toml"), "menu.toml is not what dask scheduler --scheduler-file writes"),
         (("--engine", "dask:tcp://127.0.0.1:9", "--workers", "2"), "a cluster has its own workers"),
         (("--retries", "-1"), "-1 is not in the range"),
-        (("--only", "all:0:0"), "expected SAMPLE:FILE:START:STOP, with three numbers"),
-        (("--only", "all:0:0:x"), "expected SAMPLE:FILE:START:STOP, with three numbers"),
-        (("--only", f"all:0:0:{10**30}"), "expected SAMPLE:FILE:START:STOP, with three numbers"),
-        (("--only", "b:0:0:1"), "unknown sample 'b'"),
-        (("--only", "all:1:0:1"), "has files 0 to 0, not 1"),
         (("--checkpoint", "menu.toml"), "is a file"),
         (("--checkpoint", "menu.toml/below"), "cannot make the checkpoint folder"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -38,17 +37,3 @@ def test_other_schemes_than_a_few_are_status_2(
 ) -> None:
     for command in COMMANDS:
         check_other_schemes_are_refused(place, trigemu, monkeypatch, command)
-
-
-def test_seal_writes_into_the_catalogue_and_runs_say_so(place: Any, trigemu: Command) -> None:
-    def sealed() -> dict[str, bool]:
-        assert trigemu("run", "menu.toml", "--samples", "catalogue.toml", "--json", "out.json")[0] == 0
-        result: dict[str, bool] = json.loads((place.folder / "out.json").read_text())["provenance"]["sealed"]
-        return result
-
-    assert sealed() == {"all": False}
-    assert trigemu("samples", "--seal", "catalogue.toml") == (0, "catalogue.toml: sealed all\n")
-    assert trigemu("samples", "--seal", "catalogue.toml") == (0, "catalogue.toml: every file is as sealed\n")
-    assert sealed() == {"all": True}
-    status, text = trigemu("samples", "--seal")
-    assert (status, "expected CATALOGUE" in text) == (2, True)

@@ -22,7 +22,6 @@ from toys import (
 )
 
 from trigemu import (
-    Entries,
     TrigemuError,
     decisions,
     emulate,
@@ -191,15 +190,6 @@ def test_which_trigger_is_known() -> None:
         result.fired("J10")
     with pytest.raises(TrigemuError, match="'jets' is a group: name one of its triggers, J100"):
         result.fired("jets")
-
-
-def test_only_the_entries_of_a_run() -> None:
-    catalogue = memory_catalogue({"a": toy_events(1, 50), "b": toy_events(2, 9)})
-    whole = run(MENUS / "primary.toml", catalogue).fired("J100", sample="a")
-    result = run(MENUS / "primary.toml", catalogue.limited_to(Entries("a", 0, 10, 20)))
-    np.testing.assert_array_equal(result.fired("J100", sample="a"), whole[10:20])
-    with pytest.raises(SampleError, match="only entries of the sample 'a'"):
-        result.fired("J100", sample="b")
 
 
 def test_a_missing_column_names_the_trigger() -> None:

@@ -1,11 +1,9 @@
-"""Menus of this format, of older ones and of newer ones."""
+"""Menus of this format, and of newer ones."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import MutableMapping
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -75,46 +73,6 @@ def test_the_schema_knows_it() -> None:
     for said, valid in ((1, True), (0, False), (2, False), ("1", False)):
         content = {"menu": {"format": said}, "trigger": trigger}
         assert jsonschema.Draft202012Validator(schema).is_valid(content) == valid, said
-
-
-@pytest.fixture
-def second_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trigemu of format 2, in which a cut is called `above` and was called `beyond` in format 1."""
-
-    def renamed(content: MutableMapping[str, Any]) -> None:
-        for trigger in content["trigger"]:
-            trigger["above"] = trigger.pop("beyond")
-
-    monkeypatch.setattr(menu_format, "FORMAT", 2)
-    monkeypatch.setattr("trigemu.menus.calibrated.FORMAT", 2)
-    monkeypatch.setattr(menu_format, "MIGRATIONS", {1: renamed})
-
-
-OLD = TRIGGER.replace("above", "beyond")
-
-
-@pytest.mark.usefixtures("second_format")
-@pytest.mark.parametrize("head", ["", "format = 1"])
-def test_an_older_menu_is_brought_to_the_present_format(tmp_path: Path, head: str) -> None:
-    menu = read_menu(written(tmp_path, head, OLD))
-    assert menu.trigger("J").description.above == 100.0  # type: ignore[union-attr]
-    with pytest.raises(TrigemuError, match=r"menu\.toml:3: \[menu\]: format = 3: .* reads formats 1 to 2"):
-        read_menu(written(tmp_path, "format = 3", TRIGGER))
-
-
-@pytest.mark.usefixtures("second_format")
-def test_a_mistake_in_an_older_menu_has_its_line(tmp_path: Path) -> None:
-    with pytest.raises(TrigemuError, match=r"menu\.toml:5: trigger 'J': .*above = 'high'"):
-        read_menu(written(tmp_path, "", OLD.replace("100.0", '"high"')))
-
-
-@pytest.mark.usefixtures("second_format")
-def test_a_calibrated_older_menu_is_of_the_present_format(tmp_path: Path) -> None:
-    file = written(tmp_path, "format = 1  # the first", OLD)
-    write_calibrated(read_menu(file), tmp_path / "new.toml", "toy")
-    new = (tmp_path / "new.toml").read_text()
-    assert "# comment\n[menu]\nformat = 2  # the first\n" in new
-    assert tomllib.loads(new)["trigger"] == tomllib.loads(TRIGGER)["trigger"]
 
 
 @pytest.mark.parametrize(

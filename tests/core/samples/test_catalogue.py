@@ -12,7 +12,6 @@ from toys import menu_from, toy_events, write_root
 
 from trigemu import (
     Catalogue,
-    Entries,
     TrigemuError,
     emulate,
     open_catalogue,
@@ -157,18 +156,3 @@ def test_what_cannot_be_left_out(folder: Path) -> None:
     opened = open_catalogue(written(folder, FILES[2:]), skip_bad_files=True)
     with pytest.raises(TrigemuError, match="before you reweight pile-up"):
         replace(opened, pileup=object()).without({("a", opened.samples[0].sources[0].path): "x"})  # type: ignore[arg-type]
-
-
-def test_only_some_entries(folder: Path) -> None:
-    catalogue, menu = open_catalogue(written(folder)), menu_from(folder, MENU)
-    table = emulate([menu], catalogue.limited_to(Entries("a", 3, 5, 30))).table
-    assert table.n.sum() == 25
-    assert set(table.sample.tolist()) == {0}
-    for only, message in (
-        (Entries("c", 0, 0, 1), "unknown sample 'c'"),
-        (Entries("a", 5, 0, 1), "has files 0 to 4, not 5"),
-        (Entries("a", 0, 0, 31), r"a0\.root has entries from 0 to 30, not 0 to 31"),
-        (Entries("a", 0, 3, 3), "not 3 to 3"),
-    ):
-        with pytest.raises(SampleError, match=message):
-            catalogue.limited_to(only)

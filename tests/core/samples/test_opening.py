@@ -90,6 +90,8 @@ def test_sha256_is_verified(tmp_path: Path, file: Path) -> None:
         TrigemuError, match=rf"sample 'a': .*a\.root has sha256 .* its catalogue says {digest}"
     ):
         catalogue(tmp_path, f'files = ["a.root"]\nsha256 = ["{digest}"]')
+    with pytest.raises(TrigemuError, match=r":\d+: sample 'a': sha256\[0\] = 'xyz': expected 64 hex"):
+        catalogue(tmp_path, 'files = ["a.root"]\nsha256 = ["xyz"]')
     with pytest.raises(TrigemuError, match="2 sha256 for 1 files"):
         catalogue(tmp_path, f'files = ["a.root"]\nsha256 = ["{digest}", "{digest}"]')
 

@@ -21,7 +21,7 @@ from trigemu.samples.survey import Problem, Survey, ToOpen, survey
 
 
 def to_open(path: object, **more: object) -> ToOpen:
-    given = {"sha256": None, "seal": "", "weighted": True, "identified": False, "opening": "1"} | more
+    given = {"sha256": None, "weighted": True, "identified": False, "opening": "1"} | more
     return ToOpen(sample="a", path=str(path), format="nanoaod", **given)  # type: ignore[arg-type]
 
 

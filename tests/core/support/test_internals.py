@@ -10,11 +10,8 @@ import numpy as np
 import pytest
 import tomlkit
 import uproot
-from numba.core import entrypoints
-from numba.core.compiler_lock import global_compiler_lock
 
-from trigemu.support import TrigemuError, insert_after, kernel, replace_key, without_clock
-from trigemu.support.internals import processor
+from trigemu.support import TrigemuError, insert_after, replace_key, without_clock
 
 TEXT = '[[trigger]]\nname = "A"\nbudget = 3.0  # Hz\n# on what follows\nprescale = 2\n'
 
@@ -59,22 +56,6 @@ def test_a_name_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         replace_key(Nothing(), "a", "b", 1)  # type: ignore[arg-type]
     with pytest.raises(TrigemuError, match=r"_insert_after"):
         insert_after(Nothing(), "a", "b", 1)  # type: ignore[arg-type]
-    with pytest.raises(TrigemuError, match=r"^numba .*magic_tuple"):
-        processor(Nothing())
     monkeypatch.delattr(uproot._util, "datetime_to_code")
     with pytest.raises(TrigemuError, match=r"^uproot .*datetime_to_code"), without_clock():
         pass
-
-
-def test_extensions_of_numba_are_loaded_under_its_lock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise what another thread compiles fails at times: in one of 13 cold runs, with a KeyError."""
-    locked: list[bool] = []
-    monkeypatch.setattr(entrypoints, "init_all", lambda: locked.append(global_compiler_lock.is_locked()))
-
-    @kernel
-    def negative(value: float) -> float:
-        return -value
-
-    assert negative(1.0) == -1.0
-    assert locked
-    assert all(locked)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core import entrypoints
+from numba.core.compiler_lock import global_compiler_lock
 from numba.np.numpy_support import from_dtype
 
 from trigemu.support.kernels import kernel, numbers_at
@@ -38,7 +40,13 @@ print(outer(1.0), sum(outer.stats.cache_hits.values()))
 """
 
 
-def test_a_kernel_is_compiled_anew_when_what_it_calls_changes(tmp_path: Path) -> None:
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shared folder of the tests has the kernels of an earlier run."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def test_a_kernel_is_compiled_anew_when_what_it_calls_changes(tmp_path: Path, own_cache: None) -> None:
     """From one process to the next, its own file being the same."""
 
     def run(factor: float, term: float) -> tuple[float, int]:
@@ -77,7 +85,7 @@ print(outer(1.0), sum(outer.stats.cache_hits.values()))
 """
 
 
-def test_a_kernel_is_compiled_anew_when_generated_code_changes(tmp_path: Path) -> None:
+def test_a_kernel_is_compiled_anew_when_generated_code_changes(tmp_path: Path, own_cache: None) -> None:
     """An intrinsic of another file writes LLVM code."""
     (tmp_path / "caller.py").write_text(CALLER)
     results = []
@@ -102,3 +110,17 @@ def test_numbers_at_addresses(kind: type) -> None:
     result = np.zeros(4, kind)
     copied(values.ctypes.data, result[1:].ctypes.data, 3)
     assert result.tolist() == [0, 0, 1, 200]
+
+
+def test_extensions_of_numba_are_loaded_under_its_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise what another thread compiles fails at times: in one of 13 cold runs, with a KeyError."""
+    locked: list[bool] = []
+    monkeypatch.setattr(entrypoints, "init_all", lambda: locked.append(global_compiler_lock.is_locked()))
+
+    @kernel
+    def negative(value: float) -> float:
+        return -value
+
+    assert negative(1.0) == -1.0
+    assert locked
+    assert all(locked)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 from toys import menu_from
 
-from trigemu import Catalogue, Collection as Objects, Entries, TrigemuError
+from trigemu import Catalogue, Collection as Objects, TrigemuError
 from trigemu.api import BoolArray, Engine, Need, ReadEvents, Sample, Schema, Source
 from trigemu.samples import CatalogueTable, SampleTable
 from trigemu_validation import DecisionCheck, check_decisions
@@ -130,7 +130,7 @@ def recorded(events: Sequence[Event], flips: Sequence[tuple[int, str]] = (), nam
         DECISIONS[of]: {i for i, event in enumerate(events) if fired(event)[of] != ((i, of) in flips)}
         for of in DECISIONS
     }
-    return Recorded(name, "", events, decisions | {"1": (), "2": (), "4": ()})
+    return Recorded(name, events, decisions | {"1": (), "2": (), "4": ()})
 
 
 def catalogue_of(*files: Recorded) -> Catalogue:
@@ -293,7 +293,7 @@ def test_crossings_at_the_ends_are_not_compared(
     """As a loop counts them; a flip is never one of them, and always found."""
     folder = tmp_path_factory.mktemp("ends")
     events = toy_events(n, n)
-    file = Recorded("v", "", events, {"4": range(n) if stored else ()})
+    file = Recorded("v", events, {"4": range(n) if stored else ()})
     menu = menu_from(folder, NEIGHBOUR.replace("-1", f"-{margin}"))
     catalogue, engine = catalogue_of(file), Engine(chunk_events=chunk)
     inside = range(margin, n - margin)
@@ -317,22 +317,12 @@ def test_crossings_at_the_ends_are_not_compared(
 
 def test_files_have_ends_each_and_orbits_none(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, NEIGHBOUR)
-    files = [Recorded(name, "", toy_events(1, 5), {"4": ()}) for name in ("a", "b")]
+    files = [Recorded(name, toy_events(1, 5), {"4": ()}) for name in ("a", "b")]
     (trigger,) = check_decisions(menu, catalogue_of(*files)).triggers
     assert (trigger.not_compared, trigger.agree + trigger.differ) == (4, 6)
-    orbit = Recorded("o", "", [([], [])] * 3564, {"4": ()}, "orbit")
+    orbit = Recorded("o", [([], [])] * 3564, {"4": ()}, "orbit")
     (trigger,) = check_decisions(menu, catalogue_of(orbit)).triggers
     assert (trigger.not_compared, trigger.agree) == (0, 3564)
-
-
-def test_only_the_requested_entries_count(tmp_path: Path) -> None:
-    """Two crossings within the file have all neighbours; the first of the file has not."""
-    file = recorded(toy_events(1, 9), name="a")
-    menu, full = menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file)
-    for start, stop, ends in ((4, 6, 0), (0, 2, 1)):
-        result = check_decisions(menu, full.limited_to(Entries("a", 0, start, stop)), inject=4)
-        assert (result.crossings, result.found) == (2, 4)
-        assert [trigger.not_compared for trigger in result.triggers] == [0, 0, 0, ends]
 
 
 def test_a_sample_without_neighbours_is_the_reason(tmp_path: Path) -> None:
@@ -373,7 +363,7 @@ def test_a_file_that_numbers_its_bits_otherwise(tmp_path: Path, chunk: int) -> N
         str(number + (number > 0)): {i for i, (jets, _) in enumerate(events) if jets and jets[0] > 2 * pt}
         for number, pt in enumerate(range(10, 30, 4))
     }
-    catalogue = catalogue_of(Recorded("v", "", events, bits | {"1": range(0, 200, 3)}))
+    catalogue = catalogue_of(Recorded("v", events, bits | {"1": range(0, 200, 3)}))
     menu, engine = menu_from(tmp_path, THRESHOLDS), Engine(chunk_events=chunk)
     result = check_decisions(menu, catalogue, executor=engine)
     assert [trigger.equals for trigger in result.triggers] == [None, "2", "3", "4", "5"]

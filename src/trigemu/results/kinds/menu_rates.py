@@ -282,7 +282,6 @@ def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> d
         "menu": {"path": str(menu.path), "sha256": menu.sha256} | column,
         "catalogue": source | _conditions(catalogue),
         "samples": files,
-        "sealed": {sample.name: sample.sealed for sample in catalogue.background},
         "plugins": {plugin.name: plugin.sha256 for plugin in menu.plugins},
         "models": dict(models),
     }

@@ -9,7 +9,7 @@ from importlib import resources
 
 from markupsafe import Markup
 
-from trigemu.results.table import Column, Line, Page, RowStyle, Table
+from trigemu.results.table import Column, Page, RowStyle, Table
 from trigemu.results.writers.cells import text_of
 from trigemu.support import printable
 
@@ -67,7 +67,7 @@ def _parts(page: Page) -> Iterator[Markup]:
         if isinstance(part, Table):
             yield table_html(part)
         else:
-            yield _line(part.text if isinstance(part, Line) else part, "text")
+            yield _line(part, "text")
     yield from (_line(note, "note") for note in page.notes)
 
 

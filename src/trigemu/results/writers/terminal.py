@@ -1,5 +1,5 @@
 """Tables and lines for a terminal, as wide as it is. Names come from menus, samples and files: characters of
-theirs that would act on a terminal, or that its encoding lacks, are shown as escapes."""
+theirs that would act on a terminal are shown as escapes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from trigemu.results import table
-from trigemu.results.signs import escaped, spelled
-from trigemu.results.table import Line, Page, Row, RowStyle, Table
+from trigemu.results.table import Page, Row, RowStyle, Table
 from trigemu.results.writers.cells import text_of
 from trigemu.results.writers.fitting import INDENT, Column, Layout, fit
 from trigemu.support import printable
@@ -35,12 +34,10 @@ class _Printed:
     """
 
     def __init__(self, typed: Table, options: ConsoleOptions) -> None:
-        self._encoding, self._width = options.encoding, options.max_width
+        self._width = options.max_width
         shown = [c for c in typed.columns if c.heading is not None and not c.wide]
         self._rows = [(_cells(shown, row), _STYLES[row.style]) for row in typed.rows]
-        keys = [i for i, column in enumerate(shown) if column.role == "key"]
-        self.names = {cells[i] for cells, _ in self._rows for i in keys}
-        self._title = spelled(printable(typed.title), self._encoding, self.names)
+        self._title = printable(typed.title)
         self._heads = [printable(column.heading or "") for column in shown]
         self._columns = [self._column(i, column) for i, column in enumerate(shown)]
         self._layout = fit(self._columns, self._width)
@@ -49,9 +46,7 @@ class _Printed:
         self.needed = self._layout.needed if self.left_out else 0
 
     def _column(self, i: int, column: table.Column) -> Column:
-        spell = escaped if column.role == "key" else spelled
-        texts = (self._heads[i], *(cells[i] for cells, _ in self._rows))
-        head, *cells = (spell(text, self._encoding) for text in texts)
+        head, cells = self._heads[i], [cells[i] for cells, _ in self._rows]
         leads = column.role in ("key", "label") if column.leads is None else column.leads
         right, prose = column.role not in _LEFT, column.role == "note"
         return Column(head, cells, leads, right, prose, column.gives_way, column.joined)
@@ -198,14 +193,13 @@ def width_of(stream: IO[str] | None) -> int | None:
 
 
 class _PrintedLine:
-    """A line of text, broken at spaces where it is too long. names: those in it, which come from files."""
+    """A line of text, broken at spaces where it is too long."""
 
-    def __init__(self, text: str, style: str = "", names: Iterable[str] = ()) -> None:
-        self.text, self._style, self._names = printable(text), style, names
+    def __init__(self, text: str, style: str = "") -> None:
+        self.text, self._style = printable(text), style
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        shown = spelled(self.text, options.encoding, self._names)
-        yield from _wrapped(Text(shown, self._style), options.max_width)
+        yield from _wrapped(Text(self.text, self._style), options.max_width)
 
 
 class _PrintedPage:
@@ -215,13 +209,12 @@ class _PrintedPage:
         self._page = page
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        left_out, needed, names = dict[str, None](), 0, set[str]()
+        left_out, needed = dict[str, None](), 0
         for part in self._page.parts:
-            if isinstance(part, str | Line):
+            if isinstance(part, str):
                 yield printed(part)
                 continue
             shown = _Printed(part, options)
-            names |= shown.names
             left_out |= dict.fromkeys(shown.left_out)
             needed = max(needed, shown.needed)
             yield from shown.lines()
@@ -230,15 +223,15 @@ class _PrintedPage:
             notes.insert(0, f"Not shown: {', '.join(left_out)} (with {needed} columns, or in --json).")
         if notes:
             yield Text()
-        yield from (_PrintedLine(note, "dim", names) for note in notes)
+        yield from (_PrintedLine(note, "dim") for note in notes)
 
 
-def printed(shown: Page | Table | Line | str) -> _PrintedPage | _PrintedLine:
+def printed(shown: Page | Table | str) -> _PrintedPage | _PrintedLine:
     """Return a page, a table or a line for the `print` of a console of rich.
 
     Parameters
     ----------
-    shown : Page, Table, Line or str
+    shown : Page, Table or str
         What is printed.
 
     Returns
@@ -248,4 +241,4 @@ def printed(shown: Page | Table | Line | str) -> _PrintedPage | _PrintedLine:
     """
     if isinstance(shown, Page | Table):
         return _PrintedPage(shown if isinstance(shown, Page) else Page([shown]))
-    return _PrintedLine(shown) if isinstance(shown, str) else _PrintedLine(shown.text, names=shown.names)
+    return _PrintedLine(shown)

@@ -22,7 +22,6 @@ from trigemu.samples.formats.source import ReadEvents, Schema, Source
 from trigemu.samples.formats.trees import tree_with_events
 from trigemu.samples.formats.uproot_file import Branches, field_until, open_root
 from trigemu.samples.locations import located
-from trigemu.samples.sealed import sealed_file
 from trigemu.support import CHUNK_EVENTS, Array, IntArray
 
 #: The type of numbers in the name of a type, such as float in std::vector<float>.
@@ -65,7 +64,7 @@ class RootFile(Source):
     @cached_property
     def _file(self) -> Any:
         where = located(self.path)
-        file = open_root(self.path, sealed_file(self.path, self.seal) if self.seal else None)
+        file = open_root(self.path)
         size = where.stat().st_size if isinstance(where, Path) else file.file.fEND
         if size < file.file.fEND:
             raise UnreadableError(f"has {size} of its {file.file.fEND} bytes: it was cut short")

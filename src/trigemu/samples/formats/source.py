@@ -8,10 +8,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from trigemu.samples.errors import UnreadableError
 from trigemu.samples.events import Collection, Need
-from trigemu.samples.locations import opened, parts
-from trigemu.samples.sealed import opened_sealed
+from trigemu.samples.locations import opened
 from trigemu.support import Array, BoolArray, fingerprint
 
 
@@ -95,15 +93,11 @@ class Source(ABC):
     ----------
     path : str
         A path or URL.
-    seal : str
-        Its seal (see `samples/sealed.py`), which everything that is read is compared with; empty: no
-        comparison.
     tree : str
         The name of the tree with the events in a ROOT file; empty: the format finds it.
     """
 
     path: str
-    seal: str = ""
     tree: str = field(default="", kw_only=True)
 
     #: Names that the TTree or RNTuple with the events usually has in a ROOT file; empty for other files.
@@ -111,17 +105,12 @@ class Source(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state that is sent to workers, which open the file themselves."""
-        return {"path": self.path, "seal": self.seal, "tree": self.tree}
+        return {"path": self.path, "tree": self.tree}
 
     def _stream(self, part: str | None = None, compression: str | None = None) -> AbstractContextManager[Any]:
         """Open the file, or one file of a folder, for reading bytes."""
-        path, seals = part or self.path, self.seal.split(",")
-        if not self.seal:
-            plain: AbstractContextManager[Any] = opened(path, compression)
-            return plain
-        if len(files := parts(self.path)) != len(seals):
-            raise UnreadableError(f"has {len(files)} files *.parquet, but {len(seals)} were sealed")
-        return opened_sealed(path, seals[files.index(part) if part else 0], compression)
+        stream: AbstractContextManager[Any] = opened(part or self.path, compression)
+        return stream
 
     #: Whether a pT ≤ 0, |η| > 20 and |φ| > 2π of a reconstructed object are errors.
     physical: ClassVar[bool] = True

@@ -90,14 +90,13 @@ def _check(streamer: Any) -> None:
                 )
 
 
-def open_root(path: str, stream: Any = None) -> Any:
-    """Return the top directory of a ROOT file. stream: the file, if it is already open for reading."""
+def open_root(path: str) -> Any:
+    """Return the top directory of a ROOT file."""
     where = located(path)
     if isinstance(where, Path):
         regular(where)
     # Chunks are read once: no cache of arrays.
-    source = str(where) if stream is None else stream
-    file = _File(source, array_cache=None, custom_classes=_Classes(), **timeouts(where))
+    file = _File(str(where), array_cache=None, custom_classes=_Classes(), **timeouts(where))
     return file.root_directory
 
 

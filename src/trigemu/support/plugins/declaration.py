@@ -35,8 +35,6 @@ class Plugin:
         click commands, called as `trigemu NAME`.
     sections : mapping of str to str
         Sections of reports: functions of the `Contents` of a report that return `Section`s.
-    warm : mapping of str to str
-        Functions of an `Emulation` that compile kernels, for `trigemu warm`.
     uses : tuple of str
         The names of other plugins that it imports.
 
@@ -53,7 +51,6 @@ class Plugin:
     importers: Places = field(default_factory=dict)
     commands: Places = field(default_factory=dict)
     sections: Places = field(default_factory=dict)
-    warm: Places = field(default_factory=dict)
     uses: tuple[str, ...] = ()
 
 

@@ -59,19 +59,15 @@ def test_columns_are_aligned_whatever_names_are_made_of() -> None:
     names=st.lists(NAMES, min_size=1, max_size=5),
     numbers=st.lists(NUMBERS, min_size=3, max_size=3),
     width=st.integers(25, 130),
-    encoding=st.sampled_from(["utf-8", "latin-1", "ascii"]),
 )
-def test_no_line_is_too_long_and_nothing_is_cut(
-    names: list[str], numbers: list[str], width: int, encoding: str
-) -> None:
+def test_no_line_is_too_long_and_nothing_is_cut(names: list[str], numbers: list[str], width: int) -> None:
     table = Table((key("trigger"), number("total"), number("less the first"), number("events", gives_way=1)))
     for name in names:
         table.add(name, *numbers)
-    shown = printed(table, width, encoding)
+    shown = printed(table, width)
     assert max(map(cell_len, shown.splitlines())) <= width
-    words = [word.encode(encoding, "backslashreplace").decode(encoding) for word in names]
-    assert all(word in shown for word in words if cell_len(word) <= width)
-    total, less, events = (n if encoding != "ascii" else n.replace("±", "+-") for n in numbers)
+    assert all(name in shown for name in names if cell_len(name) <= width)
+    total, less, events = numbers
     assert shown.count(total) >= len(names)
     assert shown.count(less) >= len(names)
     assert events in shown or "Not shown: events" in shown
@@ -177,13 +173,3 @@ def test_notes_say_once_what_gave_way_in_any_table() -> None:
     page = Page([rates("J100"), "", rates("J" * 30)], ["", "Sample 'toy'."])
     said = " ".join(printed(page, 61).split("\n\n")[-1].split())
     assert said == "Not shown: share, events (with 86 columns, or in --json). Sample 'toy'."
-
-
-def test_signs_are_spelled_and_names_keep_their_escapes() -> None:
-    page = Page([rates("J≥η")], ["J≥η: 1 ± 2 at √2, '±'."])
-    first, row, _, note = printed(page, 80, "ascii").splitlines()
-    assert "18.66+-0.27 kHz" in row
-    assert row.startswith(r"J\u2265\u03b7 ")
-    assert cell_len(first) == cell_len(row)
-    assert note == r"J\u2265\u03b7: 1 +- 2 at sqrt 2, '\xb1'."
-    assert "18.66±0.27 kHz" in printed(page, 80, "latin-1")

@@ -12,7 +12,6 @@ WHOLE = Plugin(
     importers={"other-menu": ".importing:convert"},
     commands={"greet": "some_package.cli:command"},
     sections={"more": ".report.sections:more"},
-    warm={"all": ".warm:compile_all"},
     uses=("other",),
 )
 
@@ -29,7 +28,7 @@ WHOLE = Plugin(
         ("KINDS = {'mine': Mine, 'bits': object()}", Plugin(kinds={"mine": ":KINDS", "bits": ":KINDS"})),
         ("KINDS: dict[str, type] = {'mine': Mine, NAME: Mine}", Plugin(kinds={"mine": ":KINDS"})),
         ("from .inner import KINDS", Plugin()),
-        ("KINDS = {'mine': Mine}\nPLUGIN = Plugin(warm={'x': ':y'})", Plugin(warm={"x": ":y"})),
+        ("KINDS = {'mine': Mine}\nPLUGIN = Plugin(formats={'x': ':y'})", Plugin(formats={"x": ":y"})),
         ("def function():\n    PLUGIN = 3", Plugin()),
     ],
 )
