@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from trigemu.cli.limits import NEEDED
 
 COMMAND = [sys.executable, "-m", "trigemu"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from servers import check_a_server_that_falls_silent, check_a_server_that_never_ends
 
 
