@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trigemu.cli.limits import NEEDED
 
 COMMAND = [sys.executable, "-m", "trigemu"]
 
@@ -84,27 +82,3 @@ def test_the_installed_program_keeps_its_streams_apart(place: Any) -> None:
     assert (failed.returncode, failed.stdout) == (2, "")
     assert failed.stderr.startswith("trigemu: absent.toml: ")
     assert failed.stderr.count("\n") == 1
-
-
-def _limited() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (NEEDED - 1, NEEDED - 1))
-
-
-@pytest.mark.parametrize(
-    ("threads", "before", "message"),
-    [
-        ("0", None, "NUMBA_NUM_THREADS=0: "),
-        ("-3", None, "NUMBA_NUM_THREADS=-3: "),
-        ("1", _limited, "the address space is limited to 850 MB"),
-    ],
-)
-def test_a_message_comes_before_libraries_that_would_not_load(
-    place: Any, threads: str, before: Callable[[], None] | None, message: str
-) -> None:
-    environment = os.environ | {"NUMBA_NUM_THREADS": threads}
-    with start(place, "run", "none.toml", env=environment, preexec_fn=before) as ran:
-        assert ran.stderr
-        said = ran.stderr.read()
-        assert ran.wait(20) == 2
-    assert said.startswith(f"trigemu: {message}")
-    assert said.count("\n") == 1
