@@ -31,7 +31,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "src/trigemu/samples/embedded"
-MODELS = ROOT / "plugins/decade/models"
+MODELS = ROOT / "plugins/trigemu_decade/models"
 IMAGES = ROOT / "docs/images"
 LIMIT = 35_000_000  # bytes of the sample, which is in the wheel
 SPECTRA = ("leading_jet_pT", "leading_photon_pT", "missing_ET", "number_of_photons")

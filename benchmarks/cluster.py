@@ -29,7 +29,8 @@ from repeat import write_repeated
 from running import ROOT, catalogue_text, dask_cluster, hold, line_of, linked, whole_run
 
 import trigemu
-from trigemu.support import Engine, worker_pool
+from trigemu.base.engine import Engine
+from trigemu.base.processes import worker_pool
 
 #: Events of a file.
 FILE = 1_000_000

@@ -36,7 +36,7 @@ from kills import temporary
 from repeat import CATALOGUE, write_repeated
 from running import ROOT, Marked, line_of, numbers, trigemu_command
 
-from trigemu.support import listed_tasks
+from trigemu.base.checkpoint import listed_tasks
 
 #: Seconds that processes may live after the client.
 PATIENCE = 15.0

@@ -24,8 +24,9 @@ from typing import Any
 from running import ROOT, numbers
 
 import trigemu
+from trigemu.base.engine import Engine
+from trigemu.base.processes import worker_pool
 from trigemu.studies import comparison
-from trigemu.support import Engine, worker_pool
 
 VARIANTS = ((80, 25), (90, 28), (100, 30), (110, 33), (120, 40))
 BUDGET = """

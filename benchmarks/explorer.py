@@ -24,12 +24,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 import chromium
 from explorer_truth import random_slot, same, truth, unpacked
-
-import trigemu
-from trigemu.studies import signal_bins
+from trigemu_pages.explorer.columns import turnon_profiles
 from trigemu_pages.explorer.fit import all_enabled, page_data
 from trigemu_pages.explorer.page import page_of
-from trigemu_pages.explorer.turnons import turnon_profiles
+from trigemu_pages.explorer.turnon_bins import signal_bins
+
+import trigemu
 
 #: States whose events are read again, 2 s each.
 READ_AGAIN = 5

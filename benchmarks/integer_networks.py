@@ -20,10 +20,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from trigemu_anomaly import integer_file
+from trigemu_anomaly.models import open_model
+from trigemu_hls4ml.project import read_project
 
-from trigemu.api import call_function, kernel, say
-from trigemu_anomaly import integer_file, open_model
-from trigemu_hls4ml import read_project
+from trigemu.api import kernel, say
+from trigemu.base.kernels import call_function
 
 EVENTS, ROUNDS = 20_000, 7
 #: The first input, the number of objects, and the ends of ET or pT, η and φ: missing ET, e/γ, muons, jets.

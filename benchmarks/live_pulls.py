@@ -26,11 +26,11 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
-
-import trigemu
 import trigemu_live.live
 import trigemu_live.summary
 from trigemu_live import Filling, live_rates, read_filling, read_rules, spread
+
+import trigemu
 
 ORBIT, PARTS = 3564, 32
 #: The number of crossings with a trigger in the beam time of one seed.

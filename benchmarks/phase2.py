@@ -9,9 +9,9 @@ import awkward as ak
 import numpy as np
 
 import trigemu
-from trigemu.counting import count_patterns
-from trigemu.samples import catalogue_of
-from trigemu.support import CHUNK_EVENTS
+from trigemu.base.engine import CHUNK_EVENTS
+from trigemu.counting.patterns import count_patterns
+from trigemu.samples.opening import catalogue_of
 
 #: Events that are decided together: their columns stay in the caches.
 BATCH = 32_768

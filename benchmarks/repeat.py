@@ -15,7 +15,7 @@ import numpy as np
 import uproot
 
 import trigemu
-from trigemu.samples import Need
+from trigemu.samples.events import Need
 
 COLUMNS = [(name, c) for name in ("jet", "photon", "electron", "muon") for c in ("pt", "eta", "phi")]
 NEEDS: list[Need] = [*COLUMNS, ("electron", "charge"), ("muon", "charge"), ("", "met"), ("", "met_phi")]

@@ -26,16 +26,16 @@ from unittest import mock
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-
-import trigemu
-from trigemu.counting import acceptances
-from trigemu.emulation import Chunk, Job, over_background
-from trigemu.menus import Menu
-from trigemu.support import Words
-from trigemu_simulation import crossings, pools, recipes
+from trigemu_simulation import crossings, crossings as recipes, pools
 from trigemu_simulation.config import Config, load_config
 from trigemu_simulation.events import EventColumns
 from trigemu_simulation.run import INTERACTIONS
+
+import trigemu
+from trigemu.base.arrays import Words
+from trigemu.counting.acceptance import acceptances
+from trigemu.emulation.engine import Chunk, Job, over_background
+from trigemu.menus.menu import Menu
 
 Array = NDArray[np.float64]
 

@@ -24,7 +24,7 @@ from running import hold
 
 import trigemu
 from menus import FULL, menu_of
-from trigemu.support import worker_pool
+from trigemu.base.processes import worker_pool
 
 EVENTS = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 TRIGGERS = (2, 10, 50, 200)

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from trigemu_latency import ARRAYS_FROM, Stream
 
 import trigemu
-from trigemu_latency import ARRAYS_FROM, Stream
 
 PART = 32_768
 #: Events per call: few enough that the stream decides them one by one.

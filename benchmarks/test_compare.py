@@ -10,7 +10,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
-from trigemu.studies import compare
+from trigemu.studies.comparison import compare
 
 MENUS = Path(__file__).parent.parent / "menus"
 VARIANTS = 5

@@ -15,10 +15,10 @@ import treelite
 import xgboost
 from pytest_benchmark.fixture import BenchmarkFixture
 from repeat import repeated
+from trigemu_anomaly.anomaly import CompiledAnomaly
 
 import trigemu
-from trigemu.observables import Workspace
-from trigemu_anomaly.anomaly import CompiledAnomaly
+from trigemu.observables.workspace import Workspace
 
 ROOT = Path(__file__).parent.parent
 QUANTILE = ROOT / "plugins" / "decade" / "models" / "primary" / "quantile.json"

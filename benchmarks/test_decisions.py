@@ -10,11 +10,12 @@ import awkward as ak
 import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
+from trigemu_latency.questions import stages
 
 import trigemu
 from menus import menu_of
-from trigemu.counting import acceptances, count_patterns
-from trigemu_latency.questions import stages
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.patterns import count_patterns
 
 Record = Callable[[BenchmarkFixture, int], None]
 Arrays = dict[str, ak.Array]

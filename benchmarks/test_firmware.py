@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
+from trigemu_anomaly.input_kernels import Features
+from trigemu_firmware import PAPER_PRECISION, choose, read_rows, tree_model, with_modes
 
 import trigemu
-from trigemu.observables import Features
-from trigemu_firmware import PAPER_PRECISION, choose, read_rows, tree_model, with_modes
 
 ROOT = Path(__file__).parent.parent
 

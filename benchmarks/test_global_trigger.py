@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from real_data import real_file
+from trigemu_cms import CMSVector, import_cms_l1
 
 import trigemu
-from trigemu.counting import count_patterns
-from trigemu.samples import catalogue_of
-from trigemu_cms import CMSVector, import_cms_l1
+from trigemu.counting.patterns import count_patterns
+from trigemu.samples.opening import catalogue_of
 
 Record = Callable[[BenchmarkFixture, int], None]
 VECTOR = "TestVector_L1Menu_Collisions2016_v8.txt.xz"

@@ -11,7 +11,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
-from trigemu.counting import count_patterns, merge_tables
+from trigemu.counting.patterns import count_patterns, merge_tables
 
 EVENTS, TABLES = 131_072, 16
 DISTINCT = [100, 10_000]

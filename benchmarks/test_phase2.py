@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from phase2 import EVENTS, Share, decide_own, prepare, write_events
 from pytest_benchmark.fixture import BenchmarkFixture
+from trigemu_cms import import_cms_phase2
 
 import trigemu
-from trigemu.samples import catalogue_of
-from trigemu_cms import import_cms_phase2
+from trigemu.samples.opening import catalogue_of
 
 Record = Callable[[BenchmarkFixture, int], None]
 

@@ -15,13 +15,13 @@ import onnxruntime
 import pytest
 import tl2cgen
 import treelite
+import trigemu_latency
 import xgboost
 from pytest_benchmark.fixture import BenchmarkFixture
+from trigemu_latency import draw_events
 
 import trigemu
-import trigemu_latency
-from trigemu.observables import Workspace
-from trigemu_latency import draw_events
+from trigemu.observables.workspace import Workspace
 
 ROOT = Path(__file__).parent.parent
 MODELS = ROOT / "plugins" / "decade" / "models" / "primary"

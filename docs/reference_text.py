@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 import click
 
 import trigemu
-from trigemu.menus import menu_schema
-from trigemu.results.writers.reference import columns_reference
-from trigemu.support import schemas
+from trigemu.base.toml_schema import schemas
+from trigemu.menus.schema import menu_schema
+from trigemu.results.documents import columns_reference
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs" / "reference"
@@ -195,7 +195,6 @@ def public_names(module: str) -> Iterator[str]:
             yield from (f"{heading[0].upper()}{heading[1:]}:", "")
         for name in names:
             path = posixpath.relpath(inspect.getsourcefile(name.home) or "", PAGES / "api")
-            path = re.sub(r"src/trigemu_(\w+)/", r"plugins/\1/", path)
             yield f"- [`{name.text}`]({path}): {name.sentence}"
         yield ""
 

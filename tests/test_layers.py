@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from project import ROOT
 
-from trigemu.support.plugins.declaration import declared
+from trigemu.base.plugins import declared
 
 CORE, PLUGINS = ROOT / "src" / "trigemu", ROOT / "plugins"
 #: Rooms whose parts are imported alone, because few need what they load.

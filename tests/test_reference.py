@@ -14,8 +14,8 @@ from project import ROOT
 
 import trigemu
 from trigemu.api import Table
-from trigemu.results.kinds.menu_rates import COLUMNS
-from trigemu.results.writers.documents import file_columns
+from trigemu.results.documents import file_columns
+from trigemu.results.rates import COLUMNS
 
 DOCS = ROOT / "docs"
 LEVELS = """

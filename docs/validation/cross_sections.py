@@ -11,7 +11,7 @@ from measure import Array, Measured, Quantity, objects, pairs
 from page import ratio, table
 
 from trigemu.results.numbers import with_error
-from trigemu.samples import Catalogue
+from trigemu.samples.catalogue import Catalogue
 
 #: Units in cm².
 CM2 = {"mb": 1e-27, "μb": 1e-30, "nb": 1e-33, "pb": 1e-36, "fb": 1e-39}

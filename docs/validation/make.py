@@ -27,10 +27,10 @@ from PIL import Image
 from quantities import OBJECTS, Panels, curves, spectra
 
 import trigemu
-from trigemu.rates import MenuRates
+from trigemu.base.files import write_bytes
+from trigemu.rates.results import MenuRates
 from trigemu.results.numbers import with_error
-from trigemu.samples import Catalogue
-from trigemu.support import write_bytes
+from trigemu.samples.catalogue import Catalogue
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent

@@ -13,11 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.emulation import chunks_of
-from trigemu.observables import Number, Workspace, make_scope
-from trigemu.samples import Catalogue, Collection, Events, Sample
-from trigemu.support import CHUNK_EVENTS
-from trigemu.triggers import Context
+from trigemu.base.engine import CHUNK_EVENTS
+from trigemu.emulation.engine import chunks_of
+from trigemu.observables.expressions import Number
+from trigemu.observables.selections import make_scope
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Collection, Events
+from trigemu.samples.sample import Sample
+from trigemu.triggers.base import Context
 
 Array = NDArray[np.float64]
 Rows = NDArray[Any]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from trigemu.rates import MenuRates, Rate
+from trigemu.rates.results import MenuRates, Rate
 from trigemu.results.numbers import in_unit, short, with_error
 
 Table = Mapping[str, Any]

@@ -1,35 +1,28 @@
 from . import api as api
+from .base.checkpoint import Checkpoint as Checkpoint
+from .base.errors import TrigemuError as TrigemuError
+from .base.processes import worker_pool as worker_pool
 from .emulation.budgets import solve_budgets as solve_budgets
-from .emulation.fed import fed_menu as fed_menu
-from .emulation.fired import decisions as decisions
+from .emulation.event_table import decisions as decisions, event_table as event_table
 from .emulation.loop import emulate as emulate
-from .emulation.per_event import event_table as event_table
-from .emulation.plan import decide as decide, make_plan as make_plan
+from .emulation.plan import decide as decide, fed_menu as fed_menu, make_plan as make_plan
 from .emulation.reweight import at_luminosity as at_luminosity, at_pileup as at_pileup
 from .emulation.score_files import read_scores as read_scores, write_scores as write_scores
 from .emulation.score_pass import score_table as score_table
-from .menus.calibrated import write_calibrated as write_calibrated
 from .menus.menu import Menu as Menu
 from .menus.read import read_menu as read_menu
 from .menus.schema import menu_schema as menu_schema
+from .menus.write import write_calibrated as write_calibrated
 from .rates.menu_rates import column_rates as column_rates, rates_of as rates_of, run as run
-from .samples.awkward_view import events_from_awkward as events_from_awkward
-from .samples.catalogue import (
-    Catalogue as Catalogue,
-    without_bad_files as without_bad_files,
-)
+from .samples.awkward import events_from_awkward as events_from_awkward
+from .samples.catalogue import Catalogue as Catalogue, without_bad_files as without_bad_files
 from .samples.events import Collection as Collection, Events as Events, make_events as make_events
 from .samples.opening import catalogue_of as catalogue_of, open_catalogue as open_catalogue
+from .studies.bins import binned_rates as binned_rates, sample_spectra as sample_spectra
 from .studies.comparison import compare as compare
 from .studies.efficiency import efficiencies as efficiencies
 from .studies.exclusive import exclusive_rates as exclusive_rates
 from .studies.intervals import Profile as Profile
-from .studies.rates_in_bins import binned_rates as binned_rates
-from .studies.scan_steps import Steps as Steps
-from .studies.spectra import sample_spectra as sample_spectra
-from .studies.threshold_scan import budget_brackets as budget_brackets, scan as scan
-from .support.errors import TrigemuError as TrigemuError
-from .support.execution.checkpoint import Checkpoint as Checkpoint
-from .support.execution.processes import worker_pool as worker_pool
+from .studies.scan import Steps as Steps, budget_brackets as budget_brackets, scan as scan
 
 __version__: str

@@ -1,6 +1,6 @@
 """`python -m trigemu`"""
 
-from trigemu.cli import main
+from trigemu.cli.main import main
 
 if __name__ == "__main__":
     main()

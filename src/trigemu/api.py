@@ -6,7 +6,5 @@ used. Names that are neither here nor in `trigemu.__all__` are private and may c
 
 import lazy_loader
 
-from trigemu import __version__ as __version__
-
 # The stub lists the exported names; each is imported when it is used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub("trigemu", __file__)

@@ -1,16 +1,16 @@
 """The kinds, formats and commands of the core, declared like those of a plugin."""
 
-from trigemu.support.plugins.declaration import Plugin
+from trigemu.base.plugins import Plugin
 
 PLUGIN = Plugin(
     kinds={
         "threshold": "trigemu.triggers.threshold:Threshold",
         "combination": "trigemu.triggers.combination.kind:Combination",
         "leg_threshold": "trigemu.triggers.combination.leg_threshold:LegThreshold",
-        "external": "trigemu.triggers.external:External",
-        "stored": "trigemu.triggers.stored:Stored",
+        "external": "trigemu.triggers.simple:External",
+        "stored": "trigemu.triggers.simple:Stored",
         "logic": "trigemu.triggers.logic:Logic",
-        "random": "trigemu.triggers.random:Random",
+        "random": "trigemu.triggers.simple:Random",
     },
     formats={
         "nanoaod": "trigemu.samples.formats.nanoaod:NanoAOD",

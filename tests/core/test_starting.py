@@ -9,8 +9,8 @@ import click
 import pytest
 
 import trigemu
+from trigemu.base.plugin_search import CORE
 from trigemu.cli.commands import cli
-from trigemu.support import CORE
 
 HEAVY = ("numpy", "numba", "awkward", "uproot", "matplotlib", "onnxruntime")
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from trigemu_anomaly import ApFixed
+from trigemu_anomaly.fixed_point import ApFixed
 from trigemu_anomaly.integer_file import (
     Add,
     Concatenate,

@@ -20,7 +20,7 @@ from toys import Memory, memory_catalogue, menu_from
 
 from trigemu import Menu
 from trigemu.api import ReadEvents, Schema
-from trigemu.samples import Catalogue
+from trigemu.samples.catalogue import Catalogue
 from trigemu.triggers import logic
 
 PRESCALES = [1, 1, 1, 2, 2, 3, 10, 1.5, 7.25, 33.3, 1e3, 1e6]

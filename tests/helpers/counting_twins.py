@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.counting import Keys, Pairs, PatternTable, complete_table, count_patterns
+from trigemu.counting.acceptance import Pairs
+from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns
 
 # ---- pairs, which seeds may connect
 

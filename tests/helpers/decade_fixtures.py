@@ -11,10 +11,10 @@ import pytest
 import xgboost
 from decade_toys import Models, train_quantile
 from toys import memory_catalogue, toy_events
-
-from trigemu import Catalogue
 from trigemu_anomaly import tree_cells
 from trigemu_anomaly.boosted import compile_trees, load_trees
+
+from trigemu import Catalogue
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from trigemu.support.execution.tasks import Outcome, Task
+from trigemu.base.tasks import Outcome, Task
 
 
 class Shuffled(ThreadPoolExecutor):

@@ -13,7 +13,8 @@ from urllib.parse import quote
 import numpy as np
 
 from trigemu import Menu, Profile, compare, efficiencies, rates_of
-from trigemu.api import Rate, Scores
+from trigemu.api import Rate
+from trigemu.emulation.scores import Scores
 
 _TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f64": "<f8"}
 

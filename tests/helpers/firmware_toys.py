@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tree_toys import precision, random_trees
-
-from trigemu_anomaly import FixedEnsemble, table_of
+from trigemu_anomaly.precision import table_of
+from trigemu_anomaly.trees import FixedEnsemble
 from trigemu_firmware import Manifest, Project
 from trigemu_firmware.project import Vectors
 from trigemu_firmware.sources import PART, write_sources
-from trigemu_firmware.vectors import around
+from trigemu_firmware.verify import around
 
 _JSON = ("/usr/include", "/usr/local/include")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-
 from trigemu_simulation import Config, Slice
 from trigemu_simulation.config import Crossings, Fakes
 from trigemu_simulation.interactions import OBJECTS, SCALARS, Interactions, Objects

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 from l1_toys import calorimeter, jet, muon, vector_line, write_menu
 from l1_twin import Crossing, Twin, Word
+from trigemu_cms.l1_grammar import parse
+from trigemu_cms.l1_xml import read_xml
 
 import trigemu
 from trigemu import Events
-from trigemu.api import Need
-from trigemu_cms.cms_l1_grammar import parse
-from trigemu_cms.cms_l1_xml import read_xml
+from trigemu.samples.events import Need
 
 EXPRESSIONS = {
     "L1_SingleMu5": "MU5[MU-QLTY_SNGL]",

@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trigemu_cms.cms_l1_grammar import ExternalSignal, Function, Junction, Object, Signal, Term
-from trigemu_cms.cms_l1_xml import Cut, XMLMenu
+from trigemu_cms.l1_grammar import ExternalSignal, Function, Junction, Object, Signal, Term
+from trigemu_cms.l1_xml import Cut, XMLMenu
 
 #: pT, η, φ, and what else an object has, as integers; and its place in the line.
 Word = dict[str, int]

@@ -11,7 +11,7 @@ from counters_twin import Toy, ToyMenu
 from toys import menu_from
 
 from trigemu import Menu
-from trigemu.samples import Catalogue
+from trigemu.samples.catalogue import Catalogue
 
 #: The rate of crossings of the toys.
 CROSSINGS_HZ = 40e6

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from trigemu.observables import Range, Window
+from trigemu.observables.windows import Range, Window
 from trigemu.triggers.combination.kind import Combination, Leg
 from trigemu.triggers.combination.pairs import LegSum, Pair
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 from toys import CATALOGUE, even_events, is_evaluation, memory_catalogue, write_root
-
-from trigemu import Catalogue
 from trigemu_optimise.components import Tables
-from trigemu_optimise.goal_tables import Merit
+from trigemu_optimise.goals import Merit
 from trigemu_optimise.kernels import Layout, Rows
-from trigemu_optimise.limits import Bound, Order
 from trigemu_optimise.problem import Problem
 from trigemu_optimise.rows import Group
+from trigemu_optimise.variables import Bound, Order
+
+from trigemu import Catalogue
 
 MENU = """
 [menu]

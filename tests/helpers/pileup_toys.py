@@ -11,7 +11,7 @@ import numpy as np
 from toys import COLLECTIONS, Memory, memory_catalogue, toy_events
 
 from trigemu.api import ReadEvents, Schema
-from trigemu.samples import Catalogue
+from trigemu.samples.catalogue import Catalogue
 
 
 @dataclass

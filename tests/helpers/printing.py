@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from trigemu.api import Page, Table
-from trigemu.results.writers.terminal import printed
+from trigemu.results.terminal import printed
 
 
 def text_of(shown: Page | Table, width: int = 100, encoding: str = "utf-8") -> str:

@@ -19,9 +19,14 @@ import uproot
 
 from trigemu import Menu, read_menu
 from trigemu.api import ReadEvents, Schema, Source
-from trigemu.emulation import Chunk, Plan, decide
-from trigemu.samples import Catalogue, CatalogueTable, Collection, Events, Sample, SampleTable
-from trigemu.support import CHUNK_EVENTS, Engine, WorkerPool
+from trigemu.base.engine import CHUNK_EVENTS, Engine
+from trigemu.base.processes import WorkerPool
+from trigemu.emulation.engine import Chunk
+from trigemu.emulation.plan import Plan, decide
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Collection, Events
+from trigemu.samples.normalisation import CatalogueTable, SampleTable
+from trigemu.samples.sample import Sample
 
 COLUMNS = ("pt", "eta", "phi", "charge")
 COLLECTIONS = ("jet", "photon", "muon")

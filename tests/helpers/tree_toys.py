@@ -9,34 +9,18 @@ from typing import Any
 
 import numpy as np
 from toys import memory_catalogue, menu_from, toy_events
+from trigemu_anomaly.anomaly import InputBlock, preselected, read_inputs, scores_among
+from trigemu_anomaly.fixed_point import ApFixed
+from trigemu_anomaly.input_kernels import Features
+from trigemu_anomaly.inputs import Inputs
+from trigemu_anomaly.precision import PrecisionTable, TreeModel
+from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
 
 from trigemu import Menu
-from trigemu.api import (
-    Compiled,
-    Condition,
-    Context,
-    Features,
-    FloatArray,
-    Inputs,
-    ScoreKind,
-    TrainedOn,
-    Workspace,
-    answers,
-    preselection,
-)
-from trigemu.menus import Budget
-from trigemu_anomaly import (
-    ApFixed,
-    Ensemble,
-    FixedEnsemble,
-    InputBlock,
-    Precision,
-    PrecisionTable,
-    TreeModel,
-    preselected,
-    read_inputs,
-    scores_among,
-)
+from trigemu.api import Compiled, Condition, Context, FloatArray, ScoreKind, Workspace
+from trigemu.menus.menu import Budget
+from trigemu.triggers.base import TrainedOn
+from trigemu.triggers.questions import answers, preselection
 
 
 def random_trees(

@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.support import RetryableError, TrigemuError, fingerprint
+from trigemu.base.errors import RetryableError, TrigemuError
+from trigemu.base.fingerprint import fingerprint
 
 
 @dataclass(frozen=True)

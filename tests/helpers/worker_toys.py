@@ -20,7 +20,7 @@ def perform(folder: str, what: str) -> str:
     if what == "fail":
         raise ValueError("three is too many")
     if what == "miss":
-        from trigemu.support import MissingExtraError
+        from trigemu.base.errors import MissingExtraError
 
         raise MissingExtraError("a command", "extra", "package")
     if what == "sleep":

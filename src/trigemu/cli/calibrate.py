@@ -7,16 +7,17 @@ from pathlib import Path
 import click
 
 import trigemu
+from trigemu.base.files import check_outputs
+from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
-from trigemu.cli.console import console, say
-from trigemu.cli.outputs import check_inputs
-from trigemu.cli.processing import Processing, processing
+from trigemu.cli.outputs import check_inputs, console, say
 from trigemu.cli.progress import events_bar
-from trigemu.emulation import read_scores, solve_budgets, ties
-from trigemu.menus import write_calibrated
+from trigemu.cli.session import Processing, processing
+from trigemu.emulation.budgets import solve_budgets, ties
+from trigemu.emulation.score_files import read_scores
+from trigemu.menus.write import write_calibrated
 from trigemu.results.notes import solutions, texts
-from trigemu.samples import without_bad_files
-from trigemu.support import check_outputs, search_path
+from trigemu.samples.catalogue import without_bad_files
 
 
 @click.command()

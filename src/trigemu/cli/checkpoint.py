@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from trigemu.cli.console import console, say
+from trigemu.base.checkpoint import listed_tasks, prune
+from trigemu.cli.outputs import console, say
 from trigemu.results.table import Column, Page, Table
-from trigemu.support import listed_tasks, prune
 
 _COLUMNS = (
     Column("work", "label", "work"),

@@ -7,18 +7,19 @@ from pathlib import Path
 import click
 
 import trigemu
+from trigemu.base.files import check_outputs
+from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
-from trigemu.cli.conditions import emulated, fed, scaled, written_figures
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
-from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
-from trigemu.menus import Menu, at_column, named_apart, read_prescales
-from trigemu.results.kinds.comparison import VIEW
-from trigemu.results.kinds.overlap import overlap_page
+from trigemu.cli.session import Processing, emulated, fed, processing, scaled, written_figures
+from trigemu.menus.menu import Menu, named_apart
+from trigemu.menus.prescales import at_column, read_prescales
+from trigemu.results.comparison import COMPARISON
+from trigemu.results.overlap import overlap_page
 from trigemu.results.table import Page
-from trigemu.samples import Errors
-from trigemu.studies import compare as compare_menus
-from trigemu.support import check_outputs, search_path
+from trigemu.samples.catalogue import Errors
+from trigemu.studies.comparison import compare as compare_menus
 
 
 @click.command()
@@ -75,7 +76,7 @@ def compare(
     for variant in result.variants if overlap else ():
         further += ["", variant.menu.name, overlap_page(variant, overlap == "all")]
     drawn = written_figures(result.variants, figures)
-    present_result(result, json_file, csv_file, further, drawn, page=VIEW.page(result, every))
+    present_result(result, json_file, csv_file, further, drawn, page=COMPARISON.page(result, every))
 
 
 def _at_column(menu: Menu, prescales: Path | None, column: str | None) -> Menu:

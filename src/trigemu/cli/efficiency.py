@@ -8,15 +8,16 @@ from pathlib import Path
 import click
 
 import trigemu
+from trigemu.base.files import check_outputs
+from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
-from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
-from trigemu.menus import named_apart
-from trigemu.results.kinds.efficiencies import write_figures
-from trigemu.samples import Errors, without_bad_files
-from trigemu.studies import Category, Observable, ProfileSet, parse_bins, read_profiles
-from trigemu.support import check_outputs, search_path
+from trigemu.cli.session import Processing, processing
+from trigemu.menus.menu import named_apart
+from trigemu.results.efficiency import write_figures
+from trigemu.samples.catalogue import Errors, without_bad_files
+from trigemu.studies.efficiency_profiles import Category, Observable, ProfileSet, parse_bins, read_profiles
 
 
 @click.command()

@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 
 import trigemu
+from trigemu.base.files import check_outputs
+from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
-from trigemu.cli.console import say
-from trigemu.cli.outputs import check_inputs
-from trigemu.cli.processing import Processing, processing
+from trigemu.cli.outputs import check_inputs, say
 from trigemu.cli.progress import events_bar
-from trigemu.emulation import EventTable, check_event_file, event_table, passes, write_events
-from trigemu.samples import Catalogue, without_bad_files
-from trigemu.support import check_outputs, search_path
+from trigemu.cli.session import Processing, processing
+from trigemu.emulation.event_table import EventTable, check_event_file, event_table, passes, write_events
+from trigemu.samples.catalogue import Catalogue, without_bad_files
 
 #: Largest number of samples in the message of the command.
 FEW = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from trigemu.cli.plugin_group import PluginGroup
+from trigemu.cli.commands import PluginGroup
 
 
 @click.group("import", cls=PluginGroup, part="importers")

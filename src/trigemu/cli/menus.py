@@ -10,14 +10,22 @@ from typing import Any
 import click
 
 import trigemu
+from trigemu.base import toml_text
+from trigemu.base.errors import excerpt, listed
+from trigemu.base.plugin_search import available, search_path
+from trigemu.base.toml import Document, load_toml
+from trigemu.base.toml_schema import kind_of
 from trigemu.cli import options
-from trigemu.cli.console import say
-from trigemu.emulation import Plan, too_loose_in_first, unreached_in_first
-from trigemu.menus import Menu, menu_schema
-from trigemu.observables import STANDARD, ObjectSelection, all_uses
-from trigemu.samples import Catalogue
-from trigemu.studies import read_profiles
-from trigemu.support import Document, available, excerpt, kind_of, listed, load_toml, search_path, toml_text
+from trigemu.cli.outputs import say
+from trigemu.emulation.idle_triggers import unreached_in_first
+from trigemu.emulation.plan import Plan
+from trigemu.emulation.sample_warnings import too_loose_in_first
+from trigemu.menus.menu import Menu
+from trigemu.menus.schema import menu_schema
+from trigemu.observables.pruning import all_uses
+from trigemu.observables.selections import STANDARD, ObjectSelection
+from trigemu.samples.catalogue import Catalogue
+from trigemu.studies.efficiency_profiles import read_profiles
 
 #: The number of objects that a line names, and the longest definition that it quotes, in characters.
 _NAMED, _LONGEST = 8, 200

@@ -9,9 +9,10 @@ from typing import Any, get_args
 import click
 from click.shell_completion import CompletionItem
 
+from trigemu.base.errors import TrigemuError, quoted, without_unit
+from trigemu.base.plugin_search import plugin_path_of
 from trigemu.cli.outputs import DocumentFile
-from trigemu.samples import Errors
-from trigemu.support import TrigemuError, plugin_path_of, quoted, without_unit
+from trigemu.samples.catalogue import Errors
 
 #: Formats of figures, chosen by the ending of the file name.
 FIGURES = (".png", ".pdf", ".svg")

@@ -2,19 +2,72 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from rich.console import Console
 
-from trigemu.cli.console import console, say
-from trigemu.emulation import make_plan
-from trigemu.menus import Menu
+from trigemu.base.errors import TrigemuError, printable
+from trigemu.base.files import check_outputs, is_file, write_text
+from trigemu.base.shown import Shown, view_of
+from trigemu.emulation.plan import make_plan
+from trigemu.menus.menu import Menu
 from trigemu.results.table import Page, Table
-from trigemu.samples import Catalogue
-from trigemu.support import Shown, TrigemuError, check_outputs, is_file, view_of, write_text
+from trigemu.results.terminal import printed
+from trigemu.samples.catalogue import Catalogue
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def console() -> Console:
+    """Return the console that tables are printed on.
+
+    Its width is that of the terminal or of the variable COLUMNS, else 100. It has colours on terminals,
+    unless NO_COLOR is set.
+
+    Returns
+    -------
+    rich.console.Console
+        The console.
+    """
+    from trigemu.results.terminal import width_of
+
+    width = width_of(sys.stdout)
+    return FittingConsole(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def say(text: object, *, err: bool = False) -> None:
+    """Print a line on standard output; control characters are shown as escapes.
+
+    Parameters
+    ----------
+    text : object
+        The line.
+    err : bool
+        Whether it goes to standard error.
+    """
+    # Without a file, click writes UTF-8 where the encoding is ASCII.
+    click.echo(printable(str(text), keep="\n"), file=sys.stderr if err else sys.stdout)
+
+
+class FittingConsole(Console):
+    """A console that prints pages and lines within its width, and control characters of texts as escapes."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        parts = chain.from_iterable(o.split("\n") if isinstance(o, str) else [o] for o in objects)
+        ours = (str, Page, Table)
+        super().print(*(printed(o) if isinstance(o, ours) else o for o in parts), **options)
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line, which has its own exit status."""
+        raise
+
 
 #: The name of a document for the standard output. A file of this name is `./-`.
 STDOUT = Path("-")

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from threading import Event, Thread
 
-from trigemu.cli.console import say
-from trigemu.menus import Menu
-from trigemu.samples import Catalogue, Sample
-from trigemu.support import Engine, printable
+from trigemu.base.engine import Engine
+from trigemu.base.errors import printable
+from trigemu.cli.outputs import say
+from trigemu.menus.menu import Menu
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.sample import Sample
 
 #: Seconds between two lines in a log.
 LINE_S = 30.0

@@ -7,14 +7,16 @@ from pathlib import Path
 import click
 
 import trigemu
+from trigemu.base.files import check_outputs
+from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
-from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
-from trigemu.results.kinds.binned_rates import VIEW, figure_of
-from trigemu.samples import Errors, without_bad_files
-from trigemu.studies import binned_rates as rates_in_bins, parse_bins
-from trigemu.support import check_outputs, search_path
+from trigemu.cli.session import Processing, processing
+from trigemu.results.bins import BINNED_RATES, figure_of
+from trigemu.samples.catalogue import Errors, without_bad_files
+from trigemu.studies.bins import binned_rates as rates_in_bins
+from trigemu.studies.efficiency_profiles import parse_bins
 
 
 @click.command("rates-vs")
@@ -63,4 +65,4 @@ def rates_vs(
 
         names = triggers or tuple(trigger.name for trigger in result.whole.triggers)
         save(figure_of(result, names), figure)
-    present_result(result, json_file, csv_file, page=VIEW.page(result, triggers))
+    present_result(result, json_file, csv_file, page=BINNED_RATES.page(result, triggers))

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 import trigemu
+from trigemu.base.engine import Engine
+from trigemu.base.shown import view_of
 from trigemu.cli import options
-from trigemu.cli.console import console, say
 from trigemu.cli.options import Location
+from trigemu.cli.outputs import console, say
 from trigemu.cli.progress import events_bar
-from trigemu.results.kinds.catalogue import VIEW
-from trigemu.results.kinds.columns import columns_page
-from trigemu.studies import file_columns
-from trigemu.support import Engine, view_of
+from trigemu.results.samples import CATALOGUE, columns_page
+from trigemu.studies.columns_in_files import file_columns
 
 
 @click.command()
@@ -32,7 +32,7 @@ def samples(catalogue: Path | str | None, tree: str | None, plots: Path | None) 
     """
     opened = trigemu.open_catalogue(catalogue, tree=tree)
     drawn = _draw(opened, plots) if plots else []
-    console().print(VIEW.page(opened))
+    console().print(CATALOGUE.page(opened))
     if not opened.samples[0].weighted:  # a file of events
         console().print(columns_page(file_columns(opened.samples[0])))
     for file in drawn:
@@ -41,7 +41,7 @@ def samples(catalogue: Path | str | None, tree: str | None, plots: Path | None) 
 
 def _draw(catalogue: trigemu.Catalogue, folder: Path) -> list[Path]:
     from trigemu.results.figures.style import save
-    from trigemu.studies import sample_spectra
+    from trigemu.studies.bins import sample_spectra
 
     files = []
     with events_bar(catalogue.samples, Engine()) as advance:

@@ -7,16 +7,17 @@ from pathlib import Path
 import click
 
 import trigemu
+from trigemu.base.files import check_outputs
+from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present
-from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
-from trigemu.emulation import read_scores
-from trigemu.results.kinds.threshold_scan import VIEW, figure_of
-from trigemu.results.writers.documents import in_json
-from trigemu.samples import Errors, without_bad_files
-from trigemu.studies import Steps, budget_brackets, parse_values, scan as scan_menu, steps_of
-from trigemu.support import check_outputs, search_path
+from trigemu.cli.session import Processing, processing
+from trigemu.emulation.score_files import read_scores
+from trigemu.results.documents import in_json
+from trigemu.results.scan import SCAN, figure_of
+from trigemu.samples.catalogue import Errors, without_bad_files
+from trigemu.studies.scan import Steps, budget_brackets, parse_values, scan as scan_menu, steps_of
 
 
 @click.command()
@@ -85,10 +86,10 @@ def scan(
 
         save(figure_of(result, budgets), figure)
     present(
-        [VIEW.page(result, brackets)],
+        [SCAN.page(result, brackets)],
         [
-            (json_file, lambda: in_json(VIEW.document(result, brackets))),
-            (csv_file, lambda: VIEW.csv(result)),
+            (json_file, lambda: in_json(SCAN.document(result, brackets))),
+            (csv_file, lambda: SCAN.csv(result)),
         ],
     )
 

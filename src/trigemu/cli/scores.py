@@ -7,18 +7,21 @@ from pathlib import Path
 import click
 
 import trigemu
+from trigemu.base.files import check_outputs
+from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
-from trigemu.cli.console import console, say
-from trigemu.cli.outputs import check_inputs
-from trigemu.cli.processing import Processing, processing
+from trigemu.cli.outputs import check_inputs, console, say
 from trigemu.cli.progress import events_bar
-from trigemu.emulation import Scores, passes_to_score, score_table, write_scores
-from trigemu.menus import named_apart, unit_of_threshold
+from trigemu.cli.session import Processing, processing
+from trigemu.emulation.score_files import write_scores
+from trigemu.emulation.score_pass import passes_to_score, score_table
+from trigemu.emulation.scores import Scores
+from trigemu.menus.menu import named_apart
+from trigemu.menus.warnings import unit_of_threshold
 from trigemu.results.notes import solutions, texts
 from trigemu.results.table import Column, Page, Table
-from trigemu.samples import without_bad_files
-from trigemu.support import check_outputs, search_path
-from trigemu.triggers import ScoreKind
+from trigemu.samples.catalogue import without_bad_files
+from trigemu.triggers.base import ScoreKind
 
 _COLUMNS = (
     Column("trigger", "key", "trigger"),

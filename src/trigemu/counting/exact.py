@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu.support import FloatArray, IntArray, TrigemuError, inlined, kernel
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.errors import TrigemuError
+from trigemu.base.kernels import inlined, kernel
 
 LIMBS = 8
 LOWEST_BIT = -160

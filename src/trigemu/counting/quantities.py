@@ -24,9 +24,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.counting.acceptance import Acceptance
-from trigemu.menus import Menu
-from trigemu.support import BoolArray, FloatArray
+from trigemu.menus.menu import Menu
 
 
 class Label(NamedTuple):

@@ -23,7 +23,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.support import BoolArray, FloatArray, IntArray, inlined, kernel
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.kernels import inlined, kernel
 
 Parents = npt.NDArray[np.uint64]
 #: Indices of columns, of which a table may contain billions.

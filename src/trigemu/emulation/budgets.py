@@ -14,20 +14,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.counting import (
-    Label,
-    Parents,
-    PatternTable,
-    SharedEvents,
-    acceptances,
-    check_array,
-    check_table,
-    distinct_entries,
-    fractions,
-    merge_tables,
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.errors import TrigemuError
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.patterns import PatternTable, distinct_entries, merge_tables
+from trigemu.counting.quantities import Label, fractions
+from trigemu.counting.shared import Parents, SharedEvents
+from trigemu.counting.table_checks import check_array, check_table
+from trigemu.emulation.engine import (
+    Chunk,
+    Job,
+    Progress,
+    check_events,
+    check_result,
+    entries_of,
+    over_background,
 )
-from trigemu.emulation.chunks import Chunk, entries_of
-from trigemu.emulation.engine import Job, Progress, over_background
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import (
     crossing_scale,
@@ -36,12 +38,15 @@ from trigemu.emulation.scaling import (
     unseen_half,
     weights_by_half,
 )
-from trigemu.emulation.stored_results import check_events, check_result
-from trigemu.menus import Menu, MenusLike, Solution, Trigger, at_own_column, menus_of
-from trigemu.observables import Workspace
-from trigemu.samples import EVALUATION, Catalogue, Events, SamplesLike, half_of, samples_of
-from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, Words
-from trigemu.triggers import lacking, objects_needed
+from trigemu.menus.menu import Menu, Solution, Trigger
+from trigemu.menus.prescales import at_own_column
+from trigemu.menus.read import MenusLike, menus_of
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events
+from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.split import EVALUATION, half_of
+from trigemu.triggers.questions import lacking, objects_needed
 
 #: Thresholds decrease with every sweep and converge within a few; if not, budgets compete for single events.
 _MAX_SWEEPS = 200

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from trigemu.base.engine import engine_of
+from trigemu.base.errors import TrigemuError
 from trigemu.emulation.engine import Progress
+from trigemu.emulation.idle_triggers import explain_idle
 from trigemu.emulation.loop import Emulation, emulate
-from trigemu.emulation.unlike import compare_with_training
-from trigemu.emulation.unreached import explain_idle
-from trigemu.menus import MenusLike, menus_of
-from trigemu.samples import SamplesLike, samples_of, without_bad_files
-from trigemu.support import TrigemuError, engine_of
+from trigemu.emulation.sample_warnings import compare_with_training
+from trigemu.menus.read import MenusLike, menus_of
+from trigemu.samples.catalogue import without_bad_files
+from trigemu.samples.memory import SamplesLike, samples_of
 
 
 def emulation_of(

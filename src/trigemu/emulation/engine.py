@@ -4,33 +4,195 @@ chunks."""
 from __future__ import annotations
 
 import pickle
-from collections import deque
+from bisect import bisect_right
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cached_property, singledispatch
 from itertools import zip_longest
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from trigemu.counting import PatternTable, SharedEvents, merge_tables
-from trigemu.emulation.chunks import Chunk, chunks_of
+import numpy as np
+
+from trigemu.base.engine import engine_of
+from trigemu.base.errors import TrigemuError, UnreadableError
+from trigemu.base.files import contents_of
+from trigemu.base.fingerprint import digest_of_code, fingerprint
+from trigemu.base.machine import cores
+from trigemu.base.plugin_search import load_from, plugins_in, sources_of
+from trigemu.base.plugins import FoundPlugin
+from trigemu.counting.patterns import PatternTable, merge_tables
+from trigemu.counting.shared import SharedEvents
+from trigemu.counting.table_checks import check_array, check_samples, check_table, check_weights
 from trigemu.emulation.plan import Plan, make_plan
-from trigemu.emulation.stored_results import check_result
-from trigemu.menus import Menu
-from trigemu.samples import BadFilesError, Catalogue, Events, Need, Sample, UnreadableError
-from trigemu.support import (
-    FoundPlugin,
-    TrigemuError,
-    contents_of,
-    cores,
-    digest_of_code,
-    engine_of,
-    fingerprint,
-    load_from,
-    plugins_in,
-    sources_of,
-)
-from trigemu.triggers import Kind
+from trigemu.menus.menu import Menu
+from trigemu.samples.catalogue import BadFilesError, Catalogue
+from trigemu.samples.events import Events, Need
+from trigemu.samples.formats.source import Source
+from trigemu.samples.sample import Sample
+from trigemu.triggers.base import Kind
+
+if TYPE_CHECKING:
+    from functools import _SingleDispatchCallable
+
+
+#: Seconds before a file on another machine is read again.
+_PAUSE_S = 1.0
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The entries from start to stop − 1 of one file of one sample.
+
+    Attributes
+    ----------
+    sample : int
+        The number of the sample.
+    source : int
+        The number of the file in the sample.
+    start, stop : int
+        The entries.
+    file : Source
+        The file.
+    of : str
+        Fingerprint of the sample.
+    continues : bool
+        Whether it begins within a basket, cluster or row group, which a process decodes once for all its
+        chunks.
+    """
+
+    sample: int
+    source: int
+    start: int
+    stop: int
+    file: Source = field(compare=False, repr=False)
+    of: str = field(default="", compare=False, repr=False)
+    continues: bool = field(default=False, compare=False, repr=False)
+
+    @property
+    def size(self) -> int:
+        """The number of events."""
+        return self.stop - self.start
+
+    @property
+    def key(self) -> str:
+        """Fingerprint of its events."""
+        return fingerprint(self.of, self.file.identity, self.source, self.start, self.stop)
+
+    @property
+    def pause(self) -> float:
+        """Seconds before it is read again."""
+        return _PAUSE_S if "://" in self.file.path else 0.0
+
+
+def chunks_of(sample: Sample, events: int, most: int | None = None) -> Iterator[Chunk]:
+    """Divide the files of a sample, or its first `most` events, into chunks of at most `events` events, if
+    possible at boundaries where reading can begin at no extra cost."""
+    of, left = sample.identity, sample.entries if most is None else most
+    for number, source in enumerate(sample.sources):
+        start, continues = 0, False
+        end = min(source.entries, left)
+        left -= end
+        while start < end:
+            stop = source.boundaries[bisect_right(source.boundaries, start + events) - 1]
+            within = stop <= start
+            stop = min(start + events if within else stop, end)
+            yield Chunk(sample.number, number, start, stop, source, of, continues)
+            start, continues = stop, within
+
+
+def entries_of(chunks: Sequence[Chunk]) -> dict[int, int]:
+    """Return the number of events of each sample.
+
+    Parameters
+    ----------
+    chunks : sequence of Chunk
+        The chunks.
+
+    Returns
+    -------
+    dict of int to int
+        The number of events in them, by the number of the sample.
+    """
+    entries: Counter[int] = Counter()
+    for chunk in chunks:
+        entries[chunk.sample] += chunk.size
+    return dict(entries)
+
+
+def _check(task: Any, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    """Check that a stored result can belong to a task and its chunks.
+
+    By default only pattern tables are compared with the chunks. A task with other arrays in its results,
+    which loops index, registers a function for its class: `@check_result.register(MyTask)`.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    plan : Plan
+        The plan of the task.
+    chunks : sequence of Chunk
+        The chunks.
+    part : object
+        The stored result.
+
+    Raises
+    ------
+    TrigemuError
+        If it cannot; the result is then computed again.
+    """
+    if isinstance(part, PatternTable):
+        width = part.words.shape[1] if getattr(part.words, "ndim", 0) == 2 else 1
+        check_table(part, words=width, samples=entries_of(chunks))
+    elif isinstance(part, tuple | list):
+        for item in part:
+            check_result(task, plan, chunks, item)
+    elif isinstance(part, Mapping):
+        check_result(task, plan, chunks, [*part.values()])
+    elif is_dataclass(part):
+        check_result(task, plan, chunks, [getattr(part, field.name) for field in fields(part)])
+
+
+# Not a decorator: mypy would infer its type only after this module, and it checks subpackages in any order.
+check_result: _SingleDispatchCallable[None] = singledispatch(_check)
+
+
+def check_events(part: Any, chunks: Sequence[Chunk], words: int) -> int:
+    """Check the sample, weight, parent and words of events in a stored result.
+
+    Parameters
+    ----------
+    part : object
+        The result, with arrays of these names.
+    chunks : sequence of Chunk
+        The chunks that it should belong to.
+    words : int
+        The number of words of a pattern.
+
+    Returns
+    -------
+    int
+        The number of its events.
+
+    Raises
+    ------
+    TrigemuError
+        If the chunks cannot have such events.
+    """
+    samples = entries_of(chunks)
+    check_array("sample", part.sample, np.dtype("i8"), None)
+    n = len(part.sample)
+    check_array("weight", part.weight, np.dtype("f8"), n)
+    check_array("parent", part.parent, np.dtype("u8"), n)
+    check_array("words", part.words, np.dtype("u8"), n, words)
+    check_samples(part.sample, samples)
+    check_weights("a weight", part.weight)
+    if n > sum(samples.values()):
+        raise TrigemuError("it has more events than there are")
+    return n
+
 
 #: The number of chunks that are read ahead of the current one, one thread each. Reading takes several times
 #: as

@@ -19,28 +19,47 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from trigemu.counting import (
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.engine import engine_of
+from trigemu.base.errors import TrigemuError, in_brackets, quoted
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.patterns import (
     Keys,
     PatternTable,
-    Scales,
-    acceptances,
-    check_table,
     complete_table,
     count_patterns,
     empty_table,
     merge_tables,
 )
+from trigemu.counting.rate_sums import Scales
+from trigemu.counting.table_checks import check_table
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.chunks import Chunk, entries_of
-from trigemu.emulation.counted import Counted, constant_in
-from trigemu.emulation.engine import Job, Progress, TableTask, over_background
+from trigemu.emulation.engine import (
+    Chunk,
+    Job,
+    Progress,
+    TableTask,
+    check_result,
+    entries_of,
+    over_background,
+)
 from trigemu.emulation.plan import Plan, decide, make_plan
-from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half
-from trigemu.emulation.stored_results import check_result
-from trigemu.menus import Menu, MenuLike, MenusLike, menu_of, menus_of
-from trigemu.observables import Workspace
-from trigemu.samples import INTERACTIONS, Catalogue, Events, Need, SamplesLike, half_of, samples_of
-from trigemu.support import FloatArray, IntArray, TrigemuError, engine_of, in_brackets, quoted
+from trigemu.emulation.scaling import (
+    Counted,
+    constant_in,
+    crossing_scale,
+    fitted_in,
+    half_scales,
+    unseen_half,
+)
+from trigemu.menus.menu import Menu
+from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events, Need
+from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.sample import INTERACTIONS
+from trigemu.samples.split import half_of
 
 
 class Axis(Protocol):

@@ -20,12 +20,17 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.counting import Keys, PatternTable, count_patterns, exact, merge_tables
-from trigemu.emulation.chunks import Chunk
-from trigemu.emulation.engine import Job, Progress, TableTask, over_background
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.errors import SampleError, TrigemuError, number_of
+from trigemu.counting import exact
+from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
+from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, lacks, make_plan
-from trigemu.samples import INTERACTIONS, Catalogue, Events, Pileup, SampleError, SamplesLike, samples_of
-from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, number_of
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events
+from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.normalisation import Pileup
+from trigemu.samples.sample import INTERACTIONS
 
 #: The minimum effective number of crossings in a range of n: otherwise a few crossings that happen to include
 #: none of the common processes would get the full weight of the range.

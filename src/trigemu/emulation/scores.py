@@ -14,15 +14,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trigemu.counting import Keys, PatternTable, ScoreTable
+from trigemu.base.arrays import FloatArray, IntArray, Words
+from trigemu.base.errors import SampleError, TrigemuError, in_brackets
+from trigemu.base.fingerprint import fingerprint
+from trigemu.counting.patterns import Keys, PatternTable
+from trigemu.counting.score_table import ScoreTable
 from trigemu.emulation.budgets import BudgetEvents, solved_by
 from trigemu.emulation.loop import Emulation, counts_rejected
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.scaling import fitted_in, half_scales, unseen_half
-from trigemu.menus import Menu, MenuLike, MenusLike, Trigger, at_own_column, menu_of, menus_of
-from trigemu.samples import EVALUATION, Catalogue, SampleError
-from trigemu.support import FloatArray, IntArray, TrigemuError, Words, fingerprint, in_brackets
-from trigemu.triggers import ScoreKind
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.menus.prescales import at_own_column
+from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.split import EVALUATION
+from trigemu.triggers.base import ScoreKind
 
 
 class ThresholdRange(NamedTuple):

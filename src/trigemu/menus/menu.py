@@ -10,19 +10,13 @@ from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from trigemu.observables import Scope
-from trigemu.support import (
-    FoundPlugin,
-    PluginError,
-    TrigemuError,
-    in_brackets,
-    nearest,
-    own_cause,
-    printable,
-    quoted,
-    reason_of,
-)
-from trigemu.triggers import BitKind, Context, Expression, Extent, Kind, ScoreKind, kind_extent
+from trigemu.base.errors import PluginError, TrigemuError, in_brackets, nearest, own_cause, printable, quoted
+from trigemu.base.plugins import FoundPlugin, reason_of
+from trigemu.observables.selections import Scope
+from trigemu.triggers.base import BitKind, Context, Kind, ScoreKind
+from trigemu.triggers.extent import Extent
+from trigemu.triggers.logic import Expression
+from trigemu.triggers.questions import kind_extent
 
 #: Triggers that a text names.
 _NAMED = 20

@@ -24,16 +24,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from trigemu.base import toml_text
+from trigemu.base.errors import MAX_PROBLEMS, TrigemuError, excerpt, listed, nearest
+from trigemu.base.files import read_bounded
 from trigemu.menus.menu import Menu, PrescaleColumns, Trigger, own_prescale
-from trigemu.support import (
-    MAX_PROBLEMS,
-    TrigemuError,
-    excerpt,
-    listed,
-    nearest,
-    read_bounded,
-    toml_text,
-)
 
 #: Selects all columns, in place of their names.
 ALL_COLUMNS = "all"

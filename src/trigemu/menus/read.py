@@ -14,42 +14,56 @@ from typing import Annotated, Any
 
 import msgspec
 
-from trigemu.menus.compile_check import failed, try_compile, try_known
-from trigemu.menus.format import FORMAT, check_format
-from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Trigger, own_prescale
-from trigemu.menus.prescales import name_mistakes, prescale_mistake
-from trigemu.menus.relations import (
+from trigemu.base.errors import (
+    PluginError,
+    TrigemuError,
+    excerpt,
+    nearest,
+    own_cause,
+    printable,
+    quoted,
+    wrong_type,
+)
+from trigemu.base.files import is_folder, is_there
+from trigemu.base.plugin_search import Folders, find, folders_of
+from trigemu.base.toml import Document, Key, Problem, TableError, TomlTable, load_toml, read_table
+from trigemu.base.toml_schema import KINDS, refuse_other_kinds
+from trigemu.menus.checks import (
     check_columns,
     check_counters,
     check_depth,
     check_inputs,
     check_levels,
+    failed,
     order_of,
+    try_compile,
+    try_known,
 )
-from trigemu.menus.units import unit_mistake
-from trigemu.observables import Scope, read_integers, read_scope
-from trigemu.samples import rate_mistakes
-from trigemu.support import (
-    KINDS,
-    Document,
-    Folders,
-    Key,
-    PluginError,
-    TomlTable,
-    TrigemuError,
-    excerpt,
-    find,
-    folders_of,
-    load_toml,
-    nearest,
-    own_cause,
-    printable,
-    quoted,
-    read_table,
-    refuse_other_kinds,
-    wrong_type,
-)
-from trigemu.triggers import AnyKind, BitKind, Kind, Kinds, ScoreKind, parse_expression
+from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Trigger, own_prescale
+from trigemu.menus.prescales import name_mistakes, prescale_mistake
+from trigemu.menus.warnings import unit_mistake
+from trigemu.observables.hardware_scales import read_integers
+from trigemu.observables.selections import Scope, read_scope
+from trigemu.samples.normalisation import rate_mistakes
+from trigemu.triggers.base import BitKind, Kind, ScoreKind
+from trigemu.triggers.kinds import AnyKind, Kinds
+from trigemu.triggers.logic import parse_expression
+
+#: The format of the menus that trigemu writes, and the newest that it reads.
+FORMAT = 1
+
+
+def check_format(document: Document) -> None:
+    """Raise TableError if the format of a menu is newer. Other mistakes are then not reported, because they
+    may be valid in the newer format; an invalid format is reported with all others."""
+    head = document.data.get("menu")
+    version = head.get("format") if isinstance(head, dict) else None
+    if isinstance(version, int) and version > FORMAT:
+        newer = f"written for a newer trigemu; this one reads format {FORMAT}: install a newer one"
+        line = document.lines.get(("menu", "format"), 1)
+        problem = f"format = {quoted(version)}: {newer}"
+        raise TableError([Problem(str(document.path), line, "[menu]", problem)])
+
 
 #: The tables of a menu, as they are written.
 _TABLES = {
@@ -391,3 +405,92 @@ def _budget_mistakes(table: Mapping[str, Any], description: Kind | BitKind) -> I
         yield "kind", "the key 'above' is missing, or a rate to find it from: unique_rate_hz or total_rate_hz"
     elif description.above is not None and budgets:
         yield "above", f"above and {budgets[0]}: give the threshold or the rate to find it from, not both"
+
+
+#: A menu, or the path of one.
+MenuLike = Menu | str | os.PathLike[str]
+#: One menu or several.
+MenusLike = MenuLike | Iterable[MenuLike]
+EXPECTED = "the path of a menu (TOML), or a Menu"
+#: Files that a message names.
+_NAMED = 10
+
+
+def menu_of(menu: MenuLike) -> Menu:
+    """Return a menu; read it if the argument is its path.
+
+    Parameters
+    ----------
+    menu : Menu or path
+        The menu.
+
+    Returns
+    -------
+    Menu
+        The menu.
+
+    Raises
+    ------
+    WrongTypeError
+        For anything but a path or a `Menu`.
+    TrigemuError
+        If there is no such file, or the menu has mistakes.
+    """
+    if isinstance(menu, Menu):
+        return menu
+    if not isinstance(menu, str | os.PathLike):
+        raise wrong_type("the menu", menu, EXPECTED, _advice(menu))
+    return read_menu(_file(Path(menu)))
+
+
+def menus_of(menus: MenusLike) -> tuple[Menu, ...]:
+    """Return one or several menus as a tuple.
+
+    Parameters
+    ----------
+    menus : Menu, path, or a list or iterator of these
+        The menus.
+
+    Returns
+    -------
+    tuple of Menu
+        The menus; paths are read.
+
+    Raises
+    ------
+    WrongTypeError
+        For anything else.
+    TrigemuError
+        If there is no such file, or a menu has mistakes.
+    """
+    if isinstance(menus, Menu | str | os.PathLike):
+        return (menu_of(menus),)
+    if not isinstance(menus, list | tuple | Iterator):
+        raise wrong_type("the menus", menus, f"{EXPECTED}, or a list of these", _advice(menus))
+    return tuple(menu_of(menu) for menu in menus)
+
+
+def _file(path: Path) -> Path:
+    """Return the path of a menu; raise TrigemuError if there is no such file."""
+    text = str(path)
+    if is_folder(path):
+        inside = ", ".join(sorted(file.name for file in path.glob("*.toml"))[:_NAMED])
+        raise TrigemuError(f"{text} is a folder: give the path of one menu{inside and f' in it ({inside})'}")
+    if is_there(path):
+        return path
+    if "\n" in text:
+        first = text.strip().partition("\n")[0]
+        raise TrigemuError(f"{excerpt(first)!r} … is not a path: write the menu to a file first")
+    where = "" if path.is_absolute() else f" in the current folder, {Path.cwd()}"
+    raise TrigemuError(f"there is no menu {text}{where}")
+
+
+def _advice(value: Any) -> str:
+    kind = type(value).__name__
+    if kind in ("Catalogue", "Events", "Array"):
+        return "the menu comes first, then the samples"
+    if kind in ("MenuRates", "Emulation"):
+        return "its menu is .menu" if kind == "MenuRates" else "its menus are .menus"
+    if isinstance(value, list | tuple):
+        return "emulate and compare accept several"
+    return "write it to a file first" if kind == "dict" else ""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from trigemu.base.plugin_search import Folders, find
+from trigemu.base.toml_schema import schemas
 from trigemu.menus.read import MenuTable, TriggerTable
-from trigemu.observables import Digits, ObjectTable, Scale, SumTable
-from trigemu.support import Folders, find, schemas
-from trigemu.triggers import Kinds, ScoreKind
+from trigemu.observables.hardware_scales import Digits, Scale
+from trigemu.observables.selections import ObjectTable, SumTable
+from trigemu.triggers.base import ScoreKind
+from trigemu.triggers.kinds import Kinds
 
 #: The keys that set the threshold: one of them.
 _THRESHOLD_KEYS = ("above", "unique_rate_hz", "total_rate_hz")

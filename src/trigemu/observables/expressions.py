@@ -15,11 +15,12 @@ from typing import cast
 
 import numpy as np
 
+from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
+from trigemu.base.kernels import kernel
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, column_needs
 from trigemu.observables.workspace import Workspace
-from trigemu.samples import Need, event_starts
-from trigemu.support import Array, BoolArray, FloatArray, IntArray, kernel
+from trigemu.samples.events import Need, event_starts
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from typing import Annotated
 
 import msgspec
 
-from trigemu.support import Document, TomlTable, TrigemuError, nearest, read_table
+from trigemu.base.errors import TrigemuError, nearest
+from trigemu.base.toml import Document, TomlTable, read_table
 
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
 _Bins = Annotated[int, msgspec.Meta(ge=1)]

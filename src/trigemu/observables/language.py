@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from trigemu.base.errors import TrigemuError, excerpt, nearest
 from trigemu.observables.expressions import (
     Arithmetic,
     Condition,
@@ -28,7 +29,6 @@ from trigemu.observables.expressions import (
 )
 from trigemu.observables.selections import Scope
 from trigemu.observables.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
-from trigemu.support import TrigemuError, excerpt, nearest
 
 #: The longest text of an observable or a condition: about a thousand comparisons, each of which needs a
 #: megabyte for the events of a chunk.

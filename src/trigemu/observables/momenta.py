@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from trigemu.support import kernel
+from trigemu.base.kernels import kernel
 
 #: Directions that are opposite up to rounding, such as a single object and the missing momentum that it
 #: causes, differ by +π. Otherwise rounding could flip the sign of a network's input.

@@ -14,13 +14,14 @@ from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 
+from trigemu.base.arrays import Array, FloatArray, IntArray
+from trigemu.base.kernels import inlined, kernel
 from trigemu.observables.expressions import Constant, Count, Element, Number, Scalar, ScalarSum
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.vectors import MissingMomentum, OfVectors
 from trigemu.observables.windows import Window
 from trigemu.observables.workspace import Workspace
-from trigemu.samples import event_starts
-from trigemu.support import Array, FloatArray, IntArray, inlined, kernel
+from trigemu.samples.events import event_starts
 
 #: Objects that are used, and the pT in GeV below which they make no difference; −inf: all matter.
 Use = tuple[ObjectSelection, float]

@@ -16,6 +16,8 @@ from typing import ClassVar, TypeVar
 
 import msgspec
 
+from trigemu.base.errors import TrigemuError, chain, nearest
+from trigemu.base.toml import Document, Key, TomlTable, read_table
 from trigemu.observables.hardware_scales import Integers
 from trigemu.observables.windows import (
     Alternative,
@@ -28,7 +30,6 @@ from trigemu.observables.windows import (
     window_mistakes,
     windows_need,
 )
-from trigemu.support import Document, Key, TomlTable, TrigemuError, chain, nearest, read_table
 
 T = TypeVar("T", bound=TomlTable)
 

@@ -9,6 +9,8 @@ from typing import cast
 
 import numpy as np
 
+from trigemu.base.arrays import Array, FloatArray, IntArray
+from trigemu.base.kernels import kernel
 from trigemu.observables.expressions import Element, Number
 from trigemu.observables.momenta import (
     delta_phi,
@@ -23,8 +25,7 @@ from trigemu.observables.momenta import (
 )
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.workspace import Workspace
-from trigemu.samples import Need
-from trigemu.support import Array, FloatArray, IntArray, kernel
+from trigemu.samples.events import Need
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import msgspec
 
-from trigemu.support import TomlTable
+from trigemu.base.toml import TomlTable
 
 #: The largest integer that a column can hold, an int64.
 MAX_INTEGER = 2**63 - 1

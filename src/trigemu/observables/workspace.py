@@ -9,11 +9,14 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from trigemu.base.arrays import Array, BoolArray, IntArray
+from trigemu.base.errors import SampleError, nearest
+from trigemu.base.kernels import inlined, kernel
 from trigemu.observables.momenta import delta_phi
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, Scaled, Window, Windows, any_of
-from trigemu.samples import Events, SampleError, decision_in, event_starts
-from trigemu.support import Array, BoolArray, IntArray, inlined, kernel, nearest
+from trigemu.samples.events import Events, event_starts
+from trigemu.samples.sample import decision_in
 
 T = TypeVar("T")
 

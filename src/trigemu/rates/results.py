@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from trigemu.emulation import fired_in
-from trigemu.menus import Menu
-from trigemu.samples import Catalogue
-from trigemu.support import BoolArray, FloatArray, Named, Shown, TrigemuError, part_of, wrong_type
+from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.errors import TrigemuError, wrong_type
+from trigemu.base.shown import Named, Shown, part_of
+from trigemu.emulation.event_table import fired_in
+from trigemu.menus.menu import Menu
+from trigemu.samples.catalogue import Catalogue
 
 #: Errors of rates with fewer effective events are underestimated.
 FEW_EVENTS = 5.0
@@ -111,7 +113,7 @@ class TriggerRates(Shown):
         The unique rate divided by the total rate, and its error; None if the total is not above 0.
     """
 
-    _view: ClassVar[str] = "trigemu.results.kinds.trigger_rates"
+    _view: ClassVar[str] = "trigemu.results.rates:TRIGGER_RATES"
 
     name: str
     kind: str
@@ -203,7 +205,7 @@ class MenuRates(Shown, Named[TriggerRates]):
         Warnings to read before using the numbers.
     """
 
-    _view: ClassVar[str] = "trigemu.results.kinds.menu_rates"
+    _view: ClassVar[str] = "trigemu.results.rates:MENU_RATES"
 
     menu: Menu
     catalogue: Catalogue
@@ -265,7 +267,7 @@ class ColumnRates(Shown, Mapping[str, MenuRates]):
     """The rates of a menu by the name of the column of prescales; result["tight"]["J100"] are those of a
     trigger in one column."""
 
-    _view: ClassVar[str] = "trigemu.results.kinds.column_rates"
+    _view: ClassVar[str] = "trigemu.results.rates:COLUMN_RATES"
 
     def __init__(self, columns: Mapping[str, MenuRates]) -> None:
         self._columns = dict(columns)

@@ -5,8 +5,3 @@ each part is imported alone: figures need Matplotlib, a terminal does not.
 in: results of `rates` and `studies`
 out: text, HTML, documents, figures
 """
-
-import lazy_loader
-
-# What is exported stands in the stub; it is imported when it is used.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from trigemu.counting import LISTED
-from trigemu.menus import Menu
-from trigemu.rates import FEW_EVENTS, MenuRates, Rate, TriggerRates
+from trigemu.counting.quantities import LISTED
+from trigemu.menus.menu import Menu
+from trigemu.rates.results import FEW_EVENTS, MenuRates, Rate, TriggerRates
 from trigemu.results.numbers import in_unit, rejection_text, short, with_error
-from trigemu.samples import HALF_NAMES, Catalogue
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.split import HALF_NAMES
 
 #: Largest number of triggers with a unique rate of 0 by construction that are named.
 _NAMED = 8

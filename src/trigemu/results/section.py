@@ -13,12 +13,16 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from trigemu.menus import Menu
-from trigemu.rates import MenuRates
+from trigemu.base.errors import file_stem
+from trigemu.menus.menu import Menu
+from trigemu.rates.results import MenuRates
 from trigemu.results.table import Table
-from trigemu.samples import Catalogue
-from trigemu.studies import Comparison, Efficiencies, ExclusiveRates, Observable, ProfileSet, Scan
-from trigemu.support import file_stem
+from trigemu.samples.catalogue import Catalogue
+from trigemu.studies.comparison import Comparison
+from trigemu.studies.efficiency import Efficiencies
+from trigemu.studies.efficiency_profiles import Observable, ProfileSet
+from trigemu.studies.exclusive import ExclusiveRates
+from trigemu.studies.scan import Scan
 
 #: Widths in inches: on a wide screen, figures narrower than SMALL are three in a row, wider than LARGE alone.
 SMALL, LARGE = 5.7, 8.5

@@ -1,6 +1,6 @@
 """The contract of a view: what a result shows, as a line, as tables with notes, as numbers and figures.
 
-To show a new kind of result, derive a view from `View`, call it VIEW, and name its module in the class of the
+To show a new kind of result, derive a view from `View`, and name it in the class of the
 result (`Shown`). A view says what; `writers` say how it looks as text, HTML, JSON, CSV and a data frame.
 """
 
@@ -14,10 +14,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from trigemu.results.histograms import Histograms
+from trigemu.base.errors import TrigemuError, excerpt
+from trigemu.base.shown import WithHistogram, WithHistograms
+from trigemu.results.documents import Histograms, csv_of, in_json, records
 from trigemu.results.table import Page, Table
-from trigemu.results.writers.documents import csv_of, in_json, records
-from trigemu.support import TrigemuError, WithHistogram, WithHistograms, excerpt
 
 if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
     from matplotlib.figure import Figure
@@ -92,7 +92,7 @@ class View(ABC, Generic[R]):
         ? for characters that the standard output lacks."""
         from rich.console import Console
 
-        from trigemu.results.writers.terminal import printed, width_of
+        from trigemu.results.terminal import printed, width_of
 
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         written = io.BytesIO()
@@ -107,19 +107,19 @@ class View(ABC, Generic[R]):
 
     def html(self, result: R) -> str:
         """Return the page of the `result` as HTML, in the style of the report."""
-        from trigemu.results.writers.html import as_html
+        from trigemu.results.html import as_html
 
         return as_html(self.page(result))
 
     def frame(self, result: R) -> Any:
         """Return the table of the `result` as a pandas.DataFrame."""
-        from trigemu.results.writers.data_frame import as_frame
+        from trigemu.results.documents import as_frame
 
         return as_frame(self.table(result))
 
     def hepdata(self, result: R) -> list[Any]:
         """Return the table of the `result` as tables of hepdata-lib."""
-        from trigemu.results.writers.hepdata import as_tables
+        from trigemu.results.exports import as_tables
 
         is_binned = isinstance(result, WithHistogram | WithHistograms)
         axis = self.histograms(result, rescaled=False).label if is_binned else ""
@@ -137,7 +137,7 @@ class View(ABC, Generic[R]):
     def histogram(self, result: R, name: str | None, **options: bool) -> Any:
         """Return a hist.Hist of the `result`: that of a `name`, or all; in a variant that `options`
         choose."""
-        from trigemu.results.writers.uhi_histogram import as_histogram
+        from trigemu.results.documents import as_histogram
 
         return as_histogram(self.histograms(result, **options), name)
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal, TypeVar, get_args
 
-from trigemu.samples.errors import SampleError, UnreadableError
-from trigemu.samples.normalise import (
+from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, listed, nearest
+from trigemu.base.shown import Named, Shown
+from trigemu.samples.normalisation import (
     LARGEST_RATE_HZ,
     SMALLEST_RATE_HZ,
     CatalogueTable,
@@ -17,7 +18,6 @@ from trigemu.samples.normalise import (
     hz_per_unit_weight,
 )
 from trigemu.samples.sample import Sample
-from trigemu.support import Named, Shown, TrigemuError, listed, nearest
 
 #: The units that fluctuate independently in the errors of rates.
 Errors = Literal["interactions", "events"]
@@ -92,7 +92,7 @@ class Catalogue(Shown, Named[Sample]):
         Sentences about events that are in its files twice.
     """
 
-    _view: ClassVar[str] = "trigemu.results.kinds.catalogue"
+    _view: ClassVar[str] = "trigemu.results.samples:CATALOGUE"
 
     table: CatalogueTable
     samples: tuple[Sample, ...]

@@ -6,22 +6,132 @@ therefore process arrays and a range of rows, and `events[a:b]` is a view withou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.samples.errors import SampleError
-from trigemu.samples.limits import ANY, LIMITS, OBJECTS, SCALAR_LIMITS, first_falling, impossible, outside
-from trigemu.samples.records import OWN, records_of
-from trigemu.support import Array, FloatArray, IntArray, kernel
+from trigemu.base.arrays import Array, FloatArray, IntArray
+from trigemu.base.errors import SampleError
+from trigemu.base.kernels import kernel
 
 if TYPE_CHECKING:
     import awkward as ak
 
+
+#: Collections of reconstructed objects, whose directions and momenta have limits. Others may have objects
+#: without a direction: generator particles with pT 0 and η ±27392, sums, words of hardware.
+OBJECTS = frozenset({"jet", "photon", "electron", "muon", "tau"})
+#: Column → its lowest and highest value. η of 20 is beyond the beam at any energy; φ may begin at −π or at 0.
+LIMITS = {"pt": (0.0, math.inf), "eta": (-20.0, 20.0), "phi": (-2 * math.pi, 2 * math.pi)}
+ANY = (-math.inf, math.inf)
+_ABOVE = ("at least", "above")
+SCALAR_LIMITS = {"met": (0.0, math.inf), "met_phi": LIMITS["phi"]}
+
+
+def impossible(sample: str, event: int, name: str, value: float, low: float, high: float) -> SampleError:
+    if value != value:
+        return SampleError(f"sample {sample!r}, event {event}: {name} is not a number (NaN)")
+    allowed = (
+        f"from {low:g} to {high:g}" if math.isfinite(high) else f"finite and {_ABOVE[name[-3:] == '.pt']} 0"
+    )
+    return SampleError(
+        f"sample {sample!r}, event {event}: {name} = {value:g} is impossible: expected {allowed}; is the "
+        f"file damaged, or its unit another one?"
+    )
+
+
+def outside(column: Array, low: float, high: float, open_: bool) -> int:
+    """Return the first row that is NaN or outside of low to high, or −1. If one limit is finite, infinite
+    values are outside. open_: a finite low limit is outside too."""
+    values: Any = column
+    if column.dtype.kind != "f":
+        low, high = max(low, -(2.0**62)), min(high, 2.0**62)
+        if -low == high == 2.0**62 or not len(column):
+            return -1
+        rows = np.flatnonzero((values < low) | (values > high) | (open_ & (values == low)))
+        return int(rows[0]) if len(rows) else -1
+    kind: Any = column.dtype.type
+    if math.isfinite(low) or math.isfinite(high):
+        low = np.nextafter(kind(low), kind(np.inf)) if open_ else low
+        high = min(high, float(np.finfo(kind).max))
+    low, high = kind(low), kind(high)
+    if not len(column) or (values.min() >= low and values.max() <= high):  # NaN if any is
+        return -1
+    return int(np.argmin((values >= low) & (values <= high)))
+
+
+def first_falling(offsets: IntArray) -> int:
+    """Return the first event with negative or decreasing offsets, or −1."""
+    falls = offsets[1:] < offsets[:-1]
+    if offsets[0] >= 0 and not falls.any():
+        return -1
+    events = np.flatnonzero(falls | (offsets[:-1] < 0))
+    return int(events[0]) if len(events) else len(offsets) - 2
+
+
 T = TypeVar("T")
+
+#: The columns of an event that are neither an object nor a scalar.
+OWN = ("weight", "id", "parent")
+#: The columns that all objects have.
+STANDARD = ("pt", "eta", "phi")
+
+
+def records_of(
+    own: Mapping[str, Array],
+    scalars: Mapping[str, Array],
+    collections: Mapping[str, tuple[IntArray, Mapping[str, Array]]],
+    where: str,
+) -> Any:
+    """Return one record for each of n events, without copies.
+
+    Parameters
+    ----------
+    own : mapping of str to array[n]
+        The columns `OWN`.
+    scalars : mapping of str to array[n]
+        Numbers per event; those with a name of `OWN` are left out.
+    collections : mapping of str to (int64[n + 1], mapping of str to array)
+        Offsets and columns of each collection.
+    where : str
+        The name of the events in messages.
+
+    Raises
+    ------
+    SampleError
+        If a collection and a scalar have the same name.
+    """
+    import awkward as ak  # takes long to import, and most programs do not need it
+
+    def numpy(column: Array) -> Any:
+        return ak.contents.NumpyArray(column)
+
+    contents: dict[str, Any] = {name: numpy(own[name]) for name in OWN}
+    contents |= {name: numpy(column) for name, column in _ordered(scalars) if name not in OWN}
+    for name, (offsets, columns) in _ordered(collections):
+        if name in contents:
+            raise SampleError(f"{where}: {name!r} is the name of a collection and a scalar")
+        arrays = {column: numpy(values) for column, values in _ordered(columns)}
+        length = None if arrays else int(offsets[-1])
+        objects = ak.contents.RecordArray(list(arrays.values()), list(arrays), length=length)
+        contents[name] = ak.contents.ListOffsetArray(ak.index.Index64(offsets), objects)
+    n = len(own["weight"])
+    return ak.Array(ak.contents.RecordArray(list(contents.values()), list(contents), length=n))
+
+
+def _ordered(columns: Mapping[str, T]) -> list[tuple[str, T]]:
+    """Return columns in an order that does not depend on the file."""
+
+    def place(column: tuple[str, T]) -> tuple[int, str]:
+        name, _ = column
+        return STANDARD.index(name) if name in STANDARD else len(STANDARD), name
+
+    return sorted(columns.items(), key=place)
+
 
 #: Upper limit of a weight: far above any rate at a 40 MHz crossing rate. Exact sums rely on it.
 MAX_WEIGHT_HZ = 2.0**40

@@ -12,37 +12,76 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from trigemu.base.engine import Engine, engine_of
+from trigemu.base.errors import (
+    MissingExtraError,
+    SampleError,
+    TrigemuError,
+    UnreadableError,
+    excerpt,
+    listed,
+    nearest,
+    printable,
+    wrong_type,
+)
+from trigemu.base.files import is_folder, is_there
+from trigemu.base.plugins import remedy
+from trigemu.base.toml import Document, Key, load_toml, read_table
+from trigemu.base.toml_schema import refuse_other_kinds
 from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
-from trigemu.samples.detect import format_of
-from trigemu.samples.errors import SampleError, UnreadableError
-from trigemu.samples.event_file import EventFile, Facts
+from trigemu.samples.files import (
+    LEAST_HASHES,
+    MOST_HASHES,
+    EventFile,
+    Facts,
+    Problem,
+    ToOpen,
+    format_of,
+    surveyed,
+)
 from trigemu.samples.formats import format_named, format_names, is_format
 from trigemu.samples.formats.source import Source
 from trigemu.samples.locations import has_wildcards, located, matching_files, regular
-from trigemu.samples.normalise import CatalogueTable, SampleTable
-from trigemu.samples.numbering import LEAST_HASHES, MOST_HASHES
-from trigemu.samples.open_data import completed
+from trigemu.samples.normalisation import CatalogueTable, SampleTable
 from trigemu.samples.repeated import check_files, repeated_events
 from trigemu.samples.sample import Sample, naming
-from trigemu.samples.survey import Problem, ToOpen, surveyed
-from trigemu.support import (
-    Document,
-    Engine,
-    Key,
-    TrigemuError,
-    engine_of,
-    excerpt,
-    is_folder,
-    is_there,
-    listed,
-    load_toml,
-    nearest,
-    printable,
-    read_table,
-    refuse_other_kinds,
-    remedy,
-    wrong_type,
-)
+
+#: Key in the catalogue → field in atlasopenmagic.
+FIELDS = {"cross_section_pb": "cross_section_pb", "filter_efficiency": "genFiltEff", "k_factor": "kFactor"}
+
+
+def completed(entry: dict[str, Any]) -> dict[str, Any]:
+    """Complete a catalogue entry that has a `dataset`; return other entries unchanged. Raises
+    MissingExtraError, or a SampleError with the keys to write instead."""
+    dataset = entry.get("dataset")
+    missing = [key for key in ("files", *FIELDS) if key not in entry]
+    if dataset is None or not missing:
+        return entry
+    try:
+        import atlasopenmagic
+    except ImportError:
+        raise MissingExtraError(f"dataset = {dataset!r}", "atlas", "atlasopenmagic") from None
+    try:
+        metadata = atlasopenmagic.get_metadata(str(dataset))
+        files = (
+            atlasopenmagic.get_urls(str(dataset), protocol="https", cache=False) if "files" in missing else []
+        )
+    except Exception as error:  # of requests, or of the server's answer
+        reason = " ".join(str(error).split())[:200]
+        raise SampleError(
+            f"dataset = {dataset!r}: atlasopenmagic returned nothing ({type(error).__name__}: {reason}); "
+            f"without it write {', '.join(missing)} in the entry"
+        ) from error
+    values = {key: metadata.get(field) for key, field in FIELDS.items()} | {"files": files}
+    additions = {key: values[key] for key in missing if values[key] is not None}
+    if "cross_section_pb" in additions | entry and (
+        lacking := [key for key in missing if key not in additions]
+    ):
+        raise SampleError(
+            f"dataset = {dataset!r}: atlasopenmagic does not have {', '.join(lacking)}; write it in the entry"
+        )
+    return {"format": "physlite", **additions, **entry}
+
 
 #: Relative difference of two sums of weights that comes from rounding.
 ROUNDED = 1e-3

@@ -16,13 +16,14 @@ from itertools import islice
 
 import numpy as np
 
-from trigemu.samples.errors import SampleError
+from trigemu.base.arrays import Array
+from trigemu.base.errors import SampleError, listed
+from trigemu.base.files import is_there
 from trigemu.samples.events import Collection, Need
+from trigemu.samples.files import ALL, Hashes, Numbering, hashed, numbers_of
 from trigemu.samples.formats.source import ReadEvents, Source
 from trigemu.samples.locations import located, parts
-from trigemu.samples.numbering import ALL, Hashes, Numbering, hashed, numbers_of
 from trigemu.samples.sample import Sample, naming
-from trigemu.support import Array, is_there, listed
 
 #: Columns of two events that are compared, of each kind, and pairs of events.
 _COMPARED, _PAIRS = 30, 8

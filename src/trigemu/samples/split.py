@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.support import BoolArray, IntArray, splitmix64
+from trigemu.base.arrays import BoolArray, IntArray
+from trigemu.base.splitmix import splitmix64
 
 #: The half that models are trained on.
 TRAINING = 0

@@ -9,8 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.observables import STANDARD, Scope, Workspace, parse_observable, unit_of
-from trigemu.samples import Sample, SampleError, Schema, UnreadableError
+from trigemu.base.errors import SampleError, UnreadableError
+from trigemu.observables.language import parse_observable
+from trigemu.observables.selections import STANDARD, Scope
+from trigemu.observables.signed import unit_of
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.formats.source import Schema
+from trigemu.samples.sample import Sample
 
 #: Events that the threshold of the example is found from, and the quantile that it is near.
 _EVENTS, _QUANTILE = 10_000, 0.9

@@ -6,61 +6,43 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from trigemu.counting import (
-    Keys,
-    PatternTable,
-    SharedEvents,
-    check_table,
-    complete_table,
-    count_patterns,
-    exact,
-    merge_tables,
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest, numbers_of, wrong_type
+from trigemu.base.shown import Named, WithCorrection, WithHistograms, view_of
+from trigemu.counting import exact
+from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
+from trigemu.counting.shared import SharedEvents
+from trigemu.counting.table_checks import check_table
+from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.engine import Chunk, Job, Progress, check_result, entries_of, over_samples
+from trigemu.emulation.plan import Plan, decide, lacks, make_plan
+from trigemu.emulation.scaling import unseen_half
+from trigemu.menus.menu import Menu, named_apart
+from trigemu.menus.prescales import at_own_column
+from trigemu.menus.read import MenusLike, menus_of
+from trigemu.menus.warnings import signed_differences, unit_of_observable
+from trigemu.observables.expressions import Condition, Number
+from trigemu.observables.selections import Scope
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events
+from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.sample import Sample
+from trigemu.samples.split import half_of
+from trigemu.studies.intervals import (
+    Curve,
+    Profile,
+    Sums,
+    accepted,
+    shifts_of_gains,
+    thresholds_of,
+    with_moved,
 )
-from trigemu.emulation import (
-    Chunk,
-    Job,
-    Plan,
-    Progress,
-    check_result,
-    decide,
-    entries_of,
-    lacks,
-    make_plan,
-    over_samples,
-    solve_budgets,
-    unseen_half,
-)
-from trigemu.menus import (
-    Menu,
-    MenusLike,
-    at_own_column,
-    menus_of,
-    named_apart,
-    signed_differences,
-    unit_of_observable,
-)
-from trigemu.observables import Condition, Number, Scope, Workspace
-from trigemu.samples import Catalogue, Events, Sample, SampleError, SamplesLike, half_of, samples_of
-from trigemu.studies.efficiency_thresholds import accepted, shifts_of_gains, thresholds_of, with_moved
-from trigemu.studies.intervals import Curve, Profile, Sums
-from trigemu.support import (
-    FloatArray,
-    IntArray,
-    Named,
-    TrigemuError,
-    WithCorrection,
-    WithHistograms,
-    names_of,
-    nearest,
-    numbers_of,
-    view_of,
-    wrong_type,
-)
-from trigemu.triggers import Context
+from trigemu.triggers.base import Context
 
 #: Each category is a bit in an additional word of the patterns; another bit marks negative weights.
 MAX_CATEGORIES = 16
@@ -95,7 +77,7 @@ class Turnon(WithHistograms, WithCorrection, Named[Curve]):
         The samples that the events are from.
     """
 
-    _view: ClassVar[str] = "trigemu.results.kinds.turnon"
+    _view: ClassVar[str] = "trigemu.results.efficiency:TURN_ON"
 
     profile: Profile
     category: str
@@ -181,7 +163,7 @@ class Efficiencies(WithCorrection, Named[Turnon]):
         Warnings about the numbers.
     """
 
-    _view: ClassVar[str] = "trigemu.results.kinds.efficiencies"
+    _view: ClassVar[str] = "trigemu.results.efficiency:EFFICIENCIES"
 
     menus: tuple[Menu, ...]
     catalogue: Catalogue
@@ -493,3 +475,63 @@ def _turnons(
         selected, events = int(sums.events[-1]), sums.events[: n - 1]
         name = None if of is None else of.name
         yield Turnon(profile, category, selected, events, sums.effective[: n - 1], curves, sample=name)
+
+
+class Ratio(NamedTuple):
+    """The ratio of an efficiency curve to a reference.
+
+    Attributes
+    ----------
+    value : ndarray
+        float64[bins], the ratio; NaN where the reference accepts no event.
+    low, high : ndarray
+        float64[bins], the ratio less and plus the bounds of its errors.
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def ratios_to(turnon: Turnon, reference: Curve) -> Iterator[tuple[Curve, Ratio]]:
+    """Yield each curve of a turn-on with its ratio to one of them.
+
+    Parameters
+    ----------
+    turnon : Turnon
+        The curves.
+    reference : Curve
+        The curve in the denominator.
+
+    Yields
+    ------
+    tuple of (Curve, Ratio)
+        In the order of the turn-on; the ratio of the reference to itself is 1 without error.
+    """
+    for curve in turnon.curves:
+        yield curve, _ratio(curve, reference, turnon.curves[0].menu)
+
+
+def _ratio(curve: Curve, reference: Curve, first: str) -> Ratio:
+    """Return the ratio of two curves. first: the menu that gains are relative to."""
+    below = np.where(reference.value > 0, reference.value, np.nan)
+    value = curve.value / below
+    if curve is reference:
+        return Ratio(value, value, value)
+    gain_error = _gain_error(curve, reference, first)
+    if gain_error is None:
+        down = (curve.value - curve.low + value * (reference.high - reference.value)) / below
+        up = (curve.high - curve.value + value * (reference.value - reference.low)) / below
+    else:
+        half = (reference.high - reference.low) / 2
+        down = up = (gain_error + np.abs(value - 1) * half) / below
+    return Ratio(value, np.maximum(value - down, np.minimum(value, 0.0)), value + up)
+
+
+def _gain_error(curve: Curve, reference: Curve, first: str) -> FloatArray | None:
+    """Return the error of the difference of two curves if one is the gain of the other, else None."""
+    if curve.trigger != reference.trigger or curve.menu == reference.menu:
+        return None
+    if reference.menu == first:
+        return curve.gain_error
+    return reference.gain_error if curve.menu == first else None

@@ -33,26 +33,19 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from trigemu.emulation import Progress, lacks
-from trigemu.menus import Menu
-from trigemu.observables import Scope, parse_condition, parse_observable, read_scope
-from trigemu.samples import Catalogue, Sample
+from trigemu.base.errors import TrigemuError, excerpt, nearest, printable
+from trigemu.base.toml import Document, Key, S, TomlTable, load_toml, read_table
+from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.emulation.engine import Progress
+from trigemu.emulation.plan import lacks
+from trigemu.menus.menu import Menu
+from trigemu.observables.language import parse_condition, parse_observable
+from trigemu.observables.selections import Scope, read_scope
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.sample import Sample
 from trigemu.studies.efficiency import Efficiencies, efficiencies
 from trigemu.studies.intervals import Profile
-from trigemu.studies.scan_steps import parse_values
-from trigemu.support import (
-    Document,
-    Key,
-    S,
-    TomlTable,
-    TrigemuError,
-    excerpt,
-    load_toml,
-    nearest,
-    printable,
-    read_table,
-    refuse_other_kinds,
-)
+from trigemu.studies.scan import parse_values
 
 _SECTIONS = ("profile", "objects", "sums", "observable", "category", "reference")
 

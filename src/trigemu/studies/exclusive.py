@@ -16,11 +16,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.counting import Acceptance, Part, Sets, acceptances, exact, members_by_level
-from trigemu.emulation import Emulation, emulation_of
-from trigemu.menus import Menu, MenuLike
-from trigemu.samples import SamplesLike
-from trigemu.support import BoolArray, FloatArray, Shown, Words
+from trigemu.base.arrays import BoolArray, FloatArray, Words
+from trigemu.base.shown import Shown
+from trigemu.counting import exact
+from trigemu.counting.acceptance import Acceptance, Part, Sets, acceptances
+from trigemu.counting.quantities import members_by_level
+from trigemu.emulation.emulation_like import emulation_of
+from trigemu.emulation.loop import Emulation
+from trigemu.menus.menu import Menu
+from trigemu.menus.read import MenuLike
+from trigemu.samples.memory import SamplesLike
 
 #: Combinations that accept a smaller fraction of the events of a pattern are ignored in the search for the
 #: largest rates.
@@ -60,7 +65,7 @@ class ExclusiveRates(Shown):
         The sum of their rates in Hz.
     """
 
-    _view: ClassVar[str] = "trigemu.results.kinds.exclusive_rates"
+    _view: ClassVar[str] = "trigemu.results.overlap:EXCLUSIVE_RATES"
 
     largest: tuple[ExclusiveRate, ...]
     others: int

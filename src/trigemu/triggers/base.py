@@ -20,19 +20,18 @@ from typing import Literal, Self
 
 import msgspec
 
-from trigemu.observables import (
-    Condition,
-    Number,
-    ObjectSelection,
-    Requirement,
-    Scope,
-    Workspace,
-    column_needs,
-    parse_condition,
-    parse_observable,
-)
-from trigemu.samples import Need, stored_need
-from trigemu.support import BoolArray, FloatArray, TomlTable, read_bounded, wrong_type
+from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.errors import wrong_type
+from trigemu.base.files import read_bounded
+from trigemu.base.toml import TomlTable
+from trigemu.observables.expressions import Condition, Number
+from trigemu.observables.language import parse_condition, parse_observable
+from trigemu.observables.selections import ObjectSelection, Scope
+from trigemu.observables.signed import Requirement
+from trigemu.observables.windows import column_needs
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Need
+from trigemu.samples.sample import stored_need
 from trigemu.triggers.extent import Span
 
 

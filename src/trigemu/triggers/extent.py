@@ -12,20 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from trigemu.observables import (
-    AnyOf,
-    Column,
-    Condition,
-    Constant,
-    Count,
-    Element,
-    Junction,
-    ObjectSelection,
-    Relation,
-    Window,
-    any_of,
-    closed,
-)
+from trigemu.observables.expressions import Condition, Constant, Count, Element, Junction, Relation
+from trigemu.observables.selections import ObjectSelection
+from trigemu.observables.windows import AnyOf, Column, Window, any_of, closed
 from trigemu.triggers.combination.legs import CompiledLeg
 from trigemu.triggers.combination.pairs import OF_ALL, Cut
 

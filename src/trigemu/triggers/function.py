@@ -24,17 +24,11 @@ import numba
 import numpy as np
 from numba import types
 
-from trigemu.observables import Number, Workspace
-from trigemu.support import (
-    BoolArray,
-    FloatArray,
-    TrigemuError,
-    address_of,
-    c_function,
-    call_function,
-    kernel,
-    pointer,
-)
+from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.errors import TrigemuError
+from trigemu.base.kernels import address_of, c_function, call_function, kernel, pointer
+from trigemu.observables.expressions import Number
+from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled
 
 Function = Callable[..., float]

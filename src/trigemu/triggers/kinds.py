@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from trigemu.support import (
-    CORE,
-    PARTS,
-    Candidate,
-    FoundPlugin,
-    Plugin,
-    PluginError,
-    nearest,
-    providers,
-    remedy,
-)
+from trigemu.base.errors import PluginError, nearest
+from trigemu.base.plugin_search import CORE, providers
+from trigemu.base.plugins import PARTS, Candidate, FoundPlugin, Plugin, remedy
 from trigemu.triggers.base import BitKind, Kind
 
 AnyKind = type[Kind] | type[BitKind]

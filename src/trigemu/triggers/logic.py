@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.observables import parse_tree, quoting
-from trigemu.support import BoolArray, TrigemuError, excerpt
+from trigemu.base.arrays import BoolArray
+from trigemu.base.errors import TrigemuError, excerpt
+from trigemu.observables.language import parse_tree, quoting
 from trigemu.triggers.base import BitKind
 
 #: The longest text of an expression: the names of several thousand triggers.

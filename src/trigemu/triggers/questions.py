@@ -15,10 +15,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import singledispatch, update_wrapper
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
-from trigemu.observables import Condition, ObjectSelection, Use, Workspace, all_uses
-from trigemu.support import BoolArray, FloatArray, excerpt
+from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.errors import excerpt
+from trigemu.observables.expressions import Condition
+from trigemu.observables.pruning import Use, all_uses
+from trigemu.observables.selections import ObjectSelection
+from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled, Context, Kind, ScoreKind
-from trigemu.triggers.extent import Extent
+from trigemu.triggers.extent import Extent, extent_of as extent_of
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -15,23 +15,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trigemu.observables import (
-    Condition,
-    Constant,
-    Element,
-    Junction,
-    Number,
-    ObjectSelection,
-    Relation,
-    Use,
-    Workspace,
-    all_uses,
-    ceiling,
-    cheap,
-    compared_numbers,
-    harder_than,
-)
-from trigemu.support import BoolArray, FloatArray, kernel
+from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.kernels import kernel
+from trigemu.observables.expressions import Condition, Constant, Element, Junction, Number, Relation
+from trigemu.observables.language import compared_numbers
+from trigemu.observables.pruning import Use, all_uses, ceiling, cheap, harder_than
+from trigemu.observables.selections import ObjectSelection
+from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 from trigemu.triggers.extent import Extent, extent_of
 from trigemu.triggers.questions import (

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from trigemu.api import console, say
+from trigemu.api import say
+from trigemu.cli.outputs import console
 
 Run = Callable[..., tuple[int, str]]
 ODD = "\\u001b[31mη→\\u0007\\u202e\\n[b]"

@@ -13,8 +13,9 @@ import pytest
 from command_checks import check_documents_and_help
 
 import trigemu as library
-from trigemu.studies import read_profiles
-from trigemu.support import CORE, view_of
+from trigemu.base.plugin_search import CORE
+from trigemu.base.shown import view_of
+from trigemu.studies.efficiency_profiles import read_profiles
 
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from toys import toy_events, write_root
 
-from trigemu.api import on_disk
-from trigemu.cli.outputs import STDOUT
-from trigemu.support import TrigemuError
+from trigemu.base.errors import TrigemuError
+from trigemu.cli.outputs import STDOUT, on_disk
 
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")

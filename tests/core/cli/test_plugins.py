@@ -15,8 +15,8 @@ from plugin_toys import write
 from project import ROOT
 
 from trigemu import TrigemuError, read_menu
-from trigemu.support import CORE
-from trigemu.triggers import Kinds
+from trigemu.base.plugin_search import CORE
+from trigemu.triggers.kinds import Kinds
 
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")

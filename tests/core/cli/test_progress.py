@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from trigemu.api import bar, steps_bar
+from trigemu.base.engine import Engine
 from trigemu.cli import progress
-from trigemu.support import Engine
+from trigemu.cli.progress import bar, steps_bar
 
 
 class Clock:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import trigemu as library
-from trigemu.studies import read_profiles
+from trigemu.studies.efficiency_profiles import read_profiles
 
 Run = Callable[..., tuple[int, str]]
 OUT = ("--json", "out.json", "--samples", "catalogue.toml")

@@ -16,8 +16,7 @@ from command_checks import lines_of, printed
 from project import ROOT
 
 import trigemu as package
-from trigemu.api import console
-from trigemu.cli.fitting_console import FittingConsole
+from trigemu.cli.outputs import FittingConsole, console
 
 MENUS = ROOT / "menus"
 #: A file with every object, and thousands of events.

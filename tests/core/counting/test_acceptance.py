@@ -13,15 +13,10 @@ from counters_menus import any_menu, menu_with_bits, toy_patterns, words_of
 from counters_twin import Event, Toy, ToyMenu, contributions
 from hypothesis import given, settings, strategies as st
 
-from trigemu.counting import (
-    PairSums,
-    Scales,
-    acceptances,
-    count_patterns,
-    own_decisions,
-    pairs_between,
-    raw_decisions,
-)
+from trigemu.counting.acceptance import acceptances, own_decisions, pairs_between, raw_decisions
+from trigemu.counting.pair_sums import PairSums
+from trigemu.counting.patterns import count_patterns
+from trigemu.counting.rate_sums import Scales
 from trigemu.studies.exclusive import exactly
 
 CLOSE = {"rel": 1e-12, "abs": 1e-15}

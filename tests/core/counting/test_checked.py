@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from trigemu.counting import check_table, count_patterns, exact, merge_tables
-from trigemu.support import TrigemuError
+from trigemu.base.errors import TrigemuError
+from trigemu.counting import exact
+from trigemu.counting.patterns import count_patterns, merge_tables
+from trigemu.counting.table_checks import check_table
 
 weights = st.floats(-(2.0**40), 2.0**40)
 

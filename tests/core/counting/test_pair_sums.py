@@ -13,10 +13,10 @@ from pileup_toys import crossing_catalogue, crossings
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate, rates_of
-from trigemu.counting import PairSums, pair_sums
-from trigemu.counting.seeded_pair_sums import SeededPairSums
-from trigemu.emulation import at_pileup
-from trigemu.studies import compare
+from trigemu.counting import pair_sums
+from trigemu.counting.pair_sums import PairSums, SeededPairSums
+from trigemu.emulation.reweight import at_pileup
+from trigemu.studies.comparison import compare
 
 MENU = """
 [menu]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from trigemu.counting import Keys, PatternTable, count_patterns, empty_table, exact, merge_tables, patterns
+from trigemu.counting import exact, patterns
+from trigemu.counting.patterns import Keys, PatternTable, count_patterns, empty_table, merge_tables
 
 
 def events(seed: int, n: int, words: int, distinct: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

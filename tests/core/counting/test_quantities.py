@@ -12,7 +12,8 @@ from counters_menus import TWO_LEVELS, any_menu, menu_with_bits, toy_patterns, w
 from counters_twin import Contributions, Expression, Toy, ToyMenu, contributions
 from hypothesis import given, settings, strategies as st
 
-from trigemu.counting import Label, acceptances, fractions, members_by_level
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.quantities import Label, fractions, members_by_level
 
 F = Fraction
 CLOSE = {"rel": 1e-12, "abs": 1e-15}

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from trigemu.counting import RateSums, Scales, pattern_blocks
-from trigemu.counting.rate_sums import BLOCK
+from trigemu.counting.rate_sums import BLOCK, RateSums, Scales, pattern_blocks
 
 events = st.builds(twins.toy_events, st.integers(0, 2**32), st.integers(1, 40), st.booleans(), st.booleans())
 

@@ -5,14 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, strategies as st
 
-from trigemu.counting import (
-    Keys,
-    PatternTable,
-    ScoreTable,
-    count_patterns,
-    merge_score_tables,
-    patterns,
-)
+from trigemu.counting import patterns
+from trigemu.counting.patterns import Keys, PatternTable, count_patterns
+from trigemu.counting.score_table import ScoreTable, merge_score_tables
 
 
 def table(seed: int, n: int, sample: int = 0) -> ScoreTable:

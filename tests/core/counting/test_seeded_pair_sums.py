@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from trigemu.counting import Pairs, PairSums, Scales
-from trigemu.counting.seeded_pair_sums import SeededPairSums
+from trigemu.counting.acceptance import Pairs
+from trigemu.counting.pair_sums import PairSums, SeededPairSums
+from trigemu.counting.rate_sums import Scales
 
 events = st.builds(twins.toy_events, st.integers(0, 2**32), st.integers(1, 30), st.booleans(), st.booleans())
 

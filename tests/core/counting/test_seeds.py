@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from toys import menu_from
 
-from trigemu.counting import acceptances
-from trigemu.support import TrigemuError
+from trigemu.base.errors import TrigemuError
+from trigemu.counting.acceptance import acceptances
 
 
 @pytest.mark.parametrize(("seeds", "coherent"), [(16, False), (17, True), (17, False)])

@@ -19,8 +19,12 @@ from toys import factors, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate, rates_of
 from trigemu.api import Rate
-from trigemu.counting import Keys, complete_table, count_patterns, merge_tables
-from trigemu.studies import Profile, binned_rates, compare, efficiencies, exclusive_rates
+from trigemu.counting.patterns import Keys, complete_table, count_patterns, merge_tables
+from trigemu.studies.bins import binned_rates
+from trigemu.studies.comparison import compare
+from trigemu.studies.efficiency import efficiencies
+from trigemu.studies.exclusive import exclusive_rates
+from trigemu.studies.intervals import Profile
 
 Events = list[dict[str, Any]]
 

@@ -19,9 +19,11 @@ from toy_menus import any_of, from_decisions
 from toys import evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from
 
 from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of, read_menu
-from trigemu.emulation import budgets as module, solve_budgets, threshold_for
-from trigemu.menus import Solution, write_calibrated
-from trigemu.samples import SampleError
+from trigemu.base.errors import SampleError
+from trigemu.emulation import budgets as module
+from trigemu.emulation.budgets import solve_budgets, threshold_for
+from trigemu.menus.menu import Solution
+from trigemu.menus.write import write_calibrated
 
 Event = dict[str, Any]
 

@@ -26,9 +26,11 @@ from trigemu import (
     score_table,
     solve_budgets,
 )
-from trigemu.emulation import Chunk, at_pileup, chunks_of
-from trigemu.samples import memory, samples_of
-from trigemu.support import Engine
+from trigemu.base.engine import Engine
+from trigemu.emulation.engine import Chunk, chunks_of
+from trigemu.emulation.reweight import at_pileup
+from trigemu.samples import memory
+from trigemu.samples.memory import samples_of
 
 HEAD = """
 [objects.jet]

@@ -15,10 +15,11 @@ from toys import Decided, Killed, Memory, Seen, engine, even_events, memory_cata
 
 from trigemu import Catalogue, Events, TrigemuError, make_plan
 from trigemu.api import Plan, ReadEvents
-from trigemu.emulation import Chunk, Job, chunks_of, emulate, over_background
-from trigemu.emulation.engine import READ_AHEAD
-from trigemu.samples import Sample
-from trigemu.support import Engine, worker_pool
+from trigemu.base.engine import Engine
+from trigemu.base.processes import worker_pool
+from trigemu.emulation.engine import READ_AHEAD, Chunk, Job, chunks_of, over_background
+from trigemu.emulation.loop import emulate
+from trigemu.samples.sample import Sample
 
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 20\n'
 

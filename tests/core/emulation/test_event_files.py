@@ -14,8 +14,8 @@ import uproot
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, event_table
-from trigemu.emulation import EventTable, write_events
-from trigemu.support import Engine
+from trigemu.base.engine import Engine
+from trigemu.emulation.event_table import EventTable, write_events
 
 MENU = """
 [[trigger]]

@@ -8,7 +8,7 @@ import pytest
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, fed_menu, run
-from trigemu.samples import Catalogue
+from trigemu.samples.catalogue import Catalogue
 
 GOOD = """
 [[trigger]]

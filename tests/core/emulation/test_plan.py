@@ -12,12 +12,12 @@ import pytest
 from toys import columns, memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, decide, make_events, make_plan
-from trigemu.counting import raw_decisions
-from trigemu.emulation import Plan, Slot
-from trigemu.menus import Menu
-from trigemu.samples import Events
-from trigemu.support import PluginError
-from trigemu.triggers import Compiled
+from trigemu.base.errors import PluginError
+from trigemu.counting.acceptance import raw_decisions
+from trigemu.emulation.plan import Plan, Slot
+from trigemu.menus.menu import Menu
+from trigemu.samples.events import Events
+from trigemu.triggers.base import Compiled
 
 EVENTS = toy_events(31, 500)
 

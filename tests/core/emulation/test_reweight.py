@@ -19,9 +19,8 @@ from toy_menus import as_toml, brute_force, menus
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, open_catalogue, rates_of, read_menu, run
-from trigemu.emulation import at_luminosity, at_pileup
-from trigemu.emulation.reweight import MIN_EFFECTIVE
-from trigemu.samples import Catalogue
+from trigemu.emulation.reweight import MIN_EFFECTIVE, at_luminosity, at_pileup
+from trigemu.samples.catalogue import Catalogue
 
 RANDOM = '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1000.0\n'
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 30\n'

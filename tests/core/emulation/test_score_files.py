@@ -17,8 +17,8 @@ import pytest
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Catalogue, Menu, TrigemuError, rates_of, read_scores, score_table, write_scores
-from trigemu.api import Scores
-from trigemu.emulation.score_metadata import KEY
+from trigemu.emulation.score_files import KEY
+from trigemu.emulation.scores import Scores
 
 MENU = """
 [[trigger]]

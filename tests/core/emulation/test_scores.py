@@ -26,9 +26,9 @@ from trigemu import (
     score_table,
     solve_budgets,
 )
-from trigemu.api import Scores
-from trigemu.studies import Steps
-from trigemu.triggers import ScoreKind
+from trigemu.emulation.scores import Scores
+from trigemu.studies.scan import Steps
+from trigemu.triggers.base import ScoreKind
 
 
 def same(found: Menu | Sequence[Menu], scores: Scores, catalogue: Catalogue) -> None:

@@ -14,11 +14,14 @@ import pytest
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Catalogue, Checkpoint, Menu, emulate, rates_of, score_table, solve_budgets
-from trigemu.api import Engine, MenuRates
-from trigemu.counting import PatternTable, ScoreTable, SharedEvents
+from trigemu.api import MenuRates
+from trigemu.base.engine import Engine
+from trigemu.base.fingerprint import pack, unpack
+from trigemu.counting.patterns import PatternTable
+from trigemu.counting.score_table import ScoreTable
+from trigemu.counting.shared import SharedEvents
 from trigemu.emulation.budgets import BudgetEvents
-from trigemu.emulation.loosest import BinnedScores
-from trigemu.support.execution.packing import pack, unpack
+from trigemu.emulation.score_pass import BinnedScores
 
 MENU = """
 [[trigger]]

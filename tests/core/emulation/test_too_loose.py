@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu.emulation import too_loose_in_first
+from trigemu.emulation.sample_warnings import too_loose_in_first
 
 A, B = toy_events(3, 230), toy_events(4, 90)
 TRIGGER = '[[trigger]]\nname = "{}"\nkind = "threshold"\nobservable = "{}"\nabove = {!r}\n'

@@ -11,7 +11,7 @@ import pytest
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import run
-from trigemu.emulation import unreached_in_first
+from trigemu.emulation.idle_triggers import unreached_in_first
 
 A, B = toy_events(3, 230), toy_events(4, 90)
 EVENTS = A + B
@@ -194,7 +194,7 @@ BUDGET = 'kind = "threshold"\nobservable = "jet[0].pt"\n'
 def test_ranges_of_large_samples_are_of_their_first_events(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trigemu.emulation.unreached.MOST", 121)  # of two samples
+    monkeypatch.setattr("trigemu.emulation.idle_triggers.MOST", 121)  # of two samples
     (warning,) = warnings(tmp_path, trigger("J", threshold("jet[0].pt", 1e7)))
     first = max(e["jet"][0]["pt"] for e in A[:60] + B[:60] if e["jet"])
     assert warning.endswith(f"the largest jet[0].pt of the first 60 events of each sample is {first:.4g} GeV")

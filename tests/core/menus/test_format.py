@@ -11,7 +11,8 @@ import tomlkit
 from project import ROOT
 
 from trigemu import TrigemuError, menu_schema, read_menu
-from trigemu.menus import format as menu_format, write_calibrated
+from trigemu.menus import read
+from trigemu.menus.write import write_calibrated
 
 TRIGGER = """
 [[trigger]]
@@ -102,4 +103,4 @@ def test_a_menu_without_a_head_gets_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", sorted((ROOT / "menus").glob("*.toml")), ids=lambda file: file.stem)
 def test_menus_that_come_with_the_program_give_it(file: Path) -> None:
     head = tomllib.loads(file.read_text()).get("menu")
-    assert head is None or head["format"] == menu_format.FORMAT
+    assert head is None or head["format"] == read.FORMAT

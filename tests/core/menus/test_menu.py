@@ -9,11 +9,16 @@ import pytest
 from toys import menu_from
 
 from trigemu import Menu, TrigemuError, read_menu
-from trigemu.menus import Budget, Solution, relations
-from trigemu.observables import MAX_LEVELS, ObjectSelection, Window
-from trigemu.support import MAX_PROBLEMS, TableError
-from trigemu.triggers import Logic, Random, parse_expression
+from trigemu.base.errors import MAX_PROBLEMS
+from trigemu.base.toml import TableError
+from trigemu.menus import checks
+from trigemu.menus.menu import Budget, Solution
+from trigemu.observables.language import MAX_LEVELS
+from trigemu.observables.selections import ObjectSelection
+from trigemu.observables.windows import Window
 from trigemu.triggers.combination.kind import Combination
+from trigemu.triggers.logic import Logic, parse_expression
+from trigemu.triggers.simple import Random
 from trigemu.triggers.threshold import Threshold
 
 FULL = """
@@ -315,7 +320,7 @@ def test_chains_of_logic_and_seeds_are_bounded(tmp_path: Path, kind: str, step: 
 
 
 def test_levels_within_expressions_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "MAX_LEVELS", 3)
+    monkeypatch.setattr(checks, "MAX_LEVELS", 3)
     first = trigger(RANDOM).replace('"T"', '"A"')
     nested = trigger('kind = "logic"\nexpression = "A and not A"').replace('"T"', '"B"')
     read(tmp_path, first + nested)

@@ -8,8 +8,8 @@ import pytest
 from project import ROOT
 
 from trigemu import Menu, TrigemuError, read_menu
-from trigemu.api import WrongTypeError
-from trigemu.menus import menu_of, menus_of
+from trigemu.base.errors import WrongTypeError
+from trigemu.menus.read import menu_of, menus_of
 
 PRIMARY = ROOT / "menus" / "primary.toml"
 

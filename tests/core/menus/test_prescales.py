@@ -33,8 +33,8 @@ from trigemu import (
     score_table,
     solve_budgets,
 )
-from trigemu.counting import acceptances
-from trigemu.menus import at_column, chosen_columns, read_prescales
+from trigemu.counting.acceptance import acceptances
+from trigemu.menus.prescales import at_column, chosen_columns, read_prescales
 
 TEXT = """
 [menu]

@@ -15,10 +15,10 @@ from plugin_toys import write
 from project import CORE_MENUS, ROOT
 
 from trigemu import TrigemuError, make_plan, read_menu
-from trigemu.menus import menu_schema
+from trigemu.base.plugin_search import CORE
 from trigemu.menus.read import MenuTable, TriggerTable
-from trigemu.observables import Digits, Scale
-from trigemu.support import CORE
+from trigemu.menus.schema import menu_schema
+from trigemu.observables.hardware_scales import Digits, Scale
 
 #: A kind with a score, of a plugin.
 PLUGIN = """

@@ -14,8 +14,12 @@ import vector
 from hypothesis import given, settings, strategies as st
 from toys import columns, toy_events
 
-from trigemu.observables import ObjectSelection, Scope, Window, Workspace, parse_condition, parse_observable
-from trigemu.samples import Collection, Events, SampleError, make_events
+from trigemu.base.errors import SampleError
+from trigemu.observables.language import parse_condition, parse_observable
+from trigemu.observables.selections import ObjectSelection, Scope
+from trigemu.observables.windows import Window
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Collection, Events, make_events
 
 EVENTS = toy_events(21, 120)
 HARD = ObjectSelection("jet", None, (("pt", Window(min=20.0)),))

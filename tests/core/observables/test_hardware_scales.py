@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from toys import menu_from
 
-from trigemu.observables import Digits, LinearScale, Scale
-from trigemu.observables.hardware_scales import EtaScale, PhiScale
-from trigemu.support import TableError
+from trigemu.base.toml import TableError
+from trigemu.observables.hardware_scales import Digits, EtaScale, LinearScale, PhiScale, Scale
 
 TABLES = """[objects.hard]
 from = "L1Jet"

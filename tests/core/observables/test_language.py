@@ -6,20 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from trigemu.observables import (
-    MAX_LEVELS,
-    Condition,
-    Number,
-    ObjectSelection,
-    Scope,
-    Workspace,
-    all_uses,
-    compared_numbers,
-    parse_condition,
-    parse_observable,
-)
-from trigemu.samples import Collection, make_events
-from trigemu.support import TrigemuError, excerpt
+from trigemu.base.errors import TrigemuError, excerpt
+from trigemu.observables.expressions import Condition, Number
+from trigemu.observables.language import MAX_LEVELS, compared_numbers, parse_condition, parse_observable
+from trigemu.observables.pruning import all_uses
+from trigemu.observables.selections import ObjectSelection, Scope
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Collection, make_events
 
 JET, PHOTON = ObjectSelection("jet"), ObjectSelection("photon")
 SCOPE = Scope((("jet", JET), ("photon", PHOTON)), (JET,), (JET, PHOTON))

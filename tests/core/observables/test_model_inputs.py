@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from toys import columns, toy_events
+from trigemu_anomaly.inputs import Inputs
 
-from trigemu.observables import Inputs, ObjectTable, SumTable, Window, Workspace, make_scope
-from trigemu.observables.selections import OverlapRemoval
-from trigemu.samples import Collection, SampleError, make_events
-from trigemu.triggers import Context
+from trigemu.base.errors import SampleError
+from trigemu.observables.selections import ObjectTable, OverlapRemoval, SumTable, make_scope
+from trigemu.observables.windows import Window
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Collection, make_events
+from trigemu.triggers.base import Context
 
 EVENTS = toy_events(8, 120)
 HARD = {

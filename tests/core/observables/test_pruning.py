@@ -13,20 +13,14 @@ from toys import columns, menu_from, toy_events
 
 from trigemu import make_events, make_plan
 from trigemu.api import CompiledThreshold
-from trigemu.emulation import Plan, decide
-from trigemu.observables import (
-    ObjectSelection,
-    Scope,
-    Window,
-    Workspace,
-    all_uses,
-    ceiling,
-    harder_than,
-    lowest_pt,
-    parse_observable,
-)
-from trigemu.samples import Collection, Events
-from trigemu.triggers import score_above
+from trigemu.emulation.plan import Plan, decide
+from trigemu.observables.language import parse_observable
+from trigemu.observables.pruning import all_uses, ceiling, harder_than, lowest_pt
+from trigemu.observables.selections import ObjectSelection, Scope
+from trigemu.observables.windows import Window
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Collection, Events
+from trigemu.triggers.questions import score_above
 
 EVENTS = toy_events(77, 400)
 PHOTON = ObjectSelection("photon")

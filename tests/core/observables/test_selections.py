@@ -6,18 +6,17 @@ from typing import Any
 
 import pytest
 
-from trigemu.observables import (
+from trigemu.base.toml import load_toml, read_table
+from trigemu.observables import selections
+from trigemu.observables.selections import (
+    MAX_DERIVED,
     ObjectSelection,
     ObjectTable,
     Scope,
     SumTable,
-    Window,
     make_scope,
-    selections,
-    window_mistakes,
 )
-from trigemu.observables.selections import MAX_DERIVED
-from trigemu.support import load_toml, read_table
+from trigemu.observables.windows import Window, window_mistakes
 
 HARD = (("pt", Window(min=20.0)),)
 CENTRAL = (("eta", Window(abs_max=2.4)),)

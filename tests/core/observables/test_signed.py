@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trigemu.observables import one_sided
+from trigemu.observables.signed import one_sided
 
 D = "dphi(jet[0], jet[1])"
 #: Values of the difference, between the limits of the conditions below.

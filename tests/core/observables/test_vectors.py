@@ -9,16 +9,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from trigemu.observables import (
-    MissingEt,
-    ObjectSelection,
-    ObjectVector,
-    OfVectors,
-    VectorSum,
-    Workspace,
-    momenta as k,
-)
-from trigemu.samples import Collection, Events, make_events
+from trigemu.observables import momenta as k
+from trigemu.observables.selections import ObjectSelection
+from trigemu.observables.vectors import MissingEt, ObjectVector, OfVectors, VectorSum
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Collection, Events, make_events
 
 N = 1003
 RNG = np.random.default_rng(8)

@@ -14,9 +14,11 @@ import toys
 from hypothesis import given, strategies as st
 
 from trigemu import decide, make_plan
-from trigemu.observables import ObjectSelection, ObjectTable, Range, Window, Workspace, closed, make_scope
-from trigemu.observables.windows import Alternative, Piece
-from trigemu.samples import Collection, SampleError, make_events
+from trigemu.base.errors import SampleError
+from trigemu.observables.selections import ObjectSelection, ObjectTable, make_scope
+from trigemu.observables.windows import Alternative, Piece, Range, Window, closed
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Collection, make_events
 
 LIMITS = ("min", "max", "above", "below")
 numbers = st.integers(-3, 3).map(lambda n: n / 2)

@@ -11,9 +11,12 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from toys import COLLECTIONS, COLUMNS, columns, toy_events
 
-from trigemu.observables import ObjectSelection, Window, Workspace, delta_r
-from trigemu.observables.workspace import Objects
-from trigemu.samples import Collection, Events, SampleError, make_events
+from trigemu.base.errors import SampleError
+from trigemu.observables.momenta import delta_r
+from trigemu.observables.selections import ObjectSelection
+from trigemu.observables.windows import Window
+from trigemu.observables.workspace import Objects, Workspace
+from trigemu.samples.events import Collection, Events, make_events
 
 EVENTS = toy_events(5, 300)
 

@@ -14,8 +14,8 @@ from toy_menus import apart, pt
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, emulate, rates_of, read_menu
+from trigemu.base.errors import PluginError
 from trigemu.rates.containment import Containment
-from trigemu.support import PluginError
 
 #: TOML, and what it means.
 KINDS: list[tuple[str, Any]] = [

@@ -23,7 +23,7 @@ from toys import (
 
 from trigemu import TrigemuError, emulate, rates_of, read_menu
 from trigemu.api import MenuRates, Rate
-from trigemu.rates import column_rates
+from trigemu.rates.menu_rates import column_rates
 
 
 def close(measured: float, expected: float, scale: float) -> bool:

@@ -13,8 +13,9 @@ from rounding_twin import rounded
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate, open_catalogue, rates_of
-from trigemu.rates.rounding import _step, _stored, on_stored_values
-from trigemu.samples import Catalogue, Rounding
+from trigemu.rates.containment import _step, _stored, on_stored_values
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.normalisation import Rounding
 
 
 def catalogue(**rounding: Rounding) -> Catalogue:

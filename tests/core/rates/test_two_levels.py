@@ -19,8 +19,9 @@ from project import ROOT
 from toys import menu_from
 
 from trigemu import emulate, open_catalogue, rates_of, read_menu
-from trigemu.api import MenuRates, Rate, TriggerRates
+from trigemu.api import MenuRates, Rate
 from trigemu.counting.exact import to_float
+from trigemu.rates.results import TriggerRates
 
 RELATIVE = 1e-12
 #: By how much of or(M) a difference from it may be off.

@@ -10,7 +10,7 @@ from toys import toy_events, write_root
 
 from trigemu import run
 from trigemu.api import Rate
-from trigemu.rates import TriggerRates
+from trigemu.rates.results import TriggerRates
 from trigemu.results.notes import legend, of_equal_weight, texts
 
 RATE = Rate(10.0, 1.0, 100, 100.0, None)

@@ -10,12 +10,10 @@ from hypothesis import given, strategies as st
 from printing import text_of
 from view_checks import Checked
 
-from trigemu.api import Column, Page, Rate, Table, records
+from trigemu.api import Column, Page, Rate, Table
+from trigemu.results.documents import as_frame, columns_reference, csv_of, records
+from trigemu.results.html import table_html
 from trigemu.results.table import RATE_PARTS
-from trigemu.results.writers.data_frame import as_frame
-from trigemu.results.writers.documents import csv_of
-from trigemu.results.writers.html import table_html
-from trigemu.results.writers.reference import columns_reference
 
 COLUMNS = (
     Column("name", "key", "trigger", "The trigger."),

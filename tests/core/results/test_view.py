@@ -20,7 +20,7 @@ from result_toys import CATEGORY, HOSTILE, RESULTS
 from view_checks import check_hepdata, check_html, check_plot, check_texts
 
 import trigemu
-from trigemu.support import view_of
+from trigemu.base.shown import view_of
 
 
 @pytest.fixture(autouse=True)

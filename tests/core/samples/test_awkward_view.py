@@ -10,7 +10,8 @@ from hypothesis import given, settings, strategies as st
 from toys import COLLECTIONS, columns, toy_events
 
 from trigemu import Collection, Events, events_from_awkward, make_events, open_catalogue
-from trigemu.api import SampleError, WrongTypeError
+from trigemu.api import SampleError
+from trigemu.base.errors import WrongTypeError
 
 EVENTS = toy_events(5, 60)
 

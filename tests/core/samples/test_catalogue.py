@@ -19,7 +19,10 @@ from trigemu import (
     run,
     without_bad_files,
 )
-from trigemu.api import BadFilesError, Engine, SampleError, UnreadableError
+from trigemu.api import SampleError
+from trigemu.base.engine import Engine
+from trigemu.base.errors import UnreadableError
+from trigemu.samples.catalogue import BadFilesError
 
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 20\n'
 CATALOGUE = """

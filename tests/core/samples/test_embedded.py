@@ -19,9 +19,10 @@ from project import ROOT
 
 from trigemu import decisions, run
 from trigemu.api import MenuRates
-from trigemu.samples import Catalogue, Sample, open_catalogue
-from trigemu.samples.opening import embedded_catalogue
-from trigemu.support import FloatArray
+from trigemu.base.arrays import FloatArray
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.opening import embedded_catalogue, open_catalogue
+from trigemu.samples.sample import Sample
 
 MENUS = ROOT / "menus"
 FOLDER = embedded_catalogue().parent

@@ -10,8 +10,9 @@ import pytest
 from toys import toy_events, write_root
 
 from trigemu import open_catalogue
-from trigemu.api import SampleError, UnreadableError
-from trigemu.samples.event_file import OPEN_FILES, EventFile, opened_source
+from trigemu.api import SampleError
+from trigemu.base.errors import UnreadableError
+from trigemu.samples.files import OPEN_FILES, EventFile, opened_source
 
 
 @pytest.fixture

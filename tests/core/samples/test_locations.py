@@ -32,12 +32,12 @@ from servers import Elsewhere, check_a_server_that_falls_silent, check_a_server_
 from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
-from trigemu.api import parts
-from trigemu.samples import catalogue_of, locations, opened, survey
-from trigemu.samples.detect import format_of
+from trigemu.base.plugin_search import CORE
+from trigemu.samples import files, locations
+from trigemu.samples.files import format_of
 from trigemu.samples.formats import format_named
-from trigemu.samples.locations import is_local_folder, located, matching_files
-from trigemu.support import CORE
+from trigemu.samples.locations import is_local_folder, located, matching_files, opened, parts
+from trigemu.samples.opening import catalogue_of
 
 
 def forms(scheme: str) -> list[str]:
@@ -333,7 +333,7 @@ def test_a_server_that_falls_silent_or_never_ends() -> None:
 
 @pytest.mark.parametrize("told", ["bytes {0}-{1}/10000", "bytes 0-x/10000", "bytes */10000", "lines 0-1/2"])
 def test_another_part_than_was_asked_for_is_refused(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
-    monkeypatch.setattr(survey, "PAUSE_S", 0.0)
+    monkeypatch.setattr(files, "PAUSE_S", 0.0)
     handler = type("Handler", (Elsewhere,), {"told": told})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()

@@ -9,8 +9,7 @@ from hypothesis import given, strategies as st
 from toys import columns, toy_events
 
 from trigemu import Events, make_events
-from trigemu.samples import join_events
-from trigemu.samples.margins import around
+from trigemu.samples.sample import around, join_events
 
 EVENTS = toy_events(8, 30)
 

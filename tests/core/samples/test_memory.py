@@ -11,7 +11,8 @@ from toys import toy_events
 
 from trigemu import Collection, events_from_awkward, make_events
 from trigemu.api import SampleError
-from trigemu.samples import memory, samples_of
+from trigemu.samples import memory
+from trigemu.samples.memory import samples_of
 
 
 def test_weights_are_rates() -> None:

@@ -17,7 +17,7 @@ from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
 from trigemu.api import SampleError
-from trigemu.samples import catalogue_of
+from trigemu.samples.opening import catalogue_of
 from trigemu.samples.sample import naming
 
 

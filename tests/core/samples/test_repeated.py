@@ -14,7 +14,8 @@ from toys import menu_from
 
 import trigemu
 from trigemu import open_catalogue
-from trigemu.samples import SampleError, numbering, opening
+from trigemu.base.errors import SampleError
+from trigemu.samples import files as numbering, opening
 
 N = 1000
 MENU = '[[trigger]]\nname = "T"\nkind = "stored"\ndecision = "HLT_T"\n'

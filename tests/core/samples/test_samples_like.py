@@ -10,8 +10,9 @@ import pytest
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import Catalogue, catalogue_of, open_catalogue
-from trigemu.api import SampleError, UnreadableError, WrongTypeError
-from trigemu.samples import samples_of
+from trigemu.api import SampleError
+from trigemu.base.errors import UnreadableError, WrongTypeError
+from trigemu.samples.memory import samples_of
 from trigemu.samples.opening import embedded_catalogue
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from toys import is_evaluation
 
-from trigemu.samples import EVALUATION, HALF_NAMES, TRAINING, half_of, is_quarter
+from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of, is_quarter
 
 PARENTS = st.lists(st.integers(0, 2**64 - 1), max_size=20)
 

@@ -14,10 +14,9 @@ from servers import Ranges
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import open_catalogue, worker_pool
-from trigemu.api import Engine
-from trigemu.samples import survey as module
-from trigemu.samples.event_file import Facts
-from trigemu.samples.survey import Problem, Survey, ToOpen, survey
+from trigemu.base.engine import Engine
+from trigemu.samples import files
+from trigemu.samples.files import Facts, Problem, Survey, ToOpen, survey
 
 
 def to_open(path: object, **more: object) -> ToOpen:
@@ -66,7 +65,7 @@ def test_equal_schemas_are_sent_once(file: Path, tmp_path: Path) -> None:
 
 
 def test_every_engine_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "OPEN_FILES", 5)
+    monkeypatch.setattr(files, "OPEN_FILES", 5)
     for n in range(7):
         write_root(tmp_path / f"{n}.root", toy_events(n, 20 + n), basket=8)
     path = tmp_path / "catalogue.toml"
@@ -102,7 +101,7 @@ class _Failing(Ranges):
 
 
 def test_a_server_that_fails_is_asked_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PAUSE_S", 0.01)
+    monkeypatch.setattr(files, "PAUSE_S", 0.01)
     handler = type("Handler", (_Failing,), {})
 
     def made(*arguments: object) -> Ranges:

@@ -18,7 +18,7 @@ from toy_menus import Counters, as_toml, fitted_in, from_decisions, menus
 from toys import even_events, factors, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, read_menu
-from trigemu.studies import Comparison, compare
+from trigemu.studies.comparison import Comparison, compare
 
 
 @settings(max_examples=20)

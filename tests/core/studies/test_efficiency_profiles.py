@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from toys import memory_catalogue, toy_events
 
-from trigemu.samples import Sample
-from trigemu.studies import Profile, ProfileSet, Reference, parse_bins, read_profiles
-from trigemu.support import TableError, TrigemuError
+from trigemu.base.errors import TrigemuError
+from trigemu.base.toml import TableError
+from trigemu.samples.sample import Sample
+from trigemu.studies.efficiency_profiles import ProfileSet, Reference, parse_bins, read_profiles
+from trigemu.studies.intervals import Profile
 
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 30\n'
 HARD = '[objects.hard]\nfrom = "jet"\npt = { min = 40.0 }\n'

@@ -11,7 +11,7 @@ import pytest
 from toys import engine, memory_catalogue, toy_events
 
 from trigemu import Menu, Profile, efficiencies, read_menu
-from trigemu.api import Curve
+from trigemu.studies.intervals import Curve
 
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\ntotal_rate_hz = 100.0\n'
 JET = MET.replace("MET", "JET").replace('"met"', '"jet[0].pt"').replace("100.0", "150.0")

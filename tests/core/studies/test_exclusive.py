@@ -10,7 +10,7 @@ import pytest
 from toys import either, memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate, rates_of
-from trigemu.studies import exclusive_rates
+from trigemu.studies.exclusive import exclusive_rates
 
 TRIGGERS = (
     {"name": "J30", "observable": "jet[0].pt", "above": 30.0, "prescale": 4, "coherent": "jets"},

@@ -7,10 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from trigemu.counting import Keys, count_patterns
-from trigemu.studies import Curve, Profile
-from trigemu.studies.intervals import Sums
-from trigemu.support import BoolArray, FloatArray
+from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.counting.patterns import Keys, count_patterns
+from trigemu.studies.intervals import Curve, Profile, Sums
 
 
 def signed_curve(passes: BoolArray, weight: FloatArray) -> Curve:

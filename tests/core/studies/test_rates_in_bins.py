@@ -16,7 +16,7 @@ from toys import engine, factors, memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, emulate, rates_of
 from trigemu.api import Rate
-from trigemu.studies import binned_rates
+from trigemu.studies.bins import binned_rates
 
 #: Observable → its value, NaN where it has none, and edges.
 OBSERVABLES: dict[str, tuple[Any, tuple[float, ...]]] = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trigemu.counting import Keys, count_patterns
-from trigemu.studies import Profile, Turnon, ratios_to
-from trigemu.studies.intervals import Sums
-from trigemu.support import FloatArray
+from trigemu.base.arrays import FloatArray
+from trigemu.counting.patterns import Keys, count_patterns
+from trigemu.studies.efficiency import Turnon, ratios_to
+from trigemu.studies.intervals import Profile, Sums
 
 TOYS, EVENTS = 2000, 400
 #: The shares of events that only the curve, only the reference, and both accept.

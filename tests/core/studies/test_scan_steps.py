@@ -9,8 +9,7 @@ import pytest
 from toys import menu_from
 
 from trigemu import Menu, TrigemuError
-from trigemu.studies import Steps, parse_values, steps_of
-from trigemu.studies.scan_steps import MAX_POINTS
+from trigemu.studies.scan import MAX_POINTS, Steps, parse_values, steps_of
 
 MENU = """
 [[trigger]]

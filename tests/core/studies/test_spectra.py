@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from toys import memory_catalogue, toy_events
 
-from trigemu.studies import Spectrum, sample_spectra
+from trigemu.studies.bins import Spectrum, sample_spectra
 
 SAMPLES = {"a": toy_events(1, 300), "b": toy_events(2, 100)}
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trigemu.emulation import Plan, Slot, decide
-from trigemu.menus import Trigger
-from trigemu.observables import ObjectTable, Scope, Window, Workspace, make_scope
-from trigemu.observables.selections import OverlapRemoval
-from trigemu.samples import Collection, Events, make_events
-from trigemu.triggers import Context, Kind
+from trigemu.emulation.plan import Plan, Slot, decide
+from trigemu.menus.menu import Trigger
+from trigemu.observables.selections import ObjectTable, OverlapRemoval, Scope, make_scope
+from trigemu.observables.windows import Window
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Collection, Events, make_events
+from trigemu.triggers.base import Context, Kind
 
 Event = dict[str, Any]
 INTEGERS = ("charge", "quality")

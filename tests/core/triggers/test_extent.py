@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from object_choices import sums
 
-from trigemu.observables import Range, Scope, Window
-from trigemu.triggers import Context, Kind, ScoreKind, kind_extent
+from trigemu.observables.selections import Scope
+from trigemu.observables.windows import Range, Window
+from trigemu.triggers.base import Context, Kind, ScoreKind
 from trigemu.triggers.combination.kind import Combination, Leg
 from trigemu.triggers.combination.pairs import LegSum, Pair
-from trigemu.triggers.external import External
+from trigemu.triggers.questions import kind_extent
+from trigemu.triggers.simple import External
 from trigemu.triggers.threshold import Threshold
 
 Event = dict[str, Any]

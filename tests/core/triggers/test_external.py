@@ -10,8 +10,8 @@ import pytest
 from toys import menu_from
 
 from trigemu import Events, make_events, make_plan
-from trigemu.emulation import decide
-from trigemu.samples import SampleError
+from trigemu.base.errors import SampleError
+from trigemu.emulation.plan import decide
 
 RNG = random.Random(4)
 WORDS = [[RNG.getrandbits(64) for _ in range(40)] for _ in range(2)]

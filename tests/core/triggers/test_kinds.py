@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from plugin_toys import install, write
 
-from trigemu.support import CORE, PluginError, find
-from trigemu.triggers import BitKind, Kind, Kinds
+from trigemu.base.errors import PluginError
+from trigemu.base.plugin_search import CORE, find
+from trigemu.triggers.base import BitKind, Kind
+from trigemu.triggers.kinds import Kinds
 
 pytestmark = pytest.mark.usefixtures("forget")
 NO_KINDS = (

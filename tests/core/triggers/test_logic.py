@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from trigemu import TrigemuError
-from trigemu.support import excerpt
-from trigemu.triggers import Logic, parse_expression
+from trigemu.base.errors import excerpt
+from trigemu.triggers.logic import Logic, parse_expression
 
 NAMES = ("A", "B", "C")
 #: Every combination of three decisions.

@@ -11,16 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 from toys import memory_catalogue, toy_events
 
-from trigemu import (
-    Catalogue,
-    Menu,
-    binned_rates,
-    compare,
-    exclusive_rates,
-    read_menu,
-    run,
-)
-from trigemu.triggers import Random
+from trigemu import Catalogue, Menu, binned_rates, compare, exclusive_rates, read_menu, run
+from trigemu.triggers.simple import Random
 
 
 @given(st.floats(1.0, 40e6), st.floats(40e6, 1e9))

@@ -14,9 +14,11 @@ from real_data import real_file
 from toys import menu_from
 
 from trigemu import compare, decisions, make_plan, run
-from trigemu.emulation import decide
-from trigemu.samples import Catalogue, SampleError, catalogue_of, samples_of
-from trigemu.support import TrigemuError
+from trigemu.base.errors import SampleError, TrigemuError
+from trigemu.emulation.plan import decide
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.memory import samples_of
+from trigemu.samples.opening import catalogue_of
 
 #: Missing ET, and the stored decision "L1_M", of a trigger above 20 GeV, which is wrong in
 #: crossing 2.

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from trigemu import TrigemuError
-from trigemu.observables import Scope, Workspace
-from trigemu.samples import Collection, make_events
-from trigemu.triggers import Context
+from trigemu.observables.selections import Scope
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Collection, make_events
+from trigemu.triggers.base import Context
 from trigemu.triggers.threshold import Threshold
 
 Event = dict[str, Any]

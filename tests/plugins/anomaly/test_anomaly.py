@@ -14,10 +14,12 @@ import pytest
 from onnx import helper
 from onnx_toys import autoencoder, linear, model, write_card
 from toys import columns, even_events, memory_catalogue, menu_from, toy_events
+from trigemu_anomaly.network import Network
 
 from trigemu import Menu, TrigemuError, emulate, make_events, make_plan, rates_of, read_menu
-from trigemu.api import Engine, TableError, Workspace
-from trigemu_anomaly import Network
+from trigemu.api import Workspace
+from trigemu.base.engine import Engine
+from trigemu.base.toml import TableError
 
 EVENTS = toy_events(21, 150)
 LOGARITHM = model([helper.make_node("Log", ["x"], ["y"])], {}, 1, output=("n", 1))

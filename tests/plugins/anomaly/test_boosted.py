@@ -12,9 +12,12 @@ import treelite
 import xgboost
 from decade_toys import train_quantile
 from tree_toys import floating_walk
+from trigemu_anomaly import boosted, library
+from trigemu_anomaly.boosted import compile_trees, load_trees
+from trigemu_anomaly.fixed_row import score_by
+from trigemu_anomaly.xgboost_file import LOGISTIC, QUANTILE
 
 from trigemu import TrigemuError
-from trigemu_anomaly import LOGISTIC, QUANTILE, boosted, compile_trees, library, load_trees, score_by
 
 
 def content(booster: xgboost.Booster) -> bytes:

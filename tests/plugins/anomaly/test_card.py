@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from onnx_toys import linear, write_card
+from trigemu_anomaly.anomaly import AnomalyCard, InputBlock
+from trigemu_anomaly.card import Card, open_card
 
-from trigemu.api import Context, Scope, TableError, TrainedOn
-from trigemu.observables import make_scope
-from trigemu_anomaly import Card, InputBlock, open_card
-from trigemu_anomaly.anomaly import AnomalyCard
+from trigemu.api import Context
+from trigemu.base.toml import TableError
+from trigemu.observables.selections import Scope, make_scope
+from trigemu.triggers.base import TrainedOn
 
 OBJECTS = """
 description = "two numbers"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from trigemu_anomaly.anomaly import Anomaly
 
 from trigemu.api import Context
-from trigemu.observables import make_scope
-from trigemu.triggers import kind_extent
-from trigemu_anomaly.anomaly import Anomaly
+from trigemu.observables.selections import make_scope
+from trigemu.triggers.questions import kind_extent
 
 
 @pytest.mark.parametrize(

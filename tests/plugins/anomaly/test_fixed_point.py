@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from ap_fixed import by_fractions
 from hypothesis import example, given, strategies as st
+from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
 
 from trigemu import TrigemuError
-from trigemu_anomaly import OVERFLOWS, ROUNDINGS, ApFixed
 
 TYPES = st.builds(
     ApFixed,

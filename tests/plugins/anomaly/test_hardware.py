@@ -10,10 +10,10 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pytest
+from trigemu_anomaly.integer_file import FORMAT, Dense, Input, IntegerFile, Numbers, written
 
 from trigemu import decisions
-from trigemu.api import TableError
-from trigemu_anomaly.integer_file import FORMAT, Dense, Input, IntegerFile, Numbers, written
+from trigemu.base.toml import TableError
 
 SCALES = """
 [integer.jet]

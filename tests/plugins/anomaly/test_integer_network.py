@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from ap_fixed import score_of
 from hypothesis import given, settings, strategies as st
-
-from trigemu import TrigemuError
-from trigemu_anomaly import OVERFLOWS, ROUNDINGS, ApFixed, ScoreModel, open_model
+from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
 from trigemu_anomaly.integer_file import (
     FORMAT,
     Add,
@@ -34,6 +32,10 @@ from trigemu_anomaly.integer_file import (
     Subtract,
     written,
 )
+from trigemu_anomaly.models import open_model
+from trigemu_anomaly.score_model import ScoreModel
+
+from trigemu import TrigemuError
 
 
 def types(widest: int) -> st.SearchStrategy[str]:

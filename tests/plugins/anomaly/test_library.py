@@ -12,10 +12,9 @@ import pytest
 import treelite
 import xgboost
 from decade_toys import train_quantile
+from trigemu_anomaly import children, library, library as machine_code
 
 from trigemu import TrigemuError
-from trigemu.api import children
-from trigemu_anomaly import library, machine_code
 
 Compiler = Callable[..., Path]
 

@@ -12,12 +12,13 @@ import pytest
 import xgboost
 from decade_toys import train_quantile
 from toys import memory_catalogue, toy_events
+from trigemu_anomaly.boosted import Classifier
+from trigemu_anomaly.models import open_model
+from trigemu_anomaly.network import Network
 
 import trigemu
 from trigemu import TrigemuError
 from trigemu.api import Workspace
-from trigemu_anomaly import Network, open_model
-from trigemu_anomaly.classifier import Classifier
 
 CARD = """
 [network]

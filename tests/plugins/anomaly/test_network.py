@@ -13,9 +13,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx_toys import autoencoder, linear, model
+from trigemu_anomaly.network import Network
 
 from trigemu import TrigemuError
-from trigemu_anomaly import Network
 
 
 def rows(n: int, features: int, seed: int = 1) -> np.ndarray:

@@ -12,9 +12,7 @@ from hypothesis import given, settings, strategies as st
 from onnx import TensorProto, helper
 from onnx_graphs import by_onnx_runtime, in_double, random_graph
 from onnx_toys import autoencoder, linear, model
-
-from trigemu_anomaly import Network
-from trigemu_anomaly.network_steps import trace
+from trigemu_anomaly.network import Network, trace
 from trigemu_anomaly.onnx_graph import read_graph
 from trigemu_anomaly.steps import UnknownError
 

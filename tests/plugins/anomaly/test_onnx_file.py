@@ -9,10 +9,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 from onnx_toys import linear, model
+from trigemu_anomaly import onnx_session
+from trigemu_anomaly.network import Network
+from trigemu_anomaly.onnx_graph import checked_graph
 
 from trigemu import TrigemuError
-from trigemu_anomaly import Network, onnx_session
-from trigemu_anomaly.onnx_file import checked_graph
 
 TOTAL = helper.make_node("ReduceSum", ["x", "last"], ["t"], keepdims=0)
 LAST = {"last": np.array([1])}

@@ -7,7 +7,6 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 from onnx_toys import linear, model
-
 from trigemu_anomaly.onnx_graph import MAX_NUMBERS, read_graph
 
 

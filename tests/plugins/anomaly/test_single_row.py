@@ -9,8 +9,9 @@ import pytest
 from onnx import helper
 from onnx_toys import autoencoder, model
 from tree_toys import random_trees
-
-from trigemu_anomaly import CellRow, NativeDecision, Network, StepRow, cell_table
+from trigemu_anomaly.network import Network
+from trigemu_anomaly.single_row import NativeDecision, StepRow
+from trigemu_anomaly.tree_cells import CellRow, cell_table
 
 NETWORK = Network(autoencoder(6, (16, 3, 16), "Relu"), 6)
 ROWS = np.random.default_rng(2).normal(0, 2, (200, 6)).astype(np.float32)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from tree_toys import floating_walk, inputs, random_trees
-
-from trigemu_anomaly import CellRow, Ensemble, cell_table, score_by, tree_cells
-from trigemu_anomaly.tree_cells import CellTable
+from trigemu_anomaly import tree_cells
+from trigemu_anomaly.fixed_row import score_by
+from trigemu_anomaly.tree_cells import CellRow, CellTable, cell_table
+from trigemu_anomaly.trees import Ensemble
 
 
 def table_of(trees: Ensemble) -> CellTable:

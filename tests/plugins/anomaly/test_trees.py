@@ -9,19 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from tree_toys import fixed_walk, floating_walk, inputs, precision, random_trees
+from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
+from trigemu_anomaly.fixed_row import FixedRow, score_by
+from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Overflows, Precision
 
 from trigemu import TrigemuError
-from trigemu_anomaly import (
-    OVERFLOWS,
-    ROUNDINGS,
-    ApFixed,
-    Ensemble,
-    FixedEnsemble,
-    FixedRow,
-    Precision,
-    score_by,
-)
-from trigemu_anomaly.trees import Overflows
 
 WIDE = precision("ap_fixed<32,8>", "ap_fixed<32,8>", "ap_fixed<32,8>")
 MODES = st.tuples(st.sampled_from(ROUNDINGS), st.sampled_from(OVERFLOWS))

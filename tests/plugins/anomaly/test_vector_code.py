@@ -10,8 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx_graphs import by_onnx_runtime
 from onnx_toys import model
-
-from trigemu_anomaly import Network
+from trigemu_anomaly.network import Network
 
 TINY = float(np.finfo(np.float32).tiny)
 SPECIAL = [

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from ap_fixed import by_fractions
 from hypothesis import example, given, strategies as st
-
-from trigemu.api import kernel
-from trigemu_anomaly import OVERFLOWS, ROUNDINGS, ApFixed
+from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
 from trigemu_anomaly.vector_code import LANES
 from trigemu_anomaly.word_code import CONVERSION, convert
+
+from trigemu.api import kernel
 
 TYPES = st.builds(
     ApFixed,

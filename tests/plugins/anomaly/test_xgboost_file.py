@@ -14,12 +14,13 @@ import pytest
 import treelite
 import xgboost
 from decade_toys import train_quantile
+from trigemu_anomaly import xgboost_file
+from trigemu_anomaly.boosted import Classifier, read_ensemble
+from trigemu_anomaly.fixed_point import ApFixed
+from trigemu_anomaly.trees import FixedEnsemble, Precision
+from trigemu_anomaly.xgboost_file import QUANTILE, read_model
 
 from trigemu import TrigemuError
-from trigemu_anomaly import ApFixed, FixedEnsemble, Precision, xgboost_file
-from trigemu_anomaly.boosted import read_ensemble
-from trigemu_anomaly.classifier import Classifier
-from trigemu_anomaly.xgboost_file import QUANTILE, read_model
 
 Change = Callable[[Any], object]
 

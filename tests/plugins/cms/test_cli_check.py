@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from l1_toys import jet, muon, vector_line, write_menu
 from real_data import real_file
-
 from trigemu_cms import CMSVector, import_cms_l1
 
 Command = Callable[..., tuple[int, str]]

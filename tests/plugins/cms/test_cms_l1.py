@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from l1_toys import write_menu
 from real_data import real_file
+from trigemu_cms import import_cms_l1
+from trigemu_cms.l1 import Imported
 
 from trigemu import TrigemuError
-from trigemu.api import TableError, parse_expression
-from trigemu.support import toml_text
-from trigemu_cms import import_cms_l1
-from trigemu_cms.cms_l1 import Imported
+from trigemu.base import toml_text
+from trigemu.base.toml import TableError
+from trigemu.triggers.logic import parse_expression
 
 
 def imported(

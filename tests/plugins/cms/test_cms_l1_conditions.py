@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from l1_toys import CUTS, write_menu
+from trigemu_cms import AsEmulated
+from trigemu_cms.l1_conditions import Converted, InexpressibleError, condition_table
+from trigemu_cms.l1_grammar import Junction, parse
+from trigemu_cms.l1_xml import XMLMenu, read_xml
 
 from trigemu import TrigemuError
-from trigemu_cms import AsEmulated
-from trigemu_cms.cms_l1_conditions import Converted, InexpressibleError, condition_table
-from trigemu_cms.cms_l1_grammar import Junction, parse
-from trigemu_cms.cms_l1_xml import XMLMenu, read_xml
 
 PI = math.pi
 AS_THE_MENU_SAYS = AsEmulated()

@@ -9,13 +9,13 @@ import pytest
 from l1_crossings import EXPRESSIONS as EMBEDDED, write_files
 from l1_toys import calorimeter, jet, muon, vector_line, write_menu
 from l1_twin import Crossing, Twin, Word
+from trigemu_cms import AsEmulated, import_cms_l1
+from trigemu_cms.l1_grammar import parse
+from trigemu_cms.l1_xml import read_xml
+from trigemu_validation import check_decisions
 
 from trigemu import catalogue_of, read_menu
-from trigemu.api import Engine
-from trigemu_cms import AsEmulated, import_cms_l1
-from trigemu_cms.cms_l1_grammar import parse
-from trigemu_cms.cms_l1_xml import read_xml
-from trigemu_validation import check_decisions
+from trigemu.base.engine import Engine
 
 EXPRESSIONS = [
     "MU5[MU-QLTY_SNGL,MU-ETA_1p2]",

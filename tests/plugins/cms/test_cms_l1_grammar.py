@@ -7,9 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import given, strategies as st
-
-from trigemu import TrigemuError
-from trigemu_cms.cms_l1_grammar import (
+from trigemu_cms.l1_grammar import (
     FUNCTIONS,
     OBJECTS,
     SIGNALS,
@@ -21,6 +19,8 @@ from trigemu_cms.cms_l1_grammar import (
     Term,
     parse,
 )
+
+from trigemu import TrigemuError
 
 CROSSINGS = st.integers(-2, 2)
 CUTS = st.lists(st.sampled_from(["MU-QLTY_SNGL", "X_0xE", "DETA_MAX_1p5", "EG-ETA_2p13"]), max_size=3).map(

@@ -7,10 +7,10 @@ import math
 
 import pytest
 from l1_toys import write_menu
+from trigemu_cms.l1_objects import edge_of, precision, scale_warnings
+from trigemu_cms.l1_xml import XMLMenu, read_xml
 
 from trigemu import TrigemuError
-from trigemu_cms.cms_l1_scales import edge_of, precision, scale_warnings
-from trigemu_cms.cms_l1_xml import XMLMenu, read_xml
 
 
 @pytest.fixture(scope="module")

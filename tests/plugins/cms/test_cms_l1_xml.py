@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from l1_toys import EXTERNALS, menu_xml, write_menu
+from trigemu_cms import l1_xml
+from trigemu_cms.l1_xml import read_xml
 
-from trigemu.api import TableError
-from trigemu_cms import cms_l1_xml
-from trigemu_cms.cms_l1_xml import read_xml
+from trigemu.base.toml import TableError
 
 
 def test_what_is_in_a_menu(tmp_path: Path) -> None:
@@ -143,9 +143,9 @@ def test_menus_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     file = write_menu(tmp_path, ["MU0"])
     (tmp_path / "deep.xml").write_text("<menu>" * 60)
     assert "more than 50 within each other" in refusal(tmp_path / "deep.xml")
-    monkeypatch.setattr(cms_l1_xml, "MAX_ELEMENTS", 10)
+    monkeypatch.setattr(l1_xml, "MAX_ELEMENTS", 10)
     assert "has more than 10 elements" in refusal(file)
-    monkeypatch.setattr(cms_l1_xml, "MAX_BYTES", 10)
+    monkeypatch.setattr(l1_xml, "MAX_BYTES", 10)
     assert refusal(file) == "is larger than 10 bytes, which no menu is"
 
 

@@ -11,11 +11,12 @@ import phase2_toys as toys
 import pytest
 import yaml
 from real_data import real_file
-
-from trigemu import TrigemuError, catalogue_of, decide, make_plan, read_menu
-from trigemu.api import TableError, raw_decisions
 from trigemu_cms import import_cms_phase2
 from trigemu_validation import check_decisions
+
+from trigemu import TrigemuError, catalogue_of, decide, make_plan, read_menu
+from trigemu.base.toml import TableError
+from trigemu.counting.acceptance import raw_decisions
 
 
 @pytest.mark.parametrize("text", [toys.MENU, toys.FORMS])

@@ -9,16 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from phase2_toys import holds
+from trigemu_cms.phase2_expressions import parse_cut, parse_mask, parse_threshold
+from trigemu_cms.phase2_windows import Alternatives, OfLeg, OfPair, OfSum
 
 from trigemu import TrigemuError
 from trigemu.api import Window
-from trigemu_cms.cms_phase2_expressions import parse_cut, parse_mask, parse_threshold
-from trigemu_cms.cms_phase2_windows import (
-    Alternatives,
-    OfLeg,
-    OfPair,
-    OfSum,
-)
 
 LEGS = {"leg1": 0, "leg2": 1}
 

@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 from hypothesis import given, strategies as st
+from trigemu_cms.phase2_expressions import parse_cut
+from trigemu_cms.phase2_windows import OfLeg, by_regions, written
 
 from trigemu.api import Window
-from trigemu_cms.cms_phase2_expressions import parse_cut
-from trigemu_cms.cms_phase2_regions import by_regions
-from trigemu_cms.cms_phase2_windows import OfLeg, written
 
 CUTS = ("{q} == 1", "{q} == 2", "({q} == 1) | ({p} == 1)", "abs({eta}) < 0.9", "abs({eta}) >= 0.83")
 edges = st.sampled_from((0.0, 0.5, 0.83, 1.3, 1.479, 2.4))

@@ -7,9 +7,9 @@ import math
 import numpy as np
 from hypothesis import given, strategies as st
 from phase2_toys import holds
+from trigemu_cms.phase2_windows import joint, written
 
 from trigemu.api import Window
-from trigemu_cms.cms_phase2_windows import joint, written
 
 limits = st.floats(-1e3, 1e3)
 NAMES = ("min", "max", "above", "below", "abs_min", "abs_max", "abs_above", "abs_below")

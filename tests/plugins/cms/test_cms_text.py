@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 from l1_toys import vector_line
+from trigemu_cms import CMSVector, vector_text
+from trigemu_cms.vector_text import decoded
 
 from trigemu import TrigemuError
 from trigemu.api import SampleError
-from trigemu_cms import CMSVector, cms_text
-from trigemu_cms.cms_text import decoded
 
 #: A small layout: columns of one word, of two, and of one digit.
 WIDTHS = {4: (8, 32, 1), 3: (16, 1)}
@@ -62,7 +62,7 @@ def test_any_text_is_decoded_as_python_does(data: st.DataObject, columns: int, p
     last = "7 " + " ".join("f" * width for width in WIDTHS[columns])
     content = (text + last + data.draw(st.sampled_from(["", "\n"]))).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cms_text, "_PART", part)
+        patch.setattr(vector_text, "_PART", part)
         assert found(content) == twin(content)
 
 
@@ -82,7 +82,7 @@ def test_the_first_mistake_has_its_line(monkeypatch: pytest.MonkeyPatch, line: s
     good = "0 12345678 " + "a" * 32 + " 0"
     text = f"# header\r\n\r\n\n| one\n{good}\r\n{line}\n{good} 0\n".encode(errors="surrogateescape")
     for part in (1, 7, 50, 2**20):
-        monkeypatch.setattr(cms_text, "_PART", part)
+        monkeypatch.setattr(vector_text, "_PART", part)
         with pytest.raises(SampleError) as caught:
             found(text)
         assert str(caught.value).startswith(message)
@@ -108,9 +108,9 @@ def test_a_text_without_crossings_is_refused(text: bytes) -> None:
 def test_a_text_is_decompressed_within_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str, part: int
 ) -> None:
-    monkeypatch.setattr(cms_text, "LONGEST_LINE", 2000)
-    monkeypatch.setattr(cms_text, "LARGEST_TEXT", 10_000)
-    monkeypatch.setattr(cms_text, "_PART", part)
+    monkeypatch.setattr(vector_text, "LONGEST_LINE", 2000)
+    monkeypatch.setattr(vector_text, "LARGEST_TEXT", 10_000)
+    monkeypatch.setattr(vector_text, "_PART", part)
     (tmp_path / "a.txt.xz").write_bytes(lzma.compress(content))
     with pytest.raises(TrigemuError, match=message):
         assert CMSVector(str(tmp_path / "a.txt.xz")).entries

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, strategies as st
 from l1_toys import calorimeter, jet, muon, vector_line
 from real_data import real_file
+from trigemu_cms import CMSVector
+from trigemu_cms.vectors import ORBIT
 
 from trigemu import catalogue_of
 from trigemu.api import ReadEvents, SampleError
-from trigemu_cms import CMSVector
-from trigemu_cms.cms_vector import ORBIT
 
 
 def write(folder: Path, *lines: str, name: str = "vector.txt") -> CMSVector:

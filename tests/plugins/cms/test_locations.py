@@ -12,8 +12,7 @@ from places import (
     libraries as libraries,
     of_format,
 )
-
-from trigemu_cms.cms_l1_xml import read_xml
+from trigemu_cms.l1_xml import read_xml
 
 PLACES: dict[str, Place] = {
     "read_xml": lambda folder, value: read_xml(Path(value)),

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from l1_toys import write_menu
-
-from trigemu import TrigemuError
 from trigemu_cms import find_pairs, read_menu_of
 from trigemu_cms.pairs import Pair
+
+from trigemu import TrigemuError
 
 
 @pytest.mark.parametrize(

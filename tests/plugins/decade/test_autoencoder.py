@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-
-from trigemu import TrigemuError
 from trigemu_decade.training import autoencoder
 from trigemu_decade.training.autoencoder import (
     TINY,
@@ -20,6 +18,8 @@ from trigemu_decade.training.autoencoder import (
     presence,
     standardise,
 )
+
+from trigemu import TrigemuError
 
 Array = npt.NDArray[Any]
 # Two event-level numbers and three objects of (pT, η, Δφ).

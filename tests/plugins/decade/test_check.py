@@ -13,10 +13,10 @@ import pytest
 from decade_toys import MENU, Models, truth
 from printing import text_of
 from toys import evaluation_half, memory_catalogue
-
-from trigemu import Catalogue, TrigemuError, emulate, rates_of, solve_budgets
 from trigemu_decade.check import as_dict, check, label, scored_events, summary
 from trigemu_decade.diagnostics import ScoredEvents, score_threshold
+
+from trigemu import Catalogue, TrigemuError, emulate, rates_of, solve_budgets
 
 Events = list[dict[str, Any]]
 TOLERANCE = 2e-5

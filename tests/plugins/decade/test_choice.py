@@ -6,12 +6,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from toys import menu_from
-
-from trigemu import TrigemuError
-from trigemu_decade.training.candidates import Candidate, candidates
-from trigemu_decade.training.choice import Step, choose
+from trigemu_decade.card import Step
+from trigemu_decade.training.choice import Candidate, candidates, choose
 from trigemu_decade.training.folds import Sample
 from trigemu_decade.training.regression import Settings
+
+from trigemu import TrigemuError
 
 NAMES = ("A", "B", "C")
 CANDIDATES = (Candidate("a", ("A",)), Candidate("b", ("B",)), Candidate("c", ("C",)), Candidate("d", ("B",)))

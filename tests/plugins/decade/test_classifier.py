@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-
-from trigemu_anomaly import LOGISTIC, InputBlock, load_trees
+from trigemu_anomaly.anomaly import InputBlock
+from trigemu_anomaly.boosted import load_trees
+from trigemu_anomaly.xgboost_file import LOGISTIC
 from trigemu_decade.training.classifier import fit
-from trigemu_decade.training.tables import ClassifierTable
+from trigemu_decade.training.config import ClassifierTable
 
 TABLE = ClassifierTable(signals=("s",), inputs=(InputBlock(("ht",)),), trees=60)
 

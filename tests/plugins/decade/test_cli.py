@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from decade_toys import MENU, Models
 from toys import CATALOGUE, toy_events, write_root
-
-from trigemu import open_catalogue
 from trigemu_decade.check import scored_events
 from trigemu_decade.diagnostics import diagnose
+
+from trigemu import open_catalogue
 
 AD2 = MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
 CHECK = ("decade", "check", "menu.toml", "--samples", "catalogue.toml")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import chi2_contingency, chisquare
-
 from trigemu_decade.closure import Closure, bin_numbers, closures, make_axis
 
 Toy = Callable[..., Any]

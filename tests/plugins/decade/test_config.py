@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from project import ROOT
-
-from trigemu.api import TableError
-from trigemu.samples import EVALUATION, TRAINING
 from trigemu_decade.training.config import Config, read_config, replica, with_most_trees
+
+from trigemu.base.toml import TableError
+from trigemu.samples.split import EVALUATION, TRAINING
 
 CONFIG = """
 [training]

@@ -17,6 +17,10 @@ import xgboost
 from decade_toys import MENU, OBJECTS, Models, compiled, read_events, train_quantile, truth
 from onnx import helper
 from toys import evaluation_half, memory_catalogue, write_root
+from trigemu_anomaly.anomaly import preselected
+from trigemu_anomaly.inputs import Inputs
+from trigemu_anomaly.network import Network
+from trigemu_decade.decade import Decade
 
 from trigemu import (
     Catalogue,
@@ -28,9 +32,9 @@ from trigemu import (
     rates_of,
     worker_pool,
 )
-from trigemu.api import Engine, Inputs, TableError, Workspace
-from trigemu_anomaly import Network, preselected
-from trigemu_decade import Decade
+from trigemu.api import Workspace
+from trigemu.base.engine import Engine
+from trigemu.base.toml import TableError
 
 Events = list[dict[str, Any]]
 TOLERANCE = 2e-5  # y is summed in another order by the reference

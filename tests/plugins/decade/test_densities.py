@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from trigemu_decade.densities import BINS, densities
+from trigemu_decade.figures import BINS, densities
 
 Toy = Callable[..., Any]
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import spearmanr
-
 from trigemu_decade.diagnostics import (
     diagnose,
     overlap,

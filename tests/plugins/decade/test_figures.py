@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-
 from trigemu_decade import figures
-from trigemu_decade.densities import densities
 from trigemu_decade.diagnostics import diagnose
+from trigemu_decade.figures import densities
 
 Toy = Callable[..., Any]
 LABELS = {

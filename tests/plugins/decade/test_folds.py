@@ -6,14 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from trigemu.api import IntArray, threshold_for
-from trigemu_anomaly import QUANTILE, load_trees
+from trigemu_anomaly.boosted import load_trees
+from trigemu_anomaly.xgboost_file import QUANTILE
 from trigemu_decade.training import regression
 from trigemu_decade.training.folds import Sample, out_of_fold
 from trigemu_decade.training.regression import Settings
 from trigemu_decade.training.scored import learned
 from trigemu_decade.training.train import LEAST_ABOVE
+
+from trigemu.api import IntArray
+from trigemu.emulation.budgets import threshold_for
 
 SETTINGS = Settings(threads=1, levelled=False, tail_events=2.0)
 Q = 0.02

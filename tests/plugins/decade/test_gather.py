@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
+from trigemu_decade.gather import Gathered, gather
 
 from trigemu import Events
 from trigemu.api import Plan, Sample, SampleError, Workspace
-from trigemu.samples import EVALUATION, TRAINING
-from trigemu_decade.gather import Gathered, gather
+from trigemu.samples.split import EVALUATION, TRAINING
 
 PlainEvents = list[dict[str, Any]]
 

@@ -11,15 +11,7 @@ import numpy.typing as npt
 import onnx
 import onnxruntime
 import pytest
-
-from trigemu_decade.training.autoencoder import (
-    Network,
-    Settings,
-    Standard,
-    fit,
-    log_mse,
-    presence,
-)
+from trigemu_decade.training.autoencoder import Network, Settings, Standard, fit, log_mse, presence
 from trigemu_decade.training.graph import onnx_model
 
 Array = npt.NDArray[Any]

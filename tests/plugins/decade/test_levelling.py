@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-
-from trigemu_decade.training.levelling import mean_weight
+from trigemu_decade.training.folds import mean_weight
 
 N = 60_000
 

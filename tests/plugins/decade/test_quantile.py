@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import xgboost
-
-from trigemu.api import Inputs
-from trigemu.observables import Constant
-from trigemu_anomaly import QUANTILE, load_trees
+from trigemu_anomaly.boosted import load_trees
+from trigemu_anomaly.inputs import Inputs
+from trigemu_anomaly.xgboost_file import QUANTILE
 from trigemu_decade.quantile import Quantile
+
+from trigemu.observables.expressions import Constant
 
 
 def test_models_are_compared_by_their_content(booster: xgboost.Booster) -> None:

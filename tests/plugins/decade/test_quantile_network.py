@@ -7,8 +7,9 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-
-from trigemu_anomaly import NativeRow, Network, score_by
+from trigemu_anomaly.fixed_row import score_by
+from trigemu_anomaly.network import Network
+from trigemu_anomaly.single_row import NativeRow
 from trigemu_decade.quantile import QuantileNetwork, open_quantile
 from trigemu_decade.training import regression
 from trigemu_decade.training.autoencoder import dense

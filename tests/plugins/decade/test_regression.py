@@ -12,9 +12,9 @@ import pytest
 import treelite
 import xgboost
 from scipy.stats import norm
+from trigemu_decade.training.regression import Quantile, Settings, fit
 
 from trigemu import TrigemuError
-from trigemu_decade.training.regression import Quantile, Settings, fit
 
 FloatArray = npt.NDArray[np.float64]
 BINS, SET, SETS = 20, 30_000, 8

@@ -10,12 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 from decade_toys import AD_MENU, TRAINING as CONFIG, TRAINING_MENU as OTHERS, command
-
-from trigemu import Profile, TrigemuError, efficiencies, emulate, open_catalogue, rates_of, read_menu
-from trigemu.samples import EVALUATION, TRAINING
 from trigemu_decade.check import scored_events
 from trigemu_decade.diagnostics import diagnose
 from trigemu_decade.replicas import MEASURE, Replica, Spread, nearest_to_median, read_replicas
+
+from trigemu import (
+    Profile,
+    TrigemuError,
+    efficiencies,
+    emulate,
+    open_catalogue,
+    rates_of,
+    read_menu,
+)
+from trigemu.samples.split import EVALUATION, TRAINING
 
 BARE = '[[trigger]]\nname = "AD"\nkind = "anomaly"\ncard = "{}"\ntotal_rate_hz = 2.0e6\n'
 PROFILES = """

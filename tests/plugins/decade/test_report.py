@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from decade_toys import MENU, Models
-
-from trigemu import Catalogue, Menu, emulate, rates_of
-from trigemu.api import Contents
 from trigemu_decade.check import scored_events
 from trigemu_decade.diagnostics import diagnose
 from trigemu_decade.report import TITLE, sections
+
+from trigemu import Catalogue, Menu, emulate, rates_of
+from trigemu.api import Contents
 
 AD2 = MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import onnxruntime
 import pytest
-
 from trigemu_decade.training.autoencoder import Network, Settings, Standard, dense, fit
 from trigemu_decade.training.graph import onnx_model
 

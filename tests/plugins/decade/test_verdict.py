@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner
 from decade_toys import MENU as TOY, Models
 from toys import CATALOGUE, menu_from, toy_events, write_root
-
-from trigemu import Catalogue, run
-from trigemu.api import TableError
-from trigemu.cli.commands import cli
 from trigemu_decade.diagnostics import ScoredEvents, diagnose
 from trigemu_decade.verdict import Verdict, judge
+
+from trigemu import Catalogue, run
+from trigemu.base.toml import TableError
+from trigemu.cli.commands import cli
 
 MENU = """
 [[trigger]]

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from trigemu_firmware import sources, verify
-from trigemu_firmware.cpp import CppProgram, compile_model
 from trigemu_firmware.project import NAME
+from trigemu_firmware.tools import CppProgram, compile_model
 
 CONVERT = sources._convert
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, strategies as st
 from tree_toys import floating_walk, inputs, precision, random_trees
+from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
+from trigemu_anomaly.trees import FixedEnsemble
+from trigemu_firmware import PAPER_PRECISION, choose, with_modes, with_widths
 
 from trigemu import TrigemuError
-from trigemu_anomaly import OVERFLOWS, ROUNDINGS, ApFixed, FixedEnsemble
-from trigemu_firmware import PAPER_PRECISION, choose, with_modes, with_widths
 
 NAMES = ("a", "b", "c")
 

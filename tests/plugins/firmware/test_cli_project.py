@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from firmware_toys import CPP, VHDL
 from tree_toys import TREES
-
-from trigemu_firmware import FirmwareCheck, vectors
+from trigemu_firmware import FirmwareCheck, verify
 from trigemu_firmware.verify import Mismatch, TreeDifference
 
 pytestmark = [CPP, VHDL]
@@ -40,7 +39,7 @@ Run = Callable[..., tuple[int, str]]
 def folder(place: object, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current one, with a menu of boosted trees; projects of few rows."""
     for name, count in (("MIN_EVENTS", 1000), ("MIN_AROUND", 600)):
-        monkeypatch.setattr(vectors, name, count)
+        monkeypatch.setattr(verify, name, count)
     place.write("plugins/boosted/__init__.py", PLUGIN)  # type: ignore[attr-defined]
     place.write("boosted.toml", MENU)  # type: ignore[attr-defined]
     result: Path = place.folder  # type: ignore[attr-defined]

@@ -12,10 +12,10 @@ import pytest
 from firmware_toys import needs, toy
 from hypothesis import given, strategies as st
 from tree_toys import inputs
+from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
+from trigemu_firmware.sources import as_numbers, as_words, check_conifer, sums, word_type
 
 from trigemu import TrigemuError
-from trigemu_anomaly import Ensemble, FixedEnsemble, Precision
-from trigemu_firmware.conifer_trees import as_numbers, as_words, check_conifer, sums, word_type
 
 BITS = st.tuples(st.integers(4, 14), st.integers(-2, 8), st.booleans())
 

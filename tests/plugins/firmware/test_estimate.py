@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from firmware_toys import VHDL, needs, toy, write_project
-
 from trigemu_firmware.estimate import estimate
 
 SMALL = toy("ap_fixed<7,5>", trees=3, depth=2, seed=2)

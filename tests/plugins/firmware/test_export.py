@@ -13,12 +13,13 @@ import pytest
 from firmware_toys import needs
 from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
 from tree_toys import READS, TREES, Boosted, fixed_walk
+from trigemu_anomaly.input_kernels import Features
+from trigemu_anomaly.precision import PrecisionTable
+from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
+from trigemu_firmware import Manifest, choose, export as exporting, open_project, verify
+from trigemu_firmware.export import SATURATING_PRECISION, InputSource, export
 
 from trigemu import Catalogue, Menu, TrigemuError
-from trigemu.api import Features
-from trigemu_anomaly import Ensemble, FixedEnsemble, Precision, PrecisionTable
-from trigemu_firmware import Manifest, choose, export as exporting, open_project, vectors
-from trigemu_firmware.export import SATURATING_PRECISION, InputSource, export
 
 pytestmark = needs("conifer")
 
@@ -38,7 +39,7 @@ EVENTS = toy_events(37, 600)
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, count in (("MIN_EVENTS", 300), ("MIN_AROUND", 200)):
-        monkeypatch.setattr(vectors, name, count)
+        monkeypatch.setattr(verify, name, count)
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from toys import is_evaluation
 from tree_toys import EVENTS, SAMPLES, TREES, Boosted, entered, menu
-
-from trigemu import TrigemuError
-from trigemu_anomaly import PrecisionTable, table_of
+from trigemu_anomaly.precision import PrecisionTable, table_of
 from trigemu_firmware import read_rows, tree_model
 from trigemu_firmware.model import halves, with_trees
+
+from trigemu import TrigemuError
 
 
 def test_rows_are_what_the_trees_read(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 import pytest
 from firmware_toys import toy, write_project
-
-from trigemu import TrigemuError
 from trigemu_firmware import open_project, project as layout
 from trigemu_firmware.project import MANIFEST, TREES, VECTORS, sha256
+
+from trigemu import TrigemuError
 
 
 @pytest.fixture

@@ -9,11 +9,12 @@ import msgspec
 import numpy as np
 import pytest
 from tree_toys import EVENTS, SAMPLES, TREES, entered, fixed_walk, floating_walk, menu
-
-from trigemu import TrigemuError
-from trigemu_anomaly import ApFixed, PrecisionTable, table_of
+from trigemu_anomaly.fixed_point import ApFixed
+from trigemu_anomaly.precision import PrecisionTable, table_of
 from trigemu_firmware import PAPER_PRECISION, choose, survey, with_modes
 from trigemu_firmware.ranges import ranges
+
+from trigemu import TrigemuError
 
 
 def test_survey(tmp_path: Path) -> None:

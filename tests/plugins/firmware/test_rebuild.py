@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from firmware_toys import needs, toy, write_project
-
-from trigemu import TrigemuError
 from trigemu_firmware.estimate import estimate
 from trigemu_firmware.project import NAME
-from trigemu_firmware.rebuild import rebuilt
+from trigemu_firmware.sources import rebuilt
 from trigemu_firmware.verify import verify
+
+from trigemu import TrigemuError
 
 pytestmark = needs("conifer")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from firmware_toys import VHDL, needs, toy
+from trigemu_firmware import estimate, of_model
+from trigemu_firmware.estimate import counted
+from trigemu_firmware.sources import write_sources
 
 from trigemu import TrigemuError
-from trigemu_firmware import of_model, resources
-from trigemu_firmware.resources import counted
-from trigemu_firmware.sources import write_sources
 
 
 def statistics(**cells: int) -> str:
@@ -52,6 +52,6 @@ def test_more_trees_take_more_and_pipelines_their_registers() -> None:
 @needs("yosys")
 def test_a_failed_synthesis_reports_its_last_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_sources(toy(depth=1), "vhdl", tmp_path / "vhdl")
-    monkeypatch.setattr(resources, "_SCRIPT", "read_verilog design.v\nsynth_nothing\n")
+    monkeypatch.setattr(estimate, "_SCRIPT", "read_verilog design.v\nsynth_nothing\n")
     with pytest.raises(TrigemuError, match=r"(?s)yosys failed; its last lines:.*synth_nothing"):
-        resources.synthesised(tmp_path / "vhdl")
+        estimate.synthesised(tmp_path / "vhdl")

@@ -14,9 +14,8 @@ import pytest
 from firmware_toys import toy
 from toys import evaluation_half, is_evaluation
 from tree_toys import EVENTS, SAMPLES, TREES, entered, fixed_walk, floating_walk, menu
-
-from trigemu import TrigemuError, compare, emulate, solve_budgets
-from trigemu_anomaly import FixedEnsemble, PrecisionTable, table_of
+from trigemu_anomaly.precision import PrecisionTable, table_of
+from trigemu_anomaly.trees import FixedEnsemble
 from trigemu_firmware import (
     PAPER_PRECISION,
     Resources,
@@ -29,6 +28,8 @@ from trigemu_firmware import (
     with_widths,
 )
 from trigemu_firmware.scan import in_precision
+
+from trigemu import TrigemuError, compare, emulate, solve_budgets
 
 SATURATING = with_modes(PAPER_PRECISION, "AP_RND", "AP_SAT")
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from firmware_toys import CPP, VHDL, needs, toy
 from tree_toys import fixed_walk
-
-from trigemu import TrigemuError
-from trigemu.api import MissingExtraError
 from trigemu_firmware import sources, tools
 from trigemu_firmware.sources import write_sources
 from trigemu_firmware.tools import ap_types
-from trigemu_firmware.vectors import around, scaled
+from trigemu_firmware.verify import around, scaled
+
+from trigemu import TrigemuError
+from trigemu.api import MissingExtraError
 
 
 def content(folder: Path) -> dict[str, bytes]:

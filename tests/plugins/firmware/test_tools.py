@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from trigemu_firmware.tools import MissingToolError, ap_types, find, package, python, run, scratch
 
 from trigemu import TrigemuError
 from trigemu.api import MissingExtraError
-from trigemu_firmware.tools import MissingToolError, ap_types, find, package, python, run, scratch
 
 
 def test_a_program_gets_its_input_and_returns_its_output(tmp_path: Path) -> None:

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from firmware_toys import toy
 from tree_toys import fixed_walk, inputs
-
-from trigemu_firmware import vectors
-from trigemu_firmware.vectors import around, make_vectors
+from trigemu_firmware import verify
+from trigemu_firmware.verify import around, make_vectors
 
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, count in (("EVENTS", 400), ("MIN_EVENTS", 300), ("MIN_AROUND", 50)):
-        monkeypatch.setattr(vectors, name, count)
+        monkeypatch.setattr(verify, name, count)
 
 
 @pytest.mark.parametrize(("sample", "taken", "made"), [(100, 100, 200), (280, 280, 50), (900, 400, 50)])

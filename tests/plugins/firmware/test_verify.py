@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from firmware_toys import CPP, VHDL, needs, toy, write_project
 from tree_toys import fixed_walk
-
-from trigemu import TrigemuError
 from trigemu_firmware import FirmwareCheck, Project
 from trigemu_firmware.project import NAME
 from trigemu_firmware.verify import compared, leaves, verify
+
+from trigemu import TrigemuError
 
 #: Types that differ in all that types can.
 TYPES: dict[str, dict[str, Any]] = {

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from firmware_toys import VHDL, toy
 from tree_toys import fixed_walk, inputs
+from trigemu_firmware.sources import write_sources
+from trigemu_firmware.tools import Design
+from trigemu_firmware.verify import around, leaves
 
 from trigemu import TrigemuError
-from trigemu_firmware.sources import write_sources
-from trigemu_firmware.vectors import around
-from trigemu_firmware.verify import leaves
-from trigemu_firmware.vhdl import Design
 
 
 @VHDL

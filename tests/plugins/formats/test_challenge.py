@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from trigemu_formats import challenge
+from trigemu_formats.challenge import Challenge
 
 import trigemu
 from trigemu import TrigemuError, catalogue_of
-from trigemu.api import Engine, SampleError
-from trigemu_formats import Challenge, challenge
+from trigemu.api import SampleError
+from trigemu.base.engine import Engine
 
 h5py = pytest.importorskip("h5py")
 N = 300

@@ -9,10 +9,10 @@ import awkward as ak
 import numpy as np
 import pytest
 import uproot
+from trigemu_formats.delphes import Delphes
 
 from trigemu import open_catalogue
 from trigemu.api import SampleError
-from trigemu_formats import Delphes
 
 N = 150
 

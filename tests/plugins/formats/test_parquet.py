@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from real_data import real_file
+from trigemu_formats import parquet
+from trigemu_formats.parquet import Parquet
 
 from trigemu import catalogue_of, open_catalogue
 from trigemu.api import SampleError
+from trigemu.samples.files import numbering_of
 from trigemu.samples.formats import format_named
 from trigemu.samples.formats.decoded import cached_bytes
-from trigemu.samples.numbering import numbering_of
-from trigemu_formats import Parquet, parquet
 
 pq = pytest.importorskip("pyarrow.parquet")
 N = 100

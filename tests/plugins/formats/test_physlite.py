@@ -14,12 +14,11 @@ import uproot
 from project import ROOT
 from real_data import real_file
 from toys import menu_from
+from trigemu_formats.physlite import COLLECTIONS, Physlite
 
 import trigemu
 from trigemu import catalogue_of
 from trigemu.api import SampleError
-from trigemu_formats import Physlite
-from trigemu_formats.physlite import COLLECTIONS
 
 N = 230
 SMK = np.array([toys.KEYS[i % 3 == 1] for i in range(N)], np.uint32)

@@ -21,10 +21,10 @@ from places import (
 )
 from servers import Ranges, check_a_server_that_falls_silent, check_a_server_that_never_ends
 from toys import toy_events, write_root
+from trigemu_formats import PLUGIN
 
 from trigemu import TrigemuError, catalogue_of, open_catalogue
 from trigemu.api import SampleError
-from trigemu_formats import PLUGIN
 
 #: Catalogues are the same for all formats, and tested with those of the core.
 PLACES = {name: of_format(name)[f"source, {name}"] for name in PLUGIN.formats}

@@ -16,10 +16,11 @@ from ap_fixed import score_of
 from hls4ml_toys import FILES, PARAMETERS, TOP, write_project
 from hypothesis import given, settings, strategies as st
 from real_data import real_file
+from trigemu_anomaly import integer_file
+from trigemu_anomaly.models import open_model
+from trigemu_hls4ml.project import read_project
 
 from trigemu import TrigemuError
-from trigemu_anomaly import integer_file, open_model
-from trigemu_hls4ml import read_project
 
 RANDOM = np.random.default_rng(39)
 EVENTS = np.concatenate([RANDOM.normal(0, 9, (600, 3)), RANDOM.normal(0, 0.5, (400, 3))]).astype(np.float32)

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 from bench_toys import BATCHES, CLOCK, LOG, emulation
+from trigemu_latency import Bench, bench
+from trigemu_latency.timing.costs import steps
 
 from trigemu import Events
 from trigemu.api import Emulation
-from trigemu_latency import Bench, bench
-from trigemu_latency.timing.costs import steps
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 from command_checks import check_documents_and_help
-
 from trigemu_latency import FirstDecision, cli
-from trigemu_latency.timing import clock as timing
+from trigemu_latency.timing import clock
 
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("bench", "menu.toml", "--samples", "catalogue.toml")
@@ -19,7 +18,7 @@ SHORT = ("--events", "60", "--batch", "16,1,1")
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timing, "SECONDS", 0.001)
+    monkeypatch.setattr(clock, "SECONDS", 0.001)
 
 
 @pytest.fixture

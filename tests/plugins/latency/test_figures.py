@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from figure_checks import check_names_are_no_formulas
 from matplotlib.colors import to_rgb
+from trigemu_latency.figures import LatencyBar, draw_latencies
 
 from trigemu.api import style
-from trigemu_latency.figures import LatencyBar, draw_latencies
 
 
 def rows() -> list[LatencyBar]:

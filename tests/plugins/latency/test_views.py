@@ -11,6 +11,8 @@ from bench_toys import BATCHES, CLOCK
 from command_checks import lines_of
 from printing import text_of
 from result_toys import menus, samples
+from trigemu_latency import Bench, bench
+from trigemu_latency.views import BENCH, bench_tables, digits, figure_of
 from view_checks import (
     check_frame,
     check_hepdata,
@@ -23,10 +25,6 @@ from view_checks import (
 
 import trigemu
 from trigemu.api import Emulation, numbers
-from trigemu_latency import Bench, bench
-from trigemu_latency.views import bench_tables
-from trigemu_latency.views.bench import VIEW, figure_of
-from trigemu_latency.views.timing import digits
 
 KEYS = {"p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "events_per_s", "calls"}
 
@@ -78,7 +76,7 @@ def test_every_result_shows_itself(hostile: Bench, tmp_path: Path) -> None:
 
 
 def rendered(result: Bench, details: bool = True) -> list[str]:
-    return text_of(VIEW.page(result, details), 120).splitlines()
+    return text_of(BENCH.page(result, details), 120).splitlines()
 
 
 def test_the_answer_comes_first(measured: Bench) -> None:
@@ -156,7 +154,7 @@ def test_the_tables_of_all_details(measured: Bench) -> None:
 @pytest.mark.parametrize("details", [False, True])
 def test_tables_fit(measured: Bench, details: bool) -> None:
     for width, encoding in ((80, "utf-8"), (80, "ascii"), (120, "utf-8")):
-        lines_of([VIEW.page(measured, details)], width, encoding)
+        lines_of([BENCH.page(measured, details)], width, encoding)
 
 
 def test_digits() -> None:

@@ -10,12 +10,12 @@ from counters_menus import TWO_LEVELS, ToyEvent, as_toml, catalogue_of
 from counters_twin import Toy, ToyMenu
 from live_toys import single, toy
 from toys import menu_from
-
-from trigemu import TrigemuError, run
-from trigemu.api import view_of
 from trigemu_live import LiveRates, Rules, live_rates, read_rules, spread
 from trigemu_live.beam import Start
 from trigemu_live.rules import InWindow, Prefire, Simple, Unfilled
+
+from trigemu import TrigemuError, run
+from trigemu.base.shown import view_of
 
 STARTS: tuple[Start, ...] = ("random", "zero", "section")
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from trigemu import TrigemuError
-from trigemu.api import view_of
 from trigemu_live import (
     every_slot,
     largest_input_rate,
@@ -17,6 +14,9 @@ from trigemu_live import (
     spread,
 )
 from trigemu_live.rules import Bucket, FirstBunches, Gap, InWindow, Rules, Simple
+
+from trigemu import TrigemuError
+from trigemu.base.shown import view_of
 
 FULL = every_slot(40e6)
 

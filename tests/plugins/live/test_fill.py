@@ -14,11 +14,20 @@ import pytest
 from command_checks import Run
 from commands import Place
 from pileup_toys import crossing_catalogue, crossings
-
-from trigemu import Menu, Profile, TrigemuError, at_pileup, column_rates, efficiencies, read_menu, run
-from trigemu.samples import Catalogue
 from trigemu_live import FillConfig, Rules, read_fill, spread, through_fill
 from trigemu_live.rules import Simple
+
+from trigemu import (
+    Menu,
+    Profile,
+    TrigemuError,
+    at_pileup,
+    column_rates,
+    efficiencies,
+    read_menu,
+    run,
+)
+from trigemu.samples.catalogue import Catalogue
 
 
 def trigger(name: str, observable: str, *keys: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from trigemu_live import read_fill
 
 from trigemu import TrigemuError
-from trigemu_live import read_fill
 
 GOOD = "[fill]\nhours = 10\npileup = 20\nhalf_life_hours = 5\n"
 

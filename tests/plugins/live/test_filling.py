@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-
-from trigemu import TrigemuError
 from trigemu_live import Filling, every_slot, read_filling, spread
 from trigemu_live.filling import ORBIT, ORBIT_HZ
+
+from trigemu import TrigemuError
 
 
 @given(st.sets(st.integers(0, ORBIT - 1), min_size=1))

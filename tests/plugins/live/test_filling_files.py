@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from trigemu_live import read_filling, scheme_names
+from trigemu_live.filling import slots_of_pattern
 
 from trigemu import TrigemuError
-from trigemu_live import read_filling, scheme_names
-from trigemu_live.filling_files import slots_of_pattern
 
 #: What the filling scheme tool of the LHC programme writes, shortened.
 LPC = """INJECTION SCHEME : test

@@ -12,10 +12,6 @@ from counters_twin import Toy
 from live_toys import single, toy
 from pileup_toys import alike, crossing_catalogue
 from toys import even_events, memory_catalogue, menu_from
-
-from trigemu import TrigemuError
-from trigemu.api import view_of
-from trigemu.samples import SampleError
 from trigemu_live import (
     Filling,
     Rules,
@@ -27,6 +23,10 @@ from trigemu_live import (
     spread,
 )
 from trigemu_live.rules import Gap, Simple
+
+from trigemu import TrigemuError
+from trigemu.base.errors import SampleError
+from trigemu.base.shown import view_of
 
 DEAD = Rules("dead", (Simple(simple=100),))
 

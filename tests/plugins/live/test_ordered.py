@@ -14,11 +14,12 @@ from counters_menus import ToyEvent, as_toml, catalogue_of
 from counters_twin import Toy, ToyMenu
 from real_data import real_file
 from toys import menu_from
-
-from trigemu import Menu
-from trigemu.samples import Catalogue, SampleError
 from trigemu_live import accepts_in_order, live_rates, read_rules
 from trigemu_live.ordered import is_consecutive
+
+from trigemu import Menu
+from trigemu.base.errors import SampleError
+from trigemu.samples.catalogue import Catalogue
 
 MENU = ToyMenu((Toy("A", group="g"), Toy("B", prescale=3), Toy("S", seed="A")))
 

@@ -11,10 +11,9 @@ from counters_twin import Toy
 from hypothesis import given, strategies as st
 from live_toys import toy
 from toys import even_events, memory_catalogue, menu_from
+from trigemu_live.patterns import aliases, menu_arrays, to_draw, weigh
 
 from trigemu import TrigemuError, emulate, rates_of
-from trigemu_live.menu_arrays import menu_arrays
-from trigemu_live.patterns import aliases, to_draw, weigh
 
 FITTED = """
 [[trigger]]

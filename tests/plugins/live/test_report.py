@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from command_checks import Run
 from commands import Place
-
 from trigemu_live import report
 
 

@@ -8,12 +8,12 @@ import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from trigemu_live import Filling, every_slot, read_filling, read_rules
+from trigemu_live.crossing_kernels import accept, new_state, rule_table, vetoed_by
+from trigemu_live.filling import ORBIT
+from trigemu_live.rules import Bucket, Buffer, FirstBunches, Gap, InWindow, Rules, Simple, Unfilled
 
 from trigemu.api import kernel
-from trigemu_live import Filling, every_slot, read_filling, read_rules
-from trigemu_live.filling import ORBIT
-from trigemu_live.rule_kernels import accept, new_state, rule_table, vetoed_by
-from trigemu_live.rules import Bucket, Buffer, FirstBunches, Gap, InWindow, Rules, Simple, Unfilled
 
 FULL = every_slot(40e6)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from trigemu import TrigemuError
 from trigemu_live import read_rules, rule_names
 from trigemu_live.rules import Rules
+
+from trigemu import TrigemuError
 
 ALL = """
 [rules]

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from commands import Place
 from optimise_toys import write_goals, write_menu, write_samples
+from trigemu_optimise import Effort, optimise
+from trigemu_optimise.write_menu import read_summary
 
 from trigemu import TrigemuError, open_catalogue, read_menu, run
-from trigemu_optimise import Effort, optimise
-from trigemu_optimise.written import read_summary
 
 Run = Callable[..., tuple[int, str]]
 FAST = ("--starts", "2", "--hops", "1", "--replicas", "3", "--caps", "4", "--seed", "5")

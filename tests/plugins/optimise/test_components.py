@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from optimise_toys import toy_samples
 from toys import menu_from
-
-from trigemu import Menu, TrigemuError
 from trigemu_optimise.components import components_of
 from trigemu_optimise.goals import read_goals
 from trigemu_optimise.setup import make_setup
-from trigemu_optimise.variable import Variable
+from trigemu_optimise.variables import Variable
+
+from trigemu import Menu, TrigemuError
 
 LINKED = """
 [[trigger]]

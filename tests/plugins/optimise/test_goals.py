@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from optimise_toys import MENU, toy_samples, write_goals, write_menu
-
-from trigemu import TrigemuError, read_menu
 from trigemu_live import live_fraction, read_filling, read_rules
 from trigemu_optimise import Effort, optimise, read_goals
+
+from trigemu import TrigemuError, read_menu
 
 BASE = "[goals]\nrate_hz = 1e5\n[[channel]]\nsample = 's'\n"
 VARY = "[[vary]]\ntriggers = ['J30']\nabove = { min = 10, max = 60, step = 5 }\n"

@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 from optimise_toys import toy_samples, write_goals, write_menu
 from toys import even_events, is_evaluation, memory_catalogue
+from trigemu_optimise.goals import read_goals
+from trigemu_optimise.judge import Judge, derivatives, greedy, scaled
+from trigemu_optimise.problem import Evaluation, Problem
+from trigemu_optimise.search import of_replica, times
+from trigemu_optimise.setup import Setup, make_setup
+from trigemu_optimise.variables import menu_at
 
 from trigemu import read_menu
-from trigemu_optimise.goals import read_goals
-from trigemu_optimise.judge import Judge, derivatives
-from trigemu_optimise.problem import Evaluation, Problem
-from trigemu_optimise.replicas import of_replica, times
-from trigemu_optimise.rivals import greedy, scaled
-from trigemu_optimise.setup import Setup, make_setup
-from trigemu_optimise.variable import menu_at
 
 REPLICAS = 400
 

@@ -7,11 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from optimise_toys import SPECTRA, analytic, correlated
-
-from trigemu_optimise.learn import correlations, intervals, prices, slopes, turning
-from trigemu_optimise.moves import improve, towards
+from trigemu_optimise.judge import correlations, intervals, prices, slopes, turning
 from trigemu_optimise.problem import Evaluation
-from trigemu_optimise.search import Hop
+from trigemu_optimise.search import Hop, improve, towards
 
 
 def test_slopes_of_exponential_spectra() -> None:

@@ -13,14 +13,14 @@ from hypothesis import Phase, given, settings, strategies as st
 from optimise_toys import toy_samples, write_goals, write_menu
 from toy_menus import as_toml, menus
 from toys import is_evaluation, memory_catalogue, menu_from, toy_events
-
-from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of, read_menu
-from trigemu.triggers import ScoreKind
 from trigemu_optimise.goals import read_goals
 from trigemu_optimise.judge import Judge
 from trigemu_optimise.problem import Evaluation
 from trigemu_optimise.setup import Setup, make_setup
-from trigemu_optimise.variable import menu_at
+from trigemu_optimise.variables import menu_at
+
+from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of, read_menu
+from trigemu.triggers.base import ScoreKind
 
 BACKGROUND = {"a": toy_events(11, 400), "b": toy_events(12, 150)}
 SIGNAL = toy_events(13, 200)

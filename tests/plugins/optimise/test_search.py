@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 from optimise_toys import analytic, brute_force, correlated, group_of, problem_of
 from toys import engine
-
-from trigemu_optimise.limits import Order
-from trigemu_optimise.moves import broken
 from trigemu_optimise.problem import Evaluation
-from trigemu_optimise.replicas import of_replica
-from trigemu_optimise.search import Front, Hop, Refit, Searches, best_of
+from trigemu_optimise.search import Front, Hop, Refit, Searches, best_of, broken, of_replica
+from trigemu_optimise.variables import Order
 
 SEEDS = range(8)
 

@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given, strategies as st
 from optimise_toys import toy_rate, toy_samples, write_goals, write_menu
 from toys import even_events, memory_catalogue, toy_events
-
-from trigemu import TrigemuError, read_menu
-from trigemu.api import scaling
 from trigemu_optimise import Effort, optimise
 from trigemu_optimise.goals import read_goals
 from trigemu_optimise.setup import make_setup
-from trigemu_optimise.variable import menu_at
-from trigemu_optimise.variables import FREE_VALUES, round_step
-from trigemu_optimise.written import write_menu as write_best
+from trigemu_optimise.variables import FREE_VALUES, menu_at, round_step
+from trigemu_optimise.write_menu import write_menu as write_best
+
+from trigemu import TrigemuError, read_menu
+from trigemu.emulation import scaling
 
 
 @given(st.floats(1e-6, 1e9))

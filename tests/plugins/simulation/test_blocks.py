@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-
 from trigemu_simulation import INTERACTIONS, Config, blocks, pythia
 
 

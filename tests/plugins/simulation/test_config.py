@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from project import ROOT
+from trigemu_simulation import config, pythia
 
 from trigemu import open_catalogue, read_menu
-from trigemu.api import TableError
-from trigemu_simulation import config, pythia
+from trigemu.base.toml import TableError
 
 GOOD = """
 name = "small"

@@ -5,11 +5,10 @@ import math
 import generate_toys as toys
 import numpy as np
 import pytest
-
 from trigemu_simulation import Config, EventColumns, crossings
 from trigemu_simulation.config import Fakes
+from trigemu_simulation.crossings import recipe
 from trigemu_simulation.pools import Pool
-from trigemu_simulation.recipes import recipe
 from trigemu_simulation.write import Normalisation
 
 FAKES = Fakes(probability=0.3, power=-0.5)

@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from trigemu_simulation import Slice, pythia
-from trigemu_simulation.decays import HADRONS
-from trigemu_simulation.pythia import Particles
+from trigemu_simulation.pythia import HADRONS, Particles
 
 SETTINGS = ["HardQCD:gg2bbbar = on", "HardQCD:qqbar2bbbar = on", "PhaseSpace:pTHatMin = 20."]
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from trigemu_simulation import detector
 from trigemu_simulation.config import Fakes
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from rounding_twin import rounded
-
 from trigemu_simulation import events
 
 

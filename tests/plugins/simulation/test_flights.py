@@ -5,10 +5,8 @@ import math
 import numpy as np
 import pytest
 from generate_toys import particles as toy
-
 from trigemu_simulation import detector
-from trigemu_simulation.flights import with_flights
-from trigemu_simulation.reconstruct import reconstruct
+from trigemu_simulation.reconstruct import reconstruct, with_flights
 
 
 @pytest.mark.parametrize(

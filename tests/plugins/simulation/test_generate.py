@@ -14,12 +14,12 @@ import pytest
 import tomlkit
 import uproot
 from click.testing import CliRunner
-
-from trigemu import open_catalogue
-from trigemu.api import MissingExtraError
 from trigemu_simulation import Config, ConfigError, generate, pools
 from trigemu_simulation.cli import generate as command
 from trigemu_simulation.config import Crossings
+
+from trigemu import open_catalogue
+from trigemu.api import MissingExtraError
 
 FILES = ["catalogue.toml", "hard.root", "soft.root"]
 

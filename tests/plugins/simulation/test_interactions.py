@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from trigemu import TrigemuError
 from trigemu_simulation import interactions
 from trigemu_simulation.interactions import Block, Interactions, Objects, Summary
+
+from trigemu import TrigemuError
 
 SUMMARY = Summary(5, 4, 1e9, 1e6, 5.5, 4.5, 4.25)
 

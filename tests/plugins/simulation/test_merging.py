@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 import pytest
-
 from trigemu_simulation.interactions import Objects
-from trigemu_simulation.merging import merge
+from trigemu_simulation.overlay import merge
 
 Jet = tuple[float, float, float, int]
 

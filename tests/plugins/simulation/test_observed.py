@@ -3,7 +3,6 @@ from __future__ import annotations
 import generate_toys as toys
 import numpy as np
 import pytest
-
 from trigemu_simulation import Config, EventColumns, crossings, detector
 from trigemu_simulation.config import Fakes
 from trigemu_simulation.interactions import Interactions

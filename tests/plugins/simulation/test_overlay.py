@@ -3,7 +3,6 @@ from __future__ import annotations
 import generate_toys as toys
 import numpy as np
 import pytest
-
 from trigemu_simulation import overlay
 from trigemu_simulation.overlay import Drawn
 

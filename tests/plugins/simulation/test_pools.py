@@ -7,7 +7,6 @@ import generate_toys as toys
 import numpy as np
 import pytest
 from msgspec.structs import replace
-
 from trigemu_simulation import Slice, interactions, pools
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from msgspec.structs import replace
-
 from trigemu_simulation import Slice, pythia
 
 FAST = "PartonLevel:all = off"  # the hard scattering alone: no particles, but weight and p̂T

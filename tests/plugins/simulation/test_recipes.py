@@ -5,8 +5,7 @@ import math
 import generate_toys as toys
 import numpy as np
 import pytest
-
-from trigemu_simulation import recipes
+from trigemu_simulation import crossings
 from trigemu_simulation.pools import Pool
 
 
@@ -19,8 +18,8 @@ def pair() -> list[Pool]:
 def test_how_often_an_interaction_is_used(pair: list[Pool]) -> None:
     config = toys.config(pair, 13.0)
     for pool in pair:
-        case = recipes.recipe(config, pair, pool)
-        drawn, _ = recipes.contents(case, 0, case.n)
+        case = crossings.recipe(config, pair, pool)
+        drawn, _ = crossings.contents(case, 0, case.n)
         uses = np.bincount(drawn[0].rows, minlength=len(pool))
         assert uses.max() == pool.part.uses
         if pool is pair[1]:
@@ -33,8 +32,8 @@ def test_composition_of_each_class(pair: list[Pool]) -> None:
     """Own interactions: Poisson given one; lower ones: Poisson; and the means are right once weighted."""
     mu = 13.0
     config = toys.config(pair, mu)
-    case = recipes.recipe(config, pair, pair[1])
-    drawn, weight = recipes.contents(case, 0, case.n)
+    case = crossings.recipe(config, pair, pair[1])
+    drawn, weight = crossings.contents(case, 0, case.n)
     own = sum(np.bincount(d.crossing, minlength=case.n) for d in drawn if d.own)
     lower = sum(np.bincount(d.crossing, minlength=case.n) for d in drawn if not d.own)
     hard = mu / 8
@@ -50,8 +49,8 @@ def test_weights_of_several_biased_interactions(pair: list[Pool]) -> None:
     what the number of interactions explains."""
     hard = pair[1]
     mu = 13.0
-    case = recipes.recipe(toys.config(pair, mu), pair, hard)
-    drawn, weight = recipes.contents(case, 0, case.n)
+    case = crossings.recipe(toys.config(pair, mu), pair, hard)
+    drawn, weight = crossings.contents(case, 0, case.n)
     lead = hard.rows.objects["jet"].columns["pt"][hard.offsets["jet"][:-1]]
     for threshold in (40, 80, 150):
         each = sum(np.bincount(d.crossing, lead[d.rows] > threshold, case.n) for d in drawn if d.own)
@@ -64,9 +63,9 @@ def test_weights_of_several_biased_interactions(pair: list[Pool]) -> None:
 def test_results_of_a_range_are_part_of_the_full_results(pair: list[Pool]) -> None:
     config = toys.config(pair, 13.0)
     for pool in pair:
-        case = recipes.recipe(config, pair, pool)
-        full, weight = recipes.contents(case, 0, 300)
-        part, its_weight = recipes.contents(case, 100, 300)
+        case = crossings.recipe(config, pair, pool)
+        full, weight = crossings.contents(case, 0, 300)
+        part, its_weight = crossings.contents(case, 100, 300)
         assert np.array_equal(its_weight, weight[100:])
         for a, b in zip(full, part, strict=True):
             assert np.array_equal(a.rows[a.crossing >= 100], b.rows)

@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 from generate_toys import NONE, particles as toy
-
 from trigemu_simulation import Slice, detector, pythia, reconstruct
 from trigemu_simulation.pythia import Particles
 

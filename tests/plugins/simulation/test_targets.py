@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from generate_toys import interactions
-
 from trigemu_simulation.config import Crossings
 from trigemu_simulation.targets import lowest_target, target
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-
-from trigemu.api import Rate
 from trigemu_simulation import Config, ConfigError, config, tuning
 from trigemu_simulation.tuning import PHOTON_HZ, POWER_ANY, POWER_HARD, TARGETS, TWO_PHOTON_SHARE, Step
+
+from trigemu.api import Rate
 
 
 def model(c: Config) -> dict[str, Rate]:

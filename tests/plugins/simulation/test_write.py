@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 import pytest
 import uproot
-
 from trigemu_simulation import Config, events, write
 from trigemu_simulation.config import Crossings
 from trigemu_simulation.interactions import Objects

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import phase2_toys as toys
 from stream_toys import streamed
+from trigemu_cms import import_cms_phase2
 
 from trigemu import catalogue_of, decide, make_plan, read_menu
-from trigemu_cms import import_cms_phase2
 
 
 def test_single_events_have_the_same_decisions(tmp_path: Path) -> None:

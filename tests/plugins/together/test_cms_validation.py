@@ -8,10 +8,10 @@ import pytest
 from l1_toys import vector_line
 from real_data import real_file
 from toys import menu_from
-
-from trigemu import catalogue_of
 from trigemu_cms import import_cms_l1
 from trigemu_validation import Tolerance, Tolerances, check_decisions, gate
+
+from trigemu import catalogue_of
 
 
 def test_events_may_be_declared_not_consecutive(tmp_path: Path) -> None:

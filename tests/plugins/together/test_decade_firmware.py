@@ -13,10 +13,10 @@ import pytest
 from decade_toys import MENU, Models, compiled, read_events, truth
 from toys import CATALOGUE, toy_events, write_root
 from tree_toys import fixed_walk
+from trigemu_firmware import tree_model
 
 from trigemu import Catalogue
 from trigemu.api import Workspace
-from trigemu_firmware import tree_model
 
 Run = Callable[..., tuple[int, str]]
 COARSE = 'precision = { input = "ap_fixed<8,8>", threshold = "ap_fixed<8,8>", score = "ap_fixed<10,3>" }'

@@ -13,15 +13,16 @@ from decade_toys import MENU, Models, compiled, read_events, truth
 from project import ROOT
 from stream_toys import streamed
 from toys import columns
-
-import trigemu
-from trigemu import Catalogue, Events, TrigemuError, decide, emulate, make_plan
-from trigemu.api import Plan, Slot, Workspace
 from trigemu_anomaly.tree_walk import WalkRow
 from trigemu_firmware.model import trees
 from trigemu_latency import Stream, bench
-from trigemu_latency.timing import clock as timing
-from trigemu_latency.views.bench import figure_of
+from trigemu_latency.timing import clock
+from trigemu_latency.views import figure_of
+
+import trigemu
+from trigemu import Catalogue, Events, TrigemuError, decide, emulate, make_plan
+from trigemu.api import Plan, Workspace
+from trigemu.emulation.plan import Slot
 
 ANOMALY = """
 [[trigger]]
@@ -185,7 +186,7 @@ def test_stages(models: Models, events: Events) -> None:
 def test_scores_are_timed_with_their_parts(
     models: Models, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timing, "SECONDS", 0.001)
+    monkeypatch.setattr(clock, "SECONDS", 0.001)
     menu = models.menu(MENU + ANOMALY)
     result = bench(emulate([menu], catalogue), batches=(1, 16), events=100, threads=2)
     costs = {cost.trigger.name: cost for cost in result.triggers}

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from decade_toys import Models
 from project import ROOT
-
-from trigemu import Catalogue, read_menu
 from trigemu_decade.report import TITLE
 from trigemu_pages import collect_contents
-from trigemu_pages.explorer.toml_slots import pieces_of
+from trigemu_pages.explorer.menu_data import pieces_of
 from trigemu_pages.report.page import write_figures
 from trigemu_pages.report.sections import of_plugins
+
+from trigemu import Catalogue, read_menu
 
 
 def test_a_report_has_sections_of_the_plugins_of_its_menus(

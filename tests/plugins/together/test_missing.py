@@ -12,8 +12,7 @@ from commands import Place
 from project import ROOT
 
 from trigemu.api import Plugin
-from trigemu.support import PARTS, declared
-from trigemu.support.plugins.own import NAMES, PROVIDED
+from trigemu.base.plugins import NAMES, PARTS, PROVIDED, declared
 
 #: Runs commands in a process in which some packages cannot be imported.
 RUN = """

@@ -6,7 +6,7 @@ import pytest
 from project import ROOT
 
 from trigemu import compare, read_menu, run
-from trigemu.studies import read_profiles
+from trigemu.studies.efficiency_profiles import read_profiles
 
 
 def test_that_of_the_paper_is_of_its_menus() -> None:

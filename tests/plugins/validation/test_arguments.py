@@ -7,7 +7,6 @@ from pathlib import Path
 import awkward as ak
 import numpy as np
 from toys import toy_events
-
 from trigemu_validation import check_decisions
 
 EVENTS = toy_events(11, 150)

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from toys import menu_from
-
-from trigemu import Catalogue, Collection as Objects, TrigemuError
-from trigemu.api import BoolArray, Engine, Need, ReadEvents, Sample, Schema, Source
-from trigemu.samples import CatalogueTable, SampleTable
 from trigemu_validation import DecisionCheck, check_decisions
 from trigemu_validation.decisions_task import SHOWN
+
+from trigemu import Catalogue, Collection as Objects, TrigemuError
+from trigemu.api import BoolArray, ReadEvents, Sample, Schema, Source
+from trigemu.base.engine import Engine
+from trigemu.samples.events import Need
+from trigemu.samples.normalisation import CatalogueTable, SampleTable
 
 MENU = """
 [[trigger]]

@@ -15,7 +15,6 @@ from hypothesis import given, settings, strategies as st
 from menu_variants import Triggers, Variant, agree, variants, write
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, toy_events
-
 from trigemu_validation import Gate, Tolerance, Tolerances, TriggerTolerance, gate
 
 MENU = """

@@ -6,11 +6,11 @@ from xml.etree import ElementTree
 
 import pytest
 from toys import memory_catalogue, menu_from, toy_events
+from trigemu_validation import Drift, Gate, Tolerance
+from trigemu_validation.gate import as_junit, as_markdown, message
 
 from trigemu import run
 from trigemu.api import MenuRates
-from trigemu_validation import Drift, Gate, Tolerance
-from trigemu_validation.gate_view import as_junit, as_markdown, message
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from trigemu_validation.decisions_task import EMPTY, bits_in, equal_columns, lacking, renumbered
 
 from trigemu.api import BoolArray
-from trigemu_validation.stored_bits import EMPTY, bits_in, equal_columns, lacking, renumbered
 
 N = 40
 

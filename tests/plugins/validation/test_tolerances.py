@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from trigemu_validation import read_tolerances
 
 from trigemu import TrigemuError
-from trigemu.api import TableError
-from trigemu_validation import read_tolerances
+from trigemu.base.toml import TableError
 
 
 def write(folder: Path, text: str) -> Path:

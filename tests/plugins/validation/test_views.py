@@ -8,9 +8,8 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 from result_toys import HOSTILE, menus, samples
-from view_checks import check_frame, check_hepdata, check_html, check_plot, check_texts
-
 from trigemu_validation import Checked, DecisionCheck, gate
+from view_checks import check_frame, check_hepdata, check_html, check_plot, check_texts
 
 
 @pytest.fixture(autouse=True)

@@ -16,8 +16,9 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from trigemu.base.errors import printable
+from trigemu.base.files import write_bytes
 from trigemu.results.numbers import short
-from trigemu.support import printable, write_bytes
 
 #: Petroff's ten colours (arXiv:2107.02270), made for scatter plots that everyone can read.
 COLOURS = (

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from trigemu.base.errors import PluginError
+from trigemu.base.plugin_search import CORE, find, providers, search_path
 from trigemu.samples.formats.source import Source
-from trigemu.support import CORE, PluginError, find, providers, search_path
 
 
 def format_names() -> list[str]:

@@ -25,11 +25,10 @@ from typing import Any, ClassVar
 
 import awkward as ak
 
-from trigemu.samples.errors import SampleError
+from trigemu.base.arrays import BoolArray
+from trigemu.base.errors import SampleError
 from trigemu.samples.events import Need
-from trigemu.samples.formats.root import RootFile
-from trigemu.samples.formats.trees import shapes
-from trigemu.support import BoolArray
+from trigemu.samples.formats.root import RootFile, shapes
 
 #: Scalar → the branches it may be in; the first that exists is used.
 SCALARS = {

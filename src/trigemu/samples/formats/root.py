@@ -4,25 +4,215 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
 import awkward as ak
 import numpy as np
 import uproot
+import uproot.language
 
-from trigemu.samples.errors import UnreadableError
+from trigemu.base.arrays import Array, IntArray
+from trigemu.base.engine import CHUNK_EVENTS
+from trigemu.base.errors import SampleError, UnreadableError, excerpt
 from trigemu.samples.events import Need
 from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded, Part, pieces
-from trigemu.samples.formats.ragged import collection_of, flat, schema_of
-from trigemu.samples.formats.source import ReadEvents, Schema, Source
-from trigemu.samples.formats.trees import tree_with_events
-from trigemu.samples.formats.uproot_file import Branches, field_until, open_root
-from trigemu.samples.locations import located
-from trigemu.support import CHUNK_EVENTS, Array, IntArray
+from trigemu.samples.formats.source import ReadEvents, Schema, Source, collection_of, flat, schema_of
+from trigemu.samples.locations import located, regular, timeouts
+
+#: A name or type in C++. Without quotes, call brackets, backslashes and line ends, it cannot end a text in
+#: generated code.
+_PLAIN = re.compile(r"[\w :<>,*&\[\].~-]*", re.ASCII)
+_NAMES = ("fName", "fTypeName", "fCountName", "fCountClass", "fClassName")
+
+
+class _File(uproot.ReadOnlyFile):  # type: ignore[misc]
+    """A file whose descriptions of classes are compiled only if all names in them are plain."""
+
+    @property
+    def streamers(self) -> Any:
+        checked = self._streamers is not None
+        streamers = super().streamers
+        if not checked:
+            for versions in streamers.values():
+                for streamer in versions.values():
+                    _check(streamer)
+        return streamers
+
+
+class _Classes(dict[str, Any]):
+    """The classes of one file: those that uproot knows, with versions that the file may add for itself."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if name not in self and (known := uproot.classes.get(name)):
+            versions = getattr(known, "known_versions", None)
+            self[name] = (
+                known
+                if versions is None
+                else type(known)(known.__name__, (known,), {"known_versions": dict(versions)})
+            )
+        return super().get(name, default)
+
+
+class Branches(uproot.language.Language):  # type: ignore[misc]
+    """A language of branch names only."""
+
+    def free_symbols(
+        self, expression: str, keys: Any, aliases: Any, file_path: str, object_path: str
+    ) -> list[str]:
+        raise SampleError(f"has no branch {expression[:100]!r}")
+
+    def compute_expressions(
+        self,
+        hasbranches: Any,
+        arrays: Mapping[Any, Any],
+        expression_context: list[tuple[str, Any]],
+        keys: Any,
+        aliases: Any,
+        file_path: str,
+        object_path: str,
+    ) -> dict[str, Any]:
+        return {name: arrays[context["branches"][0].cache_key] for name, context in expression_context}
+
+
+def _check(streamer: Any) -> None:
+    """Raise SampleError if a description of a class contains a name that is not plain."""
+    for part in (streamer, *streamer.elements):
+        for key in _NAMES:
+            name = part.member(key, none_if_missing=True)
+            if isinstance(name, str) and not _PLAIN.fullmatch(name):
+                raise SampleError(
+                    f"describes a class with the name {name[:100]!r}, which no class or member in C++ has"
+                )
+
+
+def open_root(path: str) -> Any:
+    """Return the top directory of a ROOT file."""
+    where = located(path)
+    if isinstance(where, Path):
+        regular(where)
+    # Chunks are read once: no cache of arrays.
+    file = _File(str(where), array_cache=None, custom_classes=_Classes(), **timeouts(where))
+    return file.root_directory
+
+
+def field_until(field: Any, entries: int) -> Any:
+    """Return a field of an RNTuple without the clusters after its first `entries` entries: uproot would also
+    decode the cluster that begins at the end of a range."""
+    ntuple, result = copy(field.ntuple), copy(field)
+    clusters = ntuple.cluster_summaries
+    ntuple._cluster_summaries = clusters[: bisect_left(clusters, entries, key=lambda c: c.num_first_entry)]
+    result._ntuple = ntuple
+    return result
+
+
+#: Entries of a file that are searched for trees, and levels of folders: a damaged folder may contain itself.
+MOST_KEYS, MOST_LEVELS = 1000, 10
+#: Trees that a message names.
+_NAMED = 20
+_TREES = ("TTree", "TNtuple", "TNtupleD", "ROOT::RNTuple", "ROOT::Experimental::RNTuple")
+#: Types of the fields of an RNTuple.
+_NUMBERS = {
+    *("bool", "char", "float", "double"),
+    *(f"std::{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+}
+_LIST = re.compile(r"(std::vector|ROOT::VecOps::RVec|ROOT::RVec)<(?P<of>.+)>")
+_CARDINALITY = re.compile(r"ROOT::RNTupleCardinality<.+>")
+
+
+def tree_with_events(file: Any, name: str, usual: Sequence[str], any_tree: bool) -> tuple[str, Any]:
+    """Return the tree with the events of a ROOT file, and its name.
+
+    Parameters
+    ----------
+    file : directory of uproot
+        The file.
+    name : str
+        The name of the tree; empty: the first of the usual names.
+    usual : sequence of str
+        The names that the format gives it.
+    any_tree : bool
+        Whether it may also be the only tree with events and numbers.
+
+    Raises
+    ------
+    SampleError
+        If the file lacks the tree, or has none or several to choose from.
+    """
+    for candidate in (name,) if name else usual:
+        if _is_tree(tree := file.get(candidate)):
+            return candidate, tree
+    names = tree_names(file)
+    if name:
+        near = sorted(names, key=lambda other: -SequenceMatcher(None, name, excerpt(other)).ratio())
+        raise SampleError(f"has no tree {excerpt(name)!r}; its trees, nearest first: {_listed(near)}")
+    opened = ((other, file.get(other)) for other in names if any_tree)
+    usable = {n: tree for n, tree in opened if _is_tree(tree) and tree.num_entries and shapes(tree)}
+    if len(usable) == 1:
+        return usable.popitem()
+    if not usable:
+        expected = " or ".join(map(repr, usual)) + ", nor another one with events and numbers" * any_tree
+        inside = sorted(set(names or file.keys(recursive=False, cycle=False)))
+        raise SampleError(f"no tree {expected} (it has: {_listed(inside)})")
+    described = [
+        f"{n} ({tree.num_entries} events, {len(shapes(tree))} columns)" for n, tree in usable.items()
+    ]
+    advice = 'choose one with --tree NAME, or with tree = "NAME" in a catalogue'
+    raise SampleError(f"has several trees; {advice}: {_listed(described)}")
+
+
+def tree_names(file: Any) -> list[str]:
+    """Return the names of all trees of a ROOT file, with the folders that they are in: `ntuple/events`."""
+    return list(dict.fromkeys(name for name, kind in islice(_contents(file), MOST_KEYS) if kind in _TREES))
+
+
+def shapes(tree: Any) -> dict[str, bool]:
+    """Return the branches of a TTree, or fields of an RNTuple, with numbers, and whether they are lists."""
+    return _in_tree(tree) if isinstance(tree, uproot.TTree) else _in_rntuple(tree)
+
+
+def _is_tree(content: Any) -> bool:
+    return getattr(content, "classname", None) in _TREES
+
+
+def _contents(directory: Any, folder: str = "", level: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield the names of all contents, and their classes."""
+    for name, kind in directory.iterclassnames(recursive=False, cycle=False):
+        yield folder + name, kind
+        inside = directory.get(name) if kind in ("TDirectory", "TDirectoryFile") else None
+        if inside is not None and level < MOST_LEVELS:
+            yield from _contents(inside, f"{folder}{name}/", level + 1)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return (", ".join(map(excerpt, names[:_NAMED])) or "nothing") + more
+
+
+def _in_tree(tree: Any) -> dict[str, bool]:
+    is_list = {}
+    for name, branch in tree.items():
+        interpretation = branch.interpretation
+        content = interpretation.content if isinstance(interpretation, uproot.AsJagged) else interpretation
+        if type(content) is uproot.AsDtype and not content.inner_shape:  # not an array or an object
+            is_list[name] = content is not interpretation
+    return is_list
+
+
+def _in_rntuple(events: Any) -> dict[str, bool]:
+    types = {field.name: str(field.typename) for field in events.fields}
+    lists = {name: _LIST.fullmatch(of) for name, of in types.items()}
+    is_list = {name: True for name, of in lists.items() if of and of["of"] in _NUMBERS}
+    scalars = (name for name, of in types.items() if of in _NUMBERS or _CARDINALITY.fullmatch(of))
+    return is_list | dict.fromkeys(scalars, False)
+
 
 #: The type of numbers in the name of a type, such as float in std::vector<float>.
 _NUMBER = re.compile(r"\b(float|double|bool|char|u?int(\d+)?)(?=\b|_t)")

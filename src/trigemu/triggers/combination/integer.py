@@ -20,8 +20,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trigemu.observables import Digits, LinearScale, Scale, needed
-from trigemu.support import FloatArray, TrigemuError, inlined, kernel
+from trigemu.base.arrays import FloatArray
+from trigemu.base.errors import TrigemuError
+from trigemu.base.kernels import inlined, kernel
+from trigemu.observables.hardware_scales import Digits, LinearScale, Scale, needed
 
 #: Quantities of a pair, in integers and in floating point (`pairs.py`).
 (DETA, DPHI, DZ0, DR, TRANSVERSE, PAIR_PT, MASS, MASS_UPT, MASS_OVER_DR) = range(3, 12)

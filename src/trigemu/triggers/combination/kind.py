@@ -21,18 +21,14 @@ from typing import Annotated, ClassVar
 import msgspec
 import numpy as np
 
-from trigemu.observables import (
-    AnyOf,
-    ObjectSelection,
-    Range,
-    Use,
-    Window,
-    Workspace,
-    any_of,
-    harder_than,
-    window_mistakes,
-)
-from trigemu.support import BoolArray, FloatArray, IntArray, Key, TomlTable, TrigemuError, kernel
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.errors import TrigemuError
+from trigemu.base.kernels import kernel
+from trigemu.base.toml import Key, TomlTable
+from trigemu.observables.pruning import Use, harder_than
+from trigemu.observables.selections import ObjectSelection
+from trigemu.observables.windows import AnyOf, Range, Window, any_of, window_mistakes
+from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.combination.legs import CompiledLeg, LegGroup, candidates, fillable, groups_of, nested
 from trigemu.triggers.combination.pairs import (

@@ -19,8 +19,13 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from trigemu.observables import Column, ObjectSelection, Range, Use, Window, Workspace
-from trigemu.support import FloatArray, IntArray, Key, kernel
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.kernels import kernel
+from trigemu.base.toml import Key
+from trigemu.observables.pruning import Use
+from trigemu.observables.selections import ObjectSelection
+from trigemu.observables.windows import Column, Range, Window
+from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 from trigemu.triggers.combination.kind import Combination, CompiledCombination, Leg
 from trigemu.triggers.combination.legs import candidates

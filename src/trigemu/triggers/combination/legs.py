@@ -14,8 +14,11 @@ from functools import cached_property
 
 import numpy as np
 
-from trigemu.observables import ObjectSelection, Window, Windows, Workspace
-from trigemu.support import Array, BoolArray, FloatArray, IntArray, kernel
+from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
+from trigemu.base.kernels import kernel
+from trigemu.observables.selections import ObjectSelection
+from trigemu.observables.windows import Window, Windows
+from trigemu.observables.workspace import Workspace
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from trigemu.observables import Integers, Range, Scale, delta_phi, delta_r, momentum_x, momentum_y, pair_mass
-from trigemu.support import FloatArray, IntArray, TomlTable, TrigemuError, inlined, kernel
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.errors import TrigemuError
+from trigemu.base.kernels import inlined, kernel
+from trigemu.base.toml import TomlTable
+from trigemu.observables.hardware_scales import Integers, Scale
+from trigemu.observables.momenta import delta_phi, delta_r, momentum_x, momentum_y, pair_mass
+from trigemu.observables.windows import Range
 from trigemu.triggers.combination import integer
 from trigemu.triggers.combination.integer import (
     DETA,

@@ -13,13 +13,15 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle, StepPatch
 
 from trigemu import TrigemuError
-from trigemu.api import draw_combinations, draw_efficiency, draw_overlap, draw_scan
-from trigemu.results.figures.groups import draw_rates
-from trigemu.results.figures.rates_in_bins import draw_rates_vs
-from trigemu.results.figures.samples import draw_samples
-from trigemu.results.figures.spectra import draw_spectrum
+from trigemu.results.figures.curves import draw_efficiency, draw_plane, draw_scan, draw_spectrum, in_hz
+from trigemu.results.figures.rates import (
+    draw_combinations,
+    draw_overlap,
+    draw_rates,
+    draw_rates_vs,
+    draw_samples,
+)
 from trigemu.results.figures.style import save
-from trigemu.results.figures.threshold_scan import draw_plane, in_hz
 
 # ---- rates of triggers and groups
 

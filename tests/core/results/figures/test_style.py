@@ -15,13 +15,15 @@ from figure_checks import NAMES, check_names_are_no_formulas
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from trigemu.api import draw_combinations, draw_efficiency, draw_overlap, draw_scan
-from trigemu.results.figures.groups import draw_rates
-from trigemu.results.figures.rates_in_bins import draw_rates_vs
-from trigemu.results.figures.samples import draw_samples
-from trigemu.results.figures.spectra import draw_spectrum
+from trigemu.results.figures.curves import draw_efficiency, draw_plane, draw_scan, draw_spectrum
+from trigemu.results.figures.rates import (
+    draw_combinations,
+    draw_overlap,
+    draw_rates,
+    draw_rates_vs,
+    draw_samples,
+)
 from trigemu.results.figures.style import axis_label, literal
-from trigemu.results.figures.threshold_scan import draw_plane
 
 EDGES, TWO, ONE = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0]), np.ones(2)
 

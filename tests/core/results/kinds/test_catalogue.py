@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from toys import memory_catalogue, toy_events
 
-from trigemu.samples import LeftOut
+from trigemu.samples.catalogue import LeftOut
 
 
 def test_a_sample_without_a_rate_has_none() -> None:

@@ -13,10 +13,10 @@ import uproot
 from real_data import real_file
 
 import trigemu
-from trigemu.results.kinds.columns import columns_page
+from trigemu.results.samples import columns_page
 from trigemu.results.table import Table
-from trigemu.samples import Sample
-from trigemu.studies import file_columns
+from trigemu.samples.sample import Sample
+from trigemu.studies.columns_in_files import file_columns
 
 N = 500
 

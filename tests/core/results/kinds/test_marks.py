@@ -13,8 +13,8 @@ from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import compare, emulate, rates_of
 from trigemu.api import MenuRates
-from trigemu.studies import Steps, scan
-from trigemu.support import Shown, view_of
+from trigemu.base.shown import Shown, view_of
+from trigemu.studies.scan import Steps, scan
 
 MENU = """
 [menu]

@@ -10,8 +10,8 @@ from project import ROOT
 from toys import memory_catalogue, toy_events
 
 from trigemu import Profile, TrigemuError, efficiencies
-from trigemu.results.writers.correction import schema
-from trigemu.studies import ratios_to
+from trigemu.results.exports import schema
+from trigemu.studies.efficiency import ratios_to
 
 correctionlib = pytest.importorskip("correctionlib")
 NAME = "jet[0].pt, n_jet > 1"

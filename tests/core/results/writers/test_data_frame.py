@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from trigemu.api import Column, Rate, Table
-from trigemu.results.writers.data_frame import as_frame
-from trigemu.support import MissingExtraError
+from trigemu.base.errors import MissingExtraError
+from trigemu.results.documents import as_frame
 
 COLUMNS = (
     Column("name", "key"),

@@ -10,7 +10,7 @@ from result_toys import HOSTILE
 from view_checks import submitted
 
 from trigemu.api import Column, Rate, Table
-from trigemu.results.writers.hepdata import as_tables
+from trigemu.results.exports import as_tables
 
 pytest.importorskip("hepdata_lib")
 

@@ -8,7 +8,7 @@ import pytest
 from view_checks import Checked
 
 from trigemu.api import Column, Page, Table
-from trigemu.results.writers.html import as_html
+from trigemu.results.html import as_html
 
 
 def test_names_warnings_and_numbers_are_those_of_the_text(

@@ -15,10 +15,9 @@ import pytest
 import uproot
 from hypothesis import given, strategies as st
 
-from trigemu.api import Decoded, Part, pieces
-from trigemu.samples.event_file import opened_source
+from trigemu.samples.files import opened_source
 from trigemu.samples.formats import decoded, root
-from trigemu.samples.formats.decoded import Piece, cached_bytes
+from trigemu.samples.formats.decoded import Decoded, Part, Piece, cached_bytes, pieces
 from trigemu.samples.formats.nanoaod import NanoAOD
 
 N = 1000

@@ -12,8 +12,8 @@ import pytest
 import uproot
 
 from trigemu import TrigemuError, catalogue_of, open_catalogue
-from trigemu.samples import SampleError
-from trigemu.samples.formats.trees import MOST_KEYS, tree_names
+from trigemu.base.errors import SampleError
+from trigemu.samples.formats.root import MOST_KEYS, tree_names
 
 N = 300
 

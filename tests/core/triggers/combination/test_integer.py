@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from trigemu import Collection, TrigemuError, make_events
-from trigemu.observables import Digits, Integers, LinearScale, ObjectSelection, Range, Scale, Scope, Workspace
-from trigemu.observables.hardware_scales import EtaScale, PhiScale
-from trigemu.triggers import Context
+from trigemu.observables.hardware_scales import Digits, EtaScale, Integers, LinearScale, PhiScale, Scale
+from trigemu.observables.selections import ObjectSelection, Scope
+from trigemu.observables.windows import Range
+from trigemu.observables.workspace import Workspace
+from trigemu.triggers.base import Context
 from trigemu.triggers.combination import integer
 from trigemu.triggers.combination.kind import Combination, Leg
 from trigemu.triggers.combination.pairs import Pair

@@ -16,10 +16,14 @@ from toys import memory_catalogue, menu_from, toy_events
 
 import trigemu
 from trigemu import TrigemuError
-from trigemu.observables import Scope, Window, Workspace
-from trigemu.triggers import Context, LegThreshold, score_above
+from trigemu.observables.selections import Scope
+from trigemu.observables.windows import Window
+from trigemu.observables.workspace import Workspace
+from trigemu.triggers.base import Context
 from trigemu.triggers.combination import kind as kind_module
 from trigemu.triggers.combination.kind import Combination
+from trigemu.triggers.combination.leg_threshold import LegThreshold
+from trigemu.triggers.questions import score_above
 
 Of = Callable[[slice], Workspace]
 

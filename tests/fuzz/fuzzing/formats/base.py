@@ -54,7 +54,7 @@ def toy_catalogue() -> Catalogue:
 
 def command(*arguments: str) -> int:
     """Run a command as users do; return its status. Raises ShownError with what it says after a mistake."""
-    from trigemu.cli import main
+    from trigemu.cli.main import main
 
     sys.argv = ["trigemu", *arguments]
     at = os.lseek(1, 0, os.SEEK_END)

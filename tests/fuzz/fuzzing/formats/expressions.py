@@ -14,7 +14,8 @@ from fuzzing.formats.base import EVENTS, Files, Format
 from fuzzing.intervals import Interval
 from trigemu import TrigemuError, make_events
 from trigemu.api import Workspace
-from trigemu.observables import make_scope, parse_condition, parse_observable
+from trigemu.observables.language import parse_condition, parse_observable
+from trigemu.observables.selections import make_scope
 
 _elements = st.builds("{}[{}]".format, st.sampled_from(COLLECTIONS), st.sampled_from((0, 0, 0, 1, 1, 2, 5)))
 _vectors = st.one_of(

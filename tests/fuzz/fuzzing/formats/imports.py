@@ -10,12 +10,12 @@ import l1_toys
 import phase2_toys
 import yaml
 from hypothesis import strategies as st
+from trigemu_cms import import_cms_l1, import_cms_phase2
 
 import trigemu
 from fuzzing.edits import byte_edits, table_edits, word_edits
 from fuzzing.formats.base import Files, Format
 from fuzzing.tables import any_digits
-from trigemu_cms import import_cms_l1, import_cms_phase2
 
 SEEDS = {
     "L1_A": "MU3[MU-QLTY_SNGL]",

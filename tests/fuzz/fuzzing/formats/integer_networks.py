@@ -24,9 +24,8 @@ INPUTS = np.random.default_rng(8).normal(0, 5, (12, 3)).astype(np.float32)
 def network() -> dict[str, Any]:
     """Return the toy project as an integer network."""
     from hls4ml_toys import write_project
-
     from trigemu_anomaly import integer_file
-    from trigemu_hls4ml import read_project
+    from trigemu_hls4ml.project import read_project
 
     with tempfile.TemporaryDirectory() as folder:
         read = read_project(write_project(Path(folder)))
@@ -147,7 +146,7 @@ def _attacks() -> st.SearchStrategy[Files]:
 
 @cache
 def _plain_scores() -> list[float]:
-    from trigemu_anomaly import open_model
+    from trigemu_anomaly.models import open_model
 
     scores: list[float] = open_model(as_json(network()), 3).score(INPUTS).tolist()
     return scores
@@ -160,7 +159,7 @@ def _attacked(folder: Path, made: list[float]) -> str | None:
 
 
 def _use_network(folder: Path) -> list[float]:
-    from trigemu_anomaly import open_model
+    from trigemu_anomaly.models import open_model
 
     scores: list[float] = open_model((folder / "network.json").read_bytes(), 3).score(INPUTS).tolist()
     return scores
@@ -168,7 +167,7 @@ def _use_network(folder: Path) -> list[float]:
 
 def _use_project(folder: Path) -> list[float]:
     from trigemu_anomaly import integer_file
-    from trigemu_hls4ml import read_project
+    from trigemu_hls4ml.project import read_project
 
     (folder / "network.json").write_bytes(integer_file.written(read_project(folder)))
     return _use_network(folder)
@@ -176,7 +175,6 @@ def _use_project(folder: Path) -> list[float]:
 
 def _twin(folder: Path, made: list[float]) -> str | None:
     from ap_fixed import score_of
-
     from trigemu_anomaly.integer_file import read_integer_file
 
     read = read_integer_file((folder / "network.json").read_bytes())

@@ -167,7 +167,7 @@ def _use(folder: Path) -> Any:
 def _use_cards(folder: Path) -> Any:
     """Decide on the toy events, and compare them with the training that the card describes."""
     import trigemu
-    from trigemu.api import compare_with_training
+    from trigemu.emulation.sample_warnings import compare_with_training
 
     scores = _scores(folder)
     emulation = trigemu.emulate(folder / "menu.toml", toy_catalogue())

@@ -104,7 +104,7 @@ def _spans() -> st.SearchStrategy[Any]:
 def _use_valid(folder: Path) -> Any:
     """The menu that an optimisation writes."""
     from trigemu_optimise import Effort, optimise
-    from trigemu_optimise.written import write_menu as write_best
+    from trigemu_optimise.write_menu import write_menu as write_best
 
     menu = read_menu(write_menu(folder))
     found = optimise(

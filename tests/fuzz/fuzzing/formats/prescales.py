@@ -13,7 +13,7 @@ import trigemu
 from fuzzing.edits import byte_edits, word_edits
 from fuzzing.formats.base import Files, Format, differs
 from fuzzing.formats.menus import PLAIN
-from trigemu.menus import chosen_columns, read_prescales
+from trigemu.menus.prescales import chosen_columns, read_prescales
 
 TABLE = 'name,2.0e34,1.5e34,"of, all"\nT0,7.5,5,1\nT1,1,0,-1\nT2,100,2,3\nT3,1,1,1\nT4,4,2,1\n'
 

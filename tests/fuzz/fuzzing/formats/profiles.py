@@ -74,7 +74,7 @@ def _cases() -> st.SearchStrategy[Files]:
 
 def _use(folder: Path) -> Any:
     import trigemu
-    from trigemu.api import read_profiles
+    from trigemu.studies.efficiency_profiles import read_profiles
 
     profiles = read_profiles(folder / "profile.toml")
     menus = [trigemu.read_menu(menu) for menu in profiles.menus]

@@ -22,7 +22,6 @@ def project() -> dict[str, bytes]:
     """Return the files of an exported project."""
     import firmware_toys
     import msgspec
-
     from trigemu_firmware import project as projects
 
     with tempfile.TemporaryDirectory() as folder:

@@ -53,7 +53,7 @@ def _cases() -> st.SearchStrategy[Files]:
 def _use(folder: Path) -> list[int]:
     """Open the catalogue; return how many events are there twice, of each sentence. A refusal is [-1]."""
     import trigemu
-    from trigemu.samples import SampleError
+    from trigemu.base.errors import SampleError
 
     text = HEAD
     for number, (role, files) in enumerate(json.loads((folder / "samples.json").read_text())):

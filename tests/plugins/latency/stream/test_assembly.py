@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from stream_toys import OBJECTS, events_of, streamed
 from toys import menu_from
-
-from trigemu import decide, make_plan
 from trigemu_latency import Stream
 from trigemu_latency.questions import single
 from trigemu_latency.stream import opcodes as do
 from trigemu_latency.stream.program import Program
+
+from trigemu import decide, make_plan
 
 
 def test_what_is_equal_is_done_once(tmp_path: Path) -> None:

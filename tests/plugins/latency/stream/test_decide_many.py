@@ -13,11 +13,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from stream_toys import CONDITION, NUMBER, OBJECTS, events_of
 from toys import menu_from
-
-from trigemu import Events, decide, make_plan
-from trigemu.api import Compiled, Plan, Slot, acceptances, raw_decisions
 from trigemu_latency import ARRAYS_FROM, Stream
 from trigemu_latency.stream import stream as streams
+
+from trigemu import Events, decide, make_plan
+from trigemu.api import Compiled, Plan, acceptances
+from trigemu.counting.acceptance import raw_decisions
+from trigemu.emulation.plan import Slot
 
 EVENTS = events_of(5, ARRAYS_FROM + 200)
 #: Combinations, one of which looks at the crossing before, a decision made of others, a seed and prescales.

@@ -9,10 +9,10 @@ import pytest
 from function_toys import text, toy_kind as toy_kind, toy_menu
 from hypothesis import given, settings, strategies as st
 from stream_toys import events_of, streamed
+from trigemu_latency import Stream
 
 from trigemu import decide, make_plan
 from trigemu.api import PluginError
-from trigemu_latency import Stream
 
 pytestmark = pytest.mark.usefixtures("toy_kind")
 

@@ -5,21 +5,15 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, strategies as st
 from stream_toys import events_of
-
-from trigemu.api import Condition, Features, Inputs, Number, ObjectSelection, Window, Workspace
-from trigemu.observables import (
-    Arithmetic,
-    Constant,
-    Element,
-    MissingEt,
-    ObjectVector,
-    OfVectors,
-    Relation,
-    Scalar,
-)
-from trigemu_anomaly import ModelCall
+from trigemu_anomaly.input_kernels import Features
+from trigemu_anomaly.inputs import Inputs
+from trigemu_anomaly.single_row import ModelCall
 from trigemu_latency.stream.machine import run
 from trigemu_latency.stream.program import Program
+
+from trigemu.api import Condition, Number, ObjectSelection, Window, Workspace
+from trigemu.observables.expressions import Arithmetic, Constant, Element, Relation, Scalar
+from trigemu.observables.vectors import MissingEt, ObjectVector, OfVectors
 
 EVENTS = events_of(4, 60)
 MET, PT = Scalar("met"), Element(ObjectSelection("jet"), 1, "pt")

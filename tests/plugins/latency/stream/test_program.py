@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from stream_toys import CONDITION, NAMES, NUMBER, OBJECTS, events_of, streamed
 from toys import menu_from
+from trigemu_latency import Stream
+from trigemu_latency.stream import program
 
 from trigemu import Collection, TrigemuError, decide, make_events, make_plan
 from trigemu.api import Plan, Workspace, samples_of
 from trigemu.triggers.combination import kind
-from trigemu_latency import Stream
-from trigemu_latency.stream import program
 
 EVENTS = events_of(3, 300)
 

@@ -16,11 +16,12 @@ from onnx_toys import autoencoder, linear, model, write_card
 from project import ROOT
 from stream_toys import OBJECTS, events_of, streamed
 from toys import menu_from
+from trigemu_latency import Stream
 
 import trigemu
 from trigemu import Collection, Events, TrigemuError, decide, make_plan
-from trigemu.api import Compiled, Number, Plan, Slot, Workspace
-from trigemu_latency import Stream
+from trigemu.api import Compiled, Number, Plan, Workspace
+from trigemu.emulation.plan import Slot
 
 EVENTS = events_of(11, 400)
 INPUTS: list[tuple[list[str], float | None]] = [

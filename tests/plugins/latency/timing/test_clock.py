@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-
 from trigemu_latency.timing import clock as timing
 from trigemu_latency.timing.clock import TimedCall, measure, summary, together
 

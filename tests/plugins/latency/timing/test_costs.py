@@ -12,15 +12,14 @@ import pytest
 from bench_toys import BATCHES, CLOCK, EVENTS, MENU, PLUGIN, emulation
 from stream_toys import events_of
 from toys import memory_catalogue, menu_from
+from trigemu_latency import Bench, Stream, bench
+from trigemu_latency.timing import clock, costs
+from trigemu_latency.timing.clock import Batches, summary
+from trigemu_latency.timing.costs import batches_of, check, steps
+from trigemu_latency.views import BENCH
 
 from trigemu import Events, TrigemuError, emulate, make_plan, rates_of
 from trigemu.api import Emulation, PluginError, SampleError
-from trigemu_latency import Bench, Stream, bench
-from trigemu_latency.timing import calls as contenders, costs
-from trigemu_latency.timing.calls import Batches
-from trigemu_latency.timing.clock import summary
-from trigemu_latency.timing.costs import batches_of, check, steps
-from trigemu_latency.views.bench import VIEW
 
 
 def test_every_trigger_that_looks_at_events_is_timed(measured: Bench) -> None:
@@ -120,13 +119,13 @@ def test_a_wrong_stream_is_reported(emulated: Emulation, monkeypatch: pytest.Mon
     """Of one event, in one bit."""
     bit = emulated.plan.bits[0]["MU"]
 
-    class Wrong(contenders.Stream):
+    class Wrong(clock.Stream):
         def decide(self, event: int) -> None:
             super().decide(event)
             if event == 5:
                 self.words[0] ^= np.uint64(1 << bit)
 
-    monkeypatch.setattr(contenders, "Stream", Wrong)
+    monkeypatch.setattr(clock, "Stream", Wrong)
     with pytest.raises(PluginError, match=r"trigger 'MU' .* decides differently in batches of 1 than of 200"):
         bench(emulated, batches=(1,), events=200, clock=CLOCK)
 
@@ -165,7 +164,7 @@ def test_time_that_is_up_leaves_out_triggers(emulated: Emulation, monkeypatch: p
     assert [cost.trigger.name for cost in short.triggers if cost.batch] == first
     assert (short.untimed, full.untimed) == (tuple(name for name in timed if name not in first), ())
     assert tuple(short.menu) == tuple(short.triggers[0].batch) == (1, 16)
-    text = " ".join(VIEW.page(short).notes)
+    text = " ".join(BENCH.page(short).notes)
     assert f"from {short.untimed[0]} to {short.untimed[-1]}" in text
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from toys import columns, memory_catalogue, menu_from, toy_event, toy_events
+from trigemu_latency import draw_events
+from trigemu_latency.timing.costs import DrawnEvents
 
 from trigemu import Catalogue, make_plan
 from trigemu.api import Plan, SampleError
-from trigemu_latency import draw_events
-from trigemu_latency.timing.draw import DrawnEvents
 
 MENU = """
 [[trigger]]

@@ -7,9 +7,9 @@ import chromium
 import pytest
 from explorer_page import MENU
 from toys import memory_catalogue, menu_from, toy_events
+from trigemu_pages import make_explorer
 
 from trigemu import Menu
-from trigemu_pages import make_explorer
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 from project import ROOT
+from trigemu_pages.explorer.fit import PageData
+from trigemu_pages.explorer.page import as_one_script, page_of
 
 from trigemu import read_menu
-from trigemu_pages.explorer.fit import PageData
-from trigemu_pages.explorer.modules import as_one_script
-from trigemu_pages.explorer.page import page_of
 
 MODULES = {
     "main.js": """// Runs all.

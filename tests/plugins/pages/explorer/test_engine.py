@@ -15,12 +15,13 @@ from explorer_truth import random_slot, same, truth, unpacked
 from hypothesis import Phase, example, given, settings, strategies as st
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, menu_from, toy_events
+from trigemu_pages.explorer.columns import turnon_profiles
+from trigemu_pages.explorer.fit import PageData, all_enabled, page_data
+from trigemu_pages.explorer.turnon_bins import signal_bins
 
 import trigemu
 from trigemu import Catalogue, Menu, Profile
-from trigemu.api import Scores, signal_bins
-from trigemu_pages.explorer.fit import PageData, all_enabled, page_data
-from trigemu_pages.explorer.turnons import turnon_profiles
+from trigemu.emulation.scores import Scores
 
 NODE = shutil.which("node")
 HERE = Path(__file__).parent / "page"

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from explorer_truth import unpacked
 from toys import memory_catalogue, menu_from, toy_events
+from trigemu_pages.explorer.fit import all_enabled, page_data
+from trigemu_pages.explorer.menu_data import decision_of
 
 from trigemu import Menu, TrigemuError, score_table
 from trigemu.api import BitKind, BoolArray
-from trigemu_pages.explorer.expressions import decision_of
-from trigemu_pages.explorer.fit import all_enabled, page_data
 
 
 def entry_of(menu: Menu, events: int = 40) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -12,13 +12,12 @@ import pytest
 from explorer_truth import unpacked
 from hypothesis import given, strategies as st
 from toys import memory_catalogue, menu_from, toy_events
+from trigemu_pages.explorer.columns import steps_between, turnon_profiles
+from trigemu_pages.explorer.fit import PageData, all_enabled, page_data
+from trigemu_pages.explorer.pack import CELL_EVENTS
+from trigemu_pages.explorer.turnon_bins import signal_bins
 
 from trigemu import Catalogue, Menu, TrigemuError, efficiencies, score_table
-from trigemu.api import signal_bins
-from trigemu_pages.explorer.columns import steps_between
-from trigemu_pages.explorer.fit import PageData, all_enabled, page_data
-from trigemu_pages.explorer.tables import CELL_EVENTS
-from trigemu_pages.explorer.turnons import turnon_profiles
 
 
 def page(

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, strategies as st
 from project import ROOT
 from toy_menus import as_toml, menus
+from trigemu_pages.explorer.menu_data import Piece, pieces_of
 
 from trigemu import Menu, TrigemuError, read_menu
-from trigemu.api import Random, ScoreKind, at_own_column
-from trigemu_pages.explorer.toml_slots import Piece, pieces_of
+from trigemu.api import ScoreKind
+from trigemu.menus.prescales import at_own_column
+from trigemu.triggers.simple import Random
 
 
 def read(text: str) -> Menu:

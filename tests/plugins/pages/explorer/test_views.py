@@ -9,11 +9,11 @@ import chromium
 import pytest
 from explorer_page import MENU, cell, click, labelled, opened, typed
 from toys import memory_catalogue, menu_from, toy_events
+from trigemu_pages import make_explorer
 
 import trigemu
 from trigemu import Menu
-from trigemu.api import notes
-from trigemu_pages import make_explorer
+from trigemu.results import notes
 
 pytestmark = [
     pytest.mark.slow,

@@ -13,9 +13,9 @@ from typing import Any
 import chromium
 import pytest
 from toys import memory_catalogue, menu_from, toy_events
+from trigemu_pages import Explorer, make_explorer
 
 from trigemu.api import MissingExtraError
-from trigemu_pages import Explorer, make_explorer
 
 MENU = """
 [menu]

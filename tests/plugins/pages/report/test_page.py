@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from trigemu import TrigemuError
-from trigemu.api import Column, Picture, Section, Table, style
 from trigemu_pages import render
 from trigemu_pages.report.page import as_csv, write_figures
+
+from trigemu import TrigemuError
+from trigemu.api import Column, Section, Table, style
+from trigemu.results.section import Picture
 
 
 @cache

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 from toys import memory_catalogue, menu_from, toy_events
+from trigemu_pages import collect_contents
+from trigemu_pages.report.sections import all_are_drawn, summary
 
 from trigemu import Menu
-from trigemu.api import numbers
-from trigemu_pages import collect_contents
-from trigemu_pages.report.summary import all_are_drawn, summary
-from trigemu_pages.report_contents import Contents
+from trigemu.api import Contents, numbers
 
 JET = '[[trigger]]\nname = "J{0}"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = {0}\n'
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = {}\n'

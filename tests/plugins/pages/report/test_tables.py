@@ -9,24 +9,19 @@ from typing import Any
 import pytest
 from msgspec import structs
 from toys import memory_catalogue, toy_events
-
-from trigemu import Steps, TrigemuError, read_menu
-from trigemu.api import (
-    ProfileSet,
-    Reference,
-    Table,
-    changes_table,
-    notes,
-    numbers,
-    style,
-    table_html,
-    text_of,
-)
-from trigemu.results.kinds.overlap import overlap_page
 from trigemu_pages import collect_contents, sections
 from trigemu_pages.report import pictures, tables
-from trigemu_pages.report.published import beside_references
-from trigemu_pages.report_contents import Contents, parse_scan, profiles_beside
+from trigemu_pages.report.tables import beside_references
+from trigemu_pages.report_contents import parse_scan, profiles_beside
+
+from trigemu import Steps, TrigemuError, read_menu
+from trigemu.api import Contents, Table, numbers, style
+from trigemu.results import notes
+from trigemu.results.comparison import changes_table
+from trigemu.results.html import table_html
+from trigemu.results.overlap import overlap_page
+from trigemu.results.terminal import text_of
+from trigemu.studies.efficiency_profiles import ProfileSet, Reference
 
 HEAD = '[menu]\nname = "{}"\n'
 J30 = '[[trigger]]\nname = "J30"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = {}\ngroup = "jets"\n'

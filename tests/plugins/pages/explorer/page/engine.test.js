@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asWritten, Engine, unpack } from "../../../../../plugins/pages/explorer/page/engine/index.js";
+import { asWritten, Engine, unpack } from "../../../../../plugins/trigemu_pages/explorer/page/engine/index.js";
 
 /** Numbers between 0 and 1 that are the same in each run. */
 function random(seed) {

@@ -3,10 +3,10 @@
 // menus as TOML.
 
 import fs from "node:fs";
-import { decode } from "../../../../../plugins/pages/explorer/page/address.js";
-import { asWritten, Engine, unpack } from "../../../../../plugins/pages/explorer/page/engine/index.js";
-import { menuText } from "../../../../../plugins/pages/explorer/page/toml.js";
-import { numbersOf } from "../../../../../plugins/pages/explorer/page/everything.js";
+import { decode } from "../../../../../plugins/trigemu_pages/explorer/page/address.js";
+import { asWritten, Engine, unpack } from "../../../../../plugins/trigemu_pages/explorer/page/engine/index.js";
+import { menuText } from "../../../../../plugins/trigemu_pages/explorer/page/toml.js";
+import { numbersOf } from "../../../../../plugins/trigemu_pages/explorer/page/everything.js";
 
 const data = unpack(new Uint8Array(fs.readFileSync(process.argv[2])));
 const written = data.menus.map((_, m) => asWritten(data, m));

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decode, encode } from "../../../../../plugins/pages/explorer/page/address.js";
-import { ratesCsv } from "../../../../../plugins/pages/explorer/page/csv.js";
-import { asWritten } from "../../../../../plugins/pages/explorer/page/engine/index.js";
-import { History } from "../../../../../plugins/pages/explorer/page/history.js";
-import { menuText } from "../../../../../plugins/pages/explorer/page/toml.js";
+import { decode, encode } from "../../../../../plugins/trigemu_pages/explorer/page/address.js";
+import { ratesCsv } from "../../../../../plugins/trigemu_pages/explorer/page/csv.js";
+import { asWritten } from "../../../../../plugins/trigemu_pages/explorer/page/engine/index.js";
+import { History } from "../../../../../plugins/trigemu_pages/explorer/page/history.js";
+import { menuText } from "../../../../../plugins/trigemu_pages/explorer/page/toml.js";
 
 const triggers = [
   { name: "J & <b>", on: true, prescale: 1, decision: { score: 0, at: 1, first: 0, last: 2 }, fixed: null },

@@ -1,0 +1,12 @@
+"""Triggers on the score of a model, such as anomaly triggers, and the models of other plugins.
+
+in: a card (TOML) with the inputs and the model: ONNX, or boosted trees
+out: the kind `network`, or `anomaly`; networks and trees, also for single events; cards for models
+"""
+
+from trigemu.base.plugins import Plugin
+
+PLUGIN = Plugin(
+    kinds={"anomaly": ".anomaly:Anomaly", "network": ".anomaly:Anomaly"},
+    commands={"anomaly": ".cli:command"},
+)

@@ -1,0 +1,314 @@
+"""`network`, or `anomaly`: a threshold on the score of a model, such as one for anomaly detection.
+
+    card = "autoencoder.toml"           # relative to the menu
+    requires = "n_photon >= 1"          # optional: the model is evaluated only on events that pass
+    unique_rate_hz = 1350.0             # or above = …
+
+The card lists the inputs of the model; standardisation and masks are part of the model. The content of its
+file says what it is: ONNX, boosted trees that XGBoost wrote, or an integer network (`integer_file`).
+
+    [network]
+    file = "autoencoder.onnx"
+    sha256 = "…"
+    engine = "onnxruntime"              # optional: in place of trigemu's own kernels, for ONNX
+
+    [[network.inputs]]
+    observables = ["n_jet", "ht"]       # an event without one of these has no score
+
+    [[network.inputs]]                  # the entries of one object, which are present or missing together
+    observables = ["jet[0].pt", "jet[0].eta"]
+    padding = 0.0                       # replaces a missing value
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.errors import TrigemuError
+from trigemu.base.toml import TomlTable
+from trigemu.observables.expressions import Condition, Number
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Events
+from trigemu.triggers.base import Compiled, Context, ScoreKind
+from trigemu.triggers.extent import Extent, extent_of
+from trigemu.triggers.questions import answers, kind_extent, objects_needed, preselection, warnings_of
+
+from .card import Card, CardTable, ModelFile, open_card
+from .hardware import hardware_input
+from .input_kernels import Features
+from .inputs import Inputs
+from .integer_layers import InputScale
+from .models import open_model
+from .network import Engine
+from .onnx_session import SessionRow
+from .score_model import ScoreModel
+from .single_row import ModelCall, NativeDecision, NativeRow
+
+
+class InputBlock(TomlTable, frozen=True):
+    """Consecutive inputs, and the padding that replaces them if their object is missing.
+
+    Attributes
+    ----------
+    observables : tuple of str
+        The inputs, in the observable language. `dphi` is in (−π, π]: it is +π, never −π, for the only object
+        in the missing HT. Firmware that computes the inputs has to follow this convention.
+    padding : float or None
+        Replaces all of them if one is missing; None: such an event has no score.
+    scale : "integer half" or None
+        Integers of pT and ET, `hw_pt`, are halved and rounded down.
+    """
+
+    observables: tuple[str, ...]
+    padding: float | None = None
+    scale: Literal["integer half"] | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if self.padding is not None and abs(self.padding) > float(np.finfo(np.float32).max):
+            yield "padding", f"padding = {self.padding:g}: is infinite as a float32, which models read"
+
+
+class NetworkTable(ModelFile, frozen=True):
+    """[network]: the model and its inputs. The file is ONNX, or JSON that XGBoost wrote for a classifier of
+    two classes (`binary:logistic`), whose score is the margin: the sum of its trees up to the best iteration,
+    before it becomes a probability.
+
+    Attributes
+    ----------
+    inputs : tuple of InputBlock
+        The inputs of the model, in order.
+    engine : "onnxruntime" or None
+        What evaluates an ONNX model. None: trigemu's own kernels, with ONNX Runtime for models that have an
+        operator that they lack.
+    """
+
+    inputs: tuple[InputBlock, ...]
+    engine: Engine | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if not any(block.observables for block in self.inputs):
+            yield "inputs", "a network needs at least one input"
+
+
+class AnomalyCard(CardTable, frozen=True):
+    """The card of a model with a score.
+
+    Attributes
+    ----------
+    network : NetworkTable
+        The model.
+    """
+
+    network: NetworkTable
+
+
+class Anomaly(ScoreKind, frozen=True):
+    """The trigger kind `network`, also called `anomaly`: its score is the output of the model in a card.
+
+    Attributes
+    ----------
+    card : str
+        The card of the model, a path relative to the menu.
+    sha256 : str or None
+        The expected digest of the card; any other card is refused.
+    requires : str or None
+        The preselection, a condition in the observable language. The model is evaluated only on events that
+        pass it; the trigger rejects all others.
+    """
+
+    card: str
+    sha256: str | None = None
+    requires: str | None = None
+
+    def compile(self, context: Context) -> CompiledAnomaly:
+        requires = None if self.requires is None else context.condition(self.requires)
+        scorer = open_scorer(context, self.card, self.sha256)
+        return CompiledAnomaly(scorer, requires, self.threshold)
+
+
+@kind_extent.register(Anomaly)
+def _(kind: Anomaly, context: Context) -> Extent:
+    requires = [] if kind.requires is None else [context.condition(kind.requires)]
+    return extent_of(requires, [kind.span(above=None, requires=None)])
+
+
+@dataclass(frozen=True)
+class CompiledAnomaly(Compiled):
+    scorer: Scorer
+    requires: Condition | None
+    threshold: float
+
+    def evaluate(self, work: Workspace) -> FloatArray:
+        selected, passed = preselected(work, self.requires)
+        return scores_among(passed, lambda: self.scorer.scores(selected))
+
+
+@preselection.register(CompiledAnomaly)
+def _(trigger: CompiledAnomaly) -> Condition | None:
+    return trigger.requires
+
+
+@warnings_of.register(CompiledAnomaly)
+def _(trigger: CompiledAnomaly) -> tuple[str, ...]:
+    return trigger.scorer.notes
+
+
+@objects_needed.register(CompiledAnomaly)
+def _(trigger: CompiledAnomaly) -> tuple[str, ...]:
+    return trigger.scorer.inputs.objects_needed
+
+
+@answers("trigemu_latency.stages", CompiledAnomaly)
+def _(trigger: CompiledAnomaly, events: Events) -> dict[str, Callable[[], object]]:
+    return trigger.scorer.stages(events)
+
+
+@answers("trigemu_latency.single", CompiledAnomaly)
+def _(trigger: CompiledAnomaly) -> ModelCall:
+    network = trigger.scorer.network
+    row = network.row()
+    decision = SingleScore(network, row, trigger.threshold)
+    reads = ((trigger.scorer.inputs, row.features),)
+    return ModelCall(trigger.requires, reads, decision, decision.native)
+
+
+class SingleScore:
+    """The single-event model: the score compared with a threshold."""
+
+    def __init__(self, network: ScoreModel, row: NativeRow | SessionRow, threshold: float) -> None:
+        self._network, self._row, self._threshold = network, row, threshold
+        self.engine = network.engine
+        self._decision = NativeDecision(row, threshold) if isinstance(row, NativeRow) else None
+        self.native = self._decision.native if self._decision else None
+
+    def __call__(self) -> int:
+        return self._decision() if self._decision else is_above(self._row.evaluate(), self._threshold)
+
+    def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
+        """Return its stages for timing; the model runs on the features that were written last."""
+        bare = self._network.bound(self._row.features.reshape(1, -1))
+        return {
+            "features": features,
+            "autoencoder": lambda event: self._row.evaluate(),
+            **({"bare_onnxruntime": lambda event: bare()} if bare else {}),
+        }
+
+
+def is_above(score: float, threshold: float) -> int:
+    """Return the decision of a `Model`."""
+    return -1 if score != score else int(score > threshold)
+
+
+def preselected(work: Workspace, requires: Condition | None) -> tuple[Workspace, BoolArray]:
+    """Return a workspace of the events that pass a preselection, and a mask of these events, bool[n]."""
+    if requires is None:
+        return work, np.ones(len(work.events), np.bool_)
+    chosen = requires.evaluate(work)
+    return work.narrowed(requires, chosen), chosen
+
+
+def scores_among(selected: BoolArray, scores: Callable[[], FloatArray]) -> FloatArray:
+    """Return float64[n]: the scores of the selected events, −inf for the others. `scores` is called only if
+    any event is selected."""
+    result = np.full(len(selected), -np.inf)
+    if selected.any():
+        result[selected] = scores()
+    return result
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A model and its inputs; compared by the content of the model file. file: its name in the card."""
+
+    inputs: Inputs
+    scales: tuple[InputScale | None, ...]
+    sha256: str
+    network: ScoreModel
+    file: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scorer) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        return self.inputs, self.scales, self.sha256
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about what was taken from the file of the model."""
+        return tuple(f"{self.file} {note}" for note in self.network.notes)
+
+    def scores(self, work: Workspace) -> FloatArray:
+        """Return the scores float64[n] of all events of a workspace; −inf if an input without padding is
+        missing."""
+        return work.once(self, lambda: self.network.score_events(self.inputs, work)[0])
+
+    def scores_of(self, features: Features, complete: BoolArray) -> FloatArray:
+        """Return the scores float64[n] for a result of `inputs.evaluate`."""
+        return np.where(complete, self.network.score(features), -np.inf)
+
+    def stages(self, events: Events) -> dict[str, Callable[[], object]]:
+        """Return its stages for timing, by name, on all of these events."""
+        features, _ = self.inputs.evaluate(Workspace(events))
+        bare = self.network.bound(features)
+        return {
+            "features": lambda: self.inputs.evaluate(Workspace(events)),
+            "autoencoder": lambda: self.network.score(features),
+            **({"bare_onnxruntime": bare} if bare else {}),
+        }
+
+
+def open_scorer(context: Context, name: str, sha256: str | None, named_in: str = "menu") -> Scorer:
+    """Open the model of a card; raise TableError or TrigemuError if card or model have mistakes. named_in:
+    whether a "menu" or another "card" names it."""
+    card = open_card(context, name, sha256, AnomalyCard, named_in)
+    table = card.table.network
+    inputs, scales = _inputs_of(card)
+    content = card.model(table, ("network",))
+    card.finish()
+    try:
+        model = open_model(content, len(inputs), table.engine, scales, inputs.texts)
+        return Scorer(inputs, scales, table.sha256.lower(), model, table.file)
+    except TrigemuError as error:
+        card.problem(("network", "file"), f"{table.file} {error}")
+        card.finish()
+        raise
+
+
+def _inputs_of(card: Card[AnomalyCard]) -> tuple[Inputs, tuple[InputScale | None, ...]]:
+    """Return the inputs of a card, and how they become integers of the hardware."""
+    blocks, scales, keys = [], [], []
+    for i, block in enumerate(card.table.network.inputs):
+        for j, text in enumerate(block.observables):
+            key = ("network", "inputs", i, "observables", j)
+            of = (text, block.padding, block.scale is not None, card.integers, card.context.scope)
+            if read := card.attempt(partial(hardware_input, *of), key):
+                blocks.append(InputBlock(read[:1], read[1]))
+                scales.append(read[2])
+                keys.append(key)
+    return read_inputs(blocks, lambda text, i, j: card.observable(text, keys[i])), tuple(scales)
+
+
+def read_inputs(blocks: Iterable[InputBlock], parse: Callable[[str, int, int], Number | None]) -> Inputs:
+    """Read the inputs of blocks. parse(text, block, position) returns a number, or None after recording
+    a mistake."""
+    numbers: list[Number] = []
+    texts: list[str] = []
+    padding: list[float | None] = []
+    for i, block in enumerate(blocks):
+        for j, text in enumerate(block.observables):
+            number = parse(text, i, j)
+            if number:
+                numbers.append(number)
+                texts.append(text)
+                padding.append(block.padding)
+    return Inputs(tuple(numbers), tuple(texts), tuple(padding))

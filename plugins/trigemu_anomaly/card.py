@@ -1,0 +1,197 @@
+"""Model cards: TOML files that describe a model, its inputs and its training events.
+
+A card has its own [objects], [sums] and [integer]: its inputs do not depend on the menu. It names model files
+in its own folder, with their sha256. Cards never refer to code, libraries or pickles.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from trigemu.base import toml_text
+from trigemu.base.errors import TrigemuError
+from trigemu.base.toml import Document, Key, Problem, TableError, TomlTable, load_toml, read_table
+from trigemu.observables.expressions import Number
+from trigemu.observables.hardware_scales import Integers, read_integers
+from trigemu.observables.language import parse_tree, quoting
+from trigemu.observables.selections import read_scope
+from trigemu.triggers.base import Context, TrainedOn
+
+#: Consecutive inputs, after the objects that they need.
+Blocks = Sequence[tuple[str, list[str]]]
+_PADDING = "# Add padding = 0.0 if the training replaced missing values. Without it, an event needs {}.\n"
+
+
+def input_blocks(texts: Sequence[str], file: Path) -> Blocks:
+    """Return the inputs that are separated by commas, in blocks with the objects that they need; raise
+    TrigemuError for what a card in a file cannot have."""
+    context = Context(read_scope(load_toml(file, lambda path: b"")), file.parent)
+    inputs: list[tuple[str, str]] = []
+    for text in texts:
+        with quoting(text):
+            tree = parse_tree(text)
+        for node in tree.elts if isinstance(tree, ast.Tuple) else [tree]:
+            objects = (ast.unparse(part) for part in ast.walk(node) if isinstance(part, ast.Subscript))
+            written = ast.unparse(node)
+            context.observable(written)
+            inputs.append((written, ", ".join(dict.fromkeys(objects))))
+    return [(key, [text for text, _ in group]) for key, group in groupby(inputs, lambda item: item[1])]
+
+
+def input_tables(blocks: Blocks) -> Iterator[str]:
+    """Yield [[network.inputs]] of each block."""
+    for objects, observables in blocks:
+        block = toml_text.table("[[network.inputs]]", {"observables": observables})
+        yield block + (_PADDING.format(objects) if objects else "")
+
+
+def network_table(model: Path, content: bytes, card: Path) -> str:
+    """Return [network] of a model with this content, in a card; raise TrigemuError if the card cannot name
+    it."""
+    relative = _relative(model, card.parent).as_posix()
+    sha256 = hashlib.sha256(content).hexdigest()
+    return toml_text.table("[network]", {"file": relative, "sha256": sha256})
+
+
+def _relative(model: Path, folder: Path) -> Path:
+    """Return the path of a model as a card in a folder gives it."""
+    try:
+        str(model).encode()
+    except UnicodeEncodeError:
+        raise TrigemuError(f"{model}: a card is UTF-8 and cannot have this name: rename the file") from None
+    return Path(os.path.relpath(model, folder))
+
+
+#: Largest model file that is read, in bytes.
+MAX_BYTES = 2**28
+
+
+class ModelFile(TomlTable, frozen=True):
+    """A model file, relative to the card, and its sha256.
+
+    Attributes
+    ----------
+    file : str
+        The path of the file, relative to the card.
+    sha256 : str
+        Its expected digest; any other file is refused.
+    """
+
+    file: str
+    sha256: str
+
+
+class CardTable(TomlTable, frozen=True, kw_only=True):
+    """The common part of all cards, besides [objects] and [sums]; a kind adds its own tables.
+
+    Attributes
+    ----------
+    description : str
+        Free text.
+    trained_on : TrainedOn or None
+        The events that the model was trained on; rates are computed from the other events.
+    """
+
+    description: str = ""
+    trained_on: TrainedOn | None = None
+
+
+C = TypeVar("C", bound=CardTable)
+T = TypeVar("T")
+
+
+class Card(Generic[C]):
+    """A card that was read: its `table`, the `context` that resolves its names, and its scales of the
+    hardware.
+
+    Mistakes are collected; `finish` raises TableError with all of them.
+    """
+
+    def __init__(
+        self, document: Document, table: C, context: Context, integers: Integers | None = None
+    ) -> None:
+        self._document, self.table, self.context, self.integers = document, table, context, integers
+
+    @property
+    def path(self) -> Path:
+        return self._document.path
+
+    def problem(self, key: Key, message: str) -> None:
+        """Record a mistake at a key."""
+        self._document.problem(key, "", message)
+
+    def observable(self, text: str, key: Key) -> Number | None:
+        """Parse a number per event with the names of the card; on failure, record the mistake at the key and
+        return None."""
+        return self.attempt(lambda: self.context.observable(text), key)
+
+    def attempt(self, action: Callable[[], T], key: Key) -> T | None:
+        """Return a result; if there is none, record the mistake at the key and return None."""
+        return self._document.attempt(action, key)
+
+    def model(self, file: ModelFile, key: Key) -> bytes:
+        """Read a model file; raise TableError if its sha256 differs from the one in the card."""
+        path = self.path.parent / file.file
+        try:
+            content = self.context.read(path, MAX_BYTES)
+        except OSError as error:
+            where = f"{file.file!r} is relative to the folder of the card"
+            self.problem((*key, "file"), f"cannot read {path}: {error.strerror}; {where}")
+            raise TableError(self._document.problems) from None
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != file.sha256.lower():
+            self.problem(
+                (*key, "sha256"),
+                f"{path} has sha256 {digest}, the card says {file.sha256}: it is damaged or a different file",
+            )
+            raise TableError(self._document.problems)
+        self.context.models[str(path)] = digest
+        return content
+
+    def finish(self) -> None:
+        self._document.finish()
+
+
+def open_card(
+    context: Context, name: str, sha256: str | None, struct: type[C], named_in: str = "menu"
+) -> Card[C]:
+    """Read the card of that name, relative to the folder of the context, which is that of a menu or a card.
+
+    Raises TableError with all its mistakes, or if its sha256 is not the expected one.
+    """
+    path = context.folder / name
+
+    def read(file: Path) -> bytes:
+        try:
+            return context.read(file)
+        except FileNotFoundError as error:
+            message = (
+                f"cannot read: {error.strerror}; {name!r} is relative to the folder of the {named_in}, "
+                f"{context.folder.resolve()}: copy the card there with its models, or give its absolute path"
+            )
+            raise TableError([Problem(str(file), 0, "", message)]) from None
+
+    document = load_toml(path, read)
+    if sha256 is not None and document.sha256 != sha256.lower():
+        message = (
+            f"has sha256 {document.sha256}, not {sha256}: it is a different card; if it was retrained, "
+            f"update the sha256"
+        )
+        raise TableError([Problem(str(path), 0, "", message)])
+    scope = read_scope(document)
+    integers = read_integers(document, lambda name: scope.object(name).base)
+    own = {key: value for key, value in document.data.items() if key not in ("objects", "sums", "integer")}
+    table = read_table(document, own, struct, (), "")
+    if table is None:
+        document.finish()
+        raise AssertionError("a table that cannot be read has mistakes")
+    context.models[str(path)] = document.sha256
+    if table.trained_on:
+        context.trained.append(table.trained_on)
+    return Card(document, table, context.within(scope, path.parent), integers)

@@ -1,0 +1,354 @@
+"""The inputs of a model, for up to sixteen events in one pass.
+
+Models read many numbers of few collections. Computed array by array, each selection and each number costs a
+call and a pass over memory. Here, the objects of a few events are selected and summed together, and the
+numbers are written to where the model reads them. Loops run over the objects of all these events: the number
+of objects in an event, a loop of its own for each, would be guessed wrongly by the processor.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+
+from trigemu.base.arrays import BoolArray
+from trigemu.base.kernels import address_of, c_function, call_function, inner, kernel, numbers_at
+from trigemu.observables.momenta import delta_phi, momentum_x, momentum_y
+from trigemu.observables.workspace import within_dr
+
+#: The inputs of a model: float32[n, k].
+Features = npt.NDArray[np.float32]
+#: The largest number of events in a pass.
+BLOCK = 16
+#: Kinds of selections: rows of a collection; objects of another selection, within windows and not close to
+#: objects of a third one. Their numbers: (kind, rows), or (kind, source, first test, tests, other selection
+#: or −1, ΔR, and four columns: η and φ of both).
+ROWS, WITHIN, SELECTION = 0, 1, 10
+#: Tests: (column, whether of |v|, the lower bound, which the upper one follows).
+TEST = 3
+#: Sums of pT: (whether the vector sum is needed, first part, parts). Parts: (selection, column of pT, column
+#: of φ). Results: HT, missing HT and its direction.
+SUM, PART, RESULT = 3, 3, 3
+#: Kinds of steps, and their numbers: (kind, selection, column, sum, first member, members, whether events can
+#: be incomplete). Members, by the index of the object: (input, or −1, and whether events without it are
+#: incomplete).
+ELEMENTS, DELTA_PHIS, COUNT, SCALAR, OF_SUM, MISSING, DIRECTION = range(7)
+STEP, MEMBER = 7, 2
+#: A table has addresses: of selections, tests, sums, parts, steps, members, and numbers (the values of
+#: missing inputs, then bounds); of columns (address, whether float64) and rows (address of the offsets,
+#: address of the rows or 0, the row that these count from); of memory: results of sums by event, and for each
+#: selection, where the rows of an event start, the rows, and the event of each. Then the numbers of
+#: selections, sums, steps and inputs, and the room for the rows of a selection.
+(AT_SELECTIONS, AT_TESTS, AT_SUMS, AT_PARTS, AT_STEPS, AT_MEMBERS, AT_NUMBERS) = range(7)
+(AT_COLUMNS, AT_ROWS, AT_RESULTS, AT_STARTS, AT_CHOSEN, AT_OWNERS) = range(7, 13)
+(SELECTIONS, SUMS, STEPS, INPUTS, ROOM_OF_TABLE, TABLE) = range(13, 19)
+#: Objects of a block for which there is room at first.
+ROOM = 512
+#: What `fill_block` returns: it wrote all inputs.
+DONE = 0
+#: What `fill_block` returns: there is no room for the objects of the events.
+FULL = -1
+#: What `fill_block` returns: an input is infinite as a float32.
+INFINITE = -2
+
+
+# Arrays that are passed from kernel to kernel take longer than the work on an event; addresses do not.
+_integer, _set = numbers_at(types.int64)
+_double, _put = numbers_at(types.float64)
+_single, _put_single = numbers_at(types.float32)
+_, _put_flag = numbers_at(types.uint8)
+
+
+@inner
+def _value(columns: int, column: int, row: int) -> float:
+    address, kind = _integer(columns, 2 * column), _integer(columns, 2 * column + 1)
+    return np.float64(_single(address, row)) if kind == 0 else _double(address, row)
+
+
+@inner
+def _write(address: int, number: int, value: float) -> bool:
+    """Write a float32; return whether it is finite."""
+    single = np.float32(value)
+    _put_single(address, number, single)
+    return not math.isinf(single)
+
+
+@inner
+def _all_rows(place: int, first: int, n: int, starts: int, chosen: int, owners: int, room: int) -> bool:
+    """Select the rows of n events from the first one on; return whether there is room for them."""
+    offsets, own, base = _integer(place, 0) + 8 * first, _integer(place, 1), _integer(place, 2)
+    low = _integer(offsets, 0)
+    count = _integer(offsets, n) - low
+    if count >= room:
+        return False
+    for k in range(count + 1):
+        _set(owners, k, 0)
+    for event in range(n + 1):
+        start = _integer(offsets, event) - low
+        _set(starts, event, start)
+        if event > 0:
+            _set(owners, start, _integer(owners, start) + 1)
+    event = 0
+    for k in range(count):
+        event += _integer(owners, k)
+        _set(owners, k, event)
+        _set(chosen, k, base + (_integer(own, low + k) if own != 0 else low + k))
+    return True
+
+
+@inner
+def _rows_within(t: int, selection: int, count: int, rows: int, lanes: int, chosen: int, owners: int) -> int:
+    """Select the rows that pass the tests of a selection, and return their number."""
+    columns, numbers = _integer(t, AT_COLUMNS), _integer(t, AT_NUMBERS)
+    tests = _integer(t, AT_TESTS) + 8 * TEST * _integer(selection, 2)
+    end = tests + 8 * TEST * _integer(selection, 3)
+    selected = 0
+    for k in range(count):
+        row = _integer(rows, k)
+        within = True
+        for test in range(tests, end, 8 * TEST):
+            value, low = _value(columns, _integer(test, 0), row), _integer(test, 2)
+            if _integer(test, 1) != 0:
+                value = abs(value)
+            within &= _double(numbers, low) <= value <= _double(numbers, low + 1)
+        _set(chosen, selected, row)
+        _set(owners, selected, _integer(lanes, k))
+        selected += within
+    return selected
+
+
+@inner
+def _without_close(
+    t: int, selection: int, count: int, chosen: int, owners: int, others: int, starts: int
+) -> int:
+    """Keep the rows that are not close to any row of the other selection, and return their number."""
+    columns, dr = _integer(t, AT_COLUMNS), _double(_integer(t, AT_NUMBERS), _integer(selection, 5))
+    kept = 0
+    for k in range(count):
+        row, event, is_close = _integer(chosen, k), _integer(owners, k), False
+        eta = _value(columns, _integer(selection, 6), row)
+        phi = _value(columns, _integer(selection, 7), row)
+        for j in range(_integer(starts, event), _integer(starts, event + 1)):
+            near = _integer(others, j)
+            d_eta = eta - _value(columns, _integer(selection, 8), near)
+            is_close |= within_dr(d_eta, phi, _value(columns, _integer(selection, 9), near), dr)
+        _set(chosen, kept, row)
+        _set(owners, kept, event)
+        kept += not is_close
+    return kept
+
+
+@inner
+def _count(starts: int, n: int, owners: int, count: int) -> None:
+    """Write where the rows of each of n events start."""
+    for event in range(n + 1):
+        _set(starts, event, 0)
+    for k in range(count):
+        after = _integer(owners, k) + 1
+        _set(starts, after, _integer(starts, after) + 1)
+    for event in range(n):
+        _set(starts, event + 1, _integer(starts, event) + _integer(starts, event + 1))
+
+
+@inner
+def _select(t: int, first: int, n: int) -> bool:
+    """Select the objects of n events; return whether there is room for them."""
+    room, rows = _integer(t, ROOM_OF_TABLE), _integer(t, AT_ROWS)
+    all_starts, all_chosen, all_owners = (
+        _integer(t, AT_STARTS),
+        _integer(t, AT_CHOSEN),
+        _integer(t, AT_OWNERS),
+    )
+    for s in range(_integer(t, SELECTIONS)):
+        selection, of = _integer(t, AT_SELECTIONS) + 8 * SELECTION * s, 8 * room * s
+        source, starts = _integer(selection, 1), all_starts + 8 * (BLOCK + 1) * s
+        chosen, owners = all_chosen + of, all_owners + of
+        if _integer(selection, 0) == ROWS:
+            if not _all_rows(rows + 24 * source, first, n, starts, chosen, owners, room):
+                return False
+            continue
+        count = _integer(all_starts + 8 * (BLOCK + 1) * source, n)
+        of = 8 * room * source
+        count = _rows_within(t, selection, count, all_chosen + of, all_owners + of, chosen, owners)
+        other = _integer(selection, 4)
+        if other >= 0:
+            others = all_chosen + 8 * room * other
+            own = all_starts + 8 * (BLOCK + 1) * other
+            count = _without_close(t, selection, count, chosen, owners, others, own)
+        _count(starts, n, owners, count)
+    return True
+
+
+@inner
+def _add_up(t: int, n: int) -> None:
+    """Compute the sums of n events."""
+    columns, room = _integer(t, AT_COLUMNS), _integer(t, ROOM_OF_TABLE)
+    for s in range(_integer(t, SUMS)):
+        sums = _integer(t, AT_SUMS) + 8 * SUM * s
+        results, is_vector = _integer(t, AT_RESULTS) + 8 * BLOCK * RESULT * s, _integer(sums, 0) != 0
+        for k in range(n * RESULT):
+            _put(results, k, 0.0)
+        part = _integer(t, AT_PARTS) + 8 * PART * _integer(sums, 1)
+        for _ in range(_integer(sums, 2)):
+            of = _integer(part, 0)
+            chosen, owners = _integer(t, AT_CHOSEN) + 8 * room * of, _integer(t, AT_OWNERS) + 8 * room * of
+            for k in range(_integer(_integer(t, AT_STARTS) + 8 * (BLOCK + 1) * of, n)):
+                row, result = _integer(chosen, k), results + 8 * RESULT * _integer(owners, k)
+                pt = _value(columns, _integer(part, 1), row)
+                _put(result, 0, _double(result, 0) + pt)
+                if is_vector:
+                    phi = _value(columns, _integer(part, 2), row)
+                    _put(result, 1, _double(result, 1) - momentum_x(pt, phi))
+                    _put(result, 2, _double(result, 2) - momentum_y(pt, phi))
+            part += 8 * PART
+        if is_vector:
+            for event in range(n):
+                result = results + 8 * RESULT * event
+                px, py = _double(result, 1), _double(result, 2)
+                _put(result, 1, math.hypot(px, py))
+                _put(result, 2, math.atan2(py, px))
+
+
+@inner
+def _write_elements(
+    t: int, step: int, n: int, features: int, of_event: int, of_input: int, complete: int
+) -> bool:
+    """Write a column of objects, or their Δφ; return whether all are finite."""
+    columns, room, of = _integer(t, AT_COLUMNS), _integer(t, ROOM_OF_TABLE), _integer(step, 1)
+    starts = _integer(t, AT_STARTS) + 8 * (BLOCK + 1) * of
+    chosen, owners = _integer(t, AT_CHOSEN) + 8 * room * of, _integer(t, AT_OWNERS) + 8 * room * of
+    results = _integer(t, AT_RESULTS) + 8 * BLOCK * RESULT * _integer(step, 3)
+    members, number = _integer(t, AT_MEMBERS) + 8 * MEMBER * _integer(step, 4), _integer(step, 5)
+    is_phi, is_finite = _integer(step, 0) == DELTA_PHIS, True
+    for k in range(_integer(starts, n)):
+        event = _integer(owners, k)
+        index = k - _integer(starts, event)
+        if index < number:
+            value, at = _value(columns, _integer(step, 2), _integer(chosen, k)), _integer(members, 2 * index)
+            if is_phi:
+                value = delta_phi(value, _double(results, RESULT * event + 2))
+            if value == value and at >= 0:
+                is_finite &= _write(features, of_event * event + of_input * at, value)
+            elif at >= 0 and _integer(members, 2 * index + 1) != 0:
+                _put_flag(complete, event, 0)
+    if _integer(step, 6) != 0:
+        for event in range(n):
+            count = _integer(starts, event + 1) - _integer(starts, event)
+            for index in range(count, number):
+                if _integer(members, 2 * index + 1) != 0:
+                    _put_flag(complete, event, 0)
+    return is_finite
+
+
+@inner
+def _write_numbers(
+    t: int, step: int, first: int, n: int, features: int, of_event: int, of_input: int, complete: int
+) -> bool:
+    """Write a number of each event; return whether all are finite."""
+    kind, of, is_finite = _integer(step, 0), _integer(step, 1), True
+    starts = _integer(t, AT_STARTS) + 8 * (BLOCK + 1) * of
+    results = _integer(t, AT_RESULTS) + 8 * BLOCK * RESULT * _integer(step, 3)
+    member = _integer(t, AT_MEMBERS) + 8 * MEMBER * _integer(step, 4)
+    for event in range(n):
+        value = math.nan
+        if kind == COUNT:
+            value = float(_integer(starts, event + 1) - _integer(starts, event))
+        elif kind == SCALAR:
+            value = _value(_integer(t, AT_COLUMNS), _integer(step, 2), first + event)
+        else:
+            value = _double(results, RESULT * event + kind - OF_SUM)
+        if value == value:
+            at = of_event * event + of_input * _integer(member, 0)
+            is_finite &= _write(features, at, value)
+        elif _integer(member, 1) != 0:
+            _put_flag(complete, event, 0)
+    return is_finite
+
+
+@inner
+def fill_block(t: int, first: int, n: int, features: int, of_event: int, of_input: int, complete: int) -> int:
+    """Write the inputs of some events.
+
+    Parameters
+    ----------
+    t : int
+        The address of a table (`Inputs.run`).
+    first, n : int
+        The first event, and how many, at most BLOCK.
+    features : int
+        The address of the first input of the first event, a float32.
+    of_event, of_input : int
+        The distances of events and of inputs, in float32.
+    complete : int
+        The address of bool[n]: whether an event has all inputs that have no padding.
+
+    Returns
+    -------
+    int
+        INFINITE if an input is, FULL if the events have more objects than there is room for, else DONE.
+    """
+    if not _select(t, first, n):
+        return FULL
+    _add_up(t, n)
+    numbers, is_finite = _integer(t, AT_NUMBERS), True
+    for event in range(n):
+        _put_flag(complete, event, 1)
+    for i in range(_integer(t, INPUTS)):
+        value = np.float32(_double(numbers, i))
+        for event in range(n):
+            _put_single(features, of_event * event + of_input * i, value)
+    for s in range(_integer(t, STEPS)):
+        step = _integer(t, AT_STEPS) + 8 * STEP * s
+        if _integer(step, 0) <= DELTA_PHIS:
+            is_finite &= _write_elements(t, step, n, features, of_event, of_input, complete)
+        else:
+            is_finite &= _write_numbers(t, step, first, n, features, of_event, of_input, complete)
+    return DONE if is_finite else INFINITE
+
+
+@kernel
+def fill_events(fill: int, t: int, features: Features, complete: BoolArray) -> int:
+    """Write the inputs of n events, float32[n, k], and which of them are complete, bool[n]; `fill_block` in
+    turn, which also says what is returned. fill: its address."""
+    n, k = features.shape
+    is_finite = True
+    block = np.array([t, 0, 0, 0, k, 1, 0], np.int64)
+    for first in range(0, n, BLOCK):
+        block[1], block[2] = first, min(BLOCK, n - first)
+        block[3], block[6] = features.ctypes.data + 4 * k * first, complete.ctypes.data + first
+        result = call_function(fill, block.ctypes.data)
+        if result == FULL:
+            return FULL
+        is_finite &= result == DONE
+    return DONE if is_finite else INFINITE
+
+
+@cache
+def inputs_function() -> int:
+    """Return the address of `fill_block`, for `call_function`.
+
+    Code that calls it by its address does not contain it, which would be compiled again each time.
+
+    Returns
+    -------
+    int
+        The address of a function of one address: that of int64[7], the arguments of `fill_block`.
+    """
+    return address_of(_fill_by_address, types.intp(types.intp))
+
+
+@c_function
+def _fill_by_address(arguments: int) -> int:
+    return fill_block(
+        _integer(arguments, 0),
+        _integer(arguments, 1),
+        _integer(arguments, 2),
+        _integer(arguments, 3),
+        _integer(arguments, 4),
+        _integer(arguments, 5),
+        _integer(arguments, 6),
+    )

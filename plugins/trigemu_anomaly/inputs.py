@@ -1,0 +1,342 @@
+"""The inputs of a model, as instructions for the kernel in `input_kernels`.
+
+Selections and numbers of other kinds than the kernel knows are computed as arrays first.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from trigemu.base.arrays import Array, BoolArray, IntArray
+from trigemu.base.errors import SampleError
+from trigemu.observables.expressions import Count, Element, Number, Scalar, ScalarSum
+from trigemu.observables.selections import ObjectSelection
+from trigemu.observables.vectors import MissingMomentum, ObjectVector, OfVectors
+from trigemu.observables.windows import AnyOf, Column, Window, any_of
+from trigemu.observables.workspace import Workspace
+from trigemu_anomaly import input_kernels as do
+from trigemu_anomaly.input_kernels import FULL, INFINITE, ROOM, Features, fill_events, inputs_function
+
+#: Elements from this number on are computed as arrays.
+_MANY = 256
+#: The types of columns that the kernel reads, and their numbers; others are converted.
+_TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
+
+
+class InputTable:
+    """The inputs of a model, as instructions for the kernel.
+
+    Parameters
+    ----------
+    numbers : sequence of Number
+        The inputs.
+    padding : sequence of float or None
+        The replacement for a missing value; None if an event without that value is incomplete.
+
+    Attributes
+    ----------
+    is_direct : bool
+        Whether no part of it is computed as an array first.
+    """
+
+    def __init__(self, numbers: Sequence[Number], padding: Sequence[float | None]) -> None:
+        self.is_direct = True
+        self._selections: dict[ObjectSelection, int] = {}
+        self._columns: dict[tuple[str, Column] | Number, int] = {}
+        self._sums: dict[tuple[ObjectSelection, ...], bool] = {}
+        self._rows: list[ObjectSelection] = []
+        self._numbers = [value or 0.0 for value in padding]
+        self._lists: tuple[list[tuple[int, ...]], ...] = ([], [], [], [], [], [])
+        groups: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
+        elements: set[tuple[tuple[int, int, int, int], int]] = set()
+        for at, (number, value) in enumerate(zip(numbers, padding, strict=True)):
+            step, index = self._step(number)
+            if (step, index) in elements or index >= _MANY:
+                step, index = self._as_array(number), 0
+            is_element = step[0] <= do.DELTA_PHIS
+            if is_element:
+                elements.add((step, index))
+            groups.setdefault((*step, 0 if is_element else at), []).append((index, at, int(value is None)))
+        for of, is_vector in self._sums.items():
+            self._sum_rows(of, is_vector)
+        *_, steps, members = self._lists
+        for key, of_step in groups.items():
+            by_index = {index: (at, needed) for index, at, needed in of_step}
+            last = max(by_index)
+            steps.append((*key[:-1], len(members), last + 1, max(needed for *_, needed in of_step)))
+            members += [by_index.get(index, (-1, 0)) for index in range(last + 1)]
+        self._fixed = [np.array([n for row in rows for n in row], np.int64) for rows in self._lists]
+        self._fixed.append(np.array(self._numbers))
+        self._addresses = [_address(array) for array in self._fixed]
+        self.sizes = len(self._lists[0]), len(self._lists[2]), len(steps), len(numbers)
+
+    def _step(self, number: Number) -> tuple[tuple[int, int, int, int], int]:
+        """Return kind, selection, column and sum of a number, and the index of its object."""
+        if isinstance(number, Element):
+            of = self._selection(number.of)
+            return (do.ELEMENTS, of, self._column((number.of.base, number.column)), 0), number.index
+        if isinstance(number, Count):
+            return (do.COUNT, self._selection(number.of), 0, 0), 0
+        if isinstance(number, ScalarSum):
+            return (do.OF_SUM, 0, 0, self._sum(number.of, False)), 0
+        if isinstance(number, OfVectors) and isinstance(number.vectors[-1], MissingMomentum):
+            first, summed = number.vectors[0], number.vectors[-1].of
+            if number.vectors == (first,) and number.function in ("pt", "phi"):
+                kind = do.MISSING if number.function == "pt" else do.DIRECTION
+                return (kind, 0, 0, self._sum(summed, True)), 0
+            if number.function == "dphi" and isinstance(first, ObjectVector):
+                phi = self._column((first.of.base, first.of.column("phi")))
+                return (do.DELTA_PHIS, self._selection(first.of), phi, self._sum(summed, True)), first.index
+        if isinstance(number, Scalar):
+            return (do.SCALAR, 0, self._column(number), 0), 0
+        return self._as_array(number), 0
+
+    def _as_array(self, number: Number) -> tuple[int, int, int, int]:
+        self.is_direct = False
+        return do.SCALAR, 0, self._column(number), 0
+
+    def _sum(self, of: tuple[ObjectSelection, ...], is_vector: bool) -> int:
+        """Return the number of a sum, which is made once for the same selections."""
+        self._sums[of] = self._sums.get(of, False) or is_vector
+        return list(self._sums).index(of)
+
+    def _sum_rows(self, of: tuple[ObjectSelection, ...], is_vector: bool) -> None:
+        sums, parts = self._lists[2:4]
+        sums.append((int(is_vector), len(parts), len(of)))
+        names = ("pt", "phi") if is_vector else ("pt", "pt")
+        for d in of:
+            parts.append((self._selection(d), *(self._column((d.base, name)) for name in names)))
+
+    def _column(self, key: tuple[str, Column] | Number) -> int:
+        return self._columns.setdefault(key, len(self._columns))
+
+    def _constants(self, *values: float) -> int:
+        self._numbers += values
+        return len(self._numbers) - len(values)
+
+    def _selection(self, of: ObjectSelection) -> int:
+        if of not in self._selections:
+            row = self._selection_row(of)
+            self._lists[0].append((*row, *[0] * (do.SELECTION - len(row))))
+            self._selections[of] = len(self._lists[0]) - 1
+        return self._selections[of]
+
+    def _selection_row(self, of: ObjectSelection) -> tuple[int, ...]:
+        spans = [span for name, window in of.windows for span in _spans(name, window)]
+        derived = bool(of.source or of.windows or of.overlap)
+        if of.any_of or None in spans or not derived:
+            self.is_direct &= not (of.any_of or spans)
+            self._rows.append(of)
+            return do.ROWS, len(self._rows) - 1
+        source = self._selection(of.source or ObjectSelection(of.base))
+        tests = self._lists[1]
+        first = len(tests)
+        for name, absolute, low, high in filter(None, spans):
+            tests.append((self._column((of.base, name)), absolute, self._constants(low, high)))
+        row = (do.WITHIN, source, first, len(tests) - first)
+        if not of.overlap:
+            return (*row, -1)
+        other, dr = of.overlap
+        columns = (self._column((base, name)) for base in (of.base, other.base) for name in ("eta", "phi"))
+        return (*row, self._selection(other), self._constants(dr), *columns)
+
+    def bind(self, work: Workspace, room: int = do.ROOM) -> BoundInputs:
+        """Return the table for the events of a workspace.
+
+        Parameters
+        ----------
+        work : Workspace
+            The events.
+        room : int
+            The largest number of objects of a selection in a block of events.
+
+        Returns
+        -------
+        BoundInputs
+            The table.
+
+        Raises
+        ------
+        SampleError
+            If the events lack a column.
+        """
+        columns = [_column_of(work, key) for key in self._columns]
+        rows = [_rows_of(work, of) for of in self._rows]
+        places = [n for a, first in columns for n in (_address(a) - first * a.itemsize, _TYPES[a.dtype])]
+        for offsets, own, first in rows:
+            places += _address(offsets), 0 if own is None else _address(own), first
+        selections, sums, *_ = self.sizes
+        table = np.array([*[0] * do.TABLE, *places], np.int64)
+        sizes = do.BLOCK * do.RESULT * sums, selections * (do.BLOCK + 1), selections * room, selections * room
+        memory = np.empty(sum(sizes), np.int64)
+        at, place = _address(table) + 8 * do.TABLE, _address(memory)
+        addresses = [*self._addresses, at, at + 16 * len(columns)]
+        for size in sizes:
+            addresses.append(place)
+            place += 8 * size
+        table[: do.TABLE] = (*addresses, *self.sizes, room)
+        return BoundInputs(_address(table), (self, columns, rows, table, memory))
+
+
+def _spans(name: Column, window: Window | AnyOf) -> list[tuple[Column, int, float, float] | None]:
+    """Return the ranges of a window, each with whether it is of |v|; None for other conditions."""
+    first, *others = any_of(window)
+    low, high = first.span()
+    if others or first.any_of is not None or first.bits is not None or low > high:
+        return [None]
+    spans = (name, 0, low, high), (name, 1, *first.abs_span())
+    return [span for span in spans if span[2] > -math.inf or span[3] < math.inf]
+
+
+def _column_of(work: Workspace, key: tuple[str, Column] | Number) -> tuple[Array, int]:
+    """Return a column, and the row that its first number has."""
+    if isinstance(key, Scalar):
+        column = work.scalar(key.name)
+    elif isinstance(key, Number):
+        column = key.evaluate(work)
+    else:
+        base, name = key
+        collection = work.events.collections.get(base)
+        if collection and isinstance(name, str) and name in collection.columns:
+            column = collection.columns[name]
+        else:  # computed, or missing
+            part = work.base_column(base, name)
+            return _native(part), int(work.events.collections[base].offsets[0])
+    return _native(column), 0
+
+
+def _native(column: Array) -> Array:
+    if column.dtype in _TYPES and column.flags.c_contiguous:
+        return column
+    return np.ascontiguousarray(column, column.dtype if column.dtype in _TYPES else np.float64)
+
+
+def _rows_of(work: Workspace, of: ObjectSelection) -> tuple[IntArray, IntArray | None, int]:
+    """Return offsets and rows of a selection, and the row that these count from."""
+    if of == ObjectSelection(of.base) and of.base in work.events.collections:
+        return np.ascontiguousarray(work.events.collections[of.base].offsets), None, 0
+    objects = work.objects(of)
+    return objects.offsets, objects.rows, int(work.events.collections[of.base].offsets[0])
+
+
+def _address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+@dataclass(frozen=True)
+class BoundInputs:
+    """The table of a range of events.
+
+    Attributes
+    ----------
+    address : int
+        The address of the table, valid as long as this object exists.
+    memory : tuple
+        What is at the addresses.
+    """
+
+    address: int
+    memory: tuple[object, ...]
+
+
+_OBJECT = re.compile(r"\w+\[\d+\]")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The k inputs of a model.
+
+    Attributes
+    ----------
+    numbers : tuple of Number
+        The observables.
+    texts : tuple of str
+        The observables as written in the card.
+    padding : tuple of float or None
+        The replacement for a missing value; None if an event without that value cannot be scored.
+    """
+
+    numbers: tuple[Number, ...]
+    texts: tuple[str, ...]
+    padding: tuple[float | None, ...]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def objects_needed(self) -> tuple[str, ...]:
+        """The objects without which an event cannot be scored, such as muon[1]."""
+        texts = (text for text, value in zip(self.texts, self.padding, strict=True) if value is None)
+        return tuple(dict.fromkeys(found for text in texts for found in _OBJECT.findall(text)))
+
+    def evaluate(self, work: Workspace) -> tuple[Features, BoolArray]:
+        """Evaluate the inputs of the n events of `work`.
+
+        Returns
+        -------
+        features : float32[n, k]
+            The inputs, never NaN.
+        complete : bool[n]
+            The events with all required values.
+
+        Raises
+        ------
+        SampleError
+            If a value is infinite; the message names the event and the input.
+        """
+        features = np.empty((len(work.events), len(self)), np.float32)
+        complete = np.empty(len(work.events), np.bool_)
+        fill = inputs_function()
+        if self.run(work, lambda table: fill_events(fill, table, features, complete)) == INFINITE:
+            infinite = np.isinf(features)
+            column = int(infinite.any(axis=0).argmax())
+            raise SampleError(
+                f"sample {work.events.sample!r}, event {work.events.id[infinite[:, column].argmax()]}: the "
+                f"input {self.texts[column]!r} of a model is infinite as a float32"
+            )
+        return features, complete
+
+    def run(self, work: Workspace, kernel: Callable[[int], int]) -> int:
+        """Run a kernel that calls `fill_block` for the events of `work`.
+
+        Parameters
+        ----------
+        work : Workspace
+            The events.
+        kernel : callable
+            A function of the address of a table (`InputTable.bind`). It returns FULL as soon as `fill_block`
+            does, and is called again with room for more objects.
+
+        Returns
+        -------
+        int
+            What the kernel returns.
+        """
+        room, result = ROOM, FULL
+        while result == FULL:
+            bound = self.table.bind(work, room)
+            result, room = kernel(bound.address), 8 * room
+        return result
+
+    def within(self, other: Inputs) -> IntArray | None:
+        """Return the columns int64[k] of the `other` model's features that equal these inputs, in all events;
+        None if one is missing."""
+        column_of = {key: at for at, key in enumerate(zip(other.numbers, other._filled, strict=True))}
+        columns = [column_of.get(key, -1) for key in zip(self.numbers, self._filled, strict=True)]
+        return None if -1 in columns else np.array(columns, np.int64)
+
+    @property
+    def _filled(self) -> tuple[float, ...]:
+        """The replacements of missing values, also in incomplete events."""
+        return tuple(padding or 0.0 for padding in self.padding)
+
+    @cached_property
+    def table(self) -> InputTable:
+        """The inputs as instructions of one kernel."""
+        return InputTable(self.numbers, self.padding)

@@ -1,0 +1,59 @@
+"""The model of a card, chosen by the content of its file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from trigemu.base.errors import TrigemuError, excerpt
+
+from .integer_layers import InputScale
+from .integer_network import IntegerNetwork
+from .network import Engine, Network
+from .score_model import ScoreModel
+
+#: Largest model in JSON, in bytes.
+MAX_JSON = 2**25
+
+
+def open_model(
+    content: bytes,
+    features: int,
+    engine: Engine | None = None,
+    scales: Sequence[InputScale | None] = (),
+    inputs: Sequence[str] = (),
+) -> ScoreModel:
+    """Return the model of a file with this number of inputs: ONNX, or JSON of XGBoost or of an integer
+    network.
+
+    engine: the choice of the card. scales: of the inputs of an integer network. inputs: as the card writes
+    them, with which the names in the file are compared. Raises TrigemuError if the model cannot be used.
+    """
+    keys = _keys(content) if content.lstrip().startswith(b"{") else []
+    if "layers" not in keys and any(scales):
+        raise TrigemuError("is no integer network: only these have inputs with a scale of the hardware")
+    if not keys:
+        return Network(content, features, engine)
+    if engine:
+        raise TrigemuError(f"is JSON, not ONNX: leave out engine = {engine!r}")
+    if "layers" in keys:
+        return IntegerNetwork(content, features, scales)
+    if "learner" in keys:
+        from .boosted import Classifier
+
+        return Classifier(content, features, inputs)
+    names = excerpt(", ".join(keys))
+    expected = "an ONNX model, trees that XGBoost wrote, or an integer network"
+    raise TrigemuError(f"is JSON with the keys {names}: expected {expected}")
+
+
+def _keys(content: bytes) -> list[str]:
+    if len(content) > MAX_JSON:
+        raise TrigemuError(f"has {len(content)} bytes: expected at most {MAX_JSON} of JSON")
+    try:
+        return list(json.loads(content))
+    except (ValueError, RecursionError) as error:
+        raise TrigemuError(
+            f"begins like JSON, and cannot be read as such ({excerpt(str(error))}): "
+            "let XGBoost write a file that ends with .json"
+        ) from None

@@ -1,0 +1,135 @@
+"""A network with one score per event: as steps, or by ONNX Runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Literal
+
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.observables.workspace import Workspace
+
+from .input_kernels import Features
+from .inputs import Inputs
+from .onnx_graph import BOOL, FLOAT, Graph, Node, checked_graph
+from .onnx_session import Session, SessionRow
+from .operators import RULES
+from .score_model import ScoreModel
+from .single_row import RowFunction, StepRow
+from .step_memory import needed_steps, with_relu
+from .step_model import KERNELS, StepModel
+from .steps import Array, Trace, UnknownError, Value
+
+#: The largest number of nodes.
+MAX_NODES = 2000
+#: Versions of ONNX whose operators are known.
+_OPSETS = range(7, 24)
+
+
+def trace(graph: Graph, features: int) -> tuple[Trace, int]:
+    """Return the steps of a graph, whose input has the slots 0 to `features`, and the slot of the score.
+
+    Raises UnknownError if a part is not known.
+    """
+    weights, values = graph.weights, dict[str, Any](graph.weights)
+    inputs = [tensor for tensor in graph.inputs if tensor.name not in weights]
+    if graph.functions or graph.sparse or graph.opset not in _OPSETS or len(graph.nodes) > MAX_NODES:
+        raise UnknownError("functions, sparse weights, too many nodes or another version of ONNX")
+    if len(inputs) != 1 or len(graph.outputs) != 1:
+        raise UnknownError("several inputs or outputs")
+    (x,), (y,) = inputs, graph.outputs
+    if (
+        x.kind != FLOAT
+        or x.shape is None
+        or len(x.shape) != 2
+        or x.shape[0]
+        or x.shape[1] not in (None, features)
+    ):
+        raise UnknownError(f"an input that is not float[n, {features}]")
+    steps = Trace()
+    values[x.name] = Value(steps.new(features))
+    for node in graph.nodes:
+        _follow(steps, node, values, graph.opset)
+    score = values.get(y.name)
+    if not isinstance(score, Value) or score.slots.size != 1 or score.kind != y.kind or y.kind == BOOL:
+        raise UnknownError("an output that is not one number an event")
+    return steps, int(score.slots.ravel()[0])
+
+
+def _follow(steps: Trace, node: Node, values: dict[str, Any], opset: int) -> None:
+    rule = RULES.get(node.kind) if node.domain in ("", "ai.onnx") else None
+    if rule is None:
+        raise UnknownError(f"the operator {node.kind[:50]!r}")
+    if len([name for name in node.outputs if name]) != 1 or node.outputs[0] in values:
+        raise UnknownError(f"{node.kind} with several outputs")
+    operands = [values.get(name) if name else None for name in node.inputs]
+    if any(name and value is None for name, value in zip(node.inputs, operands, strict=True)):
+        raise UnknownError(f"{node.kind} of a value that does not exist")
+    try:
+        values[node.outputs[0]] = rule(steps, operands, node.attributes, opset)
+    except UnknownError:
+        raise
+    except (ValueError, IndexError, TypeError, KeyError, OverflowError, AttributeError) as error:
+        raise UnknownError(f"{node.kind} that does not fit its inputs") from error
+
+
+#: A choice of a card: ONNX Runtime, whatever the network.
+Engine = Literal["onnxruntime"]
+
+
+class Network(ScoreModel):
+    """A network in ONNX with one score per event.
+
+    Parameters
+    ----------
+    content : bytes
+        The ONNX file.
+    features : int
+        The number of its inputs.
+    engine : "onnxruntime" or None
+        None: steps, where all operators have some (`network_steps.RULES`), else ONNX Runtime.
+
+    Raises
+    ------
+    TrigemuError
+        If the model cannot be used.
+    """
+
+    def __init__(self, content: bytes, features: int, engine: Engine | None = None) -> None:
+        graph = checked_graph(content)
+        self._content, self._features, self.chosen = content, features, engine is not None
+        self._steps: StepModel | None = None
+        try:
+            if engine:
+                raise UnknownError("as the card says")
+            steps, score = trace(graph, features)
+            needed = with_relu(needed_steps(steps, score), score)
+            self._steps = StepModel(steps, needed, features, score)
+            self.engine = KERNELS
+        except UnknownError as error:
+            self.engine = f"ONNX Runtime ({error})"
+            self._session  # noqa: B018 (loads the model, or raises)
+
+    @cached_property
+    def _session(self) -> Session:
+        return Session(self._content, self._features)
+
+    def score(self, features: Features) -> FloatArray:
+        return (self._steps or self._session).score(features)
+
+    def score_events(
+        self,
+        inputs: Inputs,
+        work: Workspace,
+        trees: RowFunction | None = None,
+        columns: IntArray | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        if self._steps is None:
+            return super().score_events(inputs, work, trees, columns)
+        return self._steps.score_events(inputs, work, trees, columns)
+
+    def row(self) -> StepRow | SessionRow:
+        return (self._steps or self._session).row()
+
+    def bound(self, features: Features) -> Callable[[], Array]:
+        return self._session.bound(features)

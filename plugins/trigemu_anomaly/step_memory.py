@@ -1,0 +1,257 @@
+"""Places in memory for the slots of a network, of float32 or of words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+
+from trigemu.base.arrays import IntArray
+from trigemu.base.kernels import address_of
+
+from . import evaluator, word_evaluator
+from .input_kernels import Features
+from .steps import Array, Step, Trace
+from .vector_code import LANES
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What runs steps: the type of a number, the numbers of the steps that are laid out in their own way, and
+    the function."""
+
+    kind: npt.DTypeLike
+    layer: int
+    copy: int
+    reductions: tuple[int, ...]
+    run: Callable[[int], int]
+
+    @property
+    def size(self) -> int:
+        """The bytes of a number."""
+        return np.dtype(self.kind).itemsize
+
+
+FLOATS = Machine(
+    np.float32,
+    evaluator.DENSE,
+    evaluator.COPY,
+    (evaluator.SUM, evaluator.PRODUCT, evaluator.LARGEST, evaluator.SMALLEST),
+    evaluator.run_steps,
+)
+SHORT_WORDS, LONG_WORDS = (
+    Machine(kind, word_evaluator.LAYER, word_evaluator.COPY, (), run)
+    for kind, run in (
+        (np.int32, word_evaluator.run_short_words),
+        (np.int64, word_evaluator.run_long_words),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Steps with their places in memory, in units of a number, for `lanes` events side by side.
+
+    steps: int64[s, WIDTH]. lists: int64, places that steps gather, and further numbers of steps. weights,
+    memory: of the machine's numbers; the constants are written. at, out: places of the first input and of the
+    score, which are float32. lanes: 16 or 1.
+    """
+
+    machine: Machine
+    steps: IntArray
+    lists: IntArray
+    weights: Array
+    memory: Array
+    at: int
+    out: int
+    lanes: int
+
+    def bind(self) -> BoundSteps:
+        """Return the steps with memory of their own, aligned to the 64 bytes of a vector."""
+        memory, size = aligned(len(self.memory), self.machine.kind), self.machine.size
+        memory[:] = self.memory
+        arrays = self.steps, self.lists, self.weights, memory
+        numbers = [*(int(array.ctypes.data) for array in arrays), len(self.steps), self.lanes, size]
+        table = np.array(numbers, np.int64)
+        at, out = (numbers[3] + size * place for place in (self.at, self.out))
+        run = address_of(self.machine.run, types.intp(types.intp))
+        return BoundSteps((run, int(table.ctypes.data), at, out), memory, table, self)
+
+
+@dataclass(frozen=True)
+class BoundSteps:
+    """Steps with memory. addresses: of the function that runs them, of its table, of the input and of the
+    score. memory: of the layout's places."""
+
+    addresses: tuple[int, int, int, int]
+    memory: Array
+    table: IntArray
+    layout: Layout
+
+    def features(self, number: int) -> Features:
+        """Return the memory of the input, float32[number], of one event."""
+        start = self.layout.at * self.layout.machine.size // 4
+        features: Features = self.memory.view(np.float32)[start : start + number]
+        return features
+
+
+def needed_steps(trace: Trace, score: int) -> list[Step]:
+    """Return the steps that the score depends on, without slots that it does not depend on."""
+    uses = np.zeros(trace.slots, np.int64)
+    uses[score] = 1
+    chosen: list[Step] = []
+    for step in reversed(trace.steps):
+        used = uses[step.y] > 0
+        if not used.any():
+            continue
+        if step.is_whole:
+            used[:] = True
+        weight, bias, operands = step.weight, step.bias, step.operands
+        if weight is not None and bias is not None:
+            weight, bias = weight[:, used], bias[used]
+        else:
+            operands = tuple(operand[used] for operand in operands)
+        for operand in operands:
+            np.add.at(uses, operand.ravel(), 1)
+        chosen.append(replace(step, operands=operands, y=step.y[used], weight=weight, bias=bias))
+    return chosen[::-1]
+
+
+def with_relu(steps: list[Step], score: int) -> list[Step]:
+    """Let layers of float32 apply a ReLU that alone reads their result."""
+    kept: list[Step] = []
+    read = Counter(slot for step in steps for operand in step.operands for slot in operand.ravel().tolist())
+    read[score] += 1
+    layer_of = {int(step.y[0]): step for step in steps if step.op == evaluator.DENSE}
+    for step in steps:
+        layer = layer_of.get(int(step.operands[0].flat[0])) if step.op == evaluator.RELU else None
+        if (
+            layer
+            and np.array_equal(layer.y, step.operands[0])
+            and all(read[slot] == 1 for slot in layer.y.tolist())
+        ):
+            layer.y, layer.last = step.y, True
+        else:
+            kept.append(step)
+    return kept
+
+
+def lay_out(
+    trace: Trace, steps: list[Step], features: int, score: int, lanes: int, machine: Machine = FLOATS
+) -> Layout:
+    """Give the slots of steps places in memory."""
+    return _Memory(trace, lanes, machine).layout(steps, features, score)
+
+
+class _Parts:
+    """Arrays that will be one, and its length."""
+
+    def __init__(self) -> None:
+        self.parts: list[Array] = []
+        self.length = 0
+
+    def add(self, part: Array) -> int:
+        """Add an array, and return where it begins."""
+        self.parts.append(part)
+        self.length += len(part)
+        return self.length - len(part)
+
+
+class _Memory:
+    def __init__(self, trace: Trace, lanes: int, machine: Machine) -> None:
+        self._constants, self._lanes, self._machine = trace.constants, lanes, machine
+        self._place = np.full(trace.slots, -1, np.int64)
+        self._size = 0
+        self._written: list[tuple[int, float]] = []
+        self._rows: list[tuple[int, ...]] = []
+        self._lists, self._weights = _Parts(), _Parts()
+
+    def layout(self, steps: list[Step], features: int, score: int) -> Layout:
+        at = self._new(np.arange(features))
+        for step in steps:
+            self._add(step)
+        kind = self._machine.kind
+        memory = np.zeros(self._size + LANES, kind)
+        for place, value in self._written:
+            memory[place : place + self._lanes] = value
+        weights = aligned(self._weights.length + LANES, kind)
+        weights[:] = np.concatenate([*self._weights.parts, np.zeros(LANES, kind)])
+        lists = np.concatenate([*self._lists.parts, np.empty(0, np.int64)])
+        rows = np.array(self._rows, np.int64).reshape(-1, evaluator.WIDTH)
+        out = int(self._places(np.array([score]))[0])
+        return Layout(self._machine, rows, lists, weights, memory, at, out, self._lanes)
+
+    def _add(self, step: Step) -> None:
+        n, lanes = len(step.y), self._lanes
+        if step.weight is not None and step.bias is not None:
+            x = self._contiguous(step.operands[0])
+            y = self._new(step.y)
+            width = n if lanes > 1 else -(-n // LANES) * LANES
+            padded = [
+                np.pad(part, [(0, 0)] * (part.ndim - 1) + [(0, width - n)])
+                for part in (step.weight, step.bias)
+            ]
+            weight, bias = (self._weights.add(part.ravel()) for part in padded)
+            self._rows.append((step.op, y, x, weight, bias, width, len(step.weight), step.last))
+        elif step.op in self._machine.reductions:
+            y = self._new(step.y)
+            for number, group in enumerate(step.operands[0]):
+                x = self._contiguous(group)
+                self._rows.append((step.op, y + lanes * number, x, 0, 0, len(group), 0, 0))
+        else:
+            operands = [self._contiguous(slots) for slots in step.operands]
+            vectors = n if lanes > 1 or step.is_whole else -(-n // LANES)
+            a, b, c = [*operands, 0, 0][:3]
+            if step.listed is not None:
+                c = self._lists.add(step.listed)
+            self._rows.append((step.op, self._new(step.y), a, b, c, vectors, 0, 0))
+
+    def _new(self, slots: IntArray, count: int = 0) -> int:
+        """Give slots consecutive places, and return the first."""
+        first, n = self._size, len(slots) or count
+        self._place[slots] = first + self._lanes * np.arange(len(slots))
+        self._size += -(-n * self._lanes // LANES) * LANES
+        return first
+
+    def _places(self, slots: IntArray) -> IntArray:
+        """Return the places of slots; constants get them here."""
+        unplaced = np.unique(slots[self._place[slots] < 0])
+        if len(unplaced):
+            self._new_constants(unplaced)
+        return self._place[slots]
+
+    def _new_constants(self, slots: IntArray) -> int:
+        first = self._new(slots)
+        places = self._place[slots].tolist()
+        self._written += [
+            (place, self._constants[slot]) for place, slot in zip(places, slots.tolist(), strict=True)
+        ]
+        return first
+
+    def _contiguous(self, slots: IntArray) -> int:
+        """Return the first of consecutive places of slots; a step copies them there if need be."""
+        if all(slot in self._constants for slot in slots.tolist()):
+            first = self._new(np.empty(0, np.int64), len(slots))
+            values = (self._constants[slot] for slot in slots.tolist())
+            self._written += [(first + self._lanes * i, value) for i, value in enumerate(values)]
+            return first
+        places = self._places(slots)
+        if (np.diff(places) == self._lanes).all():
+            return int(places[0])
+        first = self._new(np.empty(0, np.int64), len(slots))
+        if self._lanes == 1:
+            places = np.pad(places, (0, -len(places) % LANES), constant_values=places[0])
+        listed = self._lists.add(places)
+        self._rows.append((self._machine.copy, first, listed, 0, 0, len(places), 0, 0))
+        return first
+
+
+def aligned(n: int, kind: npt.DTypeLike) -> Array:
+    """Return n uninitialised numbers, aligned to the 64 bytes of a vector."""
+    raw = np.empty(np.dtype(kind).itemsize * n + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : len(raw) - 64 + start].view(kind)

@@ -1,0 +1,287 @@
+"""Options of several commands: how a CMS emulator computes, besides the menu."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from trigemu_validation import DecisionCheck, check_decisions
+
+from trigemu.base.errors import TrigemuError, listed
+from trigemu.base.files import check_outputs, write_text
+from trigemu.base.plugin_search import search_path
+from trigemu.cli import options
+from trigemu.cli.outputs import DocumentFile, check_inputs, on_disk, present, present_result, say
+from trigemu.cli.progress import events_bar
+from trigemu.cli.session import Processing, processing
+from trigemu.menus.menu import Menu
+from trigemu.menus.read import read_menu
+from trigemu.samples.catalogue import without_bad_files
+from trigemu.samples.recorded import with_decisions
+
+from . import pairs as pairs_shown
+from .l1 import LeftOut
+from .l1_conditions import AsEmulated
+from .pairs import CheckedPair, Pair, find_pairs, read_menu_of
+
+if TYPE_CHECKING:
+    from .l1_conditions import ScoreNetwork
+
+
+mass_limit = click.option(
+    "--mass-limit",
+    is_flag=True,
+    help="CMS: `mass`, the function of 2016, never fires above 1414 GeV, as in the emulator of that year.",
+)
+any_overlap_vetoes = click.option(
+    "--any-overlap-vetoes",
+    is_flag=True,
+    help="CMS: overlap removal rejects an object that overlaps with any object of the last leg, not only "
+    "with the chosen one, as in the emulator until 2021.",
+)
+networks = click.option(
+    "--network",
+    "networks",
+    multiple=True,
+    metavar="NAME=CARD",
+    help="CMS: compute a score by a network, such as axo=axol1tl_v5.toml, from `trigemu import hls4ml`; "
+    "repeatable, also for several versions of one network, of which menus name theirs.",
+)
+
+
+def networks_of(texts: Iterable[str]) -> tuple[ScoreNetwork, ...]:
+    """Return the networks of the option; without any, the plugin that runs them is not needed."""
+    if not texts:
+        return ()
+    from .l1_conditions import read_network
+
+    return tuple(map(read_network, texts))
+
+
+output = click.option(
+    "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new menu (TOML)."
+)
+
+
+@click.command("cms-l1")
+@click.argument("menu", type=click.Path(path_type=Path))
+@output
+@mass_limit
+@any_overlap_vetoes
+@networks
+def cms_l1(
+    menu: Path, file: Path, mass_limit: bool, any_overlap_vetoes: bool, networks: tuple[str, ...]
+) -> None:
+    """Convert MENU, the XML of a CMS Level-1 global-trigger menu (also .xz, .gz)."""
+    from .l1 import import_cms_l1
+    from .l1_conditions import AsEmulated
+
+    check_outputs([file], [menu])
+    as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, networks_of(networks))
+    imported = import_cms_l1(menu, as_emulated)
+    write_text(file, imported.in_folder(file.parent))
+    for warning in imported.warnings:
+        say(f"Warning: {warning}.")
+    for out in imported.left_out:
+        say(f"Left out: {out.index}, {out.name} (line {out.line}): {out.reason}.")
+    say(f"{file}: {imported.algorithms} algorithms, {imported.conditions} conditions that they combine")
+
+
+@click.command("cms-phase2")
+@click.argument("menu", type=click.Path(path_type=Path))
+@click.option(
+    "--objects",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Folder with the YAML of its objects.",
+)
+@click.option(
+    "--scalings",
+    type=click.Path(path_type=Path),
+    help="Folder of NAME:ID:RANGE.yaml, with slope and offset of offline pT.  [default: 1.1 and 2.0]",
+)
+@output
+def cms_phase2(menu: Path, objects: Path, scalings: Path | None, file: Path) -> None:
+    """Convert MENU, the YAML of a CMS Phase-2 Level-1 menu."""
+    from .phase2 import import_cms_phase2
+
+    folders = filter(None, (objects, scalings))
+    check_outputs([file], (menu, *(part for folder in folders for part in folder.glob("*"))))
+    imported = import_cms_phase2(menu, objects, scalings)
+    write_text(file, imported.toml)
+    for warning in imported.warnings:
+        say(f"Warning: {warning}.")
+    for out in imported.left_out:
+        say(f"Left out: {out.name} (line {out.line}): {out.reason}.")
+    say(f"{file}: {imported.seeds} seeds, {imported.objects} objects")
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """How decisions are compared, from the options."""
+
+    processing: Processing
+    decisions: Path | str | None
+    inject: int
+    consecutive: bool
+    match_bits: bool
+
+    def result(self, menu: Menu, sample: Path | str, files: Sequence[Path]) -> DecisionCheck:
+        """Compare a menu with a sample. files: the outputs, none of which may be an input."""
+        with self.processing.opened(sample) as (engine, catalogue):
+            if self.decisions is not None:
+                catalogue = with_decisions(catalogue, self.decisions, executor=engine)
+            check_inputs(files, [menu], catalogue)
+            with events_bar(catalogue.samples, engine) as advance:
+                return without_bad_files(
+                    catalogue,
+                    lambda good: check_decisions(
+                        menu,
+                        good,
+                        inject=self.inject,
+                        consecutive=self.consecutive,
+                        match_bits=self.match_bits,
+                        executor=engine,
+                        progress=advance,
+                    ),
+                )
+
+
+@click.command()
+@click.argument("menu", type=click.Path(path_type=Path), required=False)
+@click.argument("sample", type=options.Location(), required=False)
+@processing
+@options.plugin_path
+@options.json_file
+@click.option(
+    "--decisions",
+    type=options.Location(),
+    help="File with the stored decisions, if SAMPLE has none: for the same events in the same order.",
+)
+@click.option(
+    "--inject",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Flip this many stored decisions, to test that the check detects them.",
+)
+@click.option(
+    "--strict", is_flag=True, help="End with status 1 also if triggers are skipped, or left out of an import."
+)
+@click.option(
+    "--not-consecutive",
+    is_flag=True,
+    help="The events are not consecutive crossings, although their numbers are: triggers that use "
+    "neighbouring crossings are skipped.",
+)
+@click.option(
+    "--match-bits",
+    is_flag=True,
+    help="If a file numbers its bits otherwise, compare triggers with the stored bits that they equal.",
+)
+@click.option(
+    "--all",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Check every menu in this folder (XML of CMS, or TOML) on every test vector (.txt) whose name "
+    "agrees up to the version, such as L1Menu_A_v8.xml and TestVector_L1Menu_A_v8.txt.",
+)
+@click.option(
+    "--csv",
+    "csv_file",
+    type=DocumentFile(),
+    help="With --all: write the table as CSV; -: instead of the tables.",
+)
+@click.option("--html", "html_file", type=click.Path(path_type=Path), help="With --all: write it as a page.")
+@mass_limit
+@any_overlap_vetoes
+@networks
+@click.pass_context
+def check(
+    context: click.Context,
+    menu: Path | None,
+    sample: Path | str | None,
+    processing: Processing,
+    plugin_path: tuple[Path, ...],
+    json_file: Path | None,
+    decisions: Path | str | None,
+    inject: int,
+    strict: bool,
+    not_consecutive: bool,
+    match_bits: bool,
+    folder: Path | None,
+    csv_file: Path | None,
+    html_file: Path | None,
+    mass_limit: bool,
+    any_overlap_vetoes: bool,
+    networks: tuple[str, ...],
+) -> None:
+    """Compare the decisions of a MENU with the decisions stored in a SAMPLE (a file, or a catalogue), or the
+    decisions of all menus in a folder with their test vectors.
+
+    The exit status is 1 if any decision differs; with --strict also if a trigger is skipped.
+    """
+    if inject and match_bits:
+        raise click.UsageError(
+            "--match-bits takes no --inject: flipped decisions are those of their own bits"
+        )
+    comparison = _Comparison(processing, decisions, inject, not not_consecutive, match_bits)
+    folders = search_path(plugin_path)
+    if folder is not None:
+        if menu is not None or decisions is not None or inject:
+            raise click.UsageError("--all takes no MENU and SAMPLE, no --decisions and no --inject")
+        as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, networks_of(networks))
+        read = functools.partial(read_menu_of, plugin_path=folders, as_emulated=as_emulated)
+        pairs = _check_all(folder, comparison, read, json_file, csv_file, html_file)
+        fails = any(pair.result.differ or (strict and not pair.is_complete) for pair in pairs)
+    else:
+        if menu is None or sample is None:
+            raise click.UsageError("expected MENU and SAMPLE, or --all FOLDER")
+        if csv_file or html_file or mass_limit or any_overlap_vetoes or networks:
+            raise click.UsageError(
+                "--csv, --html, --mass-limit, --any-overlap-vetoes and --network are for --all FOLDER; "
+                "`trigemu import cms-l1` takes the last three"
+            )
+        files = on_disk(json_file)
+        check_outputs(files, (menu, sample, decisions))
+        result = comparison.result(read_menu(menu, folders), sample, files)
+        present_result(result, json_file)
+        fails = bool(result.differ or (strict and result.skipped))
+    context.exit(1 if fails else 0)
+
+
+def _check_all(
+    folder: Path,
+    comparison: _Comparison,
+    read: Callable[[Pair], tuple[Menu, tuple[LeftOut, ...]]],
+    json_file: Path | None,
+    csv_file: Path | None,
+    html_file: Path | None,
+) -> list[CheckedPair]:
+    """Check the pairs of a folder, and write and print all results. read: returns the menu of a pair, and the
+    algorithms that its import left out."""
+    if html_file:
+        from . import pairs as pairs_html
+    pairs, alone = find_pairs(folder)
+    files = on_disk(json_file, csv_file, html_file)
+    check_outputs(files, [file for pair in pairs for file in (pair.menu, pair.vector)])
+    checked, problems = [], []
+    for pair in pairs:
+        try:
+            menu, left_out = read(pair)
+            checked.append(CheckedPair(pair, left_out, comparison.result(menu, pair.vector, files)))
+        except TrigemuError as error:
+            problems.append(str(error))
+    if problems:
+        raise TrigemuError(listed([*dict.fromkeys(problems)]))
+
+    documents = [
+        (json_file, lambda: pairs_shown.as_json(checked)),
+        (csv_file, lambda: pairs_shown.as_csv(checked)),
+        (html_file, lambda: pairs_html.validation_page(checked, alone)),
+    ]
+    present([pairs_shown.pairs_page(checked, alone)], documents)
+    return checked

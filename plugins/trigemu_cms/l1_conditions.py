@@ -1,0 +1,262 @@
+"""Networks that compute the scores of algorithms, such as AXOL1TL for AXO."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trigemu_anomaly.anomaly import open_scorer
+from trigemu_anomaly.integer_network import IntegerNetwork
+
+from trigemu.base.errors import TrigemuError, nearest
+from trigemu.base.toml import load_toml
+from trigemu.observables.selections import read_scope
+from trigemu.triggers.base import Context
+
+from .l1_grammar import SCORES, SIGNALS, Condition, ExternalSignal, Function, Object, Signal
+from .l1_objects import cuts_of, leg_of
+from .l1_xml import Algorithm, Cut, XMLMenu
+
+#: The networks that decide as CMS recorded, by name: how the sha256 of their files begin. Two are called v5.
+_COMPARED = {
+    "GTADModel_v4": ("da38132ff8e4fe6f",),
+    "GTADModel_v5": ("3d71f23d79b7fbf7", "096ef216c193fd4d"),
+}
+
+
+@dataclass(frozen=True)
+class ScoreNetwork:
+    """The network of a score. signal: a key of SCORES; card: its absolute path; name: that of the network;
+    step: of its score; sha256: of the file with its weights."""
+
+    signal: str
+    card: str
+    name: str
+    step: float
+    sha256: str
+
+    def warning(self) -> str | None:
+        """Return a warning if it has the name of networks that were compared with recorded decisions, and is
+        none of them."""
+        compared = _COMPARED.get(self.name)
+        if not compared or any(self.sha256.startswith(digest) for digest in compared):
+            return None
+        return (
+            f"{self.name} of {self.card} has sha256 {self.sha256[:16]}…: the networks of this name that "
+            f"decide as recorded have {' or '.join(f'{digest}…' for digest in compared)}"
+        )
+
+    def is_model(self, model: str) -> bool:
+        """Whether it is this version, `v5`, of the network; "" for any."""
+        return not model or self.name.lower().endswith(f"_{model.lower()}")
+
+
+def read_network(text: str) -> ScoreNetwork:
+    """Read a network, NAME=CARD as in `axo=axol1tl_v5.toml`; raise TrigemuError if the card has mistakes."""
+    name, separator, file = text.partition("=")
+    signal = name.strip().upper()
+    if not separator or signal not in SCORES:
+        hint = nearest(name, [score.lower() for score in SCORES])
+        raise TrigemuError(f"--network {text}: expected NAME=CARD, such as axo=axol1tl_v5.toml{hint}")
+    card = Path(file)
+    empty = Context(read_scope(load_toml(card, lambda path: b"")), card.parent)
+    scorer = open_scorer(empty, card.name, None)
+    network = scorer.network
+    if not isinstance(network, IntegerNetwork):
+        raise TrigemuError(f"--network {text}: is no integer network, as `trigemu import hls4ml` writes them")
+    return ScoreNetwork(signal, card.resolve().as_posix(), network.name, network.step, scorer.sha256)
+
+
+#: M in GeV whose M²/2 is 10⁶ GeV² in doubles.
+MASS_LIMIT = 1414.2135623730949
+
+#: The cuts of functions, and, for each function: the least and largest number of objects, and its cuts.
+_RANGES = {"DETA": "deta", "DPHI": "dphi", "DR": "dr"}
+_OVERLAPS = {"ORMDETA": "outside_deta", "ORMDPHI": "outside_dphi", "ORMDR": "outside_dr"}
+_PAIR = {*_RANGES, "CHGCOR", "TBPT"}
+_FUNCTIONS: dict[str, tuple[int, int, set[str]]] = {
+    "comb": (2, 12, {"CHGCOR", "TBPT"}),
+    "dist": (2, 2, _PAIR),
+    "mass": (2, 2, _PAIR | {"MASS"}),
+    "mass_inv": (2, 2, _PAIR | {"MASS"}),
+    "mass_trv": (2, 2, _PAIR | {"MASS"}),
+    "mass_inv_upt": (2, 2, _PAIR | {"MASS", "MASSUPT"}),
+    "mass_inv_dr": (2, 2, {"MASSDR", "CHGCOR"}),
+    "mass_inv_3": (3, 3, {"MASS", "CHGCOR"}),
+    "comb_orm": (2, 5, {"CHGCOR", "TBPT", *_OVERLAPS}),
+    "dist_orm": (2, 3, _PAIR | {*_OVERLAPS}),
+    "mass_inv_orm": (2, 3, _PAIR | {"MASS", *_OVERLAPS}),
+    "mass_trv_orm": (2, 3, _PAIR | {"MASS", *_OVERLAPS}),
+}
+_CORRELATIONS = {"os": "opposite", "ls": "same", "1": "opposite", "0": "same"}
+
+
+class InexpressibleError(Exception):
+    """The reason why an algorithm cannot be emulated and is left out."""
+
+
+@dataclass(frozen=True)
+class AsEmulated:
+    """How the emulators that made the test vectors compute, besides the menu: deviations in earlier years,
+    and networks.
+
+    mass_limit: `mass`, the function of 2016, never fires above M²/2 = 10⁶ GeV². any_overlap_vetoes: until
+    2021, overlap removal rejects an object that overlaps with any object of the last leg, not only with the
+    chosen one. networks: they compute scores; without one, a score is a column of the sample.
+    """
+
+    mass_limit: bool = False
+    any_overlap_vetoes: bool = False
+    networks: tuple[ScoreNetwork, ...] = ()
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A converted condition or algorithm. table: the keys of a trigger. pairs: types of objects whose pairs
+    have cuts, and the kinds of PRECISION that the cuts need. note: a remark for the reader."""
+
+    table: Mapping[str, Any]
+    pairs: tuple[tuple[str, str, frozenset[str]], ...] = ()
+    note: str = ""
+
+
+def condition_table(
+    menu: XMLMenu, algorithm: Algorithm, condition: Condition, as_emulated: AsEmulated
+) -> Converted:
+    """Convert a condition. TrigemuError if it has a mistake, InexpressibleError if it cannot be emulated."""
+    if isinstance(condition, ExternalSignal):
+        if condition.name not in menu.externals:
+            hint = nearest(condition.name, menu.externals)
+            raise TrigemuError(f"unknown external signal {'EXT_' + condition.name!r}{hint}")
+        return Converted(_external(None, menu.externals[condition.name], condition.crossing))
+    if isinstance(condition, Signal):
+        if condition.name in SCORES:
+            return Converted(_score(algorithm, condition, as_emulated.networks))
+        return Converted(_external(*SIGNALS[condition.name], condition.crossing))
+    if isinstance(condition, Object):
+        legs = [leg_of(menu, algorithm, condition)]
+        return Converted({"kind": "combination", "legs": legs})
+    return _Combination(menu, algorithm, condition, as_emulated).convert()
+
+
+def _score(algorithm: Algorithm, signal: Signal, networks: Sequence[ScoreNetwork]) -> dict[str, Any]:
+    """Return a threshold on the score of a network, or on a column of the sample, named after the score and
+    its model. Scores are multiples of a step, and `above` a value between two multiples means "at least" the
+    upper one."""
+    if signal.crossing:
+        raise InexpressibleError(f"{signal.name} is of another crossing, where scores do not exist")
+    model, least, step = "", None, SCORES[signal.name]
+    for cut in cuts_of(algorithm, signal.cuts, signal.name, {"MODEL", "SCORE", "CSCORE"}):
+        if cut.type == "MODEL":
+            model = cut.data
+        else:
+            least = cut.minimum
+    if least is None:
+        raise InexpressibleError(f"{signal.name} has no cut on its score")
+    own = [network for network in networks if network.signal == signal.name]
+    if not own:
+        column = "_".join([signal.name.lower(), *([re.sub(r"\W", "_", model)] if model else [])])
+        return {"kind": "threshold", "observable": column, "above": least - step / 2}
+    network = next((network for network in own if network.is_model(model)), None)
+    if network is None:
+        given = ", ".join(f"{network.name} ({network.card})" for network in own)
+        raise InexpressibleError(f"it needs {signal.name} of the model {model!r}, not {given}")
+    unit = network.step if step == 1.0 else 1.0  # a cut on the integer, or on the number
+    return {"kind": "network", "card": network.card, "above": least * unit - network.step / 2}
+
+
+def _external(word: str | None, bit: int, crossing: int) -> dict[str, Any]:
+    table: dict[str, Any] = {"kind": "external"} | ({"word": word} if word else {}) | {"bit": bit}
+    return table | ({"crossing": crossing} if crossing else {})
+
+
+class _Combination:
+    """The conversion of a function of objects."""
+
+    def __init__(
+        self, menu: XMLMenu, algorithm: Algorithm, function: Function, as_emulated: AsEmulated
+    ) -> None:
+        self.menu, self.function, self.objects = menu, function, function.objects
+        self.as_emulated = as_emulated
+        least, most, allowed = _FUNCTIONS[function.name]
+        if not least <= len(self.objects) <= most:
+            expected = str(least) if least == most else f"{least} to {most}"
+            raise TrigemuError(f"{function.name} of {len(self.objects)} objects: expected {expected}")
+        if function.name == "comb" and len({(o.type, o.crossing) for o in self.objects}) > 1:
+            raise TrigemuError("comb of different types or crossings: join them by AND")
+        self.cuts = list(cuts_of(algorithm, function.cuts, function.name, allowed))
+        self.legs = [leg_of(menu, algorithm, object_) for object_ in self.objects]
+        self.pairs: dict[tuple[int, int], dict[str, Any]] = {}
+        self.needed: dict[tuple[str, str], set[str]] = {}
+        self.note = ""
+
+    def convert(self) -> Converted:
+        table: dict[str, Any] = {"kind": "combination", "legs": self.legs}
+        for cut in self.cuts:
+            if cut.type == "CHGCOR":
+                if cut.data not in _CORRELATIONS:
+                    hint = nearest(cut.data, _CORRELATIONS)
+                    raise TrigemuError(f"cut {cut.name!r} (line {cut.line}): {cut.data!r}{hint}")
+                table["charge"] = _CORRELATIONS[cut.data]
+            elif self.function.name == "mass_inv_3":
+                table["mass3"] = self._mass(cut, ((0, 1), (0, 2), (1, 2)))
+            else:
+                self._pair_cut(cut)
+        if self.pairs:
+            table["pairs"] = [{"legs": list(legs)} | cuts for legs, cuts in sorted(self.pairs.items())]
+        needed = tuple((*types, frozenset(kinds)) for types, kinds in self.needed.items())
+        return Converted(table, needed, self.note)
+
+    def _pair_cut(self, cut: Cut) -> None:
+        first = self.pairs.setdefault((0, 1), {}) if cut.type not in _OVERLAPS else {}
+        if cut.type in _RANGES:
+            first[_RANGES[cut.type]] = _limits(cut)
+            self._need((0, 1), "Delta")
+        elif cut.type == "TBPT":
+            first["pair_pt"] = {"min": cut.minimum}
+            self._need((0, 1), "TwoBodyPt", "TwoBodyPtMath")
+        elif cut.type == "MASSDR":
+            first["mass_over_dr"] = {"min": cut.minimum}
+            self._need((0, 1), "Mass", "MassPt", "Math", "InverseDeltaRMath")
+        elif cut.type in _OVERLAPS:
+            last = len(self.objects) - 1
+            for leg in range(last):
+                pair = self.pairs.setdefault((leg, last), {})
+                pair[_OVERLAPS[cut.type]] = _limits(cut)
+                if self.as_emulated.any_overlap_vetoes:
+                    pair["every"] = True
+                self._need((leg, last), "Delta")
+        else:
+            transverse = self.function.name.startswith("mass_trv")
+            unconstrained = self.function.name == "mass_inv_upt"
+            name = "transverse_mass" if transverse else "mass_upt" if unconstrained else "mass"
+            first[name] = self._mass(cut, ((0, 1),))
+
+    def _mass(self, cut: Cut, pairs: Sequence[tuple[int, int]]) -> dict[str, float]:
+        for pair in pairs:
+            self._need(pair, "Mass", "MassPt", "Math")
+        limits = _limits(cut)
+        if self.as_emulated.mass_limit and self.function.name == "mass" and cut.maximum > MASS_LIMIT:
+            self.note = (
+                f"The XML's maximum of the mass is {cut.maximum!r} GeV. The emulator of 2016 never fires "
+                f"above M²/2 = 10⁶ GeV², the limit used here; the hardware does."
+            )
+            limits["max"] = MASS_LIMIT
+        return limits
+
+    def _need(self, legs: tuple[int, int], *kinds: str) -> None:
+        types = (self.objects[legs[0]].type, self.objects[legs[1]].type)
+        self.needed.setdefault(types, set()).update(kinds)
+
+
+def _limits(cut: Cut) -> dict[str, float]:
+    """Return the limits as the exact doubles of the XML: the integer arithmetic depends on their last
+    bits."""
+    if cut.minimum > cut.maximum:
+        raise TrigemuError(
+            f"cut {cut.name!r} (line {cut.line}): minimum {cut.minimum} is above maximum {cut.maximum}"
+        )
+    return ({"min": cut.minimum} if cut.minimum else {}) | {"max": cut.maximum}

@@ -1,0 +1,242 @@
+"""The integer arithmetic of a CMS Level-1 menu: scales of the objects in pairs, and decimal digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from trigemu.base.errors import TrigemuError, nearest
+
+from .l1_grammar import OBJECTS, Object
+from .l1_xml import Algorithm, Bins, Cut, XMLMenu
+from .vector_text import OBJECT_BITS, SCALES
+
+#: PRECISION of the XML → the key under [integer.digits].
+_DIGITS = {
+    "Delta": "delta",
+    "Mass": "mass",
+    "MassPt": "pt",
+    "Math": "trigonometry",
+    "InverseDeltaRMath": "inverse_dr",
+    "TwoBodyPt": "two_body_pt",
+    "TwoBodyPtMath": "two_body_trigonometry",
+}
+#: Edges that differ by a smaller fraction of a bin belong to the same bin; centres are half a bin away.
+_SAME = 0.25
+#: (type, type, the kinds of PRECISION that are needed).
+Needed = tuple[str, str, frozenset[str]]
+
+
+def edge_of(menu: XMLMenu, object_: str, kind: str, bin_: int, end: int) -> float:
+    """Return the lower (end 0) or upper (end 1) edge of the bin at a position of a scale, in the columns of
+    samples. This is the double of the XML; if the scale begins elsewhere, as in 2015, it is the edge of the
+    same integer, unless test vectors have no such objects."""
+    *ends, number = menu.scales[object_, kind].edges[bin_]
+    if OBJECTS[object_] not in SCALES:
+        return ends[end]
+    column, step = _column_edge(OBJECTS[object_], kind, number + end)
+    return ends[end] if abs(ends[end] - column) < _SAME * step else column
+
+
+def _column_edge(name: str, kind: str, number: int) -> tuple[float, float]:
+    """Return the lower edge of a bin in the columns of samples, and its width."""
+    scale = SCALES[name]
+    if kind == "ETA" and scale.eta:
+        step, centred = scale.eta
+        half = 1 << (OBJECT_BITS[name]["hw_eta"][1] - 1)
+        signed = (number + half) % (2 * half) - half
+        return (signed - 0.5 * centred) * step, step
+    if kind == "PHI" and scale.phi:
+        return number * 2 * math.pi / scale.phi, 2 * math.pi / scale.phi
+    return scale.pt[0] + number * scale.pt[1], scale.pt[1]
+
+
+def scale_warnings(menu: XMLMenu, objects: Iterable[str]) -> Iterator[str]:
+    """Yield a warning for each scale of these objects whose bins differ from the columns of samples."""
+    for object_, kind in menu.scales:
+        if object_ in objects and kind in ("ET", "COUNT", "ETA", "PHI"):
+            bins = menu.scales[object_, kind]
+            zero = next((i for i, (_, _, number) in enumerate(bins.edges) if number == 0), 0)
+            lower, column = bins.edges[zero][0], edge_of(menu, object_, kind, zero, 0)
+            if lower != column:
+                yield (
+                    f"the scale {object_} {kind} (line {bins.line}) has its bin 0 at {lower:g}, samples have "
+                    f"it at {column:g}: thresholds and windows are written for the same integers"
+                )
+
+
+def integer_tables(menu: XMLMenu, needed: Iterable[Needed]) -> dict[str, dict[str, Any]]:
+    """Return the tables [integer.NAME] of the objects and [integer.digits], for the pairs that have cuts."""
+    pairs: dict[str, dict[str, int]] = {}
+    types: dict[str, None] = {}
+    for first, second, kinds in needed:
+        types |= {first: None, second: None}
+        for kind in sorted(kinds, key=list(_DIGITS).index):
+            (a, b), digits = precision(menu, first, second, kind)
+            pairs.setdefault(f"{OBJECTS[a]}-{OBJECTS[b]}", {})[_DIGITS[kind]] = digits
+    if not pairs:
+        return {}
+    return {**{OBJECTS[name]: _hardware_scale(menu, name) for name in sorted(types)}, "digits": pairs}
+
+
+def precision(menu: XMLMenu, first: str, second: str, kind: str) -> tuple[tuple[str, str], int]:
+    """Return the objects of a pair in the order of the XML, and the decimal digits of a quantity of the
+    pair."""
+    for pair in ((first, second), (second, first)):
+        if (digits := menu.digits.get(f"{'-'.join(pair)}-{kind}")) is not None:
+            return pair, digits
+    raise TrigemuError(f"PRECISION {first}-{second}-{kind} is missing among the scales")
+
+
+def _hardware_scale(menu: XMLMenu, name: str) -> dict[str, Any]:
+    table: dict[str, Any] = {"pt": _linear(menu.scales[name, "ET"])}
+    if eta := menu.scales.get((name, "ETA")):
+        zero = next((lower for lower, _, number in eta.edges if number == 0), 0.0)
+        table["eta"] = {"step": eta.step} | ({"centred": True} if zero < 0 else {})
+    if phi := menu.scales.get((name, "PHI")):
+        table["phi"] = {"bins": len(phi.edges)}
+    if upt := menu.scales.get((name, "UPT")):
+        table["upt"] = _linear(upt)
+    return table
+
+
+def _linear(bins: Bins) -> dict[str, float | int]:
+    return {"first": bins.minimum, "step": bins.step, "bins": len(bins.edges)}
+
+
+#: Edges that differ by a smaller fraction of a bin are the same.
+_SAME_EDGE = 1e-3
+#: A threshold in GeV, or in counts, that no object reaches.
+NEVER = 1e9
+#: Cuts of objects that are lists of allowed values → the column.
+_SETS = {"QLTY": "quality", "ISO": "isolation", "IP": "impact", "DISP": "displaced"}
+_CHARGES = {"positive": 1, "negative": -1}
+
+
+def cuts_of(algorithm: Algorithm, names: Sequence[str], of: str, allowed: set[str]) -> Iterator[Cut]:
+    for name in names:
+        if name not in algorithm.cuts:
+            hint = nearest(name, algorithm.cuts)
+            raise TrigemuError(f"cut {name!r} of {of} is not among the cuts of this algorithm{hint}")
+        cut = algorithm.cuts[name]
+        if cut.type not in allowed:
+            hint = nearest(cut.type, allowed)
+            raise TrigemuError(f"cut {name!r} of {of} (line {cut.line}) has the type {cut.type!r}{hint}")
+        yield cut
+
+
+def leg_of(menu: XMLMenu, algorithm: Algorithm, object_: Object) -> dict[str, Any]:
+    name = OBJECTS[object_.type]
+    allowed = {"ETA", "PHI", "CHG", "SLICE", "INDEX", "UPT", *_SETS}
+    cuts: dict[str, list[Cut]] = {}
+    for cut in cuts_of(algorithm, object_.cuts, f"{object_.type}{object_.threshold}", allowed):
+        cuts.setdefault(cut.type, []).append(cut)
+    edge = NEVER if never_fires(menu, object_) else _threshold(menu, object_)
+    leg: dict[str, Any] = {"object": name} | ({"crossing": object_.crossing} if object_.crossing else {})
+    leg["pt"] = {"min": edge, "max": edge} if object_.exact else {"min": edge}
+    for kind, of_kind in cuts.items():
+        leg |= _window(menu, object_.type, kind, of_kind)
+    return leg
+
+
+def never_fires(menu: XMLMenu, object_: Object) -> bool:
+    """Whether the threshold is the end of its scale, which means "never" in menus."""
+    scale = _scale(menu, object_.type, _kind(menu, object_))
+    return bool(scale.edges) and abs(scale.edges[-1][1] - object_.value) <= _SAME_EDGE * scale.step
+
+
+def _kind(menu: XMLMenu, object_: Object) -> str:
+    return "COUNT" if (object_.type, "COUNT") in menu.scales else "ET"
+
+
+def _threshold(menu: XMLMenu, object_: Object) -> float:
+    kind = _kind(menu, object_)
+    scale = _scale(menu, object_.type, kind)
+    for i, (lower, _, _) in enumerate(scale.edges):
+        if abs(lower - object_.value) <= _SAME_EDGE * scale.step:
+            return edge_of(menu, object_.type, kind, i, 0)
+    raise TrigemuError(_no_edge(f"the threshold of {object_.type}{object_.threshold}", object_.value, scale))
+
+
+def _scale(menu: XMLMenu, object_: str, kind: str) -> Bins:
+    if (object_, kind) not in menu.scales:
+        raise TrigemuError(f"the scale {object_} {kind} is missing in this file")
+    return menu.scales[object_, kind]
+
+
+def _no_edge(name: str, value: float, scale: Bins) -> str:
+    return (
+        f"{name} is {value:g}, which is not the edge of a bin: expected {scale.minimum:g} … "
+        f"{scale.maximum:g} in steps of {scale.step:g} (scale in line {scale.line})"
+    )
+
+
+def _window(menu: XMLMenu, object_: str, kind: str, cuts: Sequence[Cut]) -> dict[str, Any]:
+    """Return the column and the windows on it, one of which must hold."""
+    if kind in _SETS:
+        values = sorted({value for cut in cuts for value in _integers(cut)})
+        return {_SETS[kind]: {"any_of": values}}
+    if kind == "CHG":
+        wrong = next((cut for cut in cuts if cut.data not in _CHARGES), None)
+        if wrong:
+            raise TrigemuError(
+                f"cut {wrong.name!r} (line {wrong.line}): {wrong.data!r}{nearest(wrong.data, _CHARGES)}"
+            )
+        return {"charge": {"any_of": sorted({_CHARGES[cut.data] for cut in cuts})}}
+    column = {"ETA": "eta", "PHI": "phi", "SLICE": "slot", "INDEX": "index", "UPT": "hw_upt"}[kind]
+    of_cuts = [_ranges(menu, object_, kind, cut) for cut in cuts]
+    if not all(of_cuts):
+        return {}
+    windows = [window for ranges in of_cuts for window in ranges]
+    return {column: windows[0] if len(windows) == 1 else windows}
+
+
+def _ranges(menu: XMLMenu, object_: str, kind: str, cut: Cut) -> list[dict[str, float | int]]:
+    """Return the windows of a cut, one of which must hold; none if every object passes."""
+    if kind == "SLICE" and cut.data:
+        low, high = _integers(cut)
+        return [_ascending(cut, low, high)]
+    if kind in ("SLICE", "INDEX"):
+        return [_ascending(cut, int(cut.minimum), int(cut.maximum))]
+    scale = _scale(menu, object_, kind)
+    first = _edge(cut, scale, cut.minimum, 0)
+    last = _edge(cut, scale, cut.maximum, 1)
+    if kind == "UPT":
+        return [_ascending(cut, scale.edges[first][2], scale.edges[last][2])]
+    if kind == "PHI" and (last + 1 - first) % len(scale.edges) == 0:
+        return []
+    lower, upper = edge_of(menu, object_, kind, first, 0), edge_of(menu, object_, kind, last, 1)
+    if kind == "PHI":
+        return [{"min": _wrapped(lower), "max": _wrapped(upper)}]
+    if first > last:  # the codes of η wrap around in the hardware
+        return [] if first == last + 1 else [{"min": lower}, {"max": upper}]
+    return [{"min": lower, "max": upper}]
+
+
+def _ascending(cut: Cut, low: int, high: int) -> dict[str, float | int]:
+    if low > high:
+        raise TrigemuError(f"cut {cut.name!r} (line {cut.line}): minimum {low} is above maximum {high}")
+    return {"min": low, "max": high}
+
+
+def _edge(cut: Cut, scale: Bins, value: float, end: int) -> int:
+    """Return the bin whose lower (end 0) or upper (end 1) edge is at a value."""
+    for i, edges in enumerate(scale.edges):
+        if abs(edges[end] - value) <= _SAME_EDGE * scale.step:
+            return i
+    name = ("minimum", "maximum")[end]
+    raise TrigemuError(_no_edge(f"the {name} of cut {cut.name!r} (line {cut.line})", value, scale))
+
+
+def _wrapped(phi: float) -> float:
+    """Map φ from 0 … 2π to −π … π. Windows end between bin centres, so rounding does not matter."""
+    return phi - 2 * math.pi if phi > math.pi + 1e-9 else phi
+
+
+def _integers(cut: Cut) -> list[int]:
+    try:
+        return [int(value) for value in cut.data.split(",")]
+    except ValueError:
+        message = f"{cut.data!r}, expected integers separated by commas"
+        raise TrigemuError(f"cut {cut.name!r} (line {cut.line}): {message}") from None

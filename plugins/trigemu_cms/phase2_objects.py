@@ -1,0 +1,304 @@
+"""Conversion of objects of the CMS Phase-2 tools: NAME:ID[:RANGE] of their YAML → [objects.NAME_ID] of a
+menu.
+
+An id has cuts by range in η. The cuts of a range do not apply outside of it, and a range does not include its
+ends: for an object at η = 0, or at an end that two ranges share, neither set of cuts applies. Offline pT is
+slope × pT + offset with the constants of its range, including the lower end; the range `inclusive` is ignored
+if there are other ranges. Outside of all ranges offline pT is 0.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from trigemu.base.errors import TrigemuError, nearest, quoted
+from trigemu.base.files import is_folder
+from trigemu.base.toml import Document, Key
+from trigemu.observables.windows import Window
+
+from . import yaml
+from .phase2_expressions import parse_cut
+from .phase2_windows import (
+    ETA,
+    Z0,
+    Alternatives,
+    Conjunction,
+    OfLeg,
+    OfPair,
+    OfSum,
+    both,
+    by_regions,
+    written,
+)
+
+INCLUSIVE = "inclusive"
+#: The range `inclusive`, unless an object defines it.
+_EVERYWHERE = (0.0, 7.0)
+#: Beyond any detector: catches limits that are typed without a decimal point.
+_LARGEST_ETA = 100
+OFFLINE_PT = "offline_pt"
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Offline pT = slope × pT + offset."""
+
+    slope: float = 1.1
+    offset: float = 2.0
+
+
+@dataclass(frozen=True)
+class Identified:
+    """An object NAME:ID[:RANGE]. cuts: by range, as text. ranges: in |η|; None: it has no η. passing: the
+    windows that an object must pass."""
+
+    collection: str
+    id: str
+    range: str
+    cuts: Mapping[str, tuple[str, ...]]
+    ranges: Mapping[str, tuple[float, float]] | None
+    passing: Alternatives
+
+    @property
+    def name(self) -> str:
+        """The name in the menu, which always differs from the name of the collection in samples."""
+        named = self.id != "default" or self.collection == self.collection.lower()
+        parts = [self.collection, self.id if named else "", "" if self.range == INCLUSIVE else self.range]
+        return re.sub(r"\W", "_", "_".join(filter(None, parts)))
+
+    @property
+    def scaled_ranges(self) -> dict[str, tuple[float, float] | None]:
+        """The ranges that have separate constants; None: everywhere."""
+        if self.ranges is None or set(self.ranges) == {INCLUSIVE}:
+            return {INCLUSIVE: None}
+        return {name: limits for name, limits in self.ranges.items() if name != INCLUSIVE}
+
+    def table(self, scalings: Mapping[str, Scaling] | None) -> dict[str, Any]:
+        """Return its entries in a menu, with offline pT if there are constants for it."""
+        entries: dict[str, Any] = {"from": self.collection.lower()}
+        alternatives = [
+            {of.column: written(window) for of, window in sorted_windows(windows)} for windows in self.passing
+        ]
+        if len(alternatives) == 1:
+            entries |= alternatives[0]
+        else:
+            entries["any_of"] = alternatives
+        if scalings is not None:
+            entries["scaled"] = {OFFLINE_PT: list(self._pieces(scalings))}
+        return entries
+
+    def _pieces(self, scalings: Mapping[str, Scaling]) -> Iterator[dict[str, Any]]:
+        """Yield the pieces of the scaling; neighbouring ranges with the same constants are merged."""
+        pieces: list[tuple[tuple[float, float] | None, Scaling]] = []
+        for name, limits in self.scaled_ranges.items():
+            before, scaling = pieces[-1] if pieces else (None, None)
+            if limits and before and before[1] == limits[0] and scaling == scalings[name]:
+                pieces[-1] = (before[0], limits[1]), scalings[name]
+            else:
+                pieces.append((limits, scalings[name]))
+        for limits, scaling in pieces:
+            eta = Window(abs_min=limits[0] or None, abs_below=limits[1]) if limits else Window()
+            where = {"eta": written(eta)} if limits else {}
+            yield {**where, "slope": scaling.slope, "offset": scaling.offset}
+
+
+def sorted_windows(windows: Mapping[Any, Window]) -> list[tuple[OfLeg, Window]]:
+    """Return the windows on the columns of one leg, η first."""
+    return sorted(windows.items(), key=lambda item: (item[0].column != "eta", item[0].column))
+
+
+@dataclass
+class ObjectFiles:
+    """All objects of a folder of YAML files. If two files define an object, the last file by name is used."""
+
+    folder: Path
+    _objects: dict[str, tuple[Document, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, folder: Path) -> ObjectFiles:
+        entries = sorted(folder.glob("*")) if is_folder(folder) else []
+        files = [file for file in entries if file.suffix in (".yaml", ".yml") and file.is_file()]
+        if not files:
+            raise TrigemuError(f"{folder}: expected a folder with the YAML files of objects")
+        result = cls(folder)
+        for file in files:
+            document = yaml.load(file)
+            result._objects |= {str(name): (document, table) for name, table in document.data.items()}
+        return result
+
+    def identified(self, text: str) -> Identified:
+        """Return the object NAME:ID[:RANGE]. TrigemuError if it is unknown; mistakes in its definition are
+        reported with their line."""
+        name, id_, range_ = (*text.split(":"), INCLUSIVE)[:3] if text.count(":") in (1, 2) else ("", "", "")
+        if not name:
+            raise TrigemuError(f"obj: {text!r}: expected NAME:ID or NAME:ID:RANGE")
+        if name not in self._objects:
+            raise TrigemuError(f"obj: unknown object {name!r} in {self.folder}{nearest(name, self._objects)}")
+        document, table = self._objects[name]
+        document.problems.clear()
+        reader = _ObjectReader(document, name)
+        object_ = reader.read(table, id_, range_)
+        document.finish()
+        assert object_ is not None
+        return object_
+
+
+class _ObjectReader:
+    """Reads one object of a file; mistakes are recorded in the document."""
+
+    def __init__(self, document: Document, name: str) -> None:
+        self._document, self._name = document, name
+
+    def _mistake(self, key: Key, message: str) -> None:
+        self._document.problem((self._name, *key), f"object {self._name!r}", message)
+
+    def read(self, table: Any, id_: str, range_: str) -> Identified | None:
+        ids = table.get("ids") if isinstance(table, dict) else None
+        if not isinstance(ids, dict):
+            self._mistake((), "expected ids: with an entry for each id")
+            return None
+        if id_ not in ids:
+            self._mistake(("ids",), f"has no id {id_!r}{nearest(id_, map(str, ids))}")
+            return None
+        own = ids[id_] or {}
+        if not isinstance(own, dict):
+            self._mistake(("ids", id_), f"ids.{id_}: expected cuts: and further entries of the id")
+            return None
+        parameters = {**{key: value for key, value in table.items() if key != "ids"}, **own}
+        at: Key = ("ids", id_) if "cuts" in own else ()
+        ranges = self._ranges(parameters.get("eta_ranges"), ("ids", id_) if "eta_ranges" in own else ())
+        if range_ not in (ranges or (INCLUSIVE,)):
+            hint = nearest(range_, map(str, ranges or (INCLUSIVE,)))
+            self._mistake((), f"has no range {range_!r} in η{hint}")
+            return None
+        cuts = self._cuts(parameters.get("cuts") or {}, (*at, "cuts"), ranges or {})
+        passing = self._passing(cuts, (*at, "cuts"), ranges, range_)
+        if not self._document.problems and not passing:
+            self._mistake(at, f"no object can have the id {id_!r}: its cuts contradict each other")
+            return None
+        return Identified(self._name, id_, range_, cuts, ranges, passing)
+
+    def _ranges(self, table: Any, at: Key) -> dict[str, tuple[float, float]] | None:
+        if table is None:
+            return None
+        ranges: dict[str, tuple[float, float]] = {INCLUSIVE: _EVERYWHERE}
+        for name, limits in table.items() if isinstance(table, dict) else ():
+            match limits:
+                case [int() | float() as low, int() | float() as high] if 0 <= low < high < _LARGEST_ETA:
+                    ranges[name] = (float(low), float(high))
+                case _:
+                    message = f"eta_ranges.{name}: {quoted(limits)}: expected [low, high] in |η|"
+                    self._mistake((*at, "eta_ranges", name), message)
+        return ranges
+
+    def _cuts(self, table: Any, at: Key, ranges: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+        cuts: dict[str, tuple[str, ...]] = {}
+        for name, texts in table.items() if isinstance(table, dict) else ():
+            if name not in (ranges or (INCLUSIVE,)):
+                hint = nearest(str(name), map(str, ranges or (INCLUSIVE,)))
+                self._mistake((*at, name), f"cuts of an unknown range {name!r} in η{hint}")
+            elif not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+                self._mistake((*at, name), f"cuts.{name}: expected a list of expressions")
+            else:
+                cuts[name] = tuple(texts)
+        return cuts
+
+    def _passing(
+        self,
+        cuts: Mapping[str, tuple[str, ...]],
+        at: Key,
+        ranges: Mapping[str, tuple[float, float]] | None,
+        range_: str,
+    ) -> Alternatives:
+        """Return the windows that an object must pass."""
+        parsed: dict[str, Alternatives] = {name: ({},) for name in cuts}
+        for name, texts in cuts.items():
+            for i, text in enumerate(texts):
+                alternatives = self._document.attempt(partial(parse_cut, text), (self._name, *at, name, i))
+                parsed[name] = both(parsed[name], alternatives) if alternatives is not None else parsed[name]
+        if ranges is None:
+            return parsed.get(INCLUSIVE, ({},))
+        if range_ != INCLUSIVE:
+            low, high = ranges[range_]
+            within: Alternatives = ({ETA: Window(abs_above=low, abs_below=high)},)
+            parsed[INCLUSIVE] = both(parsed.get(INCLUSIVE, ({},)), within)
+        if not parsed or all(alternatives == ({},) for alternatives in parsed.values()):
+            return ({},)
+        return by_regions(parsed, {name: ranges[name] for name in parsed})
+
+
+def read_scalings(identified: Identified, folder: Path | None) -> dict[str, Scaling]:
+    """Return the constants of each range, from files NAME:ID:RANGE.yaml if a folder is given. TableError or
+    TrigemuError if one is missing or wrong."""
+    scalings = {}
+    for name in identified.scaled_ranges:
+        scalings[name] = Scaling()
+        if folder is None:
+            continue
+        range_ = name if identified.range == INCLUSIVE else identified.range
+        file = folder / f"{identified.collection}:{identified.id}:{range_}.yaml"
+        if file.parent != folder:  # a name with a slash
+            raise TrigemuError(f"{identified.name!r}: no file of scalings can have this name")
+        document = yaml.load(file)
+        match document.data:
+            case {"slope": int() | float() as slope, "offset": int() | float() as offset} if (
+                0 < slope < math.inf and math.isfinite(offset)
+            ):
+                scalings[name] = Scaling(float(slope), float(offset))
+            case _:
+                document.problem((), "", "expected slope, above 0, and offset")
+                document.finish()
+    return scalings
+
+
+def combination(of_legs: Sequence[Identified], windows: Conjunction) -> dict[str, Any]:
+    """Return the entries of a trigger. TrigemuError if a combination cannot have them."""
+    legs: list[dict[str, Any]] = []
+    for number, leg in enumerate(of_legs):
+        own = {of: w for of, w in windows.items() if isinstance(of, OfLeg) and of.leg == number}
+        legs.append({"object": leg.name, **{of.column: written(w) for of, w in sorted_windows(own)}})
+    for number, columns in sorted(_columns(windows).items()):
+        legs[number] |= {"columns": columns} if columns else {}
+    pairs: dict[tuple[int, int], dict[str, Any]] = {}
+    for of, window in windows.items():
+        if isinstance(of, OfPair):
+            cut: Any = _limits(window)
+            if of.quantity == "charge":
+                cut = "opposite" if window.below == 0 else "same"
+            pair = pairs.setdefault(of.legs, {"legs": list(of.legs)})
+            if pair.setdefault(of.quantity, cut) != cut:
+                raise TrigemuError(f"legs {list(of.legs)} have several cuts on {of.quantity}")
+    sums = [(of, window) for of, window in windows.items() if isinstance(of, OfSum)]
+    if len(sums) > 1:
+        raise TrigemuError("a seed may have one sum over legs")
+    summed = [{"legs": list(of.legs), "column": of.column, **_limits(window)} for of, window in sums]
+    table = {"kind": "combination", "legs": legs, "pairs": [pairs[legs_] for legs_ in sorted(pairs)] or None}
+    return table | ({"sum": summed[0]} if summed else {})
+
+
+def _limits(window: Window) -> dict[str, float]:
+    return {k: v for k in ("min", "above", "max", "below") if (v := getattr(window, k)) is not None}
+
+
+def _columns(windows: Conjunction) -> dict[int, dict[str, str]]:
+    """Return by leg the columns that differ from the usual ones of z0 and charge."""
+    read: dict[tuple[int, str], str] = {}
+    for of in windows:
+        if isinstance(of, OfPair) and of.quantity in ("dz0", "charge"):
+            usual = Z0 if of.quantity == "dz0" else "charge"
+            for leg, column in zip(of.legs, of.columns or (usual, usual), strict=True):
+                if read.setdefault((leg, usual), column) != column:
+                    raise TrigemuError(
+                        f"leg{leg + 1} has two columns as its {usual}, {read[leg, usual]!r} and {column!r}"
+                    )
+    named: dict[int, dict[str, str]] = {}
+    for (leg, usual), column in read.items():
+        if column != usual:
+            named.setdefault(leg, {})[usual] = column
+    return named

@@ -1,0 +1,224 @@
+"""Windows on quantities of legs: alternatives, their intersections, and limits as NumPy compares them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from trigemu.base.errors import TrigemuError
+from trigemu.observables.windows import Window
+
+#: The largest number of alternatives that an expression may become.
+MAX_ALTERNATIVES = 64
+#: The largest number of pairs of alternatives that are joined: a tenth of a second.
+MAX_JOINED = 16_384
+#: The column of the primary vertex, which has no name in the tools.
+Z0 = "z0"
+
+
+@dataclass(frozen=True)
+class OfLeg:
+    """A column of the objects of a leg."""
+
+    leg: int
+    column: str
+
+
+@dataclass(frozen=True)
+class OfPair:
+    """A quantity of two legs, the smaller number first: dr, deta, dphi, dz0, mass or charge (the product).
+    columns: those of dz0 or of charge, if they are not `z0` or `charge` of both."""
+
+    legs: tuple[int, int]
+    quantity: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class OfSum:
+    """The sum of a column over legs, in ascending order."""
+
+    legs: tuple[int, ...]
+    column: str
+
+
+Quantity = OfLeg | OfPair | OfSum
+#: A set of windows, all of which must hold.
+Conjunction = Mapping[Quantity, Window]
+#: Conjunctions, one of which must hold.
+Alternatives = tuple[Conjunction, ...]
+
+
+def both(first: Alternatives, second: Alternatives) -> Alternatives:
+    """Return the alternatives in which both hold, without contradictory ones."""
+    if len(first) * len(second) > MAX_JOINED:
+        raise TrigemuError(f"expands to {len(first)} times {len(second)} alternatives")
+    alternatives: list[Conjunction] = []
+    for left in first:
+        for right in second:
+            joined = dict(left)
+            for quantity, window in right.items():
+                joined[quantity] = joint(joined[quantity], window) if quantity in joined else window
+            if all(map(possible, joined.values())):
+                alternatives.append(joined)
+    if len(alternatives) > MAX_ALTERNATIVES:
+        raise TrigemuError(f"expands to more than {MAX_ALTERNATIVES} alternatives")
+    return tuple(alternatives)
+
+
+def joint(first: Window, second: Window) -> Window:
+    """Return the intersection of two windows."""
+    limits: dict[str, Any] = {}
+    for name in msgspec.structs.asdict(first):
+        values = [v for v in (getattr(first, name), getattr(second, name)) if v is not None]
+        if not values:
+            continue
+        if name == "any_of":
+            limits[name] = tuple(sorted(set.intersection(*map(set, values))))
+        elif name == "bits":
+            limits[name] = values[0] | values[-1]
+        else:
+            limits[name] = max(values) if name.endswith(("min", "above")) else min(values)
+    return msgspec.convert(limits, Window)
+
+
+def possible(window: Window) -> bool:
+    """Whether any value can lie in a window."""
+    low, high = window.span()
+    abs_low, abs_high = window.abs_span()
+    return low <= high and abs_low <= abs_high and abs_high >= 0 and window.any_of != ()
+
+
+def written(window: Window) -> dict[str, float | int | list[int]]:
+    """Return the limits of a window on a float32 column for a menu. NumPy rounds a limit to float32 before
+    the comparison; each limit becomes the shortest number with the same result without rounding."""
+    limits: dict[str, float | int | list[int]] = {}
+    for name, limit in msgspec.structs.asdict(window).items():
+        if name == "any_of" and limit is not None:
+            limits[name] = list(limit)
+        elif limit is not None:
+            limits[name] = limit if name == "bits" else _as_float32(name, limit)
+    for absolute in ("", "abs_"):  # one lower and one upper limit
+        for closed, open_, tighter in (("min", "above", operator.gt), ("max", "below", operator.lt)):
+            closed_limit, open_limit = (getattr(window, absolute + name) for name in (closed, open_))
+            if closed_limit is not None and open_limit is not None:
+                limits.pop(absolute + (open_ if tighter(closed_limit, open_limit) else closed))
+    return limits
+
+
+def _as_float32(name: str, limit: float) -> float:
+    rounded = np.float32(limit)
+    if name.endswith(("min", "below")):  # above the preceding number, up to this one
+        before = np.nextafter(rounded, np.float32(-math.inf))
+        low, high = math.nextafter(float(before), math.inf), float(rounded)
+    else:
+        after = np.nextafter(rounded, np.float32(math.inf))
+        low, high = float(rounded), math.nextafter(float(after), -math.inf)
+    for digits in (None, *range(17)):
+        candidate = limit if digits is None else float(f"{(low + high) / 2:.{digits}e}")
+        if low <= candidate <= high:
+            return candidate
+    return float(rounded)
+
+
+ETA = OfLeg(0, "eta")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Cuts for low ≤ |η| ≤ high. An open end is not part of the interval. A free end may be open or closed,
+    since another part covers it."""
+
+    low: float
+    high: float
+    cuts: Conjunction
+    open: frozenset[str] = frozenset()
+    free: frozenset[str] = frozenset()
+
+    def has(self, eta: float) -> bool:
+        inside = self.low < eta < self.high
+        ends = {end for end in ("low", "high") if getattr(self, end) == eta}
+        return inside or bool(ends - self.open)
+
+    def window(self) -> Window:
+        """Return the window on η. A free end becomes closed or open such that rounding to float32 does not
+        change the result."""
+        limits: dict[str, float] = {}
+        if self.low > 0 or (not self.has(0.0) and "low" not in self.free):
+            rounded_down = float(np.float32(self.low)) < self.low
+            open_ = rounded_down if "low" in self.free else "low" in self.open
+            limits["abs_above" if open_ else "abs_min"] = self.low
+        if self.high < math.inf:
+            rounded_down = float(np.float32(self.high)) < self.high
+            open_ = not rounded_down if "high" in self.free else "high" in self.open
+            limits["abs_below" if open_ else "abs_max"] = self.high
+        return msgspec.convert(limits, Window)
+
+
+def by_regions(cuts: Mapping[str, Alternatives], ranges: Mapping[str, tuple[float, float]]) -> Alternatives:
+    """Return the alternatives that pass the cuts of all ranges."""
+    parts: list[_Part] = []
+    for region in _regions({0.0, *(edge for limits in ranges.values() for edge in limits)}):
+        passing: Alternatives = ({},)
+        for name, (low, high) in ranges.items():
+            point = region.low == region.high
+            if low < region.low < high if point else low <= region.low < high:
+                passing = both(passing, cuts[name])
+        for conjunction in passing:
+            if both((conjunction,), _limits(region)):
+                _add(parts, replace(region, cuts=_needed(conjunction, region)))
+    parts = [_freed(part, parts) for part in parts]
+    return tuple(alternative for part in parts for alternative in both((part.cuts,), _limits(part)))
+
+
+def _needed(cuts: Conjunction, region: _Part) -> Conjunction:
+    """Return the cuts, without the window on η if it contains the entire region."""
+    eta, of_region = cuts.get(ETA, Window()), region.window()
+    inside = joint(eta, of_region)
+    if inside.span() == of_region.span() and inside.abs_span() == of_region.abs_span() and eta.any_of is None:
+        return {quantity: window for quantity, window in cuts.items() if quantity != ETA}
+    return cuts
+
+
+def _limits(part: _Part) -> Alternatives:
+    window = part.window()
+    return ({ETA: window} if window != Window() else {},)
+
+
+def _regions(edges: set[float]) -> Iterator[_Part]:
+    """Yield the edges and the intervals between and above them, by ascending |η|."""
+    ordered = sorted(edges - {math.inf})
+    for low, high in zip(ordered, [*ordered[1:], math.inf], strict=True):
+        yield _Part(low, low, {})
+        yield _Part(low, high, {}, frozenset(("low", "high")))
+
+
+def _add(parts: list[_Part], part: _Part) -> None:
+    """Add a part, joined to the neighbour below if the cuts are the same."""
+    for i, below in enumerate(parts):
+        touches = below.high == part.low and ("high" not in below.open or "low" not in part.open)
+        if touches and below.cuts == part.cuts:
+            ends = (below.open & {"low"}) | (part.open & {"high"})
+            parts[i] = replace(below, high=part.high, open=ends)
+            return
+    parts.append(part)
+
+
+def _freed(part: _Part, parts: list[_Part]) -> _Part:
+    """Return the part with open ends made free if another part contains them without further cuts."""
+    free = {
+        end
+        for end in part.open
+        if any(
+            part_.has(getattr(part, end)) and part_.cuts.items() <= part.cuts.items()
+            for part_ in parts
+            if part_ is not part
+        )
+    }
+    return replace(part, free=frozenset(free))

@@ -1,0 +1,343 @@
+"""Figures of the diagnostics, drawn from numbers only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.errors import file_stem
+from trigemu.results.figures import style
+
+from .closure import Acceptance, Axis, ChiSquare, Closure
+from .diagnostics import Diagnostics, Estimate, RankCorrelation, ScoredEvents
+
+BINS = 60
+#: Fraction of events at each end of the score that are counted in the first or last bin.
+CUT_OFF = 1e-4
+
+
+@dataclass(frozen=True)
+class Density:
+    """Rates in m bins of an observable x and k bins of y, or of y' if corrected.
+
+    x_edges: float64[m + 1], in a geometric series if is_log. y_edges: float64[k + 1]. rate: float64[1 + m,
+    k], Hz in each bin; the first row is for events without the observable. threshold: float64[1 + m, 3], the
+    16, 50 and 84 % quantiles, over the events of a row, of the threshold of the corrected trigger: Y(x) + t
+    before the correction, t after it; NaN if the row is empty. constant: the threshold of the uncorrected
+    trigger; None after the correction.
+    """
+
+    observable: str
+    corrected: bool
+    is_log: bool
+    x_edges: FloatArray
+    y_edges: FloatArray
+    rate: FloatArray
+    threshold: FloatArray
+    constant: float | None
+
+
+def densities(events: ScoredEvents) -> list[Density]:
+    """Return the densities before and after the correction, for each observable that occurs."""
+    t = events.threshold
+    threshold = events.quantile + t
+    result = []
+    for name, x in events.x.items():
+        if (x != 0).any():
+            result.append(_density(name, x, events.y, threshold, events.weight, events.y_threshold))
+            result.append(
+                _density(name, x, events.corrected, np.full_like(threshold, t), events.weight, None)
+            )
+    return result
+
+
+def _density(
+    name: str,
+    x: FloatArray,
+    score: FloatArray,
+    threshold: FloatArray,
+    weight: FloatArray,
+    constant: float | None,
+) -> Density:
+    low, high = x[x != 0].min(), x.max()
+    is_log = bool(low > 0 and high > 5 * low)
+    x_edges = np.geomspace(low, high, BINS + 1) if is_log else _edges(low, high)
+    y_edges = _edges(*np.quantile(score, [CUT_OFF, 1 - CUT_OFF]))
+    row = np.where(x == 0, 0, np.clip(np.searchsorted(x_edges, x, "right"), 1, BINS))
+    column = np.clip(np.searchsorted(y_edges, score, "right") - 1, 0, BINS - 1)
+    flat = np.bincount(row * BINS + column, weight, (1 + BINS) * BINS)
+    rate = flat.astype(np.float64).reshape(1 + BINS, BINS)
+    spreads = np.array([_spread(threshold, weight, row == number) for number in range(1 + BINS)])
+    return Density(name, constant is None, is_log, x_edges, y_edges, rate, spreads, constant)
+
+
+def _edges(low: float, high: float) -> FloatArray:
+    return np.linspace(low, high if high > low else low + 1, BINS + 1)
+
+
+def _spread(values: FloatArray, weight: FloatArray, rows: BoolArray) -> FloatArray:
+    if not rows.any():
+        return np.full(3, np.nan)
+    return np.quantile(values[rows], [0.16, 0.5, 0.84], weights=weight[rows], method="inverted_cdf")
+
+
+CORRECTED, UNCORRECTED = style.COLOURS[0], style.COLOURS[2]
+#: Ratios below the first, and on the linear scale corrected ones above the second, are not shown.
+SMALLEST_RATIO, LARGEST_CORRECTED = 0.01, 4.0
+#: The colour scale of a map spans q / 4 to 4 q.
+FACTOR = 4.0
+#: Lowest rate shown in a density, relative to the highest.
+DECADES_SHOWN = 1e-6
+#: Width of an axis in units of the strip for events without the object.
+STRIP = 14
+
+
+def write_figures(
+    result: Diagnostics, densities: Sequence[Density], labels: Mapping[str, str], folder: Path
+) -> list[Path]:
+    """Write all figures as PNG and return the files; labels: of each observable, with its unit."""
+    files = []
+    for name, figure in _draw(result, densities, labels):
+        files.append(folder / f"{name}.png")
+        style.save(figure, files[-1])
+    return files
+
+
+def _draw(
+    result: Diagnostics, densities: Sequence[Density], labels: Mapping[str, str]
+) -> Iterator[tuple[str, Figure]]:
+    for closure in result.closures:
+        of = "_".join(file_stem(axis.observable) for axis in closure.axes)
+        draw = draw_acceptance if len(closure.axes) == 1 else draw_map
+        yield f"acceptance_{of}", draw(closure, result.q, labels)
+    for before, after in zip(densities[::2], densities[1::2], strict=True):
+        yield f"density_{file_stem(before.observable)}", draw_densities(before, after, labels)
+    yield "rank_correlation", draw_rank_correlations(result.rank_correlations, labels)
+
+
+def draw_acceptance(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
+    """Draw acceptance / q in bins of one observable, all of the same width: all four selections in the upper
+    panel, the corrected ones on a linear scale in the lower one. If no event passes, a triangle shows the
+    expected error."""
+    (axis,) = closure.axes
+    corrected = [acceptance for acceptance in closure.acceptances if acceptance.corrected]
+    with style.figure(8, 7.5) as (figure, axes):
+        axes.remove()
+        panels = top, bottom = figure.subplots(2, 1, sharex=True)
+        for panel, acceptances in ((top, closure.acceptances), (bottom, corrected)):
+            for acceptance in acceptances:
+                _draw_ratios(panel, axis, acceptance, q)
+            panel.axhline(1, color="black", linewidth=1, zorder=0)
+            panel.set_ylabel("acceptance / $q$")
+        _scale_ratios(top, bottom, closure.acceptances, q)
+        _cell_axis(bottom.xaxis, axis)
+        bottom.set_xlim(0, axis.bins)
+        for panel in panels if axis.missing else ():
+            panel.axvline(1, color="black", linewidth=1)
+        bottom.set_xlabel(labels[axis.observable])
+        handles, texts = top.get_legend_handles_labels()
+        figure.legend(handles, texts, loc="outside upper center", ncols=2, fontsize=11, frameon=False)
+    return figure
+
+
+def _draw_ratios(panel: Axes, axis: Axis, acceptance: Acceptance, q: float) -> None:
+    """Draw points at t = 0 filled and left of the middle of a bin, points at the threshold open and right of
+    it."""
+    colour = CORRECTED if acceptance.corrected else UNCORRECTED
+    value, error = (np.array(v, np.float64) / q for v in (acceptance.value, acceptance.error))
+    x = np.arange(axis.bins) + (0.38 if acceptance.at_zero else 0.62)
+    none = value == 0
+    panel.errorbar(
+        x,
+        np.where(none, np.nan, value),
+        error,
+        fmt="o" if acceptance.corrected else "s",
+        color=colour,
+        markerfacecolor=colour if acceptance.at_zero else "white",
+        markersize=5,
+        linewidth=1.2,
+        label=_selection(acceptance),
+    )
+    panel.plot(x[none], error[none], "v", color=colour, markersize=4)
+
+
+def _selection(acceptance: Acceptance) -> str:
+    """Return the label of a selection, with the χ² against q at t = 0, else against any constant."""
+    score = "y'" if acceptance.corrected else "y"
+    chi_square = acceptance.against_q if acceptance.at_zero else acceptance.against_flat
+    hypothesis = "q" if acceptance.at_zero else "flat"
+    return f"${score} > {acceptance.threshold:.3g}$   {_chi_square(chi_square, hypothesis)}"
+
+
+def _chi_square(chi_square: ChiSquare, hypothesis: str) -> str:
+    if chi_square.value is None:
+        return ""
+    value = chi_square.value
+    digits = f"{value:.1f}" if value < 1e3 else f"{value:.0f}"
+    return rf"$\chi^2_{{\mathrm{{{hypothesis}}}}}$/ndf = {digits}/{chi_square.ndf}"
+
+
+def _scale_ratios(top: Axes, bottom: Axes, acceptances: Sequence[Acceptance], q: float) -> None:
+    def highest(some: Sequence[Acceptance]) -> float:
+        return max((v + e for a in some for v, e in _shown(a)), default=q) / q
+
+    lowest = min((v or e for a in acceptances for v, e in _shown(a)), default=q) / q
+    top.set_yscale("log")
+    style.log_axis(top.yaxis)
+    top.set_ylim(max(SMALLEST_RATIO, 0.5 * min(lowest, 1.0)), 2.0 * max(highest(acceptances), 1.0))
+    corrected = [a for a in acceptances if a.corrected]
+    bottom.set_ylim(0, min(LARGEST_CORRECTED, max(1.6, 1.1 * highest(corrected))))
+
+
+def _shown(acceptance: Acceptance) -> list[tuple[float, float]]:
+    """Return the fractions and errors of bins with events."""
+    pairs = zip(acceptance.value, acceptance.error, strict=True)
+    return [(v, e) for v, e in pairs if v is not None and e is not None]
+
+
+def draw_replicas(closures: Sequence[Closure], q: Sequence[float], label: str) -> Figure:
+    """Draw acceptance / q of y' > 0 in bins of one observable for several replicas, each with its error, and
+    their mean. Bins of the same number hold the same share of the events of a half; labels are from the first
+    replica."""
+    (axis,) = closures[0].axes
+    ratios = np.full((len(closures), axis.bins), np.nan)
+    with style.figure(8, 5) as (figure, axes):
+        for i, (closure, fraction) in enumerate(zip(closures, q, strict=True)):
+            acceptance = closure.acceptances[0]
+            if closure.axes[0].bins != axis.bins:
+                continue
+            value, error = (np.array(v, np.float64) / fraction for v in (acceptance.value, acceptance.error))
+            ratios[i] = value
+            x = np.arange(axis.bins) + (i + 1) / (len(closures) + 1)
+            axes.errorbar(x, value, error, fmt="o", color=CORRECTED, alpha=0.5, markersize=4, linewidth=1)
+        with np.errstate(invalid="ignore"):
+            mean = np.nanmean(ratios, axis=0)
+        axes.stairs(mean, np.arange(axis.bins + 1), baseline=None, color=UNCORRECTED, label="mean")
+        axes.axhline(1, color="black", linewidth=1, zorder=0)
+        axes.set(xlim=(0, axis.bins), ylim=(0, 2.5), ylabel="acceptance / $q$", xlabel=label)
+        _cell_axis(axes.xaxis, axis)
+        axes.legend(frameon=False)
+    return figure
+
+
+def draw_map(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
+    """Draw acceptance / q in the cells of two observables, with and without the correction, at t = 0. Cells
+    have the same size; grey ones have too few events for a χ²."""
+    first, second = closure.axes
+    norm = LogNorm(1 / FACTOR, FACTOR)
+    with style.figure(9, 5) as (figure, axes):
+        axes.remove()
+        panels = figure.subplots(1, 2, sharey=True)
+        for panel, acceptance in zip(panels, closure.acceptances[:2], strict=True):
+            value = np.where(closure.tested, np.array(acceptance.value, np.float64) / q, np.nan)
+            panel.set_facecolor("lightgrey")
+            cells = np.clip(value, 1e-9, None).reshape(first.bins, second.bins).T
+            panel.pcolormesh(cells, cmap="RdBu_r", norm=norm, edgecolors="white", linewidth=0.5)
+            panel.set_title(_selection(acceptance), fontsize=12)
+            panel.set_xlabel(labels[first.observable], fontsize=13)
+            _cell_axis(panel.xaxis, first)
+            _cell_axis(panel.yaxis, second)
+            panel.set(xlim=(0, first.bins), ylim=(0, second.bins))
+        panels[0].set_ylabel(labels[second.observable], fontsize=13)
+        ticks = [1 / FACTOR, 1 / 2, 1, 2, FACTOR]
+        bar = figure.colorbar(
+            ScalarMappable(norm, "RdBu_r"), ax=panels, extend="both", label="acceptance / $q$"
+        )
+        bar.ax.yaxis.set_major_locator(FixedLocator(ticks))
+        bar.ax.yaxis.set_minor_locator(NullLocator())
+        bar.ax.set_yticklabels([f"{tick:g}" for tick in ticks])
+    return figure
+
+
+def _cell_axis(drawn: XAxis | YAxis, axis: Axis) -> None:
+    """Label bins of width one: bins with a value at their edges, the bin without a value in its middle."""
+    positions = [float(axis.missing + i) for i in range(len(axis.edges))]
+    texts = [f"{edge:.3g}" if edge < 1e3 else f"{edge:.0f}" for edge in axis.edges]
+    if axis.missing:
+        positions, texts = [0.5, *positions], ["none", *texts]
+    drawn.set_minor_locator(NullLocator())
+    drawn.set_ticks(positions, texts, rotation=90 if isinstance(drawn, XAxis) else 0, fontsize=11)
+    drawn.set_tick_params(length=3, direction="out")
+
+
+def draw_densities(before: Density, after: Density, labels: Mapping[str, str]) -> Figure:
+    """Draw rates in the plane of an observable and y (top) or y' (bottom), with the thresholds. The corrected
+    threshold also depends on the other observables: its median is shown and, as thin lines, its 16 and 84 %
+    quantiles at each x."""
+    highest = max(float(density.rate.max()) for density in (before, after))
+    norm = LogNorm(highest * DECADES_SHOWN, highest)
+    columns = 2 if before.rate[0].any() else 1
+    with style.figure(8, 8) as (figure, axes):
+        axes.remove()
+        widths = [1, STRIP][-columns:]
+        panels = figure.subplots(2, columns, squeeze=False, sharey="row", sharex="col", width_ratios=widths)
+        for row, density in zip(panels, (before, after), strict=True):
+            _draw_density(row[-1], density.x_edges, density, slice(1, None), norm)
+            if columns == 2:
+                _draw_strip(row[0], density, norm)
+            row[0].set_ylabel("$y' = y - Y(x)$" if density.corrected else "score $y$")
+            row[0].set_ylim(density.y_edges[[0, -1]])
+        main = panels[1, -1]
+        if before.is_log:
+            main.set_xscale("log")
+            style.log_axis(main.xaxis)
+        main.set_xlim(before.x_edges[[0, -1]])
+        main.set_xlabel(labels[before.observable])
+        figure.colorbar(ScalarMappable(norm, "viridis"), ax=panels, label="rate [Hz]")
+        handles, texts = panels[0, -1].get_legend_handles_labels()
+        figure.legend(handles, texts, loc="outside upper center", ncols=2, fontsize=11, frameon=False)
+    return figure
+
+
+def _draw_strip(part: Axes, density: Density, norm: LogNorm) -> None:
+    _draw_density(part, np.array([0.0, 1.0]), density, slice(0, 1), norm)
+    part.set_xlim(0, 1)
+    part.set_xticks([0.5], ["none"])
+    part.xaxis.set_minor_locator(NullLocator())
+
+
+def _draw_density(part: Axes, edges: FloatArray, density: Density, rows: slice, norm: LogNorm) -> None:
+    rate = np.where(density.rate[rows] > 0, density.rate[rows], np.nan)
+    part.pcolormesh(edges, density.y_edges, rate.T, cmap="viridis", norm=norm, rasterized=True)
+    lines = ((0.8, None), (2.2, "threshold with the correction"), (0.8, None))
+    for quantile, (width, label) in zip(density.threshold[rows].T, lines, strict=True):
+        part.stairs(quantile, edges, baseline=None, color=style.COLOURS[2], linewidth=width, label=label)
+    if density.constant is not None:
+        part.axhline(density.constant, color="black", linestyle="--", label="threshold without it")
+
+
+def draw_rank_correlations(correlations: Sequence[RankCorrelation], labels: Mapping[str, str]) -> Figure:
+    """Draw Spearman's ρ of each observable with the score, before and after the correction."""
+    with style.figure(8, 2 + 0.6 * len(correlations)) as (figure, axes):
+        rows = np.arange(len(correlations))[::-1]
+        for number, (name, colour) in enumerate((("$y$", UNCORRECTED), ("$y'$", CORRECTED))):
+            estimates = [(c.before, c.after)[number] for c in correlations]
+            value, error = (np.array(v, np.float64) for v in zip(*map(_pair, estimates), strict=True))
+            axes.errorbar(value, rows + 0.1 - 0.2 * number, xerr=error, fmt="o", color=colour, label=name)
+        axes.axvline(0, color="black", linewidth=1, zorder=0)
+        axes.set_yticks(rows, [_name(c, labels) for c in correlations], fontsize=12)
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.set_ylim(-0.6, len(correlations) - 0.4)
+        axes.set_xlim(-1.05, 1.05)
+        axes.set_xlabel(r"rank correlation $\rho$")
+        axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)
+    return figure
+
+
+def _pair(estimate: Estimate) -> tuple[float | None, float | None]:
+    return estimate.value, estimate.error
+
+
+def _name(correlation: RankCorrelation, labels: Mapping[str, str]) -> str:
+    label = labels[correlation.observable].partition(" [")[0]
+    return f"{label}\n{'where present' if correlation.present else 'all events'}"

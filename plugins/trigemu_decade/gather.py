@@ -1,0 +1,175 @@
+"""Collect arrays of the background events that a trigger evaluates, for training and diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.errors import TrigemuError
+from trigemu.counting import table_checks
+from trigemu.counting.acceptance import Acceptance, acceptances
+from trigemu.counting.patterns import PatternTable, merge_tables
+from trigemu.counting.quantities import members_by_level
+from trigemu.counting.shared import SharedEvents
+from trigemu.emulation import scaling
+from trigemu.emulation.engine import (
+    Chunk,
+    Job,
+    Progress,
+    check_events,
+    check_result,
+    entries_of,
+    over_background,
+)
+from trigemu.emulation.plan import Plan, decide, make_plan
+from trigemu.menus.menu import Menu
+from trigemu.observables.workspace import Workspace
+from trigemu.samples import split
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events, Need
+
+#: Returns a mask of the selected events, bool[n], and arrays of these, by name.
+Read = Callable[[Plan, Workspace], tuple[BoolArray, Mapping[str, npt.NDArray[Any]]]]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The n selected events of both halves.
+
+    weight: float64[n] in Hz, scaled such that each half represents the full rate. half: int64[n]. parent:
+    uint64[n]. shared: bool[n], whether other events may have the same parent. words: uint64[n, w], the raw
+    decisions of the menu's triggers; bits: the bit of each trigger. values: the arrays that were read, with
+    first axis n.
+    """
+
+    menu: Menu
+    bits: Mapping[str, int]
+    weight: FloatArray
+    half: IntArray
+    parent: npt.NDArray[np.uint64]
+    shared: BoolArray
+    words: Words
+    values: Mapping[str, npt.NDArray[Any]]
+
+    def of(self, half: int) -> Gathered:
+        rows = self.half == half
+        return replace(
+            self,
+            weight=self.weight[rows],
+            half=self.half[rows],
+            parent=self.parent[rows],
+            shared=self.shared[rows],
+            words=self.words[rows],
+            values={name: value[rows] for name, value in self.values.items()},
+        )
+
+    @property
+    def interaction(self) -> IntArray:
+        """The number, from 0, of the interaction that each event is made from, int64[n]."""
+        group = np.unique(self.parent, return_inverse=True)[1]
+        number = np.where(self.shared, group, len(group) + np.arange(len(group)))
+        return np.unique(number, return_inverse=True)[1].astype(np.int64)
+
+    @cached_property
+    def acceptance(self) -> Acceptance:
+        """The probabilities with which the enabled triggers of the menu accept each event."""
+        return acceptances(self.words, self.menu, self.bits)
+
+    def any_but(self, name: str | None = None) -> FloatArray:
+        """Return the probability float64[n] that any trigger of the menu other than the named one accepts; in
+        a menu with levels, any of the same level, or of the last level if none is named."""
+        of_level = members_by_level(self.menu)
+        level = self.menu.trigger(name).level if name else list(of_level)[-1]
+        is_other = np.array([trigger.name != name for trigger in self.menu.enabled])
+        return self.acceptance.either(of_level[level or ""] & is_other)
+
+
+def gather(
+    menu: Menu,
+    catalogue: Catalogue,
+    read: Read,
+    needs: Iterable[Need] = (),
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Gathered:
+    """Read the background once. read: picklable. needs: columns in addition to the needs of the menu's
+    triggers. executor, progress: as in `emulate`."""
+    plan = make_plan([menu])
+    plan.check_background(catalogue)
+    job, task = Job((menu,), plan, catalogue, frozenset(needs)), _Gather(read)
+    rows = task.merge([*over_background(job, task, executor, progress)])
+    scales = np.stack(
+        [scaling.half_scales(rows.table, half, catalogue) for half in (split.TRAINING, split.EVALUATION)]
+    )
+    scales *= scaling.crossing_scale(menu, catalogue)
+    weight = rows.weight * scales[rows.half, rows.sample]
+    shared = np.isin(rows.sample, sorted(catalogue.with_parents))
+    return Gathered(menu, plan.bits[0], weight, rows.half, rows.parent, shared, rows.words, rows.values)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The selected events of some chunks with their original weights, and the weight of each half."""
+
+    table: PatternTable
+    sample: IntArray
+    weight: FloatArray
+    half: IntArray
+    parent: npt.NDArray[np.uint64]
+    words: Words
+    values: Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class _Gather:
+    """The task that selects the events of a chunk."""
+
+    read: Read
+    classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents, _Rows)
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> _Rows:
+        scaling.refuse_negative(events)
+        work = Workspace(events)
+        words = decide(events, plan, work)
+        selected, values = self.read(plan, work)
+        half = split.half_of(events.parent)
+        counted = np.zeros(len(events), np.bool_)
+        counted[events.core] = True
+        values = {name: value[counted[selected]] for name, value in values.items()}
+        selected = selected & counted
+        sample = np.full(np.count_nonzero(selected), chunk.sample)
+        columns = events.weight[selected], half[selected], events.parent[selected], words[selected]
+        return _Rows(scaling.weights_by_half(chunk.sample, events), sample, *columns, values)
+
+    def merge(self, parts: Sequence[_Rows]) -> _Rows:
+        def joined(column: str) -> npt.NDArray[Any]:
+            return np.concatenate([getattr(part, column) for part in parts])
+
+        return _Rows(
+            table=merge_tables(part.table for part in parts),
+            sample=joined("sample"),
+            weight=joined("weight"),
+            half=joined("half"),
+            parent=joined("parent"),
+            words=joined("words"),
+            values={n: np.concatenate([part.values[n] for part in parts]) for n in parts[0].values},
+        )
+
+
+@check_result.register
+def _(task: _Gather, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    if not isinstance(part, _Rows) or not isinstance(part.values, dict):
+        raise TrigemuError("it has no selected events")
+    table_checks.check_table(part.table, words=1, samples=entries_of(chunks), ends={"half": 2})
+    n = check_events(part, chunks, plan.words)
+    table_checks.check_array("half", part.half, np.dtype("i8"), n)
+    table_checks.check_within("the half", part.half, 2)
+    for name, values in part.values.items():
+        if not isinstance(values, np.ndarray) or values.shape[:1] != (n,):
+            raise TrigemuError(f"{name} is not of {n} events")

@@ -1,0 +1,124 @@
+"""Sections of `trigemu report` on the selection of `decade` triggers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from trigemu.menus.menu import Menu
+from trigemu.results.section import Contents, Numbers, Picture, Section, slug
+from trigemu.results.table import Table
+from trigemu.samples.catalogue import Catalogue
+
+from .check import label, scored_events, summary
+from .closure import Axis, Closure
+from .decade import Decade
+from .diagnostics import Diagnostics, diagnose
+from .figures import Density, densities, draw_acceptance, draw_densities, draw_map
+
+TITLE = "What the decorrelated anomaly triggers select"
+TEXT = (
+    "The score y of an event is compared with Y(x), the conditional quantile of y given the primary "
+    "observables x; the trigger fires where y′ = y − Y(x) is above its threshold. For comparison, y alone "
+    "has the threshold with the same unique rate. Shown are events that pass the preselection, of the half "
+    "that no model was trained on."
+)
+
+
+def sections(contents: Contents) -> Iterator[Section]:
+    """Yield one section for each `decade` trigger of each menu."""
+    for variant in contents.variants:
+        yield from _of_menu(variant.menu, contents.catalogue)
+
+
+def _of_menu(menu: Menu, catalogue: Catalogue) -> Iterator[Section]:
+    names = [trigger.name for trigger in menu.enabled if isinstance(trigger.description, Decade)]
+    for name in names:
+        events = scored_events(menu, catalogue, name)
+        result = diagnose(events)
+        title = TITLE if len(names) == 1 else f"{TITLE}: {name}"
+        yield Section(
+            title,
+            (TEXT,),
+            (_summary(result),),
+            tuple(_pictures(f"decade_{slug(menu.name)}_{slug(name)}", result, densities(events))),
+            menu=menu.name,
+            measured=_measured(name, result),
+        )
+
+
+def _measured(name: str, result: Diagnostics) -> Mapping[tuple[str | None, str], tuple[float, float | None]]:
+    ceiling = result.overlap.ceiling
+    return {} if ceiling.value is None else {(name, "unique_ceiling"): (ceiling.value, ceiling.error)}
+
+
+def _summary(result: Diagnostics) -> Table:
+    return replace(summary(result), title=f"{result.events:,} events, q = {100 * result.q:.3g} %.")
+
+
+def _pictures(prefix: str, result: Diagnostics, found: Sequence[Density]) -> Iterator[Picture]:
+    labels = {axis.observable: label(axis.observable) for c in result.closures for axis in c.axes}
+    for before, after in zip(found[::2], found[1::2], strict=True):
+        yield Picture(
+            f"{prefix}_density_{slug(before.observable)}",
+            f"Rate in the plane of {before.observable} and the score, before (above) and after (below) the "
+            f"correction, with the thresholds; thin lines hold 68 % of the events at each value.",
+            draw_densities(before, after, labels),
+            _rates(before, after),
+            dense=True,
+        )
+    for closure in result.closures:
+        of = " and ".join(axis.observable for axis in closure.axes)
+        single = len(closure.axes) == 1
+        yield Picture(
+            f"{prefix}_acceptance_{'_'.join(slug(axis.observable) for axis in closure.axes)}",
+            f"Accepted fraction of events over q, in bins of {of}, with the correction and without."
+            + ("" if single else " Grey: too few events."),
+            draw_acceptance(closure, result.q, labels) if single else draw_map(closure, result.q, labels),
+            _acceptances(closure, result.q),
+        )
+
+
+def _rates(*found: Density) -> Numbers:
+    """Return a row for each bin with a rate; the first bin of x, without edges, is for events without the
+    object."""
+    columns: dict[str, list[object]] = {
+        key: [] for key in ("score", "x_low", "x_high", "y_low", "y_high", "rate_hz")
+    }
+    for density in found:
+        x = np.concatenate([[np.nan], density.x_edges])
+        for i, j in np.ndindex(density.rate.shape):
+            if density.rate[i, j] > 0:
+                high = density.x_edges[i] if i else np.nan
+                bounds = (x[i], high, density.y_edges[j], density.y_edges[j + 1])
+                values = ("y'" if density.corrected else "y", *bounds, density.rate[i, j])
+                for column, value in zip(columns.values(), values, strict=True):
+                    column.append(value)
+    return columns
+
+
+def _acceptances(closure: Closure, q: float) -> Numbers:
+    """Return a row for each bin or cell; edges are empty for the bin of events without the object."""
+    columns: dict[str, list[object]] = {}
+    shape = tuple(axis.bins for axis in closure.axes)
+    for number, axis in enumerate(closure.axes):
+        bounds = [_bounds(axis, place[number]) for place in np.ndindex(shape)]
+        columns[f"{axis.observable}_low"] = [low for low, _ in bounds]
+        columns[f"{axis.observable}_high"] = [high for _, high in bounds]
+    columns["events"] = list(closure.events)
+    for acceptance in closure.acceptances:
+        name = "y'" if acceptance.corrected else "y"
+        named = f"{name} > {acceptance.threshold:.6g}"
+        for key, values in (("acceptance", acceptance.value), ("error", acceptance.error)):
+            columns[f"{key} {named}"] = [np.nan if value is None else value for value in values]
+    columns["q"] = [q] * len(closure.events)
+    return columns
+
+
+def _bounds(axis: Axis, number: int) -> tuple[float, float]:
+    if axis.missing and number == 0:
+        return np.nan, np.nan
+    number -= axis.missing
+    return axis.edges[number], axis.edges[number + 1]

@@ -1,0 +1,326 @@
+"""The autoencoder of DECADE: its input, its training, and its score in plain NumPy.
+
+A dense network learns to reproduce its input, the standardised features of one event, through a bottleneck.
+An event that it reproduces badly differs from the training events: the score is the logarithm of the mean
+squared error over the entries that are present (arXiv:2508.10224). Entries of missing objects are 0 in the
+input of the network and do not enter the loss or the score.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+import optax
+
+from trigemu.base.errors import TrigemuError
+
+FloatArray = npt.NDArray[np.float64]
+Float32Array = npt.NDArray[np.float32]
+BoolArray = npt.NDArray[np.bool_]
+# (start, stop, padded): columns of one object, its pT first, or of event-level numbers, never padded.
+Block = tuple[int, int, bool]
+
+PADDING = 0.0
+# Added to the MSE, so that a perfect reconstruction has a score: log(1e-12) = −27.6.
+TINY = 1e-12
+# Smaller features are replaced by this before the logarithm, in their own unit: HT and MHT may be 0.
+LEAST = 1.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Architecture and training of the network; the defaults follow the paper where it gives them."""
+
+    hidden: tuple[int, ...] = (32, 16, 8, 3, 8, 16, 32)
+    epochs: int = 200
+    learning_rate: float = 1e-3
+    batch_size: int = 256
+    event_weights: bool = True
+    initialisation: Literal["he", "glorot"] = "he"
+    log: tuple[int, ...] = ()  # the columns that enter the network as logarithms
+    variational: bool = False  # see `variational`
+    beta: float = 0.3
+
+
+@dataclass(frozen=True)
+class Standard:
+    """Standardisation of every feature, or of its logarithm, to mean 0 and standard deviation 1 over the
+    entries that are present."""
+
+    mean: FloatArray  # [n_feature], in the feature's own unit, or of the logarithm
+    std: FloatArray  # [n_feature], > 0
+    log: tuple[int, ...] = ()  # the columns whose logarithm is used
+
+    def apply(self, features: npt.NDArray[Any], present: BoolArray) -> Float32Array:
+        """Standardise features[n_event, n_feature]; missing entries become 0."""
+        mean, std = self.mean.astype(np.float32), self.std.astype(np.float32)
+        values = logarithms(features.astype(np.float32), self.log)
+        return np.where(present, (values - mean) / std, np.float32(0))
+
+
+def logarithms(features: npt.NDArray[Any], log: Sequence[int]) -> npt.NDArray[Any]:
+    """Return features[n_event, n_feature], with ln(max(v, LEAST)) in some columns."""
+    values = features.copy()
+    values[:, log] = np.log(np.maximum(features[:, log], features.dtype.type(LEAST)))
+    return values
+
+
+@dataclass(frozen=True)
+class Network:
+    """A dense network: ReLU after every layer but the last, which is linear."""
+
+    weights: tuple[Float32Array, ...]  # [n_in, n_out] of each layer
+    biases: tuple[Float32Array, ...]  # [n_out]
+
+    @property
+    def size(self) -> int:
+        """The number of weights and biases."""
+        return sum(array.size for array in (*self.weights, *self.biases))
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The loss after one epoch: Σ w MSE / Σ w, dimensionless because features are standardised."""
+
+    train: float
+    test: float  # NaN without test events
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted autoencoder and its training curve. network: of a variational autoencoder, the part of its
+    encoder that gives the means of the latent variables."""
+
+    network: Network
+    standard: Standard
+    curve: tuple[Loss, ...]  # by epoch
+
+
+def presence(features: npt.NDArray[Any], blocks: Sequence[Block]) -> BoolArray:
+    """Return a mask of the features[n_event, n_feature] whose object is present: its pT is not 0."""
+    check_blocks(blocks, features.shape[1])
+    present = np.ones(features.shape, np.bool_)
+    for start, stop, padded in blocks:
+        if padded:
+            present[:, start:stop] = (features[:, start] != PADDING)[:, None]
+    return present
+
+
+def check_blocks(blocks: Sequence[Block], n_feature: int) -> None:
+    """Raise TrigemuError unless the blocks cover every feature once, in order."""
+    edges = [0, *(stop for _, stop, _ in blocks)]
+    starts = [start for start, _, _ in blocks]
+    if starts != edges[:-1] or edges[-1] != n_feature or sorted(set(edges)) != edges:
+        raise TrigemuError(f"blocks {list(blocks)} do not cover {n_feature} features, each once and in order")
+
+
+def standardise(
+    features: npt.NDArray[Any], present: BoolArray, weight: FloatArray, log: tuple[int, ...] = ()
+) -> Standard:
+    """Return the weighted mean and standard deviation of features[n_event, n_feature] over present entries;
+    in some columns, of their logarithms.
+
+    A feature that never occurs gets mean 0, one that never varies gets standard deviation 1, so that rare
+    objects do not cause NaN.
+    """
+    w = np.where(present, weight[:, None], 0.0)
+    total = w.sum(axis=0)
+    occurs = total > 0
+    per = np.where(occurs, total, 1.0)
+    values = logarithms(np.where(present, features, 0.0).astype(np.float64), log)
+    mean = np.where(occurs, (w * values).sum(axis=0) / per, 0.0)
+    std = np.sqrt((w * (values - mean) ** 2).sum(axis=0) / per)
+    # Through rounding, a constant column has a spread of about 1e-16 of its value.
+    varies = std > 1e-6 * np.abs(mean)
+    return Standard(mean, np.where(varies, std, 1.0), log)
+
+
+def fit(
+    features: Float32Array,
+    present: BoolArray,
+    weight: FloatArray,
+    settings: Settings,
+    *,
+    seed: int,
+    learns: BoolArray,
+    progress: Callable[[int, Loss], None] = lambda epoch, loss: None,
+) -> Fit:
+    """Fit to features[n_event, n_feature], weighted by weight[n_event] (≥ 0; the scale does not matter).
+
+    learns: bool[n_event], the events that the network is trained on; the others give the test loss. The same
+    seed on the same machine gives the same network. `progress` is called after every epoch. Raises
+    TrigemuError for features or weights that cannot be used.
+    """
+    _check(features, present, weight, learns)
+    if not settings.event_weights:
+        weight = np.ones_like(weight)
+    rng = np.random.default_rng(seed)
+    train, test = np.flatnonzero(learns), np.flatnonzero(~learns)
+    standard = standardise(features[train], present[train], weight[train], settings.log)
+    z, normalised = standard.apply(features, present), (weight / weight.mean()).astype(np.float32)
+    sets = [(jnp.asarray(z[s]), jnp.asarray(present[s]), jnp.asarray(normalised[s])) for s in (train, test)]
+    layers, loss, latent = _model(settings, z.shape[1], rng)
+    optimiser = optax.adam(settings.learning_rate)
+    state, curve = optimiser.init(layers), []
+    size = min(settings.batch_size, len(train))
+    epoch_of, mean_loss = epoch_of_steps(optimiser, loss), jax.jit(loss)
+    # A variational autoencoder is judged at the means of its latent variables.
+    still = [(jnp.zeros((len(s), latent), jnp.float32),) if latent else () for s in (train, test)]
+    for epoch in range(settings.epochs):
+        order = rng.permutation(len(train))[: len(train) // size * size].reshape(-1, size)
+        noise = (jnp.asarray(rng.standard_normal((len(train), latent), np.float32)),) if latent else ()
+        layers, state = epoch_of(layers, state, (*sets[0], *noise), jnp.asarray(order.astype(np.int32)))
+        curve.append(Loss(*(float(mean_loss(layers, *s, *at)) for s, at in zip(sets, still, strict=True))))
+        progress(epoch, curve[-1])
+    return Fit(_network(layers, settings), standard, tuple(curve))
+
+
+def _model(settings: Settings, features: int, rng: np.random.Generator) -> tuple[Any, Any, int]:
+    """Return initial layers, the loss, and the number of latent variables that are drawn at random."""
+    initial, hidden = _INITIAL[settings.initialisation], settings.hidden
+    if not settings.variational:
+        return initial((features, *hidden, features), rng), _loss, 0
+    encoder = initial(encoder_widths(hidden, features), rng)
+    decoder = initial(decoder_widths(hidden, features), rng)
+    return [*encoder, *decoder], loss_of(len(encoder), settings.beta), hidden[len(hidden) // 2]
+
+
+def _network(layers: Any, settings: Settings) -> Network:
+    if settings.variational:
+        middle = len(settings.hidden) // 2
+        latent = settings.hidden[middle]
+        *layers, (w, b) = layers[: middle + 1]
+        layers.append((w[:, :latent], b[:latent]))
+    weights, biases = zip(*((np.asarray(w), np.asarray(b)) for w, b in layers), strict=True)
+    return Network(weights, biases)
+
+
+def dense(network: Network, x: Float32Array) -> Float32Array:
+    """Return the output of the last layer, float32[n_event, n_out]."""
+    for weight, bias in zip(network.weights[:-1], network.biases[:-1], strict=True):
+        x = np.maximum(x @ weight + bias, np.float32(0))
+    return x @ network.weights[-1] + network.biases[-1]
+
+
+def log_mse(
+    network: Network, standard: Standard, features: npt.NDArray[Any], present: BoolArray
+) -> FloatArray:
+    """Return the score of features[n_event, n_feature]: log of each event's MSE, in float32 arithmetic.
+
+    This is the plain version of the ONNX graph, for comparison in tests. Both have the same loss of precision
+    in float32, about 1e-5 and at most a few 1e-4 of a score, because a good reconstruction is a small
+    difference.
+    """
+    x = standard.apply(features, present)
+    output = dense(network, x)
+    square = np.where(present, (output - x) ** 2, np.float32(0))
+    count = np.maximum(present.sum(axis=1), 1).astype(np.float32)
+    score: Float32Array = np.log(square.sum(axis=1) / count + np.float32(TINY))
+    return score.astype(np.float64)
+
+
+def _check(features: Float32Array, present: BoolArray, weight: FloatArray, learns: BoolArray) -> None:
+    if not np.isfinite(features[present]).all():
+        raise TrigemuError("training features are not all finite")
+    if not np.isfinite(weight).all() or weight.min(initial=0.0) < 0 or weight[learns].sum() == 0:
+        raise TrigemuError("training needs events with finite weights ≥ 0, some of them above 0")
+
+
+def initial_layers(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.Array, jax.Array]]:
+    """Return initial layers as in He et al. (arXiv:1502.01852): normal weights of variance 2 / n_in, biases
+    0."""
+    return [
+        (
+            jnp.asarray(rng.normal(0.0, math.sqrt(2.0 / n_in), (n_in, n_out)).astype(np.float32)),
+            jnp.zeros(n_out, jnp.float32),
+        )
+        for n_in, n_out in pairwise(widths)
+    ]
+
+
+def _glorot(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.Array, jax.Array]]:
+    """Return initial layers as in Glorot and Bengio (AISTATS 2010, eq. 16), the default of Keras: uniform
+    weights within √(6 / (n_in + n_out)), biases 0."""
+    layers = []
+    for n_in, n_out in pairwise(widths):
+        bound = math.sqrt(6.0 / (n_in + n_out))
+        weight = rng.uniform(-bound, bound, (n_in, n_out)).astype(np.float32)
+        layers.append((jnp.asarray(weight), jnp.zeros(n_out, jnp.float32)))
+    return layers
+
+
+_INITIAL = {"he": initial_layers, "glorot": _glorot}
+
+
+def _loss(layers: Any, z: jax.Array, present: jax.Array, weight: jax.Array) -> jax.Array:
+    """Return Σ w MSE / Σ w of a batch."""
+    hidden = z
+    for w, b in layers[:-1]:
+        hidden = jax.nn.relu(hidden @ w + b)
+    w, b = layers[-1]
+    square = jnp.where(present, (hidden @ w + b - z) ** 2, 0.0)
+    mse = square.sum(axis=1) / jnp.maximum(present.sum(axis=1), 1)
+    return (weight * mse).sum() / weight.sum()
+
+
+def epoch_of_steps(optimiser: optax.GradientTransformation, loss: Any) -> Any:
+    """Return one epoch as a compiled loop: calling each step from Python would cost more than its
+    arithmetic."""
+
+    def epoch(layers: Any, state: Any, events: Any, order: jax.Array) -> Any:
+        def step(carry: Any, rows: jax.Array) -> tuple[Any, None]:
+            layers, state = carry
+            gradient = jax.grad(loss)(layers, *(column[rows] for column in events))
+            change, state = optimiser.update(gradient, state)
+            return (optax.apply_updates(layers, change), state), None
+
+        return jax.lax.scan(step, (layers, state), order)[0]
+
+    return jax.jit(epoch)
+
+
+#: Bound of the logarithm of a variance, so that a bad start does not overflow.
+_MOST = 10.0
+
+
+def encoder_widths(hidden: Sequence[int], features: int) -> tuple[int, ...]:
+    """Return the widths of the encoder, whose last layer has a mean and a variance of each latent variable.
+    hidden: odd in number, the latent layer in the middle."""
+    middle = len(hidden) // 2
+    return (features, *hidden[:middle], 2 * hidden[middle])
+
+
+def decoder_widths(hidden: Sequence[int], features: int) -> tuple[int, ...]:
+    """Return the widths of the decoder."""
+    return (*hidden[len(hidden) // 2 :], features)
+
+
+def loss_of(encoder_layers: int, beta: float) -> Callable[..., jax.Array]:
+    """Return the loss of a batch: Σ w (MSE + β · 2 D / k) / Σ w, with the divergence D of the k inputs. With
+    β = 1 it is the variational bound of normal inputs of variance 1, times 2 / k."""
+
+    def loss(layers: Any, z: jax.Array, present: jax.Array, weight: jax.Array, noise: jax.Array) -> jax.Array:
+        mean, log_variance = jnp.split(_dense(layers[:encoder_layers], z), 2, axis=1)
+        log_variance = jnp.clip(log_variance, -_MOST, _MOST)
+        output = _dense(layers[encoder_layers:], mean + jnp.exp(log_variance / 2) * noise)
+        square = jnp.where(present, (output - z) ** 2, 0.0)
+        mse = square.sum(axis=1) / jnp.maximum(present.sum(axis=1), 1)
+        divergence = (mean**2 + jnp.exp(log_variance) - 1 - log_variance).sum(axis=1) / 2
+        return (weight * (mse + beta * 2 / z.shape[1] * divergence)).sum() / weight.sum()
+
+    return loss
+
+
+def _dense(layers: Any, hidden: jax.Array) -> jax.Array:
+    for w, b in layers[:-1]:
+        hidden = jax.nn.relu(hidden @ w + b)
+    w, b = layers[-1]
+    return hidden @ w + b

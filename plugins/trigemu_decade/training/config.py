@@ -1,0 +1,379 @@
+"""The training configuration, one TOML file.
+
+[training]
+menu = "primary.toml"               # the other triggers, whose events should not be accepted again
+requires = "n_photon >= 1"          # the events that the anomaly trigger evaluates
+unique_rate_hz = 1350.0
+seed = 1
+
+[autoencoder]                       # or [classifier]; or [score] with the card of an existing score
+[[autoencoder.inputs]]
+observables = ["n_jet", "ht"]
+
+[quantile]
+x = ["jet[0].pt", "photon[0].pt"]   # the primary observables; or "menu": chosen from those in the menu's cuts
+
+[objects.jet] …  [sums.ht] …        # definitions of these names, as in a menu
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+from trigemu_anomaly.anomaly import InputBlock, read_inputs
+from trigemu_anomaly.inputs import Inputs
+
+from trigemu.base.errors import nearest
+from trigemu.base.toml import Document, Key, TomlTable, load_toml, read_table
+from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.menus.prescales import at_own_column
+from trigemu.menus.read import read_menu
+from trigemu.observables.expressions import Condition, Number
+from trigemu.observables.selections import read_scope
+from trigemu.samples import split
+from trigemu.triggers.base import Context
+
+from .choice import Candidate, candidates
+
+# The upper bounds are far beyond what a training can use.
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e12)]
+Width = Annotated[int, msgspec.Meta(gt=0, le=100_000)]
+Count = Annotated[int, msgspec.Meta(gt=0, le=10_000_000)]
+Depth = Annotated[int, msgspec.Meta(gt=0, le=30)]
+Fraction = Annotated[float, msgspec.Meta(gt=0, lt=1)]
+
+
+class TrainingTable(TomlTable, frozen=True, kw_only=True):
+    """[training]: the purpose of the training.
+
+    Attributes
+    ----------
+    menu : str
+        The menu of the other triggers, a path relative to this file.
+    requires : str
+        The preselection of the events that the trigger evaluates.
+    unique_rate_hz : float
+        The budget: the unique rate in Hz.
+    seed : int
+        The seed of all random numbers.
+    description : str
+        Free text for the cards.
+    """
+
+    menu: str
+    requires: str
+    unique_rate_hz: Positive
+    seed: Annotated[int, msgspec.Meta(ge=0, lt=2**32)] = 1
+    description: str = ""
+
+
+class ScoreTable(TomlTable, frozen=True):
+    """[score]: an existing score, in place of one to train.
+
+    Attributes
+    ----------
+    card : str
+        The card of any model, as of the kinds `network` and `anomaly`; a path relative to this file.
+    """
+
+    card: str
+
+
+class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
+    """[autoencoder]: the defaults follow the paper (arXiv:2508.10224), except for the batch size.
+
+    Attributes
+    ----------
+    card : str or None
+        The same as `card` of [score], in place of all other keys.
+    inputs : tuple of InputBlock
+        The inputs, in blocks of one object each.
+    hidden : tuple of int
+        The widths of the hidden layers.
+    epochs : int
+        The number of passes over the training events.
+    learning_rate : float
+        The step size of the optimiser.
+    batch_size : int
+        The number of events in a step.
+    fraction : float
+        The fraction of the interactions of the training half that the network is trained on. The others give
+        the test loss, and Y(x) is fitted to them.
+    log : tuple of str
+        The inputs that enter the network as logarithms, ln(max(v, 1)).
+    event_weights : bool
+        Whether the loss and the standardisation use event weights; else all events count the same.
+    initialisation : str
+        The initial weights: "he" or "glorot".
+    variational : bool
+        Whether the latent variables are normal distributions, of which the middle number of `hidden` is the
+        number (variational autoencoder). The score is then the sum of their squared means, which needs the
+        encoder alone.
+    beta : float
+        The weight of the divergence of these distributions from a standard normal one, relative to the
+        variational bound.
+    """
+
+    card: str | None = None
+    inputs: tuple[InputBlock, ...] = ()
+    hidden: Annotated[tuple[Width, ...], msgspec.Meta(max_length=100)] = (32, 16, 8, 3, 8, 16, 32)
+    epochs: Count = 200
+    learning_rate: Positive = 1e-3
+    batch_size: Count = 256
+    fraction: Fraction = 0.2
+    log: tuple[str, ...] = ()
+    event_weights: bool = True
+    initialisation: Literal["he", "glorot"] = "he"
+    variational: bool = False
+    beta: Positive = 0.3
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if (self.card is None) == (not self.inputs):
+            yield (
+                "inputs",
+                "give either the inputs of an autoencoder to train, or the card of an existing one",
+            )
+        if self.variational and len(self.hidden) % 2 == 0:
+            yield (
+                "hidden",
+                f"hidden = {list(self.hidden)}: expected an odd number, with the latent layer in the middle",
+            )
+        names = {text for block in self.inputs for text in block.observables}
+        for text in self.log:
+            if text not in names:
+                yield "log", f"{text!r} is not among the inputs{nearest(text, names)}"
+
+
+class ClassifierTable(TomlTable, frozen=True, kw_only=True):
+    """[classifier]: boosted trees that separate signals from the background.
+
+    Attributes
+    ----------
+    signals : tuple of str
+        The names of samples of signals in the catalogue. Each counts as much as the others, and all of them
+        as much as the background.
+    inputs : tuple of InputBlock
+        The inputs, in blocks of one object each.
+    fraction : float
+        The fraction of the interactions of the training half of the background that the classifier is trained
+        on; Y(x) is fitted to the others. Of the signals, the whole half is used.
+    learning_rate : float
+        The shrinkage of the trees.
+    max_depth : int
+        The largest depth of a tree.
+    trees : int
+        The number of trees.
+    """
+
+    signals: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    inputs: Annotated[tuple[InputBlock, ...], msgspec.Meta(min_length=1)]
+    fraction: Fraction = 0.2
+    learning_rate: Positive = 0.1
+    max_depth: Depth = 4
+    trees: Count = 100
+
+
+class QuantileTable(TomlTable, frozen=True, kw_only=True):
+    """[quantile]: the defaults follow the paper (arXiv:2508.10224).
+
+    Attributes
+    ----------
+    x : tuple of str, or "menu"
+        The observables that the correction depends on; "menu": chosen from those that the triggers cut on.
+    model : "trees" or "network"
+        Boosted trees, which firmware can evaluate, or a network of two layers of 32. Of the other keys, only
+        `levelled` and `refit` concern the network.
+    learning_rate : float
+        The shrinkage of the trees.
+    max_depth : int
+        The largest depth of a tree.
+    max_trees : int
+        The largest number of trees; early stopping may give fewer.
+    patience : int
+        The fit ends after this many trees without a better loss in the early-stopping sample.
+    tail_events : float
+        The number of events expected above the quantile in every leaf.
+    levelled : bool
+        Whether weights are divided by their mean at x.
+    refit : bool
+        Whether the trees are fitted again to all events once their number is determined.
+    """
+
+    x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] | Literal["menu"]
+    model: Literal["trees", "network"] = "trees"
+    learning_rate: Positive = 0.3
+    max_depth: Depth = 4
+    max_trees: Count = 100
+    patience: Count = 5
+    tail_events: Annotated[float, msgspec.Meta(ge=0, le=1e12)] = 5.0
+    levelled: bool = True
+    refit: bool = True
+
+
+class ConfigTable(TomlTable, frozen=True, kw_only=True):
+    """The configuration of a training. One of `autoencoder`, `classifier` and `score` says what y is.
+
+    Attributes
+    ----------
+    training : TrainingTable
+        The purpose of the training.
+    autoencoder : AutoencoderTable or None
+        An autoencoder to train.
+    classifier : ClassifierTable or None
+        A classifier to train.
+    score : ScoreTable or None
+        An existing score.
+    quantile : QuantileTable
+        The correction.
+    """
+
+    training: TrainingTable
+    autoencoder: AutoencoderTable | None = None
+    classifier: ClassifierTable | None = None
+    score: ScoreTable | None = None
+    quantile: QuantileTable
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        given = [name for name in ("autoencoder", "classifier", "score") if getattr(self, name)]
+        if len(given) != 1:
+            tables = " and ".join(f"[{name}]" for name in given) or "neither"
+            key = given[-1] if given else "training"
+            yield key, f"has {tables}: expected one of [autoencoder], [classifier] and [score]"
+
+    @property
+    def learner(self) -> AutoencoderTable | ClassifierTable | None:
+        """The model to train; None with the card of an existing one."""
+        return self.classifier or (self.autoencoder if self.card is None else None)
+
+    @property
+    def card(self) -> str | None:
+        """The card of an existing score."""
+        return self.score.card if self.score else self.autoencoder.card if self.autoencoder else None
+
+
+S = TypeVar("S", bound=TomlTable)
+
+
+@dataclass(frozen=True)
+class Config:
+    """A configuration with resolved names. inputs: of the model to train, None if a card is used. x:
+    the primary observables. candidates: the ones to choose from, empty if x is listed. document: the TOML
+    file, of which parts are copied into cards; of_x: the file with the names in x. half: the half of the
+    events to train on."""
+
+    path: Path
+    table: ConfigTable
+    document: Document
+    context: Context
+    requires: Condition
+    inputs: Inputs | None
+    x: Inputs
+    candidates: tuple[Candidate, ...]
+    of_x: Document
+    half: int = split.TRAINING
+
+    @property
+    def menu(self) -> Path:
+        return self.path.parent / self.table.training.menu
+
+    @property
+    def card(self) -> Path | None:
+        """The card of an existing score."""
+        name = self.table.card
+        return None if name is None else self.path.parent / name
+
+
+#: Padding of missing objects in all inputs, in training and in cards; the same as in the paper.
+MISSING = 0.0
+
+
+def read_config(path: Path) -> Config:
+    """Read a configuration; raise TableError with all mistakes of the file."""
+    document = load_toml(path)
+    refuse_other_kinds(document, "training")
+    scope = read_scope(document)
+    own = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}
+    table = read_table(document, own, ConfigTable, (), "")
+    context = Context(scope, path.parent)
+    requires = _requires(document, context, _section(document, "training", TrainingTable))
+    of_autoencoder = _inputs(document, context, "autoencoder", AutoencoderTable)
+    of_classifier = _inputs(document, context, "classifier", ClassifierTable)
+    x = _primary(document, context, _section(document, "quantile", QuantileTable))
+    document.finish()
+    assert table is not None
+    assert requires is not None
+    inputs = of_classifier if table.classifier else of_autoencoder
+    config = Config(
+        path, table, document, context, requires, inputs if table.learner else None, x, (), document
+    )
+    return from_menu(config) if table.quantile.x == "menu" else config
+
+
+def from_menu(config: Config) -> Config:
+    """Return a configuration with x = "menu": x has all observables that the triggers of its menu cut on."""
+    menu = at_own_column(read_menu(config.menu))
+    chosen_from = candidates(menu)
+    context = config.context.within(menu.scope, config.context.folder)
+    blocks = (InputBlock(tuple(candidate.observable for candidate in chosen_from), MISSING),)
+    x = read_inputs(blocks, lambda text, i, j: context.observable(text))
+    return replace(config, x=x, candidates=chosen_from, of_x=load_toml(config.menu))
+
+
+def with_most_trees(config: Config, most: int | None) -> Config:
+    """Return the configuration with this largest number of trees, unless it is None."""
+    if most is None:
+        return config
+    quantile = msgspec.structs.replace(config.table.quantile, max_trees=most)
+    return replace(config, table=msgspec.structs.replace(config.table, quantile=quantile))
+
+
+def replica(config: Config, number: int, half: int | None = None) -> Config:
+    """Return the configuration of a replica: its seed is its number; replicas with even numbers are trained
+    on the evaluation half, unless the half is given."""
+    training = msgspec.structs.replace(config.table.training, seed=number)
+    table = msgspec.structs.replace(config.table, training=training)
+    if half is None:
+        half = split.TRAINING if number % 2 else split.EVALUATION
+    return replace(config, table=table, half=half)
+
+
+def _section(document: Document, name: str, struct: type[S]) -> S | None:
+    """Read one table, or return None if it has mistakes, which are already recorded. The names in the other
+    tables can then still be checked."""
+    return read_table(replace(document, problems=[]), document.data.get(name), struct, (name,), "")
+
+
+def _requires(document: Document, context: Context, table: TrainingTable | None) -> Condition | None:
+    if table is None:
+        return None
+    return document.attempt(lambda: context.condition(table.requires), ("training", "requires"))
+
+
+def _inputs(
+    document: Document, context: Context, name: str, struct: type[AutoencoderTable] | type[ClassifierTable]
+) -> Inputs:
+    table = _section(document, name, struct) if name in document.data else None
+    blocks = table.inputs if table else ()
+    for i, block in enumerate(blocks):
+        if block.padding not in (None, MISSING):
+            message = f"padding = {block.padding}: expected {MISSING}, the value that the model masks"
+            document.problem((name, "inputs", i, "padding"), "", message)
+    return _read(document, context, blocks, lambda i, j: (name, "inputs", i, "observables", j))
+
+
+def _primary(document: Document, context: Context, table: QuantileTable | None) -> Inputs:
+    blocks = (InputBlock(table.x, MISSING),) if table and table.x != "menu" else ()
+    return _read(document, context, blocks, lambda i, j: ("quantile", "x", j))
+
+
+def _read(
+    document: Document, context: Context, blocks: tuple[InputBlock, ...], key: Callable[[int, int], Key]
+) -> Inputs:
+    def parse(text: str, i: int, j: int) -> Number | None:
+        return document.attempt(lambda: context.observable(text), key(i, j))
+
+    return read_inputs(blocks, parse)

@@ -1,0 +1,142 @@
+"""Y(x) out of fold: for each event, from a fit to events of other interactions.
+
+Trees follow the events that they are fitted to. These events are therefore biased: both the fraction of
+events above Y(x) and the threshold for a budget have to be measured out of fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import xgboost
+
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.splitmix import splitmix64
+from trigemu.samples import split
+from trigemu_decade.quantile import open_quantile
+
+from . import regression
+from .regression import Settings
+
+#: Trees of this auxiliary fit. Its errors cannot cause a bias, so a rough fit is sufficient.
+_TREES = 50
+_EVENTS_A_LEAF = 50
+
+
+def fit_weight(
+    x: npt.NDArray[np.float32], weight: FloatArray, settings: Settings, *, seed: int
+) -> FloatArray:
+    """Return the weights float64[n] for a fit of Y(x): the weights of the events, divided by their mean at x
+    if `settings.levelled`."""
+    return weight / mean_weight(x, weight, seed=seed) if settings.levelled else weight
+
+
+def mean_weight(x: npt.NDArray[np.float32], weight: FloatArray, *, seed: int) -> FloatArray:
+    """Return float64[n] > 0, proportional to the mean of weight[n] (≥ 0) among events similar in x[n, d],
+    from a regression with boosted trees (gamma deviance, which is relative). The scale does not matter.
+
+    Where weights at the same x are of many decades, a step of that fit can be too large for float32. The mean
+    is then that of the logarithms."""
+    largest = weight.max()
+    target = np.maximum(weight / largest, np.finfo(np.float32).tiny)
+    mean = _regression("reg:gamma", x, target, seed)
+    return (
+        mean if np.isfinite(mean).all() else np.exp(_regression("reg:squarederror", x, np.log(target), seed))
+    )
+
+
+def _regression(objective: str, x: npt.NDArray[np.float32], target: FloatArray, seed: int) -> FloatArray:
+    """Return the mean of a target at x, float64[n]."""
+    parameters = {
+        "objective": objective,
+        "learning_rate": 0.3,
+        "max_depth": 4,
+        "min_child_weight": _EVENTS_A_LEAF,
+        "tree_method": "hist",
+        "base_score": float(target.mean()),
+        "seed": seed,
+    }
+    booster = xgboost.train(parameters, xgboost.QuantileDMatrix(x, target), _TREES)
+    return np.asarray(booster.inplace_predict(x), np.float64).reshape(len(x))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """n events that no network was trained on. x: float32[n, c]; y: float64[n]; weight: float64[n] in Hz;
+    accepts: float64[n, t], the probabilities with which the triggers accept them; others: float64[n], the
+    probability that any trigger accepts; parent: uint64[n]; interaction: int64[n], the number of the
+    interaction that each is made from."""
+
+    x: npt.NDArray[np.float32]
+    y: FloatArray
+    weight: FloatArray
+    accepts: FloatArray
+    others: FloatArray
+    parent: npt.NDArray[np.uint64]
+    interaction: IntArray
+
+    @cached_property
+    def failing(self) -> FloatArray:
+        """The rate in Hz, float64[n], with which each event fails all triggers."""
+        return self.weight * (1.0 - self.others)
+
+    @property
+    def effective(self) -> float:
+        """The effective number of events."""
+        return float(self.weight.sum() ** 2 / (self.weight**2).sum())
+
+    def at_most(self, most: int) -> Sample:
+        """Return about so many events, whole interactions, with weights scaled to the full rate; all if there
+        are no more."""
+        if len(self.weight) <= most:
+            return self
+        kept = splitmix64(splitmix64(self.parent)) < np.uint64(most / len(self.weight) * 2.0**64)
+        columns = {field.name: getattr(self, field.name)[kept] for field in fields(self)}
+        columns["weight"] *= self.weight.sum() / columns["weight"].sum()
+        columns["interaction"] = np.unique(columns["interaction"], return_inverse=True)[1].astype(np.int64)
+        return Sample(**columns)
+
+    @property
+    def together(self) -> tuple[npt.NDArray[np.uint64], BoolArray]:
+        """The interactions, as arguments of `threshold_for`."""
+        return self.interaction.astype(np.uint64), np.ones(len(self.interaction), np.bool_)
+
+    @cached_property
+    def stop(self) -> BoolArray:
+        """The events that determine the number of trees."""
+        return split.is_quarter(self.parent)
+
+    def of(self, columns: Sequence[int]) -> npt.NDArray[np.float32]:
+        """Return some columns of x."""
+        return np.ascontiguousarray(self.x[:, list(columns)])
+
+
+def out_of_fold(
+    sample: Sample,
+    columns: Sequence[int],
+    q: float,
+    settings: regression.Settings,
+    seed: int,
+    folds: int,
+) -> tuple[FloatArray, list[regression.Quantile]]:
+    """Return y − Y(x) of each event, float64[n], with Y(x) in some columns of x fitted to the other folds,
+    and the fits."""
+    x, residual, fits = sample.of(columns), np.empty(len(sample.y)), []
+    for out in _folds(sample.parent, folds):
+        fit = ~out
+        weight = fit_weight(x[fit], sample.weight[fit], settings, seed=seed)
+        fitted = regression.fit(x[fit], sample.y[fit], weight, q, settings, seed=seed, stop=sample.stop[fit])
+        residual[out] = sample.y[out] - open_quantile(fitted.content, x.shape[1]).predict(x[out])
+        fits.append(fitted)
+    return residual, fits
+
+
+def _folds(parent: npt.NDArray[np.uint64], folds: int) -> Iterator[BoolArray]:
+    """Yield the events of each fold, bool[n]; the upper bits of the hash choose halves and quarters."""
+    number: IntArray = ((splitmix64(parent) & np.uint64(0xFFFFFFFF)) % np.uint64(folds)).astype(np.int64)
+    for fold in range(folds):
+        yield number == fold

@@ -1,0 +1,271 @@
+"""Training: from the background of a catalogue and a configuration to the score and Y(x)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.base.arrays import FloatArray
+from trigemu.base.errors import TrigemuError
+from trigemu.emulation.budgets import threshold_for
+from trigemu.menus.menu import Solution
+from trigemu.samples.catalogue import Catalogue
+from trigemu_decade.card import Seen, Step
+from trigemu_decade.closure import squares
+from trigemu_decade.diagnostics import ScoredEvents, diagnose, score_threshold
+from trigemu_decade.verdict import Verdict, judge
+
+from . import autoencoder, regression
+from .choice import choose
+from .config import Config
+from .folds import Sample, fit_weight, out_of_fold
+from .scored import Scored, scored
+from .stages import Arrays, Stages, as_array
+
+#: The parts of the events that Y(x) is fitted to; Y(x) of each part out of fold is fitted to the others.
+_FOLDS = 4
+#: The smallest number of effective events that may be expected above Y(x). A leaf has 5 of them. The trees of
+#: a fold are fitted to three quarters of the events, so that below 13 none can split; their number is from
+#: 9/16, where none can below 18. In a toy of which Y(x) is known, 12 remove 3 % of the avoidable overlap with
+#: other triggers, 20 half of it, 50 five sixths.
+LEAST_ABOVE = 20.0
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The result of a training. model: the file of the score, None if a card was used. curve: its losses by
+    epoch, empty for a classifier. x: the primary observables; choice: the steps in which they were chosen,
+    if they were. seen: the values of x. losses: the pinball losses of the fits out of fold by tree, on
+    events that each was not fitted to. q: the fraction above Y(x). shift: the threshold that meets the
+    budget out of fold, which Y(x) includes; error_hz: the error of the unique rate at this threshold.
+    events, effective_events: the numbers of events that Y(x) was fitted to. rate_hz: the rate of the
+    selected events; failing_hz: of those that fail all other triggers. verdict: from y − Y(x) out of fold."""
+
+    model: bytes | None
+    curve: Sequence[autoencoder.Loss]
+    x: tuple[str, ...]
+    choice: tuple[Step, ...]
+    seen: tuple[Seen, ...]
+    quantile: regression.Quantile
+    losses: tuple[tuple[float, ...], ...]
+    q: float
+    shift: Solution
+    error_hz: float
+    events: int
+    effective_events: float
+    rate_hz: float
+    failing_hz: float
+    verdict: Verdict
+
+
+def train(
+    config: Config,
+    catalogue: Catalogue,
+    progress: Callable[[int], None] = lambda epochs: None,
+    output: Path | None = None,
+    executor: Any = None,
+    begin: Callable[[str], None] = lambda fit: None,
+) -> tuple[Trained, Stages]:
+    """Fit on the training half of a catalogue's background; the other half remains unseen.
+
+    `progress` is called with the number of epochs done. output: the folder for the result; finished stages of
+    an interrupted training for it are used. executor: gathers the events, as in `emulate`. begin: as in
+    `choose`. Returns also the stages, to be removed once the result is written. Raises TrigemuError if the
+    sample does not fulfil the requirements of the configuration.
+    """
+    scored_, stages = scored(config, catalogue, progress, output, executor)
+    events, x = scored_.events, config.x.texts
+    q = _fraction(config, events)
+    choice: tuple[Step, ...] = ()
+    if config.candidates:
+        choice = _choice(config, scored_, stages, begin)
+        x = tuple(step.observable for step in choice[1:])
+    columns = [config.x.texts.index(text) for text in x]
+    folds = _folds(config, events, columns, q, stages)
+    with _of_budget(config):
+        shift = threshold_for(
+            folds.score, events.failing, config.table.training.unique_rate_hz, events.together
+        )
+    trained = Trained(
+        model=scored_.model,
+        curve=scored_.curve,
+        x=x,
+        choice=choice,
+        seen=tuple(_seen(text, events.x[:, i], events.weight) for text, i in zip(x, columns, strict=True)),
+        quantile=_quantile(config, events, columns, q, shift.threshold, folds.trees, stages),
+        losses=folds.losses,
+        q=q,
+        shift=shift,
+        error_hz=math.sqrt(squares(events.failing * (folds.score > shift.threshold), events.interaction)),
+        events=len(events.weight),
+        effective_events=events.effective,
+        rate_hz=float(events.weight.sum()),
+        failing_hz=float(events.failing.sum()),
+        verdict=_verdict(scored_, x, columns, folds.score, q, shift),
+    )
+    return trained, stages
+
+
+def suggest(
+    config: Config,
+    catalogue: Catalogue,
+    progress: Callable[[int], None] = lambda epochs: None,
+    executor: Any = None,
+    begin: Callable[[str], None] = lambda fit: None,
+) -> tuple[Step, ...]:
+    """Return the steps in which x = "menu" is chosen, like `train` but without the training that follows."""
+    scored_, stages = scored(config, catalogue, progress, None, executor)
+    _fraction(config, scored_.events)
+    return _choice(config, scored_, stages, begin)
+
+
+def _choice(
+    config: Config, scored_: Scored, stages: Stages, begin: Callable[[str], None]
+) -> tuple[Step, ...]:
+    """Return the steps in which x is chosen from the observables that the menu cuts on."""
+
+    def arrays() -> Arrays:
+        names = [trigger.name for trigger in scored_.menu.enabled]
+        budget, seed = config.table.training.unique_rate_hz, config.table.training.seed
+        with _of_budget(config):
+            steps = choose(scored_.events, config.candidates, names, budget, _settings(config), seed, begin)
+        return {"steps": as_array(json.dumps(msgspec.to_builtins(steps)).encode())}
+
+    steps = json.loads(stages.arrays("choice", arrays)["steps"].tobytes())
+    if len(steps) == 1:
+        raise TrigemuError(
+            f'{config.path}: x = "menu": no observable that {config.menu} cuts on reduces the overlap with '
+            'other triggers: use kind "anomaly", or list observables in x'
+        )
+    return msgspec.convert(tuple(steps), tuple[Step, ...])
+
+
+def _settings(config: Config) -> regression.Settings:
+    table = config.table.quantile
+    return regression.Settings(
+        network=table.model == "network",
+        learning_rate=table.learning_rate,
+        max_depth=table.max_depth,
+        max_trees=table.max_trees,
+        patience=table.patience,
+        tail_events=table.tail_events,
+        levelled=table.levelled,
+        refit=table.refit,
+    )
+
+
+def _fraction(config: Config, events: Sample) -> float:
+    """Return q such that the events above Y(x) have the unique rate of the budget."""
+    budget, failing = config.table.training.unique_rate_hz, float(events.failing.sum())
+    if not budget < failing:
+        raise TrigemuError(
+            f"{config.path}: unique_rate_hz = {budget:g}: the events that fail all other triggers have "
+            f"{failing:.6g} Hz"
+        )
+    q, effective = budget / failing, events.effective
+    if q * effective < LEAST_ABOVE:
+        raise TrigemuError(
+            f"{config.path}: unique_rate_hz = {budget:g} is q = {q:.2g} of the {failing:.4g} Hz that pass "
+            f"`requires` and fail all other triggers: of {effective:.4g} effective events to fit Y(x) to, "
+            f"{q * effective:.2g} would be above it, and it takes {LEAST_ABOVE:g}. Let `requires` select the "
+            f"events that pass lower thresholds of the other triggers, raise unique_rate_hz to "
+            f"{math.ceil(budget * LEAST_ABOVE / (q * effective)):g}, or take more events"
+        )
+    return q
+
+
+def _seen(text: str, x: npt.NDArray[np.float32], weight: FloatArray) -> Seen:
+    """Describe the values of an observable, MISSING where its object is."""
+    values = x.astype(np.float64)
+    mean = float(np.average(values, weights=weight))
+    spread = math.sqrt(float(np.average((values - mean) ** 2, weights=weight)))
+    return Seen(text, float(values.min()), float(values.max()), mean, spread)
+
+
+def _verdict(
+    scored_: Scored, x: Sequence[str], columns: Sequence[int], score: FloatArray, q: float, shift: Solution
+) -> Verdict:
+    """Judge the score out of fold, with the threshold that is added to Y(x)."""
+    events, menu = scored_.events, scored_.menu
+    unique = float(events.failing[score > shift.threshold].sum())
+    judged = ScoredEvents(
+        weight=events.weight,
+        interaction=events.interaction,
+        x={text: events.x[:, column].astype(np.float64) for text, column in zip(x, columns, strict=True)},
+        y=events.y,
+        quantile=events.y - score,
+        q=q,
+        threshold=shift.threshold,
+        threshold_error=shift.error,
+        y_threshold=score_threshold(events.y, events.failing, unique),
+        primary={trigger.name: events.accepts[:, bit] for bit, trigger in enumerate(menu.enabled)},
+        any_primary=events.others,
+    )
+    return judge(judged, diagnose(judged), menu)
+
+
+@dataclass(frozen=True)
+class _Folds:
+    """y − Y(x) out of fold, float64[n]; the losses of the early-stopping events of each fit, by tree."""
+
+    score: FloatArray
+    trees: int
+    losses: tuple[tuple[float, ...], ...]
+
+
+def _folds(config: Config, events: Sample, columns: Sequence[int], q: float, stages: Stages) -> _Folds:
+    """Fit Y(x) fold by fold. trees: the median number, which the fit to all events uses too: with another
+    number, the score out of fold would not describe that fit."""
+
+    def arrays() -> Arrays:
+        seed = config.table.training.seed
+        score, fits = out_of_fold(events, columns, q, _settings(config), seed, _FOLDS)
+        losses = [[loss.stop for loss in fit.curve] for fit in fits]
+        trees = round(np.median([fit.trees for fit in fits]))
+        return {"score": score, "trees": np.array(trees), "losses": as_array(json.dumps(losses).encode())}
+
+    result = stages.arrays("folds", arrays)
+    losses = json.loads(result["losses"].tobytes())
+    return _Folds(result["score"], int(result["trees"]), tuple(map(tuple, losses)))
+
+
+@contextmanager
+def _of_budget(config: Config) -> Iterator[None]:
+    """Name the file and the budget in the error if the budget cannot be met."""
+    try:
+        yield
+    except ValueError as error:
+        budget = config.table.training.unique_rate_hz
+        raise TrigemuError(f"{config.path}: unique_rate_hz = {budget:g} {error}") from None
+
+
+def _quantile(
+    config: Config,
+    events: Sample,
+    columns: Sequence[int],
+    q: float,
+    shift: float,
+    trees: int,
+    stages: Stages,
+) -> regression.Quantile:
+    """Return Y(x) + shift fitted to all events, with this number of trees."""
+    x, settings, seed = events.of(columns), _settings(config), config.table.training.seed
+
+    def arrays() -> Arrays:
+        weight = fit_weight(x, events.weight, settings, seed=seed)
+        y = events.y + shift
+        quantile = regression.fit(x, y, weight, q, settings, seed=seed, stop=events.stop, trees=trees)
+        size = [quantile.trees, quantile.split_nodes, quantile.weights]
+        return {"content": as_array(quantile.content), "size": np.array(size)}
+
+    stored = stages.arrays("quantile", arrays)
+    return regression.Quantile(stored["content"].tobytes(), *stored["size"].tolist())

@@ -1,0 +1,252 @@
+"""Write the results of a training: models, their cards, metrics and the training curve."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from trigemu.base import toml_text
+from trigemu.base.files import new_folder, write_bytes, write_text
+from trigemu.base.toml import Document
+from trigemu.results.figures import style
+from trigemu.results.table import Column, Table
+from trigemu.samples import split
+from trigemu.samples.catalogue import Catalogue
+from trigemu_decade.card import Step
+
+from .config import MISSING, AutoencoderTable, ClassifierTable, Config
+from .stages import LIBRARIES
+from .train import Trained
+
+AUTOENCODER, CLASSIFIER = "autoencoder.onnx", "classifier.json"
+TREES, NETWORK = "quantile.json", "quantile.onnx"
+CARD, METRICS, CURVE, CHOICE = "decade.toml", "metrics.json", "training.png", "choice.png"
+_FILES = {
+    AUTOENCODER,
+    CLASSIFIER,
+    TREES,
+    NETWORK,
+    METRICS,
+    CURVE,
+    CHOICE,
+    "autoencoder.toml",
+    "classifier.toml",
+}
+#: Names of the folders of sets: this prefix and so many digits of the digest of their files.
+_SET, _DIGITS = "decade-", 16
+
+
+def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) -> dict[str, str]:
+    """Write a trained set into a folder: all files but one into a new folder named by their digest, then the
+    card that refers to them, which replaces the card of an older set. Two sets are never mixed. Return the
+    sha256 of the cards, for use in a menu."""
+    quantile = NETWORK if trained.quantile.weights else TREES
+    files = {quantile: trained.quantile.content}
+    files[METRICS] = (json.dumps(metrics(trained, config, catalogue), indent=1) + "\n").encode()
+    if trained.model is not None:
+        model = CLASSIFIER if config.table.classifier else AUTOENCODER
+        model_card = Path(model).with_suffix(".toml").name
+        files |= {
+            model: trained.model,
+            model_card: _model_card(trained.model, model, config, catalogue).encode(),
+        }
+    if trained.curve:
+        files[CURVE] = style.drawn(_curve(trained), "png")
+    if trained.choice:
+        files[CHOICE] = style.drawn(_choice(trained), "png")
+    name = f"{_SET}{_digest_of(files)[:_DIGITS]}"
+    if trained.model is not None:
+        score_card, digest = f"{name}/{model_card}", hashlib.sha256(files[model_card]).hexdigest()
+        digests = {score_card: digest}
+    else:
+        card_path = config.card
+        assert card_path
+        score_card = Path(os.path.relpath(card_path, folder)).as_posix()
+        digest, digests = hashlib.sha256(card_path.read_bytes()).hexdigest(), {}
+    card = _card(trained, config, catalogue, f"{name}/{quantile}", score_card, digest)
+    _write_set(folder / name, files)
+    write_text(folder / CARD, card)
+    _remove_old_sets(folder, name)
+    return {**digests, CARD: hashlib.sha256(card.encode()).hexdigest()}
+
+
+def _write_set(folder: Path, files: Mapping[str, bytes]) -> None:
+    if folder.is_dir():  # from a run that was killed before it replaced the card; each file is checked
+        for name, content in files.items():
+            write_bytes(folder / name, content)
+        return
+    with new_folder(folder) as new:
+        for name, content in files.items():
+            (new / name).write_bytes(content)
+
+
+def _remove_old_sets(folder: Path, name: str) -> None:
+    """Remove sets that the card no longer refers to, unless they contain other files."""
+    for other in folder.glob(f"{_SET}{'[0-9a-f]' * _DIGITS}"):
+        if other.name != name and {file.name for file in other.iterdir()} <= _FILES:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def _digest_of(files: Mapping[str, bytes]) -> str:
+    digest = hashlib.sha256()
+    for name, content in sorted(files.items()):
+        digest.update(f"{name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str, Any]:
+    """Return the metrics of the training, with losses by epoch and pinball losses by tree."""
+    return {
+        "config_sha256": config.document.sha256,
+        "catalogue": {"name": catalogue.table.name, "sha256": catalogue.sha256},
+        "seed": config.table.training.seed,
+        "half": split.HALF_NAMES[config.half],
+        "versions": {name: version(name) for name in LIBRARIES},
+        "events": trained.events,
+        "effective_events": trained.effective_events,
+        "failing_hz": trained.failing_hz,
+        "unique_rate_hz": config.table.training.unique_rate_hz,
+        "q": trained.q,
+        "out_of_fold": {
+            "cut": trained.shift.threshold,
+            "cut_error": trained.shift.error,
+            "error_hz": trained.error_hz,
+        },
+        "x": list(trained.x),
+        "choice": [msgspec.to_builtins(step) for step in trained.choice],
+        "seen": [msgspec.to_builtins(of) for of in trained.seen],
+        "verdict": asdict(trained.verdict),
+        "trees": trained.quantile.trees,
+        "split_nodes": trained.quantile.split_nodes,
+        "weights": trained.quantile.weights,
+        "pinball_loss_by_tree": [[round(loss, 7) for loss in losses] for losses in trained.losses],
+        "autoencoder_loss_by_epoch": {
+            "train": [round(loss.train, 5) for loss in trained.curve],
+            "test": [round(loss.test, 5) for loss in trained.curve],
+        },
+    }
+
+
+def _model_card(content: bytes, file: str, config: Config, catalogue: Catalogue) -> str:
+    network = {"file": file, "sha256": hashlib.sha256(content).hexdigest()}
+    table = config.table.learner
+    assert table
+    blocks = ({"observables": block.observables, "padding": block.padding} for block in table.inputs)
+    tables = [toml_text.table("[network]", network)]
+    tables += (toml_text.table("[[network.inputs]]", block) for block in blocks)
+    return "\n".join([*_head(_title(table), config, catalogue, config.document), *tables])
+
+
+def _title(table: AutoencoderTable | ClassifierTable) -> str:
+    if isinstance(table, ClassifierTable):
+        return (
+            f"Classifier of {', '.join(table.signals)} against the background: the margin of boosted trees."
+        )
+    if table.variational:
+        return "Variational autoencoder: the sum of the squared means of the latent variables."
+    return "Autoencoder: the logarithm of the masked mean squared error."
+
+
+def _card(
+    trained: Trained, config: Config, catalogue: Catalogue, file: str, score_card: str, score_digest: str
+) -> str:
+    quantile = {
+        "file": file,
+        "sha256": hashlib.sha256(trained.quantile.content).hexdigest(),
+        "q": trained.q,
+        "x": trained.x,
+        "missing": MISSING,
+    }
+    title = "DECADE: a score less its conditional quantile."
+    tables = [toml_text.table("[score]", {"card": score_card, "sha256": score_digest})]
+    tables.append(toml_text.table("[quantile]", quantile))
+    for key, steps in (("chosen", trained.choice), ("seen", trained.seen)):
+        tables += (toml_text.table(f"[[quantile.{key}]]", msgspec.to_builtins(step)) for step in steps)
+    return "\n".join([*_head(title, config, catalogue, config.of_x), *tables])
+
+
+def _head(title: str, config: Config, catalogue: Catalogue, names: Document) -> Iterator[str]:
+    """Yield the tables that both cards have. names: the file that defines the names."""
+    further = config.table.training.description
+    yield toml_text.entry("description", f"{title} {further}".strip()) + "\n"
+    digests = [digest for sample in catalogue.background for digest in sample.sha256 if digest]
+    trained_on = {"catalogue": catalogue.table.name, "files": digests}
+    if config.half != split.TRAINING:
+        trained_on["half"] = split.HALF_NAMES[config.half]
+    yield toml_text.table("[trained_on]", trained_on)
+    for section in ("objects", "sums"):
+        for name, entries in names.data.get(section, {}).items():
+            yield toml_text.table(f"[{section}.{name}]", entries)
+
+
+def chosen(steps: Sequence[Step]) -> Table:
+    """Return a table of the steps in which x was chosen."""
+    heads = ("overlap [Hz]", "reduced by", "unique share", "trees", "split nodes")
+    names = (
+        Column("observable", "key", "observable"),
+        Column("trigger", "label", "for the overlap with", leads=False),
+    )
+    columns = (*names, *(Column(head, "number", head) for head in heads))
+    table = Table(columns, title="x from the menu, on the training half")
+    for step in steps:
+        reduction = f"{step.overlap_reduction_hz:.0f} ± {step.error_hz:.0f}" if step.observable else ""
+        rates = f"{step.overlap_hz:.0f}", reduction, f"{step.share:.3f}"
+        size = f"{step.trees:.1f}", f"{step.split_nodes:.1f}"
+        table.add(step.observable or "(the score alone)", step.trigger, *rates, *size)
+    return table
+
+
+def _curve(trained: Trained) -> Figure:
+    epochs = range(1, len(trained.curve) + 1)
+    with style.figure() as (figure, axes):
+        axes.plot(
+            epochs, [loss.train for loss in trained.curve], color=style.COLOURS[0], label="training events"
+        )
+        axes.plot(epochs, [loss.test for loss in trained.curve], color=style.COLOURS[2], label="test events")
+        axes.set(xlabel="epoch", ylabel="weighted mean squared error")
+        axes.legend()
+        return figure
+
+
+def _choice(trained: Trained) -> Figure:
+    """Draw the unique share, with its ceiling, and the size of the trees after each step of the choice."""
+    steps = range(len(trained.choice))
+    with style.figure(8, 7) as (figure, axes):
+        axes.remove()
+        top, bottom = figure.subplots(2, 1, sharex=True)
+        top.plot(
+            steps, [step.share for step in trained.choice], "o-", color=style.COLOURS[0], label="unique share"
+        )
+        ceiling = trained.failing_hz / trained.rate_hz
+        top.axhline(ceiling, color="black", linestyle="--", label="its ceiling")
+        top.set(ylim=(0, 1.05), ylabel="unique share")
+        bottom.plot(steps, [step.split_nodes for step in trained.choice], "o-", color=style.COLOURS[0])
+        bottom.plot(steps, [step.trees for step in trained.choice], "s-", color=style.COLOURS[2])
+        for text, colour, value in (("split nodes", 0, "split_nodes"), ("trees", 2, "trees")):
+            last = getattr(trained.choice[-1], value)
+            bottom.annotate(
+                text,
+                (steps[-1], last),
+                (0, 8),
+                textcoords="offset points",
+                ha="right",
+                color=style.COLOURS[colour],
+            )
+        bottom.set(yscale="symlog", ylim=(0, None), ylabel="number")
+        labels = ["the score alone", *(f"+ {step.observable}" for step in trained.choice[1:])]
+        bottom.set_xticks(list(steps), labels, fontsize=11)
+        bottom.xaxis.set_minor_locator(NullLocator())
+        bottom.set_xlim(-0.15, len(trained.choice) - 0.85)
+        top.legend(loc="lower right", frameon=False)
+        return figure

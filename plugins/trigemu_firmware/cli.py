@@ -1,0 +1,316 @@
+"""`trigemu firmware …`"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+from trigemu_anomaly.fixed_point import MAX_WIDTH, OVERFLOWS, ROUNDINGS
+from trigemu_anomaly.trees import FixedEnsemble
+
+from trigemu import __version__
+from trigemu.base import machine
+from trigemu.base.errors import TrigemuError
+from trigemu.base.files import check_outputs
+from trigemu.base.plugin_search import search_path
+from trigemu.cli import options
+from trigemu.cli.outputs import check_inputs, on_disk, present, say
+from trigemu.cli.progress import bar, menus_bar, steps_bar
+from trigemu.cli.session import Processing, processing
+from trigemu.menus.read import read_menu
+from trigemu.samples.catalogue import Catalogue, without_bad_files
+
+from . import (
+    estimate as estimating,
+    export as exporting,
+    text as output_firmware,
+    verify as verifying,
+)
+from .project import Manifest, open_project
+from .sources import CLOCK_MHZ
+
+if TYPE_CHECKING:
+    from .estimate import Resources
+
+
+class _Clock(click.FloatRange):
+    """A clock in MHz; refuses `nan`, which click accepts in any range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not math.isfinite(clock := super().convert(value, param, ctx)):
+            self.fail(f"{value!r} is no frequency", param, ctx)
+        return clock
+
+
+_MHZ = _Clock(min=0.001, max=100_000)
+_project = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+
+
+@click.command()
+@options.menu
+@click.option("--trigger", required=True, help="Trigger with trees.")
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="A new folder.",
+)
+@click.option(
+    "--backend",
+    type=click.Choice(["hls", "vhdl", "cpp"]),
+    default="hls",
+    show_default=True,
+    help="Back end of conifer; C++ and VHDL, which verify and estimate run, are always written.",
+)
+@click.option(
+    "--clock",
+    type=_MHZ,
+    default=CLOCK_MHZ,
+    show_default=True,
+    help="Clock in MHz, for HLS and for latencies.",
+)
+@options.samples
+@processing
+@options.plugin_path
+def export(
+    menu: Path,
+    trigger: str,
+    folder: Path,
+    backend: str,
+    clock: float,
+    catalogue: Path | str | None,
+    processing: Processing,
+    plugin_path: tuple[Path, ...],
+) -> None:
+    """Write the trees of a trigger of MENU as a conifer project, with events and their expected scores."""
+    read = read_menu(menu, search_path(plugin_path))
+    with processing.opened(catalogue) as (engine, samples):
+
+        def exported(good: Catalogue) -> Manifest:
+            source = exporting.InputSource(read, trigger, good, __version__)
+            return exporting.export(source, folder, backend=backend, clock_mhz=clock, executor=engine)
+
+        manifest = without_bad_files(samples, exported)
+    for line in output_firmware.exported(manifest, str(folder)):
+        say(line)
+
+
+@click.command()
+@_project
+@options.json_file
+@click.pass_context
+def verify(context: click.Context, directory: Path, json_file: Path | None) -> None:
+    """Compare every score of the C++ and VHDL of a project with the emulation, to the bit."""
+    project = open_project(directory)
+    check_outputs(on_disk(json_file), directory.rglob("*"))
+    with steps_bar(2 * len(project.manifest.backends)) as begun:
+        checks = verifying.verify(project, begun)
+    present(
+        [output_firmware.verified_table(checks, project)],
+        [(json_file, lambda: output_firmware.verified_json(checks, __version__))],
+    )
+    if any(check.differences for check in checks):
+        context.exit(1)
+    if any(check.missing for check in checks):
+        raise TrigemuError(f"{directory}: not all of it could be verified")
+
+
+@click.command()
+@_project
+@click.option("--clock", type=_MHZ, help="Clock in MHz [default: from the export].")
+@options.json_file
+def estimate(directory: Path, clock: float | None, json_file: Path | None) -> None:
+    """Estimate latency, LUTs and registers of a project, and compare with the DECADE paper and budgets."""
+    project = open_project(directory)
+    check_outputs(on_disk(json_file), directory.rglob("*"))
+    with steps_bar(len(estimating.STEPS)) as begun:
+        result = estimating.estimate(project, clock, begun)
+    present(
+        [output_firmware.estimate_table(result, project)],
+        [(json_file, lambda: output_firmware.estimate_json(result, project, __version__))],
+    )
+
+
+_WIDTH = click.IntRange(1, MAX_WIDTH)
+
+trigger = click.option("--trigger", required=True, help="Trigger with trees: its kind has a key 'precision'.")
+rounding = click.option(
+    "--rounding",
+    type=click.Choice(ROUNDINGS),
+    help="Rounding of thresholds and leaves, which are constants [default: of the trigger, else AP_TRN].",
+)
+overflow = click.option(
+    "--overflow",
+    type=click.Choice(OVERFLOWS),
+    help="Overflow of inputs and thresholds [default: of the trigger, else AP_WRAP].",
+)
+
+
+@click.group()
+def firmware() -> None:
+    """Study the trees of a trigger on an FPGA: rates, latency and resources."""
+
+
+for command in (export, verify, estimate):
+    firmware.add_command(command)
+
+
+@firmware.command()
+@options.menu
+@trigger
+@click.option("--auto", is_flag=True, help="Choose the bits before the point from the data.")
+@click.option("--input-bits", type=_WIDTH, help="With --auto: width of inputs and thresholds [default: 12].")
+@click.option("--score-bits", type=_WIDTH, help="With --auto: width of leaves and score [default: 16].")
+@rounding
+@overflow
+@options.samples
+@processing
+@options.plugin_path
+@options.json_file
+def precision(
+    menu: Path,
+    trigger: str,
+    auto: bool,
+    input_bits: int | None,
+    score_bits: int | None,
+    rounding: str | None,
+    overflow: str | None,
+    catalogue: Path | str | None,
+    processing: Processing,
+    plugin_path: tuple[Path, ...],
+    json_file: Path | None,
+) -> None:
+    """Show the range and step of a precision, and how often it overflows.
+
+    The precision is either the one of a trigger of MENU or chosen by --auto; the last line can be copied into
+    the menu.
+    """
+    from . import precision as output_bits
+    from .ranges import survey, with_modes, with_widths
+    from .scan import types_of
+
+    files = on_disk(json_file)
+    check_outputs(files, (menu, catalogue))
+    if not auto and (input_bits or score_bits or rounding or overflow):
+        raise TrigemuError("widths, --rounding and --overflow need --auto: otherwise the menu defines them")
+    read = read_menu(menu, search_path(plugin_path))
+    types = None
+    if auto:
+        types = with_modes(with_widths(types_of(read, trigger), input_bits, score_bits), rounding, overflow)
+    with processing.opened(catalogue) as (engine, samples):
+        check_inputs(files, [read], samples)
+        result = without_bad_files(samples, lambda good: survey(read, trigger, good, types, executor=engine))
+    present(
+        [output_bits.survey_table(result)],
+        [(json_file, lambda: output_bits.survey_json(result, __version__))],
+        [output_bits.as_toml(result.precision)],
+    )
+
+
+@firmware.command()
+@options.menu
+@trigger
+@click.option("--bits", required=True, help="Widths of inputs and thresholds: 8:18, or 8,12,16.")
+@click.option("--score-bits", type=_WIDTH, help="Width of the score [default: the width of the inputs].")
+@rounding
+@overflow
+@click.option(
+    "--resources",
+    is_flag=True,
+    help="Also estimate the resources of each width (GHDL and yosys; some minutes each), with --workers at "
+    "once, by default one per core.",
+)
+@options.samples
+@processing
+@options.plugin_path
+@options.json_file
+@options.figure
+def scan(
+    menu: Path,
+    trigger: str,
+    bits: str,
+    score_bits: int | None,
+    rounding: str | None,
+    overflow: str | None,
+    resources: bool,
+    catalogue: Path | str | None,
+    processing: Processing,
+    plugin_path: tuple[Path, ...],
+    json_file: Path | None,
+    figure: Path | None,
+) -> None:
+    """Scan the rates of a trigger over the widths of its trees.
+
+    Each width is compared with floating point on the same events of MENU and at the same threshold: the
+    change of the trigger's rates, the number of decisions that differ, and how often a number overflows.
+    """
+    from . import precision as output_bits
+    from .ranges import with_modes
+    from .scan import BitScan, parse_bits, scan_bits, types_of
+
+    files = on_disk(json_file, figure)
+    check_outputs(files, (menu, catalogue))
+    if resources:
+        _check_tools()
+    widths = [(width, score_bits or width) for width in parse_bits(bits)]
+    read = read_menu(menu, search_path(plugin_path))
+    types = with_modes(types_of(read, trigger), rounding, overflow)
+    with processing.opened(catalogue) as (engine, samples):
+        check_inputs(files, [read], samples)
+        with ExitStack() as bars:
+            advance = bars.enter_context(menus_bar([read], samples, engine))
+
+            def scanned(good: Catalogue) -> BitScan:
+                return scan_bits(
+                    read,
+                    trigger,
+                    widths,
+                    good,
+                    types=types,
+                    resources=partial(_estimated, bars, _at_once(processing)) if resources else None,
+                    executor=engine,
+                    progress=advance,
+                )
+
+            result = without_bad_files(samples, scanned)
+    if figure:
+        from trigemu.results.figures import style
+
+        style.save(output_bits.figure_of(result), figure)
+    present(
+        [output_bits.scan_table(result)],
+        [(json_file, lambda: output_bits.scan_json(result))],
+    )
+
+
+def _at_once(processing: Processing) -> int:
+    """Return the number of syntheses that run at once."""
+    source = click.get_current_context().get_parameter_source("workers")
+    return machine.cores() if source is ParameterSource.DEFAULT else processing.workers
+
+
+def _estimated(bars: ExitStack, workers: int, models: Sequence[FixedEnsemble]) -> list[Resources]:
+    """Estimate the resources of models, with a new bar that replaces the current ones."""
+    from .estimate import of_model
+    from .scan import each_of
+
+    bars.close()
+    with bar("syntheses", len(models)) as advance:
+        return each_of(models, of_model, workers, advance)
+
+
+def _check_tools() -> None:
+    """Look for the programs before the work starts, since they are needed at its end."""
+    from . import tools
+
+    for program in ("ghdl", "yosys"):
+        tools.find(program)
+    tools.package("conifer")

@@ -1,0 +1,137 @@
+"""The trees of a trigger in a menu, and their inputs in the events of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from trigemu_anomaly.anomaly import preselected
+from trigemu_anomaly.input_kernels import Features
+from trigemu_anomaly.precision import TreeModel
+
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.errors import TrigemuError
+from trigemu.counting import table_checks
+from trigemu.emulation import scaling
+from trigemu.emulation.engine import Chunk, Job, check_result, entries_of, over_background
+from trigemu.emulation.plan import Plan, make_plan
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.observables.workspace import Workspace
+from trigemu.samples import split
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events
+from trigemu.triggers.base import Compiled, ScoreKind
+from trigemu.triggers.questions import Question, preselection
+
+
+@dataclass(frozen=True)
+class TreeInputs:
+    """Inputs of the trees, for n background events that pass the preselection.
+
+    x: float32[n, d]. weight: float64[n], in Hz. sample, half: int64[n].
+    """
+
+    x: Features
+    weight: FloatArray
+    sample: IntArray
+    half: IntArray
+
+    def of(self, half: int) -> TreeInputs:
+        """Return the events of a half."""
+        rows = self.half == half
+        return TreeInputs(*(getattr(self, key)[rows] for key in TreeInputs.__annotations__))
+
+
+def with_trees(menu: Menu, name: str) -> Trigger:
+    """Return the trigger with a name; TrigemuError if its kind has no trees."""
+    trigger = menu.trigger(name)
+    description = trigger.description
+    if not isinstance(description, ScoreKind) or "precision" not in description.__struct_fields__:
+        raise TrigemuError(
+            f"{trigger.place}: trigger {name!r}: the kind {trigger.kind!r} has no trees for firmware"
+        )
+    return trigger
+
+
+def _enabled(menu: Menu, name: str) -> Menu:
+    """Return the menu with a trigger enabled, since its trees are needed in any case."""
+    enabled = replace(with_trees(menu, name), enabled=True)
+    return replace(menu, triggers=tuple(enabled if t.name == name else t for t in menu.triggers))
+
+
+def tree_model(menu: Menu, name: str) -> TreeModel:
+    """Return the trees of a trigger; TrigemuError if it has none."""
+    return _trees(make_plan([_enabled(menu, name)]), name)[1]
+
+
+def _trees(plan: Plan, name: str) -> tuple[Compiled, TreeModel]:
+    compiled = plan.slots[plan.bits[0][name]].compiled
+    model = trees(compiled)
+    if model is None:
+        raise TrigemuError(f"trigger {name!r}: its kind has no trees for firmware")
+    return compiled, model
+
+
+@Question
+def trees(trigger: Compiled) -> TreeModel | None:
+    """Return the boosted trees of a trigger for firmware; None if it has none."""
+    return None
+
+
+def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, executor: Any = None) -> TreeInputs:
+    """Read the inputs of the trees of a trigger, for all background events that pass its preselection."""
+    menu = _enabled(menu, name)
+    plan = make_plan([menu])
+    plan.check_background(catalogue)
+    task = _Read(name)
+    rows = task.merge([*over_background(Job((menu,), plan, catalogue), task, executor)])
+    if not len(rows.x):
+        raise TrigemuError(f"{menu.path}: no event of {catalogue.path} passes `requires` of trigger {name!r}")
+    return rows
+
+
+def halves(menu: Menu, catalogue: Catalogue, rows: TreeInputs) -> tuple[TreeInputs, TreeInputs]:
+    """Return the events that the trees may have been fitted on, and the events for rates: all events twice if
+    nothing was fitted on this catalogue."""
+    unseen = scaling.unseen_half([menu], make_plan([menu]), catalogue)
+    if unseen is None:
+        return rows, rows
+    return rows.of(split.other_half(unseen)), rows.of(unseen)
+
+
+@dataclass(frozen=True)
+class _Read:
+    name: str
+    classes: ClassVar[tuple[type, ...]] = (TreeInputs,)
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> TreeInputs:
+        compiled, model = _trees(plan, self.name)
+        selected, passed = preselected(Workspace(events), preselection(compiled))
+        x, complete = model.inputs.evaluate(selected)
+        counted = np.zeros(len(events), np.bool_)
+        counted[events.core] = True
+        complete &= counted[passed]
+        passed[passed] = complete
+        number = np.full(np.count_nonzero(passed), chunk.sample, np.int64)
+        return TreeInputs(x[complete], events.weight[passed], number, split.half_of(events.parent[passed]))
+
+    def merge(self, parts: Sequence[TreeInputs]) -> TreeInputs:
+        columns = TreeInputs.__annotations__
+        return TreeInputs(*(np.concatenate([getattr(part, key) for part in parts]) for key in columns))
+
+
+@check_result.register
+def _(task: _Read, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    if not isinstance(part, TreeInputs):
+        raise TrigemuError("it has no inputs of trees")
+    _, trees = _trees(plan, task.name)
+    table_checks.check_array("sample", part.sample, np.dtype("i8"), None)
+    n = len(part.sample)
+    table_checks.check_array("x", part.x, np.dtype("f4"), n, len(trees.inputs.texts))
+    table_checks.check_array("half", part.half, np.dtype("i8"), n)
+    table_checks.check_array("weight", part.weight, np.dtype("f8"), n)
+    table_checks.check_samples(part.sample, entries_of(chunks))
+    table_checks.check_within("the half", part.half, 2)
+    table_checks.check_weights("a weight", part.weight)

@@ -1,0 +1,218 @@
+"""Rates and decisions against the number of bits in firmware."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from trigemu_anomaly.fixed_point import SATURATING, ApFixed
+from trigemu_anomaly.precision import PrecisionTable
+
+from trigemu.base import toml_text
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.results import notes, numbers
+from trigemu.results.documents import in_json
+from trigemu.results.figures import style
+from trigemu.results.table import Column, Page, Table
+
+from .ranges import InputRange, Survey
+from .scan import BitScan, Point
+
+
+def draw_bits(
+    label: str,
+    bits: IntArray,
+    shifts: Mapping[str, tuple[FloatArray, FloatArray, float]],
+    differ: FloatArray,
+    title: str,
+) -> Figure:
+    """Draw, above, the shift of each rate (name → Hz, its error, float64[n] each, and the rate in Hz) in
+    percent against bits, int64[n]; below, the fraction of events whose decision differs, float64[n]."""
+    with style.figure(8.0, 7.0) as (figure, axes):
+        axes.remove()
+        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+        offsets = np.linspace(-0.08, 0.08, len(shifts))
+        for number, (name, (hz, error, rate)) in enumerate(shifts.items()):
+            percent = 100.0 / rate if rate else 0.0
+            upper.errorbar(
+                bits + offsets[number],
+                hz * percent,
+                error * percent,
+                color=style.COLOURS[number],
+                marker="os^"[number % 3],
+                markersize=5,
+                linewidth=1.2,
+                capsize=2,
+                label=style.literal(f"{name} rate"),
+            )
+        upper.axhline(0.0, color="black", linewidth=0.8)
+        upper.set_yscale("symlog", linthresh=1.0)
+        upper.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+g}" if value else "0"))
+        upper.set_ylabel("fixed − floating [%]")
+        upper.set_title(style.literal(title), loc="left", fontsize=12)
+        upper.legend(frameon=False)
+        lower.plot(
+            bits, np.where(differ > 0, differ, np.nan), color=style.COLOURS[2], marker="o", markersize=5
+        )
+        if (differ > 0).any():
+            lower.set_yscale("log")
+        lower.set_ylabel("differ")
+        lower.set_xlabel(label)
+        lower.set_xlim(bits[0] - 0.5, bits[-1] + 0.5)
+        lower.xaxis.set_major_locator(MaxNLocator(14, integer=True))
+        lower.xaxis.set_minor_locator(NullLocator())
+    return figure
+
+
+def as_toml(precision: PrecisionTable) -> str:
+    """Return a precision as the line of a trigger in a menu."""
+    keys = {k: v for k, v in msgspec.structs.asdict(precision).items() if v is not None}
+    return toml_text.entry("precision", keys)
+
+
+def survey_json(survey: Survey, version: str) -> str:
+    """Return the JSON document of `trigemu firmware precision`."""
+    document = asdict(survey) | {"precision": _precision(survey.precision), "version": version}
+    return in_json(document)
+
+
+def _precision(precision: PrecisionTable) -> dict[str, Any]:
+    return msgspec.structs.asdict(precision)
+
+
+def survey_table(survey: Survey) -> Page:
+    """Return what `trigemu firmware precision` prints."""
+    names = ("events", "thresholds", "scale", "step", "holds", "overflows")
+    table = Table((Column("", "key", ""), *(Column(name, "number", name) for name in names)))
+    ranges = survey.ranges
+    for of in ranges.inputs:
+        thresholds = _span(*of.thresholds) if of.thresholds else "none"
+        scale = f"2^{of.scale}" if of.scale else "1"
+        held = _span(*of.holds), str(of.overflows)
+        table.add(of.name, _span(of.low, of.high), thresholds, scale, of.step, *held)
+    span = _span(ranges.low, ranges.high)
+    table.add("score", span, "", "", ranges.step, _span(*ranges.holds), str(ranges.overflows))
+    return Page([table], [*_remarks(survey)])
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:.6g} … {high:.6g}"
+
+
+def _remarks(survey: Survey) -> Iterator[str]:
+    ranges = survey.ranges
+    trees = f"{survey.trees} trees with {survey.split_nodes} splits"
+    yield f"{trees}; overflows: in the {ranges.events} events that pass the preselection of {survey.trigger}."
+    if survey.chosen:
+        yield f"Bits before the point were chosen on {survey.chosen} of them, which the trees may have seen."
+    saturates = ApFixed.parse(survey.precision.input).overflow in SATURATING
+    if saturates and any(of.overflows for of in ranges.inputs) and not ranges.thresholds:
+        yield "Inputs that overflow saturate beyond the last threshold, where all values decide alike."
+    if ranges.thresholds or ranges.leaves:
+        yield f"Warning: {ranges.thresholds} thresholds and {ranges.leaves} leaf values overflow."
+    if ApFixed.parse(survey.precision.input).signed and all(_is_positive(of) for of in ranges.inputs):
+        yield "No input is negative: ap_ufixed in the menu would use the sign bit for resolution."
+    if survey.spared > 0:
+        yield (
+            f"Inputs that saturate (--overflow AP_SAT) need {survey.spared} bits fewer before the point, "
+            f"and have as many more behind it."
+        )
+
+
+def _is_positive(of: InputRange) -> bool:
+    return of.low >= 0.0 and (of.thresholds is None or of.thresholds[0] >= 0.0)
+
+
+def scan_json(scan: BitScan) -> str:
+    """Return the JSON document of `trigemu firmware scan`; `floating` is as in `run`."""
+    document = {
+        "trigger": scan.trigger,
+        "asked_events": scan.preselected_events,
+        "asked_hz": scan.preselected_hz,
+        "points": [asdict(point) | {"precision": _precision(point.precision)} for point in scan.points],
+        "floating": scan.floating.to_dict(),
+    }
+    return in_json(document)
+
+
+def scan_table(scan: BitScan) -> Page:
+    """Return what `trigemu firmware scan` prints."""
+    with_resources = any(point.resources for point in scan.points)
+    table = Table(
+        (
+            *(Column(name, "number", name, leads=True) for name in ("input", "score")),
+            *(Column(name, "difference", name) for name in ("total", "unique")),
+            Column("differ", "count", "differ"),
+            *(Column(name, "number", name, text="{:.2e}".format) for name in ("of events", "of rate")),
+            Column("overflow", "number", "overflow"),
+            *(Column(name, "count", name) for name in (("LUT", "registers") if with_resources else ())),
+        )
+    )
+    for point in scan.points:
+        table.add(*_cells(scan, point))
+    return Page([table], [*_scan_notes(scan)])
+
+
+def _cells(scan: BitScan, point: Point) -> Iterator[Any]:
+    for text in (point.precision.input, point.precision.score):
+        of = ApFixed.parse(text)
+        yield f"{of.width},{of.integer}"
+    yield from ((shift.hz, shift.error_hz) for shift in (point.total, point.unique))
+    yield point.differ_events
+    yield _share(point.differ_events, scan.preselected_events)
+    yield _share(point.differ_hz, scan.preselected_hz)
+    yield "/".join(str(n) for n in (*(of.overflows for of in point.ranges.inputs), point.ranges.overflows))
+    if point.resources:
+        yield from (point.resources.lut, point.resources.ff)
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def _scan_notes(scan: BitScan) -> Iterator[str]:
+    own = scan.own
+    total, unique = (numbers.format_rate(rate) for rate in (own.total, own.unique))
+    yield (
+        f"{scan.trigger} in floating point: total {total}, unique {unique}, "
+        f"threshold {own.threshold:.6g}, the same for all."
+    )
+    yield "Types are width,integer bits. Rates are differences from floating point, on the same events."
+    inputs = ", ".join(of.name for of in scan.points[0].ranges.inputs)
+    yield (
+        f"Differ: events whose decision changes, and their fraction of the {scan.preselected_events} events "
+        f"that pass the preselection and of their rate. Overflow: number of events, by {inputs} / score."
+    )
+    if any(point.ranges.thresholds or point.ranges.leaves for point in scan.points):
+        yield "Warning: thresholds or leaf values overflow (--json has the numbers)."
+    if any(point.resources for point in scan.points):
+        yield "LUT and registers: an estimate by yosys for UltraScale+, from conifer's VHDL."
+    shown = (
+        note for note in notes.notes(scan.floating) if note.about not in ("events", "unseen", "few", "budget")
+    )
+    yield from (note.text for note in shown if note.text)
+
+
+def figure_of(scan: BitScan) -> Any:
+    """Draw shifts of the rates and differing decisions against the number of bits."""
+    import numpy as np
+
+    own, points = scan.own, scan.points
+    inputs, scores = ([getattr(p, key) for p in points] for key in ("input_bits", "score_bits"))
+    varied = "inputs" if len(set(scores)) == 1 else "inputs, thresholds and score"
+    shifts = {
+        name: (
+            np.array([getattr(p, name).hz for p in points]),
+            np.array([getattr(p, name).error_hz for p in points]),
+            getattr(own, name).hz,
+        )
+        for name in ("total", "unique")
+    }
+    differ = np.array([_share(p.differ_events, scan.preselected_events) for p in points])
+    fixed = "" if len(set(scores)) > 1 else f", score of {scores[0]} bits"
+    return draw_bits(f"bits of {varied}{fixed}", np.array(inputs), shifts, differ, scan.trigger)

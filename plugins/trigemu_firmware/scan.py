@@ -1,0 +1,289 @@
+"""A trigger in several precisions, each compared with floating point at the same threshold, event by
+event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+from trigemu_anomaly.fixed_point import MAX_WIDTH
+from trigemu_anomaly.precision import PrecisionTable, table_of
+from trigemu_anomaly.trees import FixedEnsemble, Precision
+
+from trigemu.base.arrays import BoolArray
+from trigemu.base.errors import TrigemuError, quoted
+from trigemu.counting.patterns import PatternTable
+from trigemu.counting.rate_sums import RateSums
+from trigemu.emulation import scaling
+from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.engine import Progress
+from trigemu.emulation.loop import Emulation, emulate
+from trigemu.emulation.plan import Plan
+from trigemu.menus.menu import Menu
+from trigemu.menus.prescales import at_own_column
+from trigemu.rates.menu_rates import rates_of
+from trigemu.rates.results import MenuRates, TriggerRates
+from trigemu.samples.catalogue import Catalogue
+from trigemu.studies.comparison import compare
+
+from .estimate import Resources
+from .model import halves, read_rows, tree_model, with_trees
+from .ranges import PAPER_PRECISION, Ranges, choose, ranges, with_widths
+
+#: Largest number of precisions in a scan: each is evaluated on every event.
+MAX_POINTS = 40
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A rate in fixed point minus the rate in floating point, in Hz, with the paired uncertainty."""
+
+    hz: float
+    error_hz: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """One precision of a scan.
+
+    total, unique: shifts of the rates of the trigger. differ_events, differ_hz: number and rate of the events
+    whose decision differs from floating point. ranges: on the half for rates. resources: None unless
+    requested.
+    """
+
+    input_bits: int
+    score_bits: int
+    precision: PrecisionTable
+    total: Shift
+    unique: Shift
+    differ_events: int
+    differ_hz: float
+    ranges: Ranges
+    resources: Resources | None
+
+
+@dataclass(frozen=True)
+class BitScan:
+    """A trigger in several precisions.
+
+    floating: the rates with the trees in floating point, at the common threshold. preselected_events,
+    preselected_hz: number and rate of the events that pass the preselection.
+    """
+
+    trigger: str
+    floating: MenuRates
+    preselected_events: int
+    preselected_hz: float
+    points: tuple[Point, ...]
+
+    @property
+    def own(self) -> TriggerRates:
+        """The rates of the trigger in floating point."""
+        return next(trigger for trigger in self.floating.triggers if trigger.name == self.trigger)
+
+
+def scan_bits(
+    menu: Menu,
+    name: str,
+    widths: Sequence[tuple[int, int]],
+    catalogue: Catalogue,
+    *,
+    types: Precision | None = None,
+    resources: Callable[[Sequence[FixedEnsemble]], Sequence[Resources]] | None = None,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> BitScan:
+    """Evaluate a trigger in several widths, in one pass over the events after one that reads the inputs.
+
+    Bits before the point are chosen on the half that the trees were fitted on, rates are from the other half;
+    a threshold with a rate budget is solved once, in floating point.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu of the trigger.
+    name : str
+        The name of the trigger.
+    widths : sequence of (int, int)
+        Bits of inputs and thresholds, and of the score.
+    catalogue : Catalogue
+        The samples.
+    types : Precision, optional
+        Signs and modes, by default from the trigger's precision, or from `PAPER_PRECISION`.
+    resources : callable, optional
+        Estimates the resources of all precisions, like `each_of`.
+    executor
+        As in `emulate`.
+    progress : callable, optional
+        Called with the numbers of finished events.
+
+    Returns
+    -------
+    BitScan
+        A point for each pair of widths.
+
+    Raises
+    ------
+    TrigemuError
+        If the trigger is disabled or has no trees, or if there are no or too many widths.
+    """
+    menu = at_own_column(menu)
+    _check(menu, name, widths)
+    (floating,) = solve_budgets(
+        [in_precision(menu, name, None)], catalogue, executor=executor, progress=progress
+    )
+    model, types = tree_model(floating, name), types or types_of(menu, name)
+    fitted_on, evaluated = halves(
+        floating, catalogue, read_rows(floating, catalogue, name, executor=executor)
+    )
+    chosen = [
+        choose(model.ensemble, fitted_on.x, model.inputs.texts, with_widths(types, *pair)) for pair in widths
+    ]
+    menus = [
+        replace(in_precision(floating, name, table_of(fixed)), name=f"{menu.name} ({number})")
+        for number, fixed in enumerate(chosen)
+    ]
+    emulation = emulate([floating, *menus], catalogue, executor=executor, progress=progress)
+    scales = emulation.scales * scaling.crossing_scale(menu, catalogue)
+    estimates = resources(chosen) if resources else [None] * len(chosen)
+    return BitScan(
+        trigger=name,
+        floating=rates_of(emulation, floating),
+        preselected_events=len(evaluated.x),
+        preselected_hz=float(np.sum(evaluated.weight * scales[evaluated.sample])),
+        points=tuple(
+            _point(emulation, name, number, fixed, ranges(fixed, evaluated.x, model.inputs.texts), own)
+            for number, (fixed, own) in enumerate(zip(chosen, estimates, strict=True), start=1)
+        ),
+    )
+
+
+def each_of(
+    models: Sequence[FixedEnsemble],
+    estimate: Callable[[FixedEnsemble], Resources],
+    workers: int,
+    progress: Progress | None = None,
+) -> list[Resources]:
+    """Estimate the resources of models, several at once, since other programs do the work.
+
+    progress: called with 1 after each. After a failure no further estimate begins.
+    """
+    with ThreadPoolExecutor(workers) as pool:
+        begun = [pool.submit(estimate, model) for model in models]
+        try:
+            for done in as_completed(begun):
+                done.result()
+                if progress:
+                    progress(1)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [done.result() for done in begun]
+
+
+def types_of(menu: Menu, name: str) -> Precision:
+    """Return the types of a trigger's precision, or the paper's if it has none."""
+    fixed = tree_model(menu, name).fixed
+    return fixed.precision if fixed else PAPER_PRECISION
+
+
+def parse_bits(text: str) -> tuple[int, ...]:
+    """Read widths, `8:18` (first and last) or `8,12,16`; TrigemuError if they are not valid."""
+    try:
+        first, colon, last = text.partition(":")
+        bits = range(int(first), int(last) + 1) if colon else [int(part) for part in text.split(",")]
+    except ValueError:
+        raise TrigemuError(
+            f"bits {quoted(text)}: expected FIRST:LAST, or widths separated by commas"
+        ) from None
+    ends = (bits[0], bits[-1]) if isinstance(bits, range) and bits else bits  # a range may be endless
+    if not bits or min(ends) < 1 or max(ends) > MAX_WIDTH:
+        raise TrigemuError(
+            f"bits {quoted(text)}: expected widths of 1 to {MAX_WIDTH}, the first not above the last"
+        )
+    return tuple(sorted(set(bits)))
+
+
+def in_precision(menu: Menu, name: str, precision: PrecisionTable | None) -> Menu:
+    """Return the menu with one trigger in a precision, None for floating point."""
+    trigger = with_trees(menu, name)
+    description = msgspec.structs.replace(trigger.description, precision=precision)
+    changed = replace(trigger, description=description)
+    return replace(menu, triggers=tuple(changed if t.name == name else t for t in menu.triggers))
+
+
+def _check(menu: Menu, name: str, widths: Sequence[tuple[int, int]]) -> None:
+    trigger = with_trees(menu, name)
+    if not trigger.enabled:
+        raise TrigemuError(f"{trigger.place}: trigger {name!r} is disabled: it has no rates to compare")
+    if not 1 <= len(widths) <= MAX_POINTS:
+        raise TrigemuError(f"{len(widths)} precisions: expected 1 to {MAX_POINTS}")
+
+
+def _point(
+    emulation: Emulation,
+    name: str,
+    number: int,
+    fixed: FixedEnsemble,
+    of_events: Ranges,
+    resources: Resources | None,
+) -> Point:
+    events, hz = _differ(emulation, name, number)
+    pair = replace(
+        emulation,
+        input_menus=(emulation.input_menus[0], emulation.input_menus[number]),
+        menus=(emulation.menus[0], emulation.menus[number]),
+        plan=_pair(emulation.plan, number),
+        fitted=(emulation.fitted[0], emulation.fitted[number]),
+    )
+    shifts = {
+        difference.quantity: Shift(difference.b_minus_a_hz, difference.error_hz)
+        for difference in compare(pair).differences
+        if difference.what == name
+    }
+    return Point(
+        input_bits=fixed.precision.input.width,
+        score_bits=fixed.precision.score.width,
+        precision=table_of(fixed),
+        total=shifts["total_hz"],
+        unique=shifts["unique_hz"],
+        differ_events=events,
+        differ_hz=hz,
+        ranges=of_events,
+        resources=resources,
+    )
+
+
+def _pair(plan: Plan, number: int) -> Plan:
+    """Return the plan of the first menu and of one other menu."""
+    return replace(
+        plan,
+        bits=(plan.bits[0], plan.bits[number]),
+        models=(plan.models[0], plan.models[number]),
+        trained_on=(plan.trained_on[0], plan.trained_on[number]),
+        warnings=(plan.warnings[0], plan.warnings[number]),
+    )
+
+
+def _differ(emulation: Emulation, name: str, number: int) -> tuple[int, float]:
+    """Return the number and rate in Hz of the events in which the trigger decides differently in a menu than
+    in the first menu."""
+    counted = emulation.counted(0, number)
+    table = counted.table
+    first, second = (bits[name] for bits in counted.bits)
+    differs = (_passed(table, first) != _passed(table, second)).astype(np.float64)
+    if name in counted.fitted[0]:
+        differs = counted.scales.judged(slice(None), differs, np.zeros_like(differs))
+    sums = RateSums(table, counted.scales, 1)
+    for rows in counted.blocks():
+        sums.add(rows, differs[rows, np.newaxis])
+    return int(table.n[differs > 0].sum()), float(sums.result()[0][0])
+
+
+def _passed(table: PatternTable, bit: int) -> BoolArray:
+    """Return whether a bit is set in each pattern, bool[m]."""
+    return (table.words[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)).astype(np.bool_)

@@ -1,0 +1,195 @@
+"""Bit-exact comparison of firmware with the emulation: conifer's C++ and HLS sources, compiled, and its VHDL,
+simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from trigemu_anomaly.input_kernels import Features
+from trigemu_anomaly.trees import FixedEnsemble
+
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.errors import MissingExtraError, TrigemuError
+
+from .project import Project, Vectors
+from .sources import rebuilt
+from .tools import Design, MissingToolError, compile_model, scratch
+
+#: Largest number of events from the sample; they are evenly spread.
+EVENTS = 200_000
+#: Smallest number of rows of a project.
+MIN_EVENTS = 100_000
+#: Smallest number of rows generated around thresholds.
+MIN_AROUND = 20_000
+#: Number of rows for the simulation of VHDL, which takes about 1 ms each.
+SIMULATED = 5_000
+
+
+def make_vectors(fixed: FixedEnsemble, sample: Features) -> tuple[Vectors, int]:
+    """Return shuffled rows with their words and scores, and the number of rows from the sample, float32[n,
+    d]."""
+    chosen = sample[np.linspace(0, len(sample) - 1, min(EVENTS, len(sample))).astype(np.int64)]
+    generated = around(fixed, max(MIN_AROUND, MIN_EVENTS - len(chosen)))
+    x = np.random.default_rng(1).permutation(np.concatenate([chosen, generated]))
+    return Vectors(x, fixed.inputs(x), fixed.predict(x)), len(chosen)
+
+
+def scaled(fixed: FixedEnsemble, x: Features) -> FloatArray:
+    """Return the scaled inputs, float64[n, d], exact; conifer's C++ converts them to the type of inputs."""
+    values: FloatArray = np.ldexp(x.astype(np.float64), np.array(fixed.scales))
+    return values
+
+
+def around(fixed: FixedEnsemble, count: int) -> Features:
+    """Return random combinations, float32[count, d], of thresholds, values within a step of them, and values
+    at the ends of the type and beyond."""
+    trees, step = fixed.ensemble, fixed.precision.input.step
+    random = np.random.default_rng(0)
+    columns = []
+    for feature, scale in enumerate(fixed.scales):
+        thresholds = np.unique(trees.threshold[trees.feature == feature])
+        offsets = np.ldexp(np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * step, -scale)
+        values = [np.add.outer(thresholds, offsets).ravel(), _ends(fixed, scale), np.zeros(1)]
+        some = random.choice(np.concatenate(values).astype(np.float32), count)
+        towards = random.choice(np.array([-np.inf, np.inf], np.float32), count)
+        columns.append(np.where(random.random(count) < 0.5, some, np.nextafter(some, towards)))
+    return np.column_stack(columns).astype(np.float32)
+
+
+def _ends(fixed: FixedEnsemble, scale: int) -> FloatArray:
+    """Return values at and beyond the ends of the type, as inputs before their scale."""
+    type_ = fixed.precision.input
+    span = type_.highest - type_.lowest
+    ends = np.array([type_.lowest, type_.lowest - 0.3 * span, type_.highest, type_.highest + 0.3 * span])
+    return ends * 2.0**-scale
+
+
+#: Back end → what is run.
+BACKEND_NAMES = {"cpp": "C++ model", "hls": "HLS sources, as C++", "vhdl": "VHDL, simulated"}
+
+
+@dataclass(frozen=True)
+class TreeDifference:
+    """The first tree whose word differs."""
+
+    tree: int
+    expected: int
+    found: int
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The first event whose score differs.
+
+    event: its number among the vectors. x, words: its inputs, as numbers and as words. expected, found: words
+    of the score. where: the first tree that differs; None if only their sum differs.
+    """
+
+    event: int
+    x: tuple[float, ...]
+    words: tuple[int, ...]
+    expected: int
+    found: int
+    where: TreeDifference | None
+
+
+@dataclass(frozen=True)
+class FirmwareCheck:
+    """The verification of one of conifer's projects.
+
+    missing: how to install a missing tool; nothing was compared then. cycles: clocks of the VHDL from a valid
+    input to its valid score.
+    """
+
+    backend: str
+    events: int
+    differences: int
+    first: Mismatch | None = None
+    cycles: int | None = None
+    missing: str | None = None
+
+
+def verify(project: Project, begun: Callable[[str], None] = lambda step: None) -> tuple[FirmwareCheck, ...]:
+    """Compare all back ends of a project with the emulation. Only newly written sources are run; raises
+    TrigemuError if a source in the project differs from them. begun: called with the name of each step, two
+    for each back end."""
+    return tuple(_checked(project, backend, begun) for backend in project.manifest.backends)
+
+
+def _checked(project: Project, backend: str, begun: Callable[[str], None]) -> FirmwareCheck:
+    try:
+        begun(f"{BACKEND_NAMES[backend]}: sources")
+        with rebuilt(project, backend) as sources:
+            begun(f"{BACKEND_NAMES[backend]}: scores")
+            return compared(project, backend, sources)
+    except (MissingToolError, MissingExtraError) as error:
+        return FirmwareCheck(backend, 0, 0, missing=str(error))
+
+
+def compared(project: Project, backend: str, sources: Path) -> FirmwareCheck:
+    """Compile and run sources in a folder, and compare them with the emulation."""
+    with scratch() as folder:
+        if backend == "vhdl":
+            return _vhdl(project, sources, folder)
+        return _cpp(project, backend, sources, folder)
+
+
+def _cpp(project: Project, backend: str, sources: Path, folder: Path) -> FirmwareCheck:
+    x = scaled(project.fixed, project.vectors.x)
+    program = compile_model(backend, sources, folder)
+    return _compared(
+        project, backend, np.arange(len(x)), program.scores(x), lambda row: program.trees(x[row])
+    )
+
+
+def _vhdl(project: Project, sources: Path, folder: Path) -> FirmwareCheck:
+    words, rows = project.vectors.words, project.simulated
+    design = Design(sources, folder)
+    simulated = design.scores(words[rows])
+    check = _compared(project, "vhdl", rows, simulated.scores, lambda row: design.trees(words[row]))
+    return replace(check, cycles=simulated.cycles)
+
+
+def _compared(
+    project: Project, backend: str, rows: IntArray, scores: IntArray, trees: Callable[[int], IntArray]
+) -> FirmwareCheck:
+    """Compare the scores of a back end, int64[m], for rows of the vectors, int64[m], with the emulation.
+    trees: returns the words of the trees of a row in the back end, int64[trees]."""
+    vectors = project.vectors
+    if len(scores) != len(rows):
+        raise TrigemuError(
+            f"conifer's {BACKEND_NAMES[backend]} gave {len(scores)} scores for {len(rows)} events"
+        )
+    different = np.flatnonzero(scores != vectors.scores[rows])
+    if not len(different):
+        return FirmwareCheck(backend, len(rows), 0)
+    at = int(different[0])
+    row = int(rows[at])
+    where = _first_tree(leaves(project.fixed, vectors.words[row]), trees(row))
+    x, words = vectors.x[row].tolist(), vectors.words[row].tolist()
+    first = Mismatch(row, tuple(x), tuple(words), int(vectors.scores[row]), int(scores[at]), where)
+    return FirmwareCheck(backend, len(rows), len(different), first)
+
+
+def _first_tree(expected: IntArray, found: IntArray) -> TreeDifference | None:
+    different = np.flatnonzero(expected != found)
+    if not len(different):
+        return None
+    tree = int(different[0])
+    return TreeDifference(tree, int(expected[tree]), int(found[tree]))
+
+
+def leaves(fixed: FixedEnsemble, words: IntArray) -> IntArray:
+    """Return the words of the leaves, int64[trees], of one event, int64[d], node by node in integers."""
+    trees, cuts = fixed.ensemble, fixed.cuts
+    reached = []
+    for root in trees.starts[:-1]:
+        node = int(root)
+        while trees.feature[node] >= 0:
+            below = words[trees.feature[node]] < cuts[node]
+            node = int(trees.left[node] if below else trees.right[node])
+        reached.append(fixed.values[node])
+    return np.array(reached, np.int64)

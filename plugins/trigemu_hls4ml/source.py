@@ -1,0 +1,504 @@
+"""The C++ of an hls4ml project: constants, types, arrays, configurations and layers.
+
+Nothing is compiled or run. Only the statements that hls4ml writes are known; any other is refused, and so is
+a name that is defined twice, since another of its values might be that of the network.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
+
+from trigemu_anomaly.fixed_point import MAX_WORD, ApFixed
+
+from trigemu.base.errors import TrigemuError, excerpt
+from trigemu.base.files import read_bounded
+
+#: A piece of C++, and where it is: file and line.
+Token = tuple[str, str]
+
+#: The most files, their bytes together, and headers or conditions in each other.
+_MAX_FILES, _MAX_BYTES, _MAX_DEPTH = 200, 2**23, 20
+_COMMENT = re.compile(r'"[^"\n]*"|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
+_TOKEN = re.compile(r'[A-Za-z_]\w*|\.?\d(?:[eE][+-]|[\w.])*|::|"[^"]*"|\S', re.ASCII)
+#: In place of a comment of several lines, at the end of the first.
+_BROKEN = "\f"
+_DIRECTIVE = re.compile(r"#\s*(\w*)\s*(.*)", re.ASCII)
+_DEFINE = re.compile(r"([A-Za-z_]\w*)(?:\s+(\d+))?", re.ASCII)
+_INCLUDE = re.compile(r'"([^"<>\0]{1,200})"|<[\w./+-]+>', re.ASCII)
+_NETWORK = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"(?:[^"\n]*/)?parameters\.h"', re.MULTILINE)
+#: The headers of hls4ml and of the HLS tools.
+_EXTERNAL = re.compile(r"(?:.*/)?(?:(?:nnet_utils|nn_utils|ap_types)/.*|(?:ap|hls)_\w+\.h)", re.ASCII)
+#: What is synthesised decides: weights are those of the headers.
+_OPTIONS = {"__SYNTHESIS__": True, "LOAD_WEIGHTS_FROM_TXT": False, "LOAD_WEIGHTS_FROM_TEXT": False}
+#: What hls4ml writes for a simulation alone: it loads weights from text, and saves results.
+_SIMULATED = re.compile(
+    r"(?:static bool loaded_weights = (?:true|false) ; |if \( ! loaded_weights \) \{ |"
+    r"loaded_weights = true ; |\} |\w+ \w+ \[ \w* \] ; |"
+    r"nnet :: \w+_from_txt < \w+ , \w+ > \( \w+ , \"\w+\.txt\" \) ; |"
+    r"nnet :: save_layer_output < \w+ > \( \w+ , \"\w+\" , [\w *]+ \) ; )*",
+    re.ASCII,
+)
+
+
+class Files:
+    """The files of a project in a folder.
+
+    Attributes
+    ----------
+    root : Path
+        The folder of the C++, which projects have in `firmware`.
+    read : list of Path
+        The files that were read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        firmware = folder / "firmware"
+        self.root = firmware if firmware.is_dir() else folder
+        self.read: list[Path] = []
+        self._size = 0
+        self._macros: dict[str, str] = {}
+        self._tokens: list[Token] = []
+
+    def text(self, file: Path) -> str:
+        """Return the content of a file of the folder; raise TrigemuError if it cannot be read."""
+        try:
+            if not file.resolve().is_relative_to(self._folder.resolve()):
+                raise TrigemuError(f"{file}: is a link out of {self._folder}: copy what it refers to")
+            content = read_bounded(file, _MAX_BYTES)
+        except (OSError, RuntimeError) as error:
+            raise TrigemuError(f"{file}: cannot be read: {getattr(error, 'strerror', error)}") from None
+        self._size += len(content)
+        self.read.append(file)
+        if self._size > _MAX_BYTES or len(self.read) > _MAX_FILES:
+            raise TrigemuError(
+                f"{file}: a project may have {_MAX_FILES} files of {_MAX_BYTES} bytes together"
+            )
+        return content.decode("utf-8", "replace")
+
+    def tokens(self) -> list[Token]:
+        """Return the tokens of the network and of its scales; raise TrigemuError for what is not known."""
+        texts = {file: self.text(file) for file in self._sources()}
+        networks = [file for file, text in texts.items() if _NETWORK.search(_without_comments(text))]
+        if len(networks) != 1:
+            names = " and ".join(map(str, networks)) or "none"
+            raise TrigemuError(
+                f"{self.root}: expected one .cpp file that includes parameters.h, the network, not {names}"
+            )
+        self._add(networks[0], texts.pop(networks[0]), 0)
+        for file, text in texts.items():
+            self._add_scales(file, text)
+        for scales in (self.root / "scales.h", self.root / "NN" / "scales.h"):
+            if scales.is_file() and scales not in self.read:
+                raise TrigemuError(
+                    f"{scales}: no .cpp file includes it: add the wrapper of the network, or remove it"
+                )
+        return self._tokens
+
+    def _sources(self) -> list[Path]:
+        """Return the .cpp files of the folder, and of NN in it."""
+        found: list[Path] = []
+        try:
+            for folder in (self.root, self.root / "NN"):
+                found += sorted(folder.glob("*.cpp"))
+        except OSError as error:
+            raise TrigemuError(f"{self.root}: cannot be read: {error.strerror}") from None
+        if not found:
+            raise TrigemuError(
+                f"{self.root}: has no .cpp files: expected the folder that hls4ml wrote, with "
+                f"defines.h, parameters.h and the .cpp of the network"
+            )
+        return found
+
+    def _add(self, file: Path, text: str, depth: int) -> None:
+        """Add the tokens of a file, and of those that it includes."""
+        if wrong := re.search(r"\\[ \t\r]*$|\?\?[/=(!]", text, re.MULTILINE):
+            where = f"{file}:{text.count(chr(10), 0, wrong.start()) + 1}"
+            raise TrigemuError(f"{where}: {wrong[0]!r}: lines that are joined are not read")
+        lines = _without_comments(text).split("\n")
+        #: Of each condition around a line: whether it is taken, None for the guard of a header.
+        taken: list[bool | None] = []
+        simulated: list[Token] = []
+        for number, line in enumerate(lines, 1):
+            where = f"{file}:{number}"
+            match = _DIRECTIVE.fullmatch(line.strip())
+            if not match:
+                words = [(self._macros.get(word, word), where) for word in _TOKEN.findall(line)]
+                (simulated if False in taken else self._tokens).extend(words)
+                continue
+            name, value = match.groups()
+            if len(taken) > _MAX_DEPTH:
+                raise TrigemuError(f"{where}: more than {_MAX_DEPTH} conditions in each other")
+            if name == "ifndef" and _follows(lines, number, value):
+                self._guard(value, where)
+                taken.append(None)
+            elif name in ("ifdef", "ifndef"):
+                taken.append(self._is_taken(name, value, taken, where))
+            elif name == "else" and taken and taken[-1] is not None:
+                taken[-1] = not taken[-1]
+            elif name == "endif" and taken:
+                taken.pop()
+            elif False in taken and name != "pragma":
+                raise TrigemuError(f"{where}: #{name} in a part that is not synthesised is not read")
+            elif name == "include":
+                self._include(file, value, where, depth)
+            elif name == "define":
+                self._define(value, where)
+            elif name != "pragma" or value.split()[:1] not in (["HLS"], ["once"]) or _BROKEN in line:
+                raise TrigemuError(f"{where}: the directive {excerpt(line.strip())!r} is not read")
+        if taken:
+            raise TrigemuError(f"{file}:{len(lines)}: an #endif is missing")
+        if not _SIMULATED.fullmatch("".join(f"{word} " for word, _ in simulated)):
+            raise TrigemuError(
+                f"{simulated[0][1]}: what is not synthesised does more than load weights and save results"
+            )
+
+    def _is_taken(self, directive: str, name: str, taken: list[bool | None], where: str) -> bool:
+        if name not in _OPTIONS or False in taken:
+            raise TrigemuError(
+                f"{where}: #{directive} {excerpt(name)}: whether this holds is not known: expected the guard "
+                f"of a header, or {', '.join(_OPTIONS)}"
+            )
+        return _OPTIONS[name] == (directive == "ifdef")
+
+    def _guard(self, name: str, where: str) -> None:
+        if name in self._macros:
+            raise TrigemuError(f"{where}: {excerpt(name)} is the guard of another header too, or a number")
+        self._macros[name] = ""
+
+    def _define(self, text: str, where: str) -> None:
+        match = _DEFINE.fullmatch(text)
+        if not match or match[1] in _OPTIONS or (not match[2] and match[1] not in self._macros):
+            raise TrigemuError(f"{where}: #define {excerpt(text)}: expected a name and a whole number")
+        name, value = match[1], match[2] or ""
+        before = self._macros.setdefault(name, value)
+        if before != value:
+            raise TrigemuError(f"{where}: {name} is defined twice, before as {before or 'a guard'}")
+
+    def _include(self, file: Path, text: str, where: str, depth: int) -> None:
+        match = _INCLUDE.fullmatch(text)
+        if not match:
+            raise TrigemuError(f"{where}: #include {excerpt(text)}: expected a name")
+        name = match[1]
+        if not name or _EXTERNAL.fullmatch(name):
+            return
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts:
+            raise TrigemuError(f"{where}: includes {excerpt(name)!r}, which may be out of {self._folder}")
+        places = (file.parent / path, self.root / path, file.parent / path.name)
+        found = next((place for place in places if place.is_file()), None)
+        if found is None:
+            raise TrigemuError(f"{where}: there is no {excerpt(name)!r} in {file.parent}")
+        if found in self.read:
+            return
+        if depth >= _MAX_DEPTH:
+            raise TrigemuError(f"{where}: more than {_MAX_DEPTH} headers that include each other")
+        self._add(found, self.text(found), depth + 1)
+
+    def _add_scales(self, file: Path, text: str) -> None:
+        """Add the scales that a wrapper includes; the rest of it is not read."""
+        inside = 0
+        for number, line in enumerate(_without_comments(text).split("\n"), 1):
+            if not (match := _DIRECTIVE.fullmatch(line.strip())):
+                continue
+            inside += match[1].startswith("if") - (match[1] == "endif")
+            if match[1] != "include" or PurePosixPath(match[2].strip('"')).name != "scales.h":
+                continue
+            where = f"{file}:{number}"
+            if inside:
+                raise TrigemuError(f"{where}: scales.h is included under a condition")
+            self._include(file, match[2], where, 0)
+
+
+def _without_comments(text: str) -> str:
+    def without(match: re.Match[str]) -> str:
+        lines = match[0].count("\n")
+        return match[0] if match[0][0] == '"' else _BROKEN + "\n" * lines if lines else " "
+
+    return _COMMENT.sub(without, text)
+
+
+def _follows(lines: list[str], number: int, name: str) -> bool:
+    """Return whether the next line that is not blank defines a name, as the guard of a header does."""
+    line = next((lines[at] for at in range(number, len(lines)) if lines[at].strip()), "")
+    return re.fullmatch(rf"#\s*define\s+{re.escape(name)}", line.strip()) is not None
+
+
+#: The most words of a statement, and the depth of a number.
+_LONGEST, _DEEPEST = 1000, 20
+_OPERATIONS: Mapping[type, Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+#: Statements, whose tokens are separated by single spaces.
+_NAME = r"[A-Za-z_]\w*"
+_TYPE = rf"(?:{_NAME} :: )*({_NAME}(?: < [\w ,-]* >)?)"
+_SIZE = r"\[ ([^\[\]]*) ?\]"
+
+
+def _form(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+_NAMESPACE = _form(rf"namespace {_NAME} {{")
+_STRUCT = _form(rf"struct ({_NAME}) : nnet :: ({_NAME}) {{")
+_FUNCTION = _form(rf"void ({_NAME}) \( ([^()]*) \) ([;{{])")
+_PARAMETER = _form(rf"(?:const )?{_TYPE} ({_NAME}) {_SIZE}")
+_WHOLE = rf"(?:unsigned(?: int)?|int|bool|size_t|nnet :: {_NAME})"
+_NUMBER = _form(rf"(?:static )?const(?:expr)? {_WHOLE} ({_NAME}) = (.+) ;")
+_TYPEDEF = _form(rf"typedef {_TYPE} ({_NAME}) ;")
+_ARRAY = _form(rf"(?:static )?(?:const )?{_TYPE} ({_NAME}) {_SIZE} = {{")
+_DECLARED = _form(rf"(?:extern )?(?:const )?{_TYPE} ({_NAME}) {_SIZE} ;")
+_ALIAS = _form(rf"auto & ({_NAME}) = ({_NAME}) ;")
+_CALL = _form(rf"nnet :: ({_NAME}) < ([\w ,:]*) > \( ([\w ,]*) \) ;")
+#: Members of configurations that do not change the arithmetic, and tables of io_stream.
+_PASSED = _form(
+    r"template < [\w ,]* > using (?:product = nnet :: product :: mult|"
+    r"(?:conv_kernel|fill_buffer|scale_index\w*) = \w+ :: \w+) < [\w ,]* > ;|"
+    rf"static const ap_uint < [\w *]+ > pixels {_SIZE} ;"
+)
+_KERNEL = _form(r"template < [\w ,]* > using (kernel) = nnet :: (Dense\w+) < [\w ,]* > ;")
+_PIXELS = _form(rf"const ap_uint < [\w *:]+ > {_NAME} :: pixels {_SIZE} = {{")
+#: Integers, which numbers become as in C: without their fraction.
+_INTEGER = _form(r"ap_(u?)int < (\d{1,4}) >")
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of a type: its declared size, and its values as written; where: file and line."""
+
+    type: str
+    size: str
+    values: tuple[str, ...]
+    where: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A layer: the name of the function, the names in <…> and in (…)."""
+
+    function: str
+    types: tuple[str, ...]
+    arguments: tuple[str, ...]
+    where: str
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A configuration: the kind of its layer, its numbers, and its types as written."""
+
+    kind: str
+    numbers: Mapping[str, int | str]
+    types: Mapping[str, str]
+    where: str
+
+
+class Names(dict[str, str]):
+    """Where each name is defined."""
+
+    def define(self, name: str, where: str) -> None:
+        if name in self:
+            raise TrigemuError(f"{where}: {excerpt(name)} is defined twice, before at {self[name]}")
+        self[name] = where
+
+
+@dataclass
+class Source:
+    """What the files say. declared: name → type of arrays without values; parameters, locals: name → (type,
+    size) of arrays of the top function."""
+
+    files: Files
+    names: Names = field(default_factory=Names)
+    numbers: dict[str, int | str] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    declared: dict[str, str] = field(default_factory=dict)
+    arrays: dict[str, Array] = field(default_factory=dict)
+    structs: dict[str, Struct] = field(default_factory=dict)
+    name: str = ""
+    parameters: dict[str, tuple[str, str]] = field(default_factory=dict)
+    locals: dict[str, tuple[str, str]] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+    calls: list[Call] = field(default_factory=list)
+
+    def number(self, text: str, where: str) -> int:
+        """Return the value of a size."""
+        value = _value(text, self.numbers)
+        if not isinstance(value, int):
+            raise TrigemuError(f"{where}: cannot read the number {excerpt(text.strip())!r}")
+        return value
+
+    def type(self, name: str, where: str) -> ApFixed:
+        """Return a type by its name or its text."""
+        text = name.rsplit("::", 1)[-1].strip() if "<" not in name else name.strip()
+        for _ in range(20):
+            if text not in self.types:
+                break
+            text = self.types[text]
+        if match := _INTEGER.fullmatch(text):
+            text = f"ap_{match[1]}fixed<{match[2]},{match[2]},AP_TRN_ZERO>"
+        try:
+            return ApFixed.parse(text, MAX_WORD)
+        except TrigemuError as error:
+            raise TrigemuError(f"{where}: the type {excerpt(name.strip())!r}: {error}") from None
+
+
+def _value(text: str, *known: Mapping[str, int | str]) -> int | str:
+    """Return the value of a constant, or of a sum or product of some, or the text if it is something else."""
+    try:
+        tree = ast.parse(re.sub(r"\b(\d+)[uUlL]+\b", r"\1", text.strip()), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text
+    value = _evaluated(tree, known, 0)
+    return text if value is None else value
+
+
+def _evaluated(node: ast.expr, known: Sequence[Mapping[str, int | str]], depth: int) -> int | None:
+    value: int | str | None = None
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        value = node.value
+    elif isinstance(node, ast.Name):
+        value = next((numbers[node.id] for numbers in known if node.id in numbers), None)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and depth < _DEEPEST:
+        value = _evaluated(node.operand, known, depth + 1)
+        value = None if value is None else -value
+    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS and depth < _DEEPEST:
+        a, b = (_evaluated(of, known, depth + 1) for of in (node.left, node.right))
+        value = None if a is None or b is None else _OPERATIONS[type(node.op)](a, b)
+    return value if isinstance(value, int) and abs(value) < 2**31 else None
+
+
+def read_source(folder: Path) -> Source:
+    """Read the C++ of a project."""
+    files = Files(folder)
+    source = Source(files)
+    _read(source, _Statements(files.tokens()))
+    return source
+
+
+class _Statements:
+    """Tokens in statements, each up to its first ; { or }."""
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self._tokens = iter(tokens)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Yield each statement and where it is."""
+        words: list[str] = []
+        start = ""
+        for word, where in self._tokens:
+            start = start if words else where
+            words.append(word)
+            if word in (";", "{", "}"):
+                yield " ".join(words), start
+                words = []
+            elif len(words) > _LONGEST:
+                raise TrigemuError(f"{start}: a statement of more than {_LONGEST} words")
+        if words:
+            raise TrigemuError(f"{start}: the file ends in a statement")
+
+    def values(self, where: str) -> tuple[str, ...]:
+        """Return the words up to the end of an array, without commas."""
+        words = [word for word, _ in takewhile(lambda token: token[0] != "}", self._tokens)]
+        if next(self._tokens, ("", ""))[0] != ";" or {";", "{"} & {*words}:
+            raise TrigemuError(f"{where}: expected {{value, …}};")
+        return tuple(" ".join(words).replace("- ", "-").split(" , ")) if words else ()
+
+
+def _read(source: Source, statements: _Statements) -> None:
+    """Read the statements outside of functions."""
+    inside = 0
+    for text, where in statements:
+        if _NAMESPACE.fullmatch(text):
+            inside += 1
+        elif text == "}" and inside:
+            inside -= 1
+        elif match := _STRUCT.fullmatch(text):
+            source.names.define(match[1], where)
+            source.structs[match[1]] = _struct(source, match[2], statements, where)
+        elif match := _FUNCTION.fullmatch(text):
+            if match[3] == "{":
+                _function(source, match[1], match[2], statements, where)
+        elif match := _ARRAY.fullmatch(text):
+            source.names.define(match[2], where)
+            source.arrays[match[2]] = Array(match[1], match[3], statements.values(where), where)
+        elif _PIXELS.fullmatch(text):
+            statements.values(where)
+        elif match := _DECLARED.fullmatch(text):
+            if source.declared.setdefault(match[2], match[1]) != match[1]:
+                raise TrigemuError(f"{where}: {match[2]} is declared with two types")
+        elif not _constant(source, source.numbers, source.types, source.names, text, where):
+            raise _unknown(text, where)
+
+
+def _unknown(text: str, where: str) -> TrigemuError:
+    return TrigemuError(f"{where}: {excerpt(text)!r} is no statement that hls4ml writes")
+
+
+def _constant(
+    source: Source, numbers: dict[str, int | str], types: dict[str, str], names: Names, text: str, where: str
+) -> bool:
+    """Read a number or a type; return whether it is one."""
+    if match := _NUMBER.fullmatch(text):
+        names.define(match[1], where)
+        numbers[match[1]] = _value(match[2], numbers, source.numbers)
+    elif match := _TYPEDEF.fullmatch(text):
+        if match[2] in source.types:
+            raise TrigemuError(f"{where}: the type {excerpt(match[2])} is defined twice")
+        names.define(match[2], where)
+        types[match[2]] = match[1]
+    return match is not None
+
+
+def _struct(source: Source, kind: str, statements: _Statements, where: str) -> Struct:
+    names, ends = Names(), False
+    numbers: dict[str, int | str] = {}
+    types: dict[str, str] = {}
+    for text, line in statements:
+        if text == ";" and ends:
+            return Struct(kind, numbers, types, where)
+        if match := _KERNEL.fullmatch(text):
+            numbers[match[1]] = match[2]
+            continue
+        if ends or not (
+            text == "}" or _PASSED.fullmatch(text) or _constant(source, numbers, types, names, text, line)
+        ):
+            raise _unknown(text, line)
+        ends = text == "}"
+    raise TrigemuError(f"{where}: this struct has no end")
+
+
+def _function(source: Source, name: str, parameters: str, statements: _Statements, where: str) -> None:
+    """Read the function with the layers."""
+    if source.name:
+        raise TrigemuError(f"{where}: a second function, beside {source.name}")
+    source.name = name
+    for parameter in parameters.split(" , "):
+        match = _PARAMETER.fullmatch(parameter)
+        if not match:
+            raise TrigemuError(f"{where}: {excerpt(parameter)!r} is no array, as io_parallel has them")
+        source.names.define(match[2], where)
+        source.parameters[match[2]] = (match[1], match[3])
+    for text, line in statements:
+        if text == "}":
+            return
+        if match := _CALL.fullmatch(text):
+            types, arguments = (tuple(match[n].strip().split(" , ")) for n in (2, 3))
+            source.calls.append(Call(match[1], types, arguments, line))
+        elif match := _DECLARED.fullmatch(text):
+            if match[2] in source.declared:
+                raise TrigemuError(f"{line}: {excerpt(match[2])} is declared twice")
+            source.names.define(match[2], line)
+            source.locals[match[2]] = (match[1], match[3])
+        elif match := _ALIAS.fullmatch(text):
+            source.names.define(match[1], line)
+            source.aliases[match[1]] = match[2]
+        else:
+            raise _unknown(text, line)
+    raise TrigemuError(f"{where}: this function has no end")

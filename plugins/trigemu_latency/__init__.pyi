@@ -1,0 +1,15 @@
+import trigemu.api
+
+from .stream.stream import ARRAYS_FROM as ARRAYS_FROM, Stream as Stream
+from .timing.clock import Histogram as Histogram, Timing as Timing
+from .timing.costs import (
+    Bench as Bench,
+    PreselectionTiming as PreselectionTiming,
+    Timings as Timings,
+    TriggerCost as TriggerCost,
+    bench as bench,
+    draw_events as draw_events,
+)
+from .timing.first import FirstDecision as FirstDecision, first_decision as first_decision
+
+PLUGIN: trigemu.api.Plugin

@@ -1,0 +1,127 @@
+"""`trigemu bench`"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from trigemu.base.engine import Engine
+from trigemu.base.errors import TrigemuError
+from trigemu.base.files import check_outputs
+from trigemu.base.plugin_search import search_path
+from trigemu.cli import options
+from trigemu.cli.outputs import check_inputs, on_disk, present_result
+from trigemu.cli.progress import bar, menus_bar
+from trigemu.cli.session import fed
+from trigemu.emulation.loop import emulate
+from trigemu.menus.read import read_menu
+from trigemu.samples.opening import open_catalogue
+
+from .timing import costs
+from .timing.first import first_decision
+from .views import BENCH, figure_of
+
+#: The largest number of events, which all stay in memory; the largest number of threads; the longest time.
+MAX_EVENTS, MAX_THREADS = 100_000_000, 1024
+MAX_SECONDS = 1e6
+_MORE = "--details: rates, all percentiles, parts of scores, first decision, machine."
+
+
+@click.command()
+@options.menu
+@click.option(
+    "--batch",
+    help=f"Sizes of batches, separated by commas [default: those of {','.join(map(str, costs.BATCHES))} "
+    "for which there are enough events].",
+)
+@click.option(
+    "--events",
+    type=click.IntRange(1, MAX_EVENTS),
+    default=costs.EVENTS,
+    show_default=True,
+    help="Number of events to draw from the background.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1, MAX_THREADS),
+    default=1,
+    show_default=True,
+    help="Also measure the throughput of this many threads.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, MAX_SECONDS, min_open=True),
+    default=costs.SECONDS,
+    show_default=True,
+    help="Time limit: no further triggers are timed after it; the menu and the first triggers always are.",
+)
+@click.option(
+    "--details", is_flag=True, help="Print everything: rates, all percentiles, the parts of scores."
+)
+@options.samples
+@options.tree
+@options.plugin_path
+@options.skip_missing
+@options.json_file
+@options.figure
+def bench(
+    menu: Path,
+    batch: str | None,
+    events: int,
+    threads: int,
+    seconds: float,
+    details: bool,
+    catalogue: Path | str | None,
+    tree: str | None,
+    plugin_path: tuple[Path, ...],
+    skip_missing: bool,
+    json_file: Path | None,
+    figure: Path | None,
+) -> None:
+    """Measure the time per event of a MENU and of each of its triggers."""
+    files = on_disk(json_file, figure)
+    check_outputs(files, (menu, catalogue))
+    batches = costs.batches_of(events, threads) if batch is None else _sizes(batch)
+    costs.check(batches, events, threads)
+    folders = search_path(plugin_path)
+    read = read_menu(menu, folders)
+    samples = open_catalogue(catalogue, tree=tree)
+    check_inputs(files, [read], samples)
+    engine = Engine()
+    with (
+        fed([read], samples, skip_missing) as remaining,
+        menus_bar(remaining, samples, engine) as advance,
+    ):
+        emulation = emulate(remaining, samples, executor=engine, progress=advance)
+    steps = costs.steps(emulation.plan, batches, threads) + 1
+    with bar("timing", steps, limit=seconds) as advance:
+        result = costs.bench(
+            emulation,
+            batches=batches,
+            events=events,
+            threads=threads,
+            seconds=seconds,
+            progress=advance,
+        )
+        if 1 in batches and (details or json_file):  # it takes as long as the rest
+            result = replace(result, first=first_decision(menu, catalogue, tree, folders, skip_missing))
+        advance(1)
+    if figure:
+        from trigemu.results.figures import style
+
+        style.save(figure_of(result), figure)
+    hint = [] if details else [_MORE]
+    present_result(result, json_file, lines=hint, page=BENCH.page(result, details))
+
+
+def _sizes(text: str) -> Sequence[int]:
+    try:
+        sizes = [int(part) for part in text.split(",")]
+    except ValueError:
+        sizes = []
+    if not sizes or min(sizes) < 1:
+        raise TrigemuError(f"--batch {text}: expected numbers of events from 1, as in 1,16,256")
+    return sorted(set(sizes))

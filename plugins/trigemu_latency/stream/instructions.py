@@ -1,0 +1,139 @@
+"""The arrays of a program, from the table of their addresses."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import carray, types
+
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.kernels import address_of, c_function, kernel, pointer
+from trigemu.observables import momenta
+from trigemu.triggers.combination.kind import CUT, LEG, MATCH_AFTER, search
+
+from . import opcodes as do
+
+
+@kernel
+def integers(table: IntArray, number: int) -> IntArray:
+    return carray(pointer(table[1 + 2 * number]), (table[2 + 2 * number],), np.int64)  # type: ignore[no-any-return]
+
+
+@kernel
+def floats(table: IntArray, number: int) -> FloatArray:
+    return carray(pointer(table[1 + 2 * number]), (table[2 + 2 * number],), np.float64)  # type: ignore[no-any-return]
+
+
+@kernel
+def compute(op: int, i: IntArray, r: FloatArray) -> float:
+    """Return the result of an instruction whose operands are all registers."""
+    a: float = r[i[2]]
+    b: float = r[i[3]]
+    if op == do.ADD:
+        return a + b
+    if op == do.SUBTRACT:
+        return a - b
+    if op == do.MULTIPLY:
+        return a * b
+    if op == do.DIVIDE:
+        return a / b
+    if op == do.NEGATIVE:
+        return -a
+    if op == do.ABSOLUTE:
+        return abs(a)
+    if op == do.LARGER:  # of the operands that have a value
+        return a if a >= b or b != b else b
+    if op == do.SMALLER:
+        return a if a <= b or b != b else b
+    if op == do.ABOVE:
+        return 1.0 if a > b else 0.0
+    if op == do.AT_LEAST:
+        return 1.0 if a >= b else 0.0
+    if op == do.BELOW:
+        return 1.0 if a < b else 0.0
+    if op == do.AT_MOST:
+        return 1.0 if a <= b else 0.0
+    if op == do.EQUAL:
+        return 1.0 if a == b else 0.0
+    if op == do.UNEQUAL:  # the one comparison that is true for NaN in IEEE 754
+        return 1.0 if a < b or a > b else 0.0
+    if op == do.AND:
+        return a * b
+    if op == do.OR:
+        return max(a, b)
+    if op == do.NOT:
+        return 1.0 - a
+    return _kinematic(op, i, r)
+
+
+@kernel
+def _kinematic(op: int, i: IntArray, r: FloatArray) -> float:
+    a: float = r[i[2]]
+    b: float = r[i[3]]
+    if op == do.X:
+        return momenta.momentum_x(a, b)
+    if op == do.Y:
+        return momenta.momentum_y(a, b)
+    if op == do.Z:
+        return momenta.momentum_z(a, b)
+    if op == do.ENERGY:
+        return momenta.energy(a, b)
+    if op == do.TRANSVERSE:
+        return math.hypot(a, b)
+    if op == do.AZIMUTH:
+        return math.atan2(b, a)
+    if op == do.PSEUDORAPIDITY:
+        return momenta.pseudorapidity(a, b, r[i[4]])
+    if op == do.MASS:
+        return momenta.mass(a, b, r[i[4]], r[i[5]])
+    if op == do.DELTA_PHI:
+        return momenta.delta_phi(a, b)
+    if op == do.DELTA_R:
+        return momenta.delta_r(a, b, r[i[4]], r[i[5]])
+    return momenta.pair_mass(a, b, r[i[4]], r[i[5]], r[i[6]], r[i[7]])
+
+
+def chooser() -> int:
+    """Return the address of the function, which is compiled the first time."""
+    return address_of(_choose, types.intp(types.intp))
+
+
+@c_function
+def _choose(table: int) -> int:
+    """Return whether any choice of objects fits a combination of i[3] legs and i[4] cuts, or REFUSED if the
+    search needs more than i[8] trials.
+
+    The pool holds the collection and the twin of each leg, then for each leg its selection and columns (−1:
+    not read), then the cuts, whose numbers are the i[6] registers from i[5] on.
+    """
+    t = carray(pointer(table), (do.TABLE,), np.int64)
+    i = carray(pointer(t[do.INSTRUCTION]), (do.WIDTH,), np.int64)
+    pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)
+    starts = integers(t, do.STARTS).reshape(-1, 2)
+    objects = floats(t, do.OBJECTS).reshape(do.LINES, -1)
+    legs, at = i[3], i[2] + LEG * i[3]
+    total = 0
+    for leg in range(legs):
+        selection = pool[at]
+        if rows[selection] == 0:
+            return 0
+        starts[leg, 0] = total
+        for n in range(selection + 1, selection + 1 + rows[selection]):
+            row = rows[n]
+            objects[0, total] = row
+            for line in range(1, do.LINES):
+                if pool[at + line] >= 0:
+                    objects[line, total] = columns[pool[at + line] + row]
+            total += 1
+        starts[leg, 1] = total
+        at += do.LINES
+    of_legs = pool[i[2] : i[2] + LEG * legs].reshape(-1, LEG)
+    cuts = pool[at : at + CUT * i[4]].reshape(-1, CUT)
+    numbers = floats(t, do.REGISTERS)[i[5] : i[5] + i[6]]
+    fired = carray(pointer(t[1 + 2 * do.FIRED]), (1,), np.bool_)
+    fired[0] = False
+    chosen = integers(t, do.CHOSEN)
+    if search(starts[:legs], objects, of_legs, cuts, numbers, chosen, fired, MATCH_AFTER, i[8]) >= 0:
+        return do.REFUSED
+    return int(fired[0])

@@ -1,0 +1,295 @@
+"""The interpreter of programs: one kernel, independent of the menu, runs the instructions of a flat table on
+one event.
+
+A program works on registers (float64; NaN: no value; conditions are 1 and 0) and on selections: the number of
+selected objects in the current event, then their rows. All arrays are created once, and kernels receive a
+table of their addresses: each array argument of a call from Python costs an allocation, and passing several
+arrays from kernel to kernel takes longer than most instructions.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import carray, types
+
+from trigemu.base.arrays import FloatArray, IntArray, Words
+from trigemu.base.kernels import call_function, kernel, pointer
+from trigemu.observables import momenta
+
+from . import opcodes as do
+from .instructions import compute, floats, integers
+
+
+@kernel
+def _store(address: int, value: float, padding: float) -> int:
+    """Write a float32. Return 1, or 0 if the value is missing and there is no padding, or REFUSED if the
+    float32 is infinite."""
+    single = carray(pointer(address), (1,), np.float32)
+    missing = value != value
+    lacking = missing and padding != padding
+    single[0] = 0.0 if lacking else padding if missing else value
+    if math.isinf(single[0]):
+        return do.REFUSED
+    return 0 if lacking else 1
+
+
+@kernel
+def _sum(t: IntArray, i: IntArray) -> float:
+    """Σ pT: the pool has (selection, column) pairs."""
+    pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)
+    total = 0.0
+    for k in range(i[2], i[2] + 2 * i[3], 2):
+        for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
+            total += columns[pool[k + 1] + rows[n]]
+    return total
+
+
+@kernel
+def _missing(t: IntArray, i: IntArray) -> None:
+    """−Σ px and −Σ py: the pool has (selection, column of pT, column of φ) triples."""
+    pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)
+    px = py = 0.0
+    for k in range(i[2], i[2] + 3 * i[3], 3):
+        for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
+            row = rows[n]
+            pt, phi = columns[pool[k + 1] + row], columns[pool[k + 2] + row]
+            px -= momenta.momentum_x(pt, phi)
+            py -= momenta.momentum_y(pt, phi)
+    r = floats(t, do.REGISTERS)
+    r[i[1]], r[i[1] + 1] = px, py
+
+
+@kernel
+def _all(t: IntArray, i: IntArray, event: int) -> None:
+    """Select all objects of a collection whose offsets begin at i[2], in the crossing that is i[3] later."""
+    offsets, rows = integers(t, do.OFFSETS), integers(t, do.ROWS)
+    at = event + i[3]
+    if at < 0 or at >= t[0]:
+        rows[i[1]] = 0
+        return
+    first = offsets[i[2] + at]
+    count = offsets[i[2] + at + 1] - first
+    rows[i[1]] = count
+    for n in range(count):
+        rows[i[1] + 1 + n] = first + n
+
+
+@kernel
+def _passes(value: float, mode: int, first: int, second: int, r: FloatArray) -> bool:
+    """Whether a value passes a test. first, second: the registers of the bounds; for AMONG, the register of
+    the first value, and the number of values; for BITS, the bits."""
+    if mode == do.WITHIN:
+        return bool(r[first] <= value <= r[second])
+    if mode == do.ABSOLUTELY:
+        return bool(r[first] <= abs(value) <= r[second])
+    if mode == do.AROUND:
+        return bool(value >= r[first] or value <= r[second])
+    if mode == do.BITS:
+        return bool(np.int64(value) & first == first)
+    for k in range(first, first + second):  # noqa: SIM110 (a generator is slow in numba)
+        if value == r[k]:
+            return True
+    return False
+
+
+@kernel
+def _within_windows(t: IntArray, i: IntArray) -> None:
+    """Select the objects of selection i[2] that pass i[4] tests: the pool has (column, mode, first, second,
+    what follows) for each."""
+    pool, columns, r = integers(t, do.POOL), floats(t, do.COLUMNS), floats(t, do.REGISTERS)
+    rows = integers(t, do.ROWS)
+    end = i[1] + 1
+    for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
+        row = rows[n]
+        passing, in_window, in_any = True, True, False
+        for k in range(i[3], i[3] + do.TEST * i[4], do.TEST):
+            in_window &= _passes(columns[pool[k] + row], pool[k + 1], pool[k + 2], pool[k + 3], r)
+            if pool[k + 4] != do.MORE:
+                in_any |= in_window
+                in_window = True
+                if pool[k + 4] == do.END:
+                    passing &= in_any
+                    in_any = False
+        rows[end] = row
+        end += passing
+    rows[i[1]] = end - i[1] - 1
+
+
+@kernel
+def _in_either(t: IntArray, i: IntArray) -> None:
+    """Select the objects of selection i[2] that are in any of the i[4] selections named in the pool, which
+    are parts of it in the same order."""
+    pool, rows = integers(t, do.POOL), integers(t, do.ROWS)
+    end = i[1] + 1
+    for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
+        included = False
+        for k in range(i[3], i[3] + i[4]):
+            for m in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
+                included |= rows[m] == rows[n]
+        rows[end] = rows[n]
+        end += included
+    rows[i[1]] = end - i[1] - 1
+
+
+@kernel
+def _scaled(t: IntArray, i: IntArray) -> None:
+    """Fill the column at i[1] for the objects of selection i[2] from pT, the column at i[3]: the pool has
+    (selection, register of the slope, which the offset follows) for each of i[5] pieces. i[6]: round as
+    float32."""
+    pool, columns, r = integers(t, do.POOL), floats(t, do.COLUMNS), floats(t, do.REGISTERS)
+    rows = integers(t, do.ROWS)
+    for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
+        columns[i[1] + rows[n]] = 0.0
+    for k in range(i[4], i[4] + 2 * i[5], 2):
+        slope, offset = r[pool[k + 1]], r[pool[k + 1] + 1]
+        for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
+            at, pt = i[1] + rows[n], columns[i[3] + rows[n]]
+            if i[6]:
+                term = np.float32(pt) * np.float32(slope) + np.float32(offset)
+                columns[at] = np.float32(columns[at]) + term
+            else:
+                columns[at] += pt * slope + offset
+
+
+@kernel
+def _clear(t: IntArray, i: IntArray) -> None:
+    """Select the objects of selection i[2] that are not within dR of an object of i[3]; i[4:8]: the columns
+    of η and φ."""
+    columns, rows, dr = floats(t, do.COLUMNS), integers(t, do.ROWS), floats(t, do.REGISTERS)[i[8]]
+    end = i[1] + 1
+    for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
+        row = rows[n]
+        clear = True
+        for k in range(i[3] + 1, i[3] + 1 + rows[i[3]]):
+            other = rows[k]
+            d_eta = columns[i[4] + row] - columns[i[6] + other]
+            if clear and abs(d_eta) < dr:  # hypot is never smaller than that
+                d_phi = momenta.delta_phi(columns[i[5] + row], columns[i[7] + other])
+                clear = not math.hypot(d_eta, d_phi) < dr
+        rows[end] = row
+        end += clear
+    rows[i[1]] = end - i[1] - 1
+
+
+@kernel
+def _called(t: IntArray, i: IntArray) -> bool:
+    """Call the function at i[2] on the row of registers from i[1] on: the first i[4] are copies of the
+    registers that the pool names, the result is at i[5], NaN if any of them is NaN. Return whether the call
+    succeeded."""
+    r, pool = floats(t, do.REGISTERS), integers(t, do.POOL)
+    complete = True
+    for n in range(i[4]):
+        value = r[pool[i[3] + n]]
+        r[i[1] + n] = value
+        complete &= value == value
+    r[i[5]] = math.nan
+    return not complete or call_function(i[2], t[1 + 2 * do.REGISTERS] + 8 * i[1]) != 0
+
+
+@kernel
+def _look(t: IntArray, i: IntArray, event: int) -> None:
+    """Run an instruction that reads the columns and selections of the event."""
+    r, op = floats(t, do.REGISTERS), i[0]
+    if op == do.SCALAR:
+        r[i[1]] = floats(t, do.COLUMNS)[i[2] + event]
+    elif op == do.BIT:
+        at = event + i[4]
+        inside = 0 <= at < t[0]
+        r[i[1]] = np.int64(floats(t, do.COLUMNS)[i[2] + at]) >> i[3] & 1 if inside else 0
+    elif op == do.COUNT:
+        r[i[1]] = integers(t, do.ROWS)[i[2]]
+    elif op == do.SUM:
+        r[i[1]] = _sum(t, i)
+    elif op == do.MISSING:
+        _missing(t, i)
+    elif op == do.WINDOWS:
+        _within_windows(t, i)
+    elif op == do.CLEAR:
+        _clear(t, i)
+    elif op == do.EITHER:
+        _in_either(t, i)
+    elif op == do.SCALED:
+        _scaled(t, i)
+    else:
+        _all(t, i, event)
+
+
+@kernel
+def run(address: int, event: int) -> int:
+    """Run the program on an event: write its decisions into DECISIONS and the inputs of models to their
+    memory. Return the models to run, one per bit, or REFUSED. address: of the table."""
+    t = carray(pointer(address), (do.TABLE,), np.int64)
+    if event < 0 or event >= t[0]:
+        return do.REFUSED
+    code, rows = integers(t, do.CODE), integers(t, do.ROWS)
+    r, columns = floats(t, do.REGISTERS), floats(t, do.COLUMNS)
+    decisions = carray(pointer(t[1 + 2 * do.DECISIONS]), (t[2 + 2 * do.DECISIONS],), np.uint64)
+    decisions[:] = 0
+    first, requested, at = t[1 + 2 * do.CODE], 0, 0
+    complete = 1
+    while at < len(code):
+        i = code[at : at + do.WIDTH]
+        at += do.WIDTH
+        op = i[0]
+        if op < do.ELEMENT:
+            r[i[1]] = compute(op, i, r)
+        elif op == do.ELEMENT:
+            r[i[1]] = columns[i[4] + rows[i[2] + 1 + i[3]]] if i[3] < rows[i[2]] else math.nan
+        elif op == do.CHOICE:
+            t[do.INSTRUCTION] = first + 8 * (at - do.WIDTH)
+            fits = call_function(i[7], address)
+            if fits == do.REFUSED:
+                return do.REFUSED
+            r[i[1]] = fits
+        elif op < do.SKIP:
+            _look(t, i, event)
+        elif op == do.SKIP:
+            if r[i[1]] == 0.0:
+                at += do.WIDTH * i[2]
+        elif op == do.STORE:
+            stored = _store(i[1], r[i[2]], r[i[3]])
+            if stored == do.REFUSED:
+                return do.REFUSED
+            complete &= stored
+        elif op == do.INPUTS:
+            carray(pointer(i[2]), (2,), np.int64)[1] = event
+            stored = call_function(i[1], i[2])
+            if stored == do.REFUSED:
+                return do.REFUSED
+            complete &= stored
+        elif op == do.REQUEST:
+            if i[3] == 0:
+                requested |= complete << i[1]
+            elif complete:
+                decision = call_function(i[3], i[4])
+                if decision < 0:
+                    return do.REFUSED
+                if decision > 0:
+                    decisions[i[2] // 64] |= np.uint64(1) << np.uint64(i[2] % 64)
+            complete = 1
+        elif op == do.CALL:
+            if not _called(t, i):
+                return do.REFUSED
+        elif r[i[2]] != 0.0:  # FIRE
+            decisions[i[1] // 64] |= np.uint64(1) << np.uint64(i[1] % 64)
+    return requested
+
+
+def compile_machine() -> None:
+    """Compile the machine, or load it."""
+    run.compile((types.intp, types.intp))  # type: ignore[attr-defined]
+
+
+@kernel
+def run_while(address: int, start: int, stop: int, words: Words) -> int:
+    """Run the program on events, and write the decisions of each to a row of words, until an event requests
+    models or is refused. Return that event, or stop."""
+    t = carray(pointer(address), (do.TABLE,), np.int64)
+    decisions = carray(pointer(t[1 + 2 * do.DECISIONS]), (t[2 + 2 * do.DECISIONS],), np.uint64)
+    for event in range(start, stop):
+        if run(address, event) != 0:
+            return event
+        words[event - start] = decisions
+    return stop

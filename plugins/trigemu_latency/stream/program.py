@@ -1,0 +1,268 @@
+"""Translation of compiled triggers into a program for single events; each node and each object selection is
+translated once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+import numpy as np
+from numba import types
+from trigemu_anomaly.input_kernels import DONE, Features, inputs_function
+from trigemu_anomaly.inputs import Inputs
+from trigemu_anomaly.single_row import ModelCall, Native
+
+from trigemu.base.kernels import address_of, c_function, call_function, numbers_at
+from trigemu.observables import expressions, vectors
+from trigemu.observables.expressions import Condition, Number
+from trigemu.triggers.base import Compiled
+from trigemu.triggers.combination.kind import MAX_STEPS, CompiledCombination
+from trigemu.triggers.combination.pairs import COLUMNS
+from trigemu.triggers.function import CompiledFunction
+from trigemu.triggers.simple import CompiledExternal
+
+from . import opcodes as do
+from .assembly import HALF, Assembly, NoFormError
+from .instructions import chooser
+from .opcodes import REFUSED
+
+_integer, _ = numbers_at(types.int64)
+_flag, _ = numbers_at(types.uint8)
+
+
+def filler() -> int:
+    """Return the address of the function, which is compiled the first time."""
+    return address_of(_fill, types.intp(types.intp))
+
+
+@c_function
+def _fill(arguments: int) -> int:
+    """Write the inputs of an event: the arguments are those of `fill_block`, and the address of its function.
+    Return 1, 0 if a needed input is missing, or REFUSED."""
+    if call_function(_integer(arguments, 7), arguments) != DONE:
+        return REFUSED
+    return int(_flag(_integer(arguments, 6), 0))
+
+
+class Program(Assembly):
+    """The program of the slots of a plan."""
+
+    def fire(self, bit: int, condition: Condition | Compiled) -> None:
+        """Set decision `bit` if the condition holds."""
+        self.add(do.FIRE, bit, self.register(condition))
+
+    def request(self, number: int, bit: int, call: ModelCall) -> None:
+        """Request model `number`, with its inputs written, if its preselection passes and no required input
+        is missing. A model that is machine code decides at once instead."""
+        requires = None if call.requires is None else self.register(call.requires)
+        positions, length = self._positions.copy(), len(self._code)
+        try:
+            with self._only_if(requires):
+                for inputs, features in call.reads:
+                    self._store(inputs, features)
+                native = call.native or Native(0, 0)
+                self.add(do.REQUEST, number, bit, native.function, native.arguments)
+        except NoFormError:
+            del self._code[length:]
+            raise
+        finally:
+            self._positions = positions  # instructions that may be skipped cannot be reused elsewhere
+
+    @contextmanager
+    def _only_if(self, register: int | None) -> Iterator[None]:
+        if register is None:
+            yield
+            return
+        at = len(self._code)
+        self.add(do.SKIP, register)
+        yield
+        self._code[at] = self._padded(do.SKIP, register, len(self._code) - at - 1)
+
+    def _store(self, inputs: Inputs, features: Features) -> None:
+        address = int(features.ctypes.data)
+        if inputs.table.is_direct:
+            bound, complete = inputs.table.bind(self._work, 1 + self._capacity), np.zeros(1, np.bool_)
+            numbers = (bound.address, 0, 1, address, 0, 1, complete.ctypes.data, inputs_function())
+            arguments = np.array(numbers, np.int64)
+            self._alive += bound, complete, arguments
+            self.add(do.INPUTS, filler(), arguments.ctypes.data)
+            return
+        first = self.constant(*(math.nan if padding is None else padding for padding in inputs.padding))
+        for at, number in enumerate(inputs.numbers):
+            self.add(do.STORE, address + 4 * at, self.register(number), first + at)
+
+    def register(self, node: Number | Condition | Compiled) -> int:
+        """Return the register of the value of a node."""
+        return self.once(node, lambda: self._emit(node))
+
+    def _emit(self, node: Number | Condition | Compiled) -> int:
+        if type(node) not in _EMIT:
+            raise NoFormError(type(node))
+        return _EMIT[type(node)](self, node)
+
+    def component(self, vector: vectors.Vector, axis: int) -> int:
+        """Return the register of px, py, pz or E of a vector."""
+        if type(vector) not in _COMPONENTS:
+            raise NoFormError(type(vector))
+        return self.once((vector, axis), lambda: _COMPONENTS[type(vector)](self, vector, axis))
+
+
+def _of_vectors(program: Program, node: vectors.OfVectors) -> int:
+    """Compute a function of vectors exactly like `OfVectors` does in batches."""
+    first, function = node.vectors[0], node.function
+    if function == "m" and len(node.vectors) == 2:
+        objects = cast("tuple[vectors.ObjectVector, ...]", node.vectors)
+        return program.compute(
+            do.PAIR_MASS,
+            *(program.register(v.element(c)) for v in objects for c in ("pt", "eta", "phi")),
+        )
+    if len(node.vectors) == 1 and isinstance(first, vectors.ObjectVector):
+        if function == "m":
+            return program.compute(do.MULTIPLY, program.constant(0.0), program.register(first.element("pt")))
+        return program.register(first.element(function))
+    if len(node.vectors) == 1:
+        op, axes = _FUNCTIONS[function]
+        return program.compute(op, *(program.component(first, axis) for axis in range(axes)))
+    azimuths = [program.register(vectors.OfVectors("phi", (v,))) for v in node.vectors]
+    if function == "dphi":
+        return program.compute(do.DELTA_PHI, *azimuths)
+    etas = [program.register(vectors.OfVectors("eta", (v,))) for v in node.vectors]
+    if function == "deta":
+        return program.compute(do.SUBTRACT, *etas)
+    return program.compute(do.DELTA_R, etas[0], azimuths[0], etas[1], azimuths[1])
+
+
+def _of_object(program: Program, vector: vectors.ObjectVector, axis: int) -> int:
+    op = (do.X, do.Y, do.Z, do.ENERGY)[axis]
+    angle = "phi" if axis < 2 else "eta"
+    return program.compute(op, *(program.register(vector.element(c)) for c in ("pt", angle)))
+
+
+def _of_sum(program: Program, vector: vectors.VectorSum, axis: int) -> int:
+    return _chain(program, do.ADD, [program.component(part, axis) for part in vector.parts])
+
+
+def _of_missing(program: Program, vector: vectors.MissingMomentum, axis: int) -> int:
+    def both() -> int:
+        columns = ("pt", "phi")
+        triples = [(program.selection(d), *(program.column(d.base, c) for c in columns)) for d in vector.of]
+        pool = program.put(*(n for triple in triples for n in triple))
+        return program.compute(do.MISSING, pool, len(triples), results=2)
+
+    return program.once(vector, both) + axis
+
+
+def _of_met(program: Program, vector: vectors.MissingEt, axis: int) -> int:
+    return program.compute(
+        (do.X, do.Y)[axis], *(program.register(expressions.Scalar(n)) for n in ("met", "met_phi"))
+    )
+
+
+def _scalar_sum(program: Program, node: expressions.ScalarSum) -> int:
+    pairs = [(program.selection(d), program.column(d.base, "pt")) for d in node.of]
+    return program.compute(do.SUM, program.put(*(n for pair in pairs for n in pair)), len(pairs))
+
+
+def _junction(program: Program, node: expressions.Junction) -> int:
+    operands = [program.register(operand) for operand in node.operands]
+    if node.operation == "not":
+        return program.compute(do.NOT, operands[0])
+    return _chain(program, {"and": do.AND, "or": do.OR}[node.operation], operands)
+
+
+def _chain(program: Program, op: int, operands: Sequence[int]) -> int:
+    """Combine operands from left to right."""
+    result = operands[0]
+    for operand in operands[1:]:
+        result = program.compute(op, result, operand)
+    return result
+
+
+def _combination(program: Program, node: CompiledCombination) -> int:
+    of_legs, cuts, numbers = node.arrays()
+    pool = of_legs.reshape(-1).tolist()
+    for leg in node.legs:
+        base, at = leg.objects.base, leg.crossing
+        pool.append(program.within(program.selection(leg.objects, at), base, leg.windows, at))
+        pool += [program.column(base, leg.column(c), at) if c in leg.columns else -1 for c in COLUMNS]
+    pool += cuts.reshape(-1).tolist()
+    first = program.constant(*numbers.tolist())
+    sizes = len(node.legs), len(cuts), first, len(numbers)
+    return program.compute(do.CHOICE, program.put(*pool), *sizes, chooser(), MAX_STEPS)
+
+
+def _external(program: Program, node: CompiledExternal) -> int:
+    half, bit = divmod(node.bit, HALF)
+    return program.compute(do.BIT, program.half_word(node.column, half), bit, node.crossing)
+
+
+def _function(program: Program, node: CompiledFunction) -> int:
+    numbers = [program.register(number) for number in node.numbers]
+    first = program.constant(*[math.nan] * len(numbers), *node.parameters)
+    result = program.constant(math.nan)
+    program.add(do.CALL, first, node.address, program.put(*numbers), len(numbers), result)
+    return program.compute(
+        do.ABOVE, result, program.constant(0.0 if node.threshold is None else node.threshold)
+    )
+
+
+def _arithmetic(program: Program, node: expressions.Arithmetic) -> int:
+    operands = [program.register(operand) for operand in node.operands]
+    if node.operation in _EXTREMES:
+        return _chain(program, _EXTREMES[node.operation], operands)
+    return program.compute(_ARITHMETIC[node.operation], *operands)
+
+
+def _relation(program: Program, node: expressions.Relation) -> int:
+    operands = (program.register(operand) for operand in (node.left, node.right))
+    return program.compute(_COMPARISONS[node.operation], *operands)
+
+
+_ARITHMETIC = {
+    "+": do.ADD,
+    "-": do.SUBTRACT,
+    "*": do.MULTIPLY,
+    "/": do.DIVIDE,
+    "negative": do.NEGATIVE,
+    "abs": do.ABSOLUTE,
+}
+_EXTREMES = {"max": do.LARGER, "min": do.SMALLER}
+_COMPARISONS = {
+    ">": do.ABOVE,
+    ">=": do.AT_LEAST,
+    "<": do.BELOW,
+    "<=": do.AT_MOST,
+    "==": do.EQUAL,
+    "!=": do.UNEQUAL,
+}
+#: Functions of one vector: the instruction, and the number of components px, py, pz, E that it reads.
+_FUNCTIONS = {
+    "pt": (do.TRANSVERSE, 2),
+    "phi": (do.AZIMUTH, 2),
+    "eta": (do.PSEUDORAPIDITY, 3),
+    "m": (do.MASS, 4),
+}
+_EMIT: dict[type, Callable[[Program, Any], int]] = {
+    expressions.Constant: lambda p, node: p.constant(node.value),
+    expressions.Scalar: lambda p, node: p.compute(do.SCALAR, p.scalar(node.name)),
+    expressions.Count: lambda p, node: p.compute(do.COUNT, p.selection(node.of)),
+    expressions.Element: lambda p, node: p.compute(
+        do.ELEMENT, p.selection(node.of), node.index, p.column(node.of.base, node.column)
+    ),
+    expressions.ScalarSum: _scalar_sum,
+    expressions.Arithmetic: _arithmetic,
+    vectors.OfVectors: _of_vectors,
+    expressions.Relation: _relation,
+    expressions.Junction: _junction,
+    CompiledCombination: _combination,
+    CompiledExternal: _external,
+    CompiledFunction: _function,
+}
+_COMPONENTS: dict[type, Callable[[Program, Any, int], int]] = {
+    vectors.ObjectVector: _of_object,
+    vectors.VectorSum: _of_sum,
+    vectors.MissingMomentum: _of_missing,
+    vectors.MissingEt: _of_met,
+}

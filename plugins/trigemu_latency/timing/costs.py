@@ -1,0 +1,499 @@
+"""The cost of a menu: the time per event of each trigger and of the menu, for single events and in batches.
+
+Batches of one event, decided by a `Stream`, measure the latency; larger ones measure the throughput. A batch
+has consecutive events in memory and is decided like in `Stream.decide_many`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trigemu.base import machine
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.errors import SampleError, TrigemuError
+from trigemu.base.shown import Named, Shown
+from trigemu.emulation.emulation_like import emulation_of
+from trigemu.emulation.engine import Chunk, Job, over_background
+from trigemu.emulation.loop import Emulation
+from trigemu.emulation.plan import Plan, Slot, make_plan
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.menus.read import MenuLike
+from trigemu.observables.expressions import Condition
+from trigemu.observables.workspace import Workspace
+from trigemu.rates.menu_rates import rates_of
+from trigemu.rates.results import MenuRates, TriggerRates
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events
+from trigemu.samples.memory import SamplesLike
+from trigemu.samples.sample import join_events
+from trigemu.triggers.questions import preselection
+from trigemu_latency.stream.stream import ARRAYS_FROM, Stream
+
+from .clock import Batches, Clock, TimedCall, Timing, measure, together
+from .first import FirstDecision
+
+
+@dataclass(frozen=True)
+class DrawnEvents:
+    """Drawn events. events: in the order of the draw, with repetitions. distinct: the number of distinct
+    events. share: the fraction of the background rate that they were drawn from."""
+
+    events: Events
+    distinct: int
+    share: float
+
+
+def draw_events(
+    plan: Plan, catalogue: Catalogue, n: int, conditions: Sequence[Condition | None], seed: int
+) -> list[DrawnEvents | None]:
+    """Draw n independent events for each condition (None: all events) from the events that fulfil it, in one
+    pass. The result is None for a condition that no event fulfils. Negative weights count with their absolute
+    value."""
+    plan.check_background(catalogue)
+    draws = [_Draws(n, np.random.default_rng([seed, number])) for number in range(len(conditions))]
+    rates = over_background(Job((), plan, catalogue), _See(conditions, draws))
+    total = sum(rates)
+    return [among.drawn(total) for among in draws]
+
+
+@dataclass(frozen=True)
+class _See:
+    """The task that draws from a chunk, in this process; its result is the rate of all its events in Hz."""
+
+    conditions: Sequence[Condition | None]
+    draws: Sequence[_Draws]
+    classes: ClassVar[tuple[type, ...]] = ()
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> float:
+        events = events[events.core]
+        work, rate = Workspace(events), np.abs(events.weight)
+        for condition, among in zip(self.conditions, self.draws, strict=True):
+            among.see(chunk.sample, events, rate if condition is None else rate * condition.evaluate(work))
+        return float(rate.sum())
+
+    def merge(self, parts: Sequence[float]) -> float:
+        return sum(parts)
+
+
+@dataclass
+class _Draws:
+    """n draws over a stream of events. Each draw replaces its event by one of the next events with a
+    probability equal to the share of the next events in the rate so far."""
+
+    n: int
+    random: np.random.Generator
+    rate: float = 0.0
+    parts: list[Events] = field(default_factory=list)
+    keys: list[IntArray] = field(default_factory=list)
+    rows: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rows = np.zeros(self.n, np.int64)
+
+    def see(self, sample: int, events: Events, rate: FloatArray) -> None:
+        """Draw from further events. rate: float64[n] in Hz, 0 for events that are not to be drawn."""
+        more = float(rate.sum())
+        if not more:
+            return
+        self.rate += more
+        taken = np.flatnonzero(self.random.random(self.n) < more / self.rate)
+        rows = self.random.choice(len(events), len(taken), p=rate / more)
+        self.rows[taken] = sum(map(len, self.parts)) + np.arange(len(taken))
+        self.parts.append(events.take(rows))
+        self.keys.append(np.column_stack([np.full(len(rows), sample), events.id[rows].view(np.int64)]))
+
+    def drawn(self, total: float) -> DrawnEvents | None:
+        if not self.rate:
+            return None
+        distinct = len(np.unique(np.concatenate(self.keys)[self.rows], axis=0))
+        return DrawnEvents(join_events(self.parts).take(self.rows), distinct, self.rate / total)
+
+
+BATCHES = (1, 16, 256, 4096)
+EVENTS = 20_000
+#: The time limit of the measurement. This many triggers are timed in turn, then the next ones if there is
+#: time.
+SECONDS = 60.0
+TOGETHER = 8
+#: The seed of the draw: every run times the same events.
+SEED = 40_000_000
+#: The stages of an uncorrected score, and the ones that compute the corrected score.
+_BARE = ("features", "autoencoder")
+_CORRECTED = ("sequential", "parallel")
+
+#: Batch size → measured times.
+Timings = Mapping[int, Timing]
+#: Drawn events by the condition that they fulfil; None: all events.
+_Drawn = Mapping[Condition | None, DrawnEvents | None]
+
+
+@dataclass(frozen=True)
+class PreselectionTiming:
+    """The timing of a trigger on the events that pass its preselection.
+
+    Attributes
+    ----------
+    share : float
+        The fraction of the background rate that passes the preselection.
+    distinct : int
+        The number of distinct events among the drawn ones.
+    batch : mapping of int to Timing
+        Batch size → measured times.
+    """
+
+    share: float
+    distinct: int
+    batch: Timings
+
+
+@dataclass(frozen=True)
+class Added:
+    """The median time of a corrected score compared with the time of its features and autoencoder. ns: the
+    difference in ns per event. ratio: the quotient."""
+
+    ns: float
+    ratio: float
+
+
+@dataclass(frozen=True, repr=False)
+class TriggerCost(Shown):
+    """The cost of one trigger, evaluated alone.
+
+    Attributes
+    ----------
+    trigger : Trigger
+        The trigger.
+    rates : TriggerRates or None
+        Its rates; None if it is disabled.
+    batch : mapping of int to Timing
+        Batch size → measured times on random background events; empty for a kind that acts on decisions.
+    preselected : PreselectionTiming or None
+        Its timing on the events that pass its preselection; None without a preselection.
+    parts : mapping of str to mapping of int to Timing
+        For each part by name, batch size → measured times on events that pass the preselection.
+    engine : str
+        What evaluates its network: trigemu's kernels, or ONNX Runtime and why; "" without a network.
+    """
+
+    _view: ClassVar[str] = "trigemu_latency.views:TRIGGER_COST"
+
+    trigger: Trigger
+    rates: TriggerRates | None
+    batch: Timings
+    preselected: PreselectionTiming | None
+    parts: Mapping[str, Timings]
+    engine: str = ""
+
+    def added(self, size: int) -> dict[str, Added]:
+        """Return the time that "sequential" and "parallel" add at a batch size; empty if the trigger does not
+        have these parts."""
+        p50 = {name: timings[size].p50_ns for name, timings in self.parts.items() if size in timings}
+        if not set(_BARE) <= set(p50):
+            return {}
+        bare = sum(p50[name] for name in _BARE)
+        return {name: Added(p50[name] - bare, p50[name] / bare) for name in _CORRECTED if name in p50}
+
+
+@dataclass(frozen=True)
+class RealTime:
+    """The resources needed for the crossing rate, if every core performs as measured. cores: from the
+    throughput of one thread alone. machines: from the throughput of all threads together."""
+
+    cores: float
+    machines: float
+
+
+@dataclass(frozen=True, repr=False)
+class Bench(Shown, Named[TriggerCost]):
+    """The cost of a menu; result["J100"] is the cost of a trigger.
+
+    Attributes
+    ----------
+    rates : MenuRates
+        The rates of the menu.
+    menu : mapping of int to Timing
+        Batch size → measured times of all triggers together, in one thread.
+    events_per_s : mapping of int to float
+        Batch size → throughput of all threads together.
+    triggers : tuple of TriggerCost
+        The cost of each trigger.
+    environment : Environment
+        The machine and its load.
+    threads : int
+        The number of threads that ran together.
+    seed : int
+        The seed with which events were drawn.
+    events, distinct : int
+        The number of events drawn from the background, and of distinct events among them.
+    first : FirstDecision or None
+        The time of the first decision of a process; only `trigemu bench` measures it.
+    untimed : tuple of str
+        The names of the triggers that were not timed, for lack of time.
+    """
+
+    _view: ClassVar[str] = "trigemu_latency.views:BENCH"
+
+    rates: MenuRates
+    menu: Timings
+    events_per_s: Mapping[int, float]
+    triggers: tuple[TriggerCost, ...]
+    environment: machine.Environment
+    threads: int
+    seed: int
+    events: int
+    distinct: int
+    first: FirstDecision | None = None
+    untimed: tuple[str, ...] = ()
+
+    @property
+    def batches(self) -> tuple[int, ...]:
+        """The batch sizes."""
+        return tuple(self.menu)
+
+    def _named(self) -> tuple[str, Mapping[str, TriggerCost]]:
+        return "trigger", {cost.trigger.name: cost for cost in self.triggers}
+
+    def real_time(self, size: int) -> RealTime:
+        """Return the resources that the crossing rate requires at a batch size."""
+        hz = self.rates.menu.crossing_rate_hz
+        scale = self.threads / self.environment.cores
+        return RealTime(hz / self.menu[size].events_per_s, scale * hz / self.events_per_s[size])
+
+
+def check(batches: Sequence[int], events: int, threads: int) -> None:
+    """Raise TrigemuError if a batch is empty or larger than the events of a thread."""
+    for size in batches:
+        if size < 1:
+            raise TrigemuError(f"a batch of {size} events: expected at least one")
+        if size * threads > events:
+            shared = f" for each of {threads} threads" if threads > 1 else ""
+            raise TrigemuError(
+                f"a batch of {size} events{shared} cannot be made from {events}: request more --events"
+            )
+
+
+def batches_of(events: int, threads: int) -> tuple[int, ...]:
+    """Return the usual batch sizes for which each thread has enough events."""
+    return tuple(size for size in BATCHES if size * threads <= events) or (1,)
+
+
+def steps(plan: Plan, batches: Sequence[int], threads: int) -> int:
+    """Return the number of steps of progress that `bench` reports."""
+    return len(batches) * (2 * len(_turns(plan)) + (threads > 1))
+
+
+def bench(
+    emulation: Emulation | MenuLike,
+    catalogue: SamplesLike = None,
+    *,
+    batches: Sequence[int] | None = None,
+    events: int = EVENTS,
+    threads: int = 1,
+    seconds: float = SECONDS,
+    executor: Any = None,
+    progress: Callable[[int], None] = lambda steps: None,
+    clock: Clock = time.perf_counter_ns,
+) -> Bench:
+    """Measure the cost of a menu on random events of its background.
+
+    Events are drawn in proportion to their weight.
+
+    Parameters
+    ----------
+    emulation : path, Menu or Emulation
+        A menu, or an emulation of it alone.
+    catalogue
+        The samples for a menu, as in `emulate`.
+    batches : sequence of int or None
+        The batch sizes, in events; None: those of 1, 16, 256 and 4096 for which there are enough events.
+    events : int
+        The number of events to draw.
+    threads : int
+        The number of threads that run the menu at the same time, for the throughput.
+    seconds : float
+        After this time no further triggers are timed (`Bench.untimed`). The menu and its first triggers
+        are always timed.
+    executor
+        Evaluates the rates of a menu, as in `emulate`; this is not timed.
+    progress : callable
+        Called repeatedly with the number of finished steps.
+    clock : callable
+        Returns the time in ns, which never decreases.
+
+    Returns
+    -------
+    Bench
+
+    Raises
+    ------
+    TrigemuError
+        If a batch is empty or larger than the events of a thread.
+    SampleError
+        If all weights of the background are 0.
+    PluginError
+        If the decisions of a trigger depend on the size of the batch.
+    """
+    batches = batches_of(events, threads) if batches is None else batches
+    check(batches, events, threads)
+    before = machine.load_average()
+    emulation = emulation_of(emulation, catalogue, executor)
+    menu, plan, samples = emulation.menus[0], emulation.plan, emulation.catalogue
+    rates = rates_of(emulation)
+    drawn = _drawn(plan, samples, events)
+    background = drawn[None]
+    if background is None:
+        raise SampleError(f"{samples.path}: all weights of the background are 0: no event can be drawn")
+    of_menu, alone, preselected = _timed(plan, background.events, drawn, batches, seconds, progress, clock)
+    at_once = {size: timing.events_per_s for size, timing in of_menu.items()}
+    if threads > 1:
+        at_once = _at_once(menu, background.events, batches, threads, progress, clock)
+    by_name = {trigger.name: trigger for trigger in rates.triggers}
+    engines = Stream(plan, background.events[:0]).engines if min(batches) < ARRAYS_FROM else {}
+    triggers, untimed = [], []
+    for trigger in menu.used:
+        bit = plan.bits[0].get(trigger.name)
+        costs: tuple[Timings, PreselectionTiming | None, Mapping[str, Timings]] = {}, None, {}
+        if bit is not None and bit in alone:
+            costs = alone[bit], *_of_slot(plan.slots[bit], bit, drawn, preselected)
+        elif bit is not None:
+            untimed.append(trigger.name)
+        engine = engines.get(bit, "") if bit is not None else ""
+        triggers.append(TriggerCost(trigger, by_name.get(trigger.name), *costs, engine))
+    return Bench(
+        rates=rates,
+        menu=of_menu,
+        events_per_s=at_once,
+        triggers=tuple(triggers),
+        environment=machine.environment(before),
+        threads=threads,
+        seed=SEED,
+        events=events,
+        distinct=background.distinct,
+        untimed=tuple(untimed),
+    )
+
+
+def _alone(plan: Plan, bits: Sequence[int]) -> dict[int, Plan]:
+    """Return a plan for each of these slots alone, by its bit."""
+    return {bit: replace(plan, slots=(plan.slots[bit],)) for bit in bits}
+
+
+def _turns(plan: Plan) -> list[range]:
+    """Return the bits of the slots that are timed together; at least one turn, for the menu."""
+    slots = len(plan.slots)
+    return [range(at, min(at + TOGETHER, slots)) for at in range(0, max(slots, 1), TOGETHER)]
+
+
+def _drawn(plan: Plan, catalogue: Catalogue, n: int) -> _Drawn:
+    conditions = list(dict.fromkeys([None, *(preselection(slot.compiled) for slot in plan.slots)]))
+    return dict(zip(conditions, draw_events(plan, catalogue, n, conditions, SEED), strict=True))
+
+
+def _timed(
+    plan: Plan,
+    events: Events,
+    drawn: _Drawn,
+    batches: Sequence[int],
+    seconds: float,
+    progress: Callable[[int], None],
+    clock: Clock,
+) -> tuple[Timings, dict[int, Timings], dict[tuple[int, str], dict[int, Timing]]]:
+    """Time all triggers together, and each slot alone while there is time. Return the timings of the menu, of
+    each slot by its bit, and the results of `_over_preselected`."""
+    of_menu: dict[int, Timing] = {}
+    alone: dict[int, Timings] = {}
+    preselected: dict[tuple[int, str], dict[int, Timing]] = {}
+    end, turns = clock() + seconds * 1e9, _turns(plan)
+    for number, bits in enumerate(turns):
+        if number and clock() > end:
+            progress(2 * len(batches) * (len(turns) - number))
+            break
+        parts = _alone(plan, bits)
+        menu, slots = _over_all(plan if not number else None, parts, events, batches, progress, clock)
+        of_menu |= menu
+        alone |= slots
+        preselected |= _over_preselected(parts, drawn, batches, progress, clock)
+    return of_menu, alone, preselected
+
+
+def _over_all(
+    menu: Plan | None,
+    parts: Mapping[int, Plan],
+    events: Events,
+    batches: Sequence[int],
+    progress: Callable[[int], None],
+    clock: Clock,
+) -> tuple[Timings, dict[int, Timings]]:
+    """Time the plan of the menu, if any, and some slots alone, on random background events."""
+    plans = [*([menu] if menu else []), *parts.values()]
+    timings: list[dict[int, Timing]] = [{} for _ in plans]
+    for size in batches:
+        batch = Batches(events, size)
+        calls = [batch.decisions(plan) for plan in plans]
+        for of, timing in zip(timings, measure(calls, clock), strict=True):
+            of[size] = timing
+        progress(1)
+    return timings[0] if menu else {}, dict(zip(parts, timings[len(plans) - len(parts) :], strict=True))
+
+
+def _over_preselected(
+    parts: Mapping[int, Plan],
+    drawn: _Drawn,
+    batches: Sequence[int],
+    progress: Callable[[int], None],
+    clock: Clock,
+) -> dict[tuple[int, str], dict[int, Timing]]:
+    """Time slots and their parts on the events that pass their preselection: (slot, part) → batch size →
+    timing. The part "" is the complete slot, if it has a preselection."""
+    timings: dict[tuple[int, str], dict[int, Timing]] = {}
+    for size in batches:
+        contenders: dict[tuple[int, str], TimedCall] = {}
+        split = {requires: Batches(among.events, size) for requires, among in drawn.items() if among}
+        for bit, own in parts.items():
+            requires = preselection(own.slots[0].compiled)
+            if requires not in split:
+                continue
+            if requires is not None:
+                contenders[bit, ""] = split[requires].decisions(own)
+            contenders |= {(bit, name): part for name, part in split[requires].parts(own).items()}
+        for key, timing in zip(contenders, measure(list(contenders.values()), clock), strict=True):
+            timings.setdefault(key, {})[size] = timing
+        progress(1)
+    return timings
+
+
+def _of_slot(
+    slot: Slot, bit: int, drawn: _Drawn, preselected: Mapping[tuple[int, str], Timings]
+) -> tuple[PreselectionTiming | None, dict[str, Timings]]:
+    among = drawn[preselection(slot.compiled)]
+    timing = (
+        PreselectionTiming(among.share, among.distinct, preselected[bit, ""])
+        if among and (bit, "") in preselected
+        else None
+    )
+    return timing, {name: timings for (of, name), timings in preselected.items() if of == bit and name}
+
+
+def _at_once(
+    menu: Menu,
+    events: Events,
+    batches: Sequence[int],
+    threads: int,
+    progress: Callable[[int], None],
+    clock: Clock,
+) -> dict[int, float]:
+    """Return the events per second of all threads by batch size; each thread has its own plan and events."""
+    share = len(events) // threads
+    plans = [make_plan([menu]) for _ in range(threads)]
+    rates = {}
+    for size in batches:
+        split = [Batches(events[i * share : (i + 1) * share], size) for i in range(threads)]
+        calls = [batch.decisions(plan) for batch, plan in zip(split, plans, strict=True)]
+        rates[size] = together(calls, clock)
+        progress(1)
+    return rates

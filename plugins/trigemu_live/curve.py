@@ -1,0 +1,258 @@
+"""The live fraction of rules and a filling scheme at a rate of accepts, if crossings are independent.
+
+This is what a menu of any composition loses, except for effects of its prescale counters: its accepts are one
+in so many filled crossings, and crossings follow each other at random.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.errors import TrigemuError
+from trigemu.base.kernels import kernel
+from trigemu.base.shown import Shown
+
+from .crossing_kernels import RuleState, RuleTable, accept, fraction, mixed, new_state, vetoed_by
+from .filling import ORBIT, Filling
+from .rules import Rules
+
+if TYPE_CHECKING:
+    from .crossing_kernels import RuleTable
+
+
+def accepts_of(
+    table: RuleTable, filling: Filling, chance: float, attempts: int, batches: int, seed: int
+) -> IntArray:
+    """Return the number of accepts that the rules allow in each batch, int64[batches]."""
+    live = np.zeros(batches, np.int64)
+    luminosity = np.ones(len(filling.slots)) if filling.luminosity is None else filling.luminosity
+    largest = min(1.0, chance * float(luminosity.max()))
+    state = np.array([np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]])
+    idle = math.log1p(-largest) if largest < 1.0 else -math.inf
+    kept = np.minimum(chance * luminosity, 1.0) / largest
+    _run_accepts(table, new_state(table), filling.slots, kept, idle, state, attempts // batches, live)
+    return live
+
+
+@kernel
+def _run_accepts(
+    table: RuleTable,
+    rules: RuleState,
+    slots: IntArray,
+    kept: FloatArray,
+    idle: float,
+    state: np.ndarray,
+    size: int,
+    live: IntArray,
+) -> None:
+    """Draw `size` accepts for each batch, one in so many filled crossings; kept: float64[f], the fraction
+    that counts in each filled slot."""
+    y = -1
+    for batch in range(len(live)):
+        done = 0
+        while done < size:
+            state[0] += np.uint64(0x9E3779B97F4A7C15)
+            y += 1 + int(math.log(1.0 - fraction(mixed(state[0]))) / idle)
+            orbit = y // len(slots)
+            at = y - orbit * len(slots)
+            state[0] += np.uint64(0x9E3779B97F4A7C15)
+            if fraction(mixed(state[0])) >= kept[at]:
+                continue
+            done += 1
+            crossing = orbit * ORBIT + slots[at]
+            if vetoed_by(table, rules, crossing, orbit, slots[at]) < 0:
+                accept(table, rules, crossing)
+                live[batch] += 1
+
+
+#: Accepts before the rules that are drawn for one rate, and the batches from which the error follows.
+ATTEMPTS, BATCHES = 1_000_000, 50
+
+
+@dataclass(frozen=True)
+class LiveFraction:
+    """The fraction of accepts that rules allow.
+
+    Attributes
+    ----------
+    input_rate_hz : float
+        The rate of accepts before the rules in Hz.
+    value : float
+        The fraction.
+    error : float
+        Its statistical uncertainty.
+    """
+
+    input_rate_hz: float
+    value: float
+    error: float
+
+
+@dataclass(frozen=True, repr=False)
+class LiveCurve(Shown):
+    """The live fraction at several rates.
+
+    Attributes
+    ----------
+    rules : Rules
+        The rules.
+    filling : Filling
+        The filling scheme.
+    points : tuple of LiveFraction
+        The points, in the order of rates.
+    """
+
+    _view: ClassVar[str] = "trigemu_live.view:CURVE"
+
+    rules: Rules
+    filling: Filling
+    points: tuple[LiveFraction, ...]
+
+    def at(self, input_rate_hz: float) -> float:
+        """Return the live fraction L at a rate, from a parabola through 1 / L at the nearest points: for
+        simple dead time, and for a bucket that is always full, 1 / L is a straight line."""
+        rates = np.array([point.input_rate_hz for point in self.points])
+        inverse = 1.0 / np.array([max(point.value, 1e-9) for point in self.points])
+        near = np.argsort(np.abs(rates - input_rate_hz), kind="stable")[:3]
+        value = 0.0
+        for i in near:  # Lagrange's form
+            others = [j for j in near if j != i]
+            value += inverse[i] * np.prod((input_rate_hz - rates[others]) / (rates[i] - rates[others]))
+        return min(1.0, 1.0 / value) if value > 0 else 1.0
+
+
+def live_fraction(
+    rules: Rules, filling: Filling, input_rate_hz: float, *, attempts: int = ATTEMPTS, seed: int = 1
+) -> LiveFraction:
+    """Return the fraction of accepts that rules allow at a rate, if crossings are independent.
+
+    Parameters
+    ----------
+    rules : Rules
+        The rules (`read_rules`); prefiring is left out.
+    filling : Filling
+        The filling scheme (`read_filling`, `spread`, `every_slot`).
+    input_rate_hz : float
+        The rate of accepts before the rules in Hz, up to the crossing rate of the scheme.
+    attempts : int
+        The number of accepts before the rules that are drawn.
+    seed : int
+        The seed. With the same seed, fractions at different rates are strongly correlated.
+
+    Returns
+    -------
+    LiveFraction
+
+    Raises
+    ------
+    TrigemuError
+        If the rate is not between 0 and the crossing rate, or the rules veto every filled slot.
+
+    Examples
+    --------
+    >>> live = live_fraction(read_rules("cms"), read_filling("lhc-2018-2544"), 100e3)
+    >>> f"{100 * live.value:.1f} %"
+    '98.9 %'
+    """
+    from .crossing_kernels import rule_table
+
+    table = rule_table(rules, filling)
+    check_not_all(rules, filling, table)
+    chance = input_rate_hz / filling.crossing_rate_hz
+    if not 0 < chance <= 1:
+        raise TrigemuError(
+            f"input rate {input_rate_hz:g} Hz: expected a rate above 0, up to the crossing rate of "
+            f"{filling.crossing_rate_hz:g} Hz"
+        )
+    live = accepts_of(table, filling, chance, attempts, BATCHES, seed)
+    per_batch = attempts // BATCHES
+    error = float(np.std(live / per_batch, ddof=1) / math.sqrt(BATCHES))
+    return LiveFraction(float(input_rate_hz), float(live.sum() / (per_batch * BATCHES)), error)
+
+
+def live_curve(
+    rules: Rules,
+    filling: Filling,
+    rates_hz: Sequence[float],
+    *,
+    attempts: int = ATTEMPTS,
+    seed: int = 1,
+) -> LiveCurve:
+    """Return the live fraction at several rates, as `live_fraction` does.
+
+    Parameters
+    ----------
+    rules, filling, attempts, seed
+        As in `live_fraction`.
+    rates_hz : sequence of float
+        The rates of accepts before the rules in Hz.
+
+    Returns
+    -------
+    LiveCurve
+    """
+    points = (live_fraction(rules, filling, rate, attempts=attempts, seed=seed) for rate in rates_hz)
+    return LiveCurve(rules, filling, tuple(points))
+
+
+def largest_input_rate(
+    rules: Rules, filling: Filling, live: float, *, attempts: int = 400_000, seed: int = 1
+) -> float:
+    """Return the largest rate of accepts before the rules at which at least a fraction of them is live.
+
+    Parameters
+    ----------
+    rules, filling, attempts, seed
+        As in `live_fraction`.
+    live : float
+        The live fraction, between 0 and 1.
+
+    Returns
+    -------
+    float
+        The rate in Hz, about 1 % from the exact one with the default number of attempts; the crossing rate if
+        the fraction is never smaller.
+
+    Raises
+    ------
+    TrigemuError
+        If no rate has such a live fraction, because of vetoed slots.
+
+    Examples
+    --------
+    >>> rate = largest_input_rate(read_rules("cms"), read_filling("lhc-2018-2544"), 0.95)
+    >>> 200e3 < rate < 230e3
+    True
+    """
+    if not 0 < live < 1:
+        raise TrigemuError(f"live fraction {live:g}: expected a number between 0 and 1")
+
+    def reached(rate: float) -> bool:
+        return live_fraction(rules, filling, rate, attempts=attempts, seed=seed).value >= live
+
+    high = filling.crossing_rate_hz
+    low = high * 1e-9
+    if reached(high):
+        return high
+    if not reached(low):
+        raise TrigemuError(f"rules {rules.name!r}: no rate has a live fraction of {live:g}: slots are vetoed")
+    while high / low > 1.001:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if reached(middle) else (low, middle)
+    return low
+
+
+def check_not_all(rules: Rules, filling: Filling, table: RuleTable) -> None:
+    """Raise TrigemuError if rules veto every filled slot of every orbit."""
+    always = table.blocked[table.a == 1][:, filling.slots]
+    if len(always) and bool(always.any(axis=0).all()):
+        raise TrigemuError(
+            f"rules {rules.name!r}: {', '.join(rules.labels)} veto every filled slot of {filling.name!r}: "
+            f"nothing could be recorded"
+        )

@@ -1,0 +1,230 @@
+"""What happens in a fill, as TOML: pile-up that falls, columns of prescales, thresholds under control.
+
+[fill]
+hours = 10
+pileup = 20                     # at the beginning
+half_life_hours = 6.6
+
+[[column]]                      # of prescales, from this pile-up down
+name = "loose"
+below = 12
+
+[[control]]                     # a threshold that follows a rate
+trigger = "AD"
+target_hz = 1400
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+import numpy as np
+
+from trigemu.base.arrays import FloatArray
+from trigemu.base.errors import nearest, quoted
+from trigemu.base.toml import Document, Key, TomlTable, load_toml, read_table
+from trigemu.base.toml_schema import refuse_other_kinds
+
+T = TypeVar("T", bound=TomlTable)
+_Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
+#: The pile-up of a fill.
+MIN_PILEUP, MAX_PILEUP = 1e-6, 1e5
+_Pileup = Annotated[float, msgspec.Meta(ge=MIN_PILEUP, le=MAX_PILEUP)]
+#: The longest fill in hours, and the latest point of its curve.
+MAX_HOURS = 1000
+_Hours = Annotated[float, msgspec.Meta(gt=0, le=MAX_HOURS)]
+_Gain = Annotated[float, msgspec.Meta(ge=0, le=2)]
+#: The largest number of steps of a fill.
+MAX_STEPS = 100_000
+
+
+class FillTable(TomlTable, frozen=True):
+    """[fill]: how pile-up falls, and what is measured.
+
+    Attributes
+    ----------
+    hours : float
+        The length of the fill.
+    pileup : float, optional
+        The mean number of interactions per crossing at the beginning.
+    half_life_hours : float, optional
+        The time in which it halves.
+    curve : list of [hours, pile-up], optional
+        Instead of both, points between which it is interpolated.
+    step_seconds : float
+        The time between two settings of thresholds.
+    target_hz : float, optional
+        The recorded rate that the menu (its last level) should have; by default that at the beginning.
+    tolerance : float
+        The largest relative difference from a target that counts as on target.
+    signals : list of str
+        Signal samples whose efficiency is measured.
+    """
+
+    hours: _Hours = 10.0
+    pileup: _Pileup | None = None
+    half_life_hours: _Hours | None = None
+    curve: list[list[float]] | None = None
+    step_seconds: Annotated[float, msgspec.Meta(ge=0.1, le=36000)] = 60.0
+    target_hz: _Positive | None = None
+    tolerance: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.1
+    signals: list[str] = msgspec.field(default_factory=list)
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if (self.pileup is None) != (self.half_life_hours is None) or (self.pileup is None) == (
+            self.curve is None
+        ):
+            yield "pileup", "expected pileup and half_life_hours, or a curve"
+        for number, point in enumerate(self.curve or []):
+            if len(point) != 2 or not (abs(point[0]) <= MAX_HOURS and MIN_PILEUP <= point[1] <= MAX_PILEUP):
+                bounds = f"up to {MAX_HOURS} hours, a pile-up from {MIN_PILEUP:g} to {MAX_PILEUP:g}"
+                yield ("curve", number), f"{point}: expected [hours, pile-up], {bounds}"
+                return
+        hours = [point[0] for point in self.curve or []]
+        if self.curve is not None and (len(hours) < 2 or sorted(set(hours)) != hours):
+            yield "curve", "expected two or more points, at ascending hours"
+        steps = self.hours * 3600 / self.step_seconds
+        if steps > MAX_STEPS:
+            yield "step_seconds", f"{steps:.0f} steps: expected at most {MAX_STEPS}"
+        if self.pileup and self.half_life_hours:
+            last = self.pileup * 0.5 ** (self.hours / self.half_life_hours)
+            if last < MIN_PILEUP:
+                end = f"the pile-up at the end is {last:.3g}"
+                yield "half_life_hours", f"{self.half_life_hours:g}: {end}: expected at least {MIN_PILEUP:g}"
+
+    def hours_and_pileup(self) -> tuple[FloatArray, FloatArray]:
+        """Return the beginning of each step in hours, and the pile-up in it, float64[steps] each."""
+        hours = np.arange(0.0, self.hours, self.step_seconds / 3600.0)
+        if self.curve is not None:
+            points = np.array(self.curve)
+            return hours, np.interp(hours, points[:, 0], points[:, 1])
+        assert self.pileup is not None
+        assert self.half_life_hours is not None
+        return hours, self.pileup * 0.5 ** (hours / self.half_life_hours)
+
+
+class ColumnTable(TomlTable, frozen=True):
+    """[[column]]: a column of prescales of the menu.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the menu.
+    below : float
+        The pile-up from which on it is used, downwards. The highest column covers the beginning of the fill.
+    """
+
+    name: str
+    below: _Pileup
+
+
+class ControlTable(TomlTable, frozen=True):
+    """[[control]]: a proportional-integral controller of a threshold.
+
+    Attributes
+    ----------
+    trigger : str
+        The trigger whose threshold it moves.
+    of : {"trigger", "menu"}
+        Whether the rate of the trigger or that of the menu (without levels) should be on target.
+    target_hz : float, optional
+        The recorded rate; by default that of the menu's own threshold, or of the menu, at the beginning. The
+        threshold begins where a target of the trigger is met; else, it is the menu's own.
+    proportional, integral : float
+        The gains, on the logarithm of the measured rate over the target, in each step.
+    seconds : float
+        The time in which it counts, before each step.
+    prescale : float
+        The prescale of the accepts that it counts.
+    """
+
+    trigger: str
+    of: Literal["trigger", "menu"] = "trigger"
+    target_hz: _Positive | None = None
+    proportional: _Gain = 0.2
+    integral: _Gain = 0.2
+    seconds: Annotated[float, msgspec.Meta(gt=0, le=36000)] = 10.0
+    prescale: Annotated[float, msgspec.Meta(ge=1, le=1e9)] = 10.0
+
+
+@dataclass(frozen=True)
+class FillConfig:
+    """A fill.
+
+    Attributes
+    ----------
+    fill : FillTable
+        Its table.
+    columns : tuple of ColumnTable
+        Its columns of prescales.
+    controls : tuple of ControlTable
+        Its controllers.
+    path : Path
+        The file.
+    sha256 : str
+        Its SHA-256.
+    """
+
+    fill: FillTable
+    columns: tuple[ColumnTable, ...]
+    controls: tuple[ControlTable, ...]
+    path: Path
+    sha256: str
+
+    def column_at(self, pileup: float) -> int | None:
+        """Return the number of the column at a pile-up; None above all columns."""
+        below = [(table.below, number) for number, table in enumerate(self.columns) if pileup <= table.below]
+        return min(below)[1] if below else None
+
+
+def read_fill(path: Path | str) -> FillConfig:
+    """Read a fill.
+
+    Parameters
+    ----------
+    path : path or str
+        The TOML file.
+
+    Returns
+    -------
+    FillConfig
+
+    Raises
+    ------
+    TableError
+        With all mistakes of the file, each with its line.
+    """
+    document = load_toml(Path(path))
+    refuse_other_kinds(document, "fill")
+    known = ("fill", "column", "control")
+    for key in document.data:
+        if key not in known:
+            document.problem((key,), "", f"unknown key {quoted(key)}{nearest(key, known)}")
+    fill = read_table(document, document.data.get("fill", {}), FillTable, ("fill",), "[fill]")
+    columns = _tables(document, "column", ColumnTable)
+    controls = _tables(document, "control", ControlTable)
+    names = [control.trigger for control in controls]
+    if len(set(names)) < len(names):
+        document.problem(("control",), "", "a trigger has two controllers")
+    below = [column.below for column in columns]
+    if len(set(below)) < len(below):
+        document.problem(("column",), "", "two columns begin below the same pile-up")
+    document.finish()
+    assert fill is not None
+    return FillConfig(fill, tuple(columns), tuple(controls), document.path, document.sha256)
+
+
+def _tables(document: Document, name: str, struct: type[T]) -> list[T]:
+    tables = document.data.get(name, [])
+    if not isinstance(tables, list):
+        document.problem((name,), "", f"{name}: expected tables [[{name}]]")
+        return []
+    read = (
+        read_table(document, table, struct, (name, number), f"{name} {number + 1}")
+        for number, table in enumerate(tables)
+    )
+    return [table for table in read if table is not None]

@@ -1,0 +1,219 @@
+"""A fill as tables: rates, time on target, efficiencies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from trigemu.base.arrays import FloatArray
+from trigemu.results import notes, numbers
+from trigemu.results.documents import left_out, records
+from trigemu.results.figures import style
+from trigemu.results.rates import provenance
+from trigemu.results.section import Picture, slug
+from trigemu.results.table import Column, Page, Table, stacked
+from trigemu.results.view import View, name
+
+from .fill import Fill, names_of, traces_named
+from .fill_model import CONTROL, FillTrace
+
+#: Lines: name → values, float64[steps].
+Lines = Sequence[tuple[str, FloatArray]]
+
+
+def figures_of_fill(result: Fill) -> Iterator[Picture]:
+    """Yield the figures of a fill; controllers are shown with the first seed."""
+    first = {way: next(iter(traces_named(result, way))) for way in names_of(result)}
+    recorded = [(way, trace.recorded) for way, trace in first.items()]
+    rows: list[tuple[str, str, Lines, float | None, bool]] = [
+        ("menu", "recorded rate of the menu in Hz", recorded, result.target_hz, True)
+    ]
+    lines: Lines
+    for k, trigger in enumerate(result.controlled):
+        lines = [(way, trace.rates[k]) for way, trace in first.items()]
+        target = result.targets[k] if result.config.controls[k].of == "trigger" else None
+        rows.append((trigger, f"recorded rate of {trigger} in Hz", lines, target, True))
+    for s, signal in enumerate(result.signals):
+        lines = [(way, 100.0 * trace.efficiencies[s]) for way, trace in first.items()]
+        rows.append((signal, f"recorded part of {signal} in %", lines, None, False))
+    for quantity, label, lines, target, is_rate in rows:
+        yield Picture(
+            f"fill_{slug(quantity)}",
+            f"{label} through the fill.",
+            draw_lines(result.hours, lines, label, target, result.config.fill.tolerance, is_rate),
+            {"hours": result.hours, **dict(lines)},
+        )
+
+
+def draw_lines(
+    hours: FloatArray, lines: Lines, label: str, target: float | None, tolerance: float, is_rate: bool
+) -> Figure:
+    """Draw values against time, and a band around a target."""
+    with style.figure(7.0, 4.2) as (figure, axes):
+        if target:
+            low, high = target * (1 - tolerance), target * (1 + tolerance)
+            axes.axhspan(low, high, color="lightgrey", label=f"±{100 * tolerance:g} % of the target")
+        for number, (way, values) in enumerate(lines):
+            axes.plot(hours, values, color=style.COLOURS[number], label=way)
+        if is_rate:
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: numbers.short(value)))
+        axes.set_ylim(0.0, 1.1 * max(float(values.max()) for _, values in lines))
+        axes.set_xlim(hours[0], hours[-1])
+        axes.set_xlabel("time in hours", fontsize=14)
+        axes.set_ylabel(style.literal(label), fontsize=13)
+        figure.legend(loc="outside upper right", ncols=4, fontsize=11, frameon=False)
+    return figure
+
+
+_RATES = (
+    Column("way", "key", "thresholds", "fixed, columns (of prescales), or control."),
+    Column(
+        "of", "key", "recorded rate", "The menu, its first level if it has several, or a controlled trigger."
+    ),
+    Column("first_hz", "number", "at first", "The rate in the first step.", text=numbers.in_hz),
+    Column("last_hz", "number", "at last", "The rate in the last step.", text=numbers.in_hz),
+    Column("target_hz", "number", "target", "Its target.", text=numbers.in_hz),
+    Column(
+        "on_target", "number", None, "The part of the steps within the tolerance of the target, over seeds."
+    ),
+    Column("on_target_spread", "number", None, "Its standard deviation between seeds."),
+    Column("time", "label", "on target", in_files=False),
+)
+_EFFICIENCIES = (
+    Column("way", "key", "thresholds", "fixed, columns (of prescales), or control."),
+    Column("signal", "key", "signal", "The signal."),
+    Column("first", "share", "at first", "Its recorded part in the first step."),
+    Column("last", "share", "at last", "Its recorded part in the last step."),
+    Column("mean", "share", "mean", "The mean over the steps."),
+)
+
+
+class _Fill(View[Fill]):
+    def line(self, result: Fill) -> str:
+        return f"of {name(result.menu.name)}: {result.hours[-1]:.3g} h, pile-up {_range(result.pileup)}"
+
+    def page(self, result: Fill) -> Page:
+        of_menu = {"menu": f"menu {result.menu.name}"}
+        table = Table.of(_RATES, (row | {"of": of_menu.get(row["of"], row["of"])} for row in _rates(result)))
+        efficiencies = Table.of(_EFFICIENCIES, _efficiencies(result))
+        tables = [table, efficiencies] if result.signals else [table]
+        return Page(stacked(tables), [*_notes(result)])
+
+    def document(self, result: Fill) -> dict[str, Any]:
+        menu, config = result.menu, result.config
+        filling, rules = result.filling, result.rules
+        return {
+            "menu": {"name": menu.name, "crossing_rate_hz": menu.crossing_rate_hz},
+            "columns": [{"name": column.name, "below": column.below} for column in config.columns],
+            "filling": {"name": filling.name, "colliding": len(filling.slots)},
+            "rules": {"name": rules.name, "source": rules.source, "rules": list(rules.labels)},
+            "hours": result.hours.tolist(),
+            "pileup": result.pileup.tolist(),
+            "controlled": list(result.controlled),
+            "targets_hz": list(result.targets),
+            "target_hz": result.target_hz,
+            "rows": records(self.table(result)),
+            "efficiencies": records(Table.of(_EFFICIENCIES, _efficiencies(result))),
+            "traces": [_trace(result, trace) for trace in result.traces],
+            "left_out": left_out(result.catalogue),
+            "provenance": provenance(menu, result.catalogue, result.models)
+            | {"fill": {"path": str(config.path), "sha256": config.sha256}, "prescales": menu.columns.file},
+        }
+
+    def figures(self, result: Fill) -> Iterator[Figure]:
+
+        return (picture.figure for picture in figures_of_fill(result))
+
+
+FILL = _Fill()
+
+
+def _trace(result: Fill, trace: FillTrace) -> dict[str, Any]:
+    return {
+        "way": trace.name,
+        "seed": trace.seed,
+        "before_hz": trace.before.tolist(),
+        "live": trace.live.tolist(),
+        "recorded_hz": trace.recorded.tolist(),
+        "rates_hz": dict(zip(result.controlled, trace.rates.tolist(), strict=True)),
+        "thresholds": dict(zip(result.controlled, trace.thresholds.tolist(), strict=True)),
+        "efficiencies": dict(zip(result.signals, trace.efficiencies.tolist(), strict=True)),
+    }
+
+
+def _rates(result: Fill) -> Iterator[dict[str, Any]]:
+    """Yield the rows of rates: means over the seeds of a way."""
+    for way in names_of(result):
+        traces = [*traces_named(result, way)]
+        yield _row(result, way, "menu", [trace.recorded for trace in traces], result.target_hz)
+        if result.menu.levels[1:]:
+            recorded = [trace.before * trace.live for trace in traces]
+            yield _row(result, way, f"level {result.menu.levels[0]}", recorded, None)
+        for k, trigger in enumerate(result.controlled):
+            if result.config.controls[k].of == "trigger":
+                yield _row(result, way, trigger, [trace.rates[k] for trace in traces], result.targets[k])
+            else:
+                yield _row(result, way, trigger, [trace.rates[k] for trace in traces], None)
+
+
+def _row(result: Fill, way: str, of: str, rates: list[FloatArray], target: float | None) -> dict[str, Any]:
+    row = {
+        "way": way,
+        "of": of,
+        "first_hz": float(np.mean([rate[0] for rate in rates])),
+        "last_hz": float(np.mean([rate[-1] for rate in rates])),
+    }
+    if target is None:
+        return row
+    shares = np.array([result.on_target(rate, target) for rate in rates])
+    spread = float(shares.std(ddof=1)) if len(shares) > 1 else 0.0
+    text = numbers.percent(float(shares.mean()), spread) if spread else f"{100 * shares.mean():.3g} %"
+    return row | {
+        "target_hz": target,
+        "on_target": float(shares.mean()),
+        "on_target_spread": spread,
+        "time": text,
+    }
+
+
+def _efficiencies(result: Fill) -> Iterator[dict[str, Any]]:
+    for way in names_of(result):
+        for s, signal in enumerate(result.signals):
+            values = np.mean([trace.efficiencies[s] for trace in traces_named(result, way)], axis=0)
+            means = {"first": float(values[0]), "last": float(values[-1]), "mean": float(values.mean())}
+            yield {"way": way, "signal": signal, **means}
+
+
+def _range(pileup: FloatArray) -> str:
+    return f"{pileup[0]:.3g} to {pileup[-1]:.3g}"
+
+
+def _notes(result: Fill) -> Iterator[str]:
+    fill, columns = result.config.fill, result.config.columns
+    yield from notes.texts(notes.source(result.menu, result.catalogue))
+    made_with = result.catalogue.table.mean_interactions
+    of_sample = f"; the sample has {made_with:.3g}" if made_with else ""
+    yield f"µ = {_range(result.pileup)} interactions a crossing{of_sample}."
+    if columns:
+        first = columns[result.config.column_at(float(result.pileup[0])) or 0].name
+        used = ", ".join(f"{column.name} from µ = {column.below:g} down" for column in columns)
+        yield f"Columns of prescales: {used}. Fixed and control: {first}, that at the beginning."
+    yield (
+        f"{fill.hours:g} h in steps of {fill.step_seconds:g} s: "
+        f"{result.filling.name}; rules {result.rules.name}: {result.rules.text}."
+    )
+    yield f"On target: within {100 * fill.tolerance:g} % of it, part of the time."
+    seeds = names_of(result).get(CONTROL, 0)
+    if seeds > 1:
+        yield f"Control: mean of {seeds} seeds; ± is the standard deviation between them."
+    for control in result.config.controls:
+        yield (
+            f"{control.trigger}: P = {control.proportional:g}, I = {control.integral:g}, counts "
+            f"{control.seconds:g} s of accepts of the {control.of}, one in {control.prescale:g}."
+        )
+    if result.catalogue.left_out:
+        yield f"Warning: {result.catalogue.left_out_text}."

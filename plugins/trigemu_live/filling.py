@@ -1,0 +1,376 @@
+"""Filling schemes: which of the slots of an orbit hold bunches that collide.
+
+A scheme is a file of the LHC programme's filling schemes (CSV), a TOML file, or a text such as `39(72b 8e)`,
+which stands for 39 times 72 bunches and 8 empty slots. Slots are counted from 0 here and from 1 in files, as
+the crossings of experiments are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import numpy as np
+
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.errors import TrigemuError, excerpt, nearest, quoted
+from trigemu.base.files import read_bounded
+from trigemu.base.toml import Key, TomlTable, load_toml, read_table
+from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.results import numbers
+
+#: The slots of an orbit of the LHC, 25 ns each, and its revolution frequency in Hz.
+ORBIT = 3564
+ORBIT_HZ = 11_245.5
+
+
+@dataclass(frozen=True, eq=False)
+class Filling:
+    """The colliding bunches of an orbit.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    slots : ndarray
+        int64[n], the slots with colliding bunches, ascending from 0.
+    luminosity : ndarray or None
+        float64[n], the luminosity of each, relative to their mean; None if all are equal.
+    source : str
+        Where its numbers are from.
+    orbit_hz : float
+        The revolution frequency in Hz.
+    """
+
+    name: str
+    slots: IntArray
+    luminosity: FloatArray | None = None
+    source: str = ""
+    orbit_hz: float = ORBIT_HZ
+
+    @property
+    def crossing_rate_hz(self) -> float:
+        """The rate of crossings of colliding bunches in Hz."""
+        return len(self.slots) * self.orbit_hz
+
+    @cached_property
+    def filled(self) -> BoolArray:
+        """Whether bunches collide in each slot, bool[3564]."""
+        filled = np.zeros(ORBIT, np.bool_)
+        filled[self.slots] = True
+        return filled
+
+    @cached_property
+    def position(self) -> IntArray:
+        """The number of bunches of the same train before each of the n bunches, int64[n]. The orbit is
+        closed: a train may pass its end."""
+        first = ~self.filled[self.slots - 1]
+        if not first.any():  # every slot is filled
+            return np.zeros(len(self.slots), np.int64)
+        number = np.arange(len(self.slots))
+        start = np.where(first, number, -1)
+        start[0] = start[0] if first[0] else np.flatnonzero(first)[-1] - len(number)
+        position: IntArray = number - np.maximum.accumulate(start)
+        return position
+
+    @property
+    def description(self) -> str:
+        """The number of bunches, of trains, and their lengths."""
+        bunches = numbers.count(len(self.slots), "colliding bunch").replace("bunchs", "bunches")
+        if len(self.slots) == ORBIT:
+            return "every slot filled"
+        lengths = np.diff(np.append(np.flatnonzero(self.position == 0), len(self.slots)))
+        if self.position[0]:
+            lengths[-1] += self.position[0]
+        longest, trains = int(lengths.max()), len(lengths)
+        if longest == 1:
+            return f"{bunches}, none beside another"
+        return f"{bunches} in {numbers.count(trains, 'train')} of up to {longest}"
+
+
+def every_slot(crossing_rate_hz: float) -> Filling:
+    """Return an orbit with every slot filled, which gives a crossing rate.
+
+    Parameters
+    ----------
+    crossing_rate_hz : float
+        The rate of crossings in Hz.
+
+    Returns
+    -------
+    Filling
+    """
+    return Filling("every slot", np.arange(ORBIT), orbit_hz=crossing_rate_hz / ORBIT)
+
+
+def spread(colliding: int) -> Filling:
+    """Return a number of colliding bunches spread evenly over the orbit.
+
+    Parameters
+    ----------
+    colliding : int
+        The number of bunches, from 1 to 3564.
+
+    Returns
+    -------
+    Filling
+
+    Raises
+    ------
+    TrigemuError
+        If there are not that many slots.
+    """
+    if not 1 <= colliding <= ORBIT:
+        raise TrigemuError(f"{colliding} colliding bunches: an orbit has 1 to {ORBIT} slots")
+    return Filling(f"{colliding} spread evenly", np.arange(colliding) * ORBIT // colliding)
+
+
+#: The folder of the schemes that come with trigemu.
+SCHEMES = Path(__file__).parent / "schemes"
+#: RF buckets in a slot: bunches are in buckets 1, 11, 21 …
+BUCKETS = 10
+#: The largest file: those of the LHC have 0.2 MB.
+MAX_BYTES = 10_000_000
+_HEAD_ON = "HEAD ON COLLISIONS FOR B1"
+_TOKEN = re.compile(r"\s*(?:(\d{1,5})\s*([be(])|(\)))", re.ASCII)
+_Positive = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class FillingTable(TomlTable, frozen=True):
+    """[filling]: the colliding bunches, as `trains` or as a `pattern`.
+
+    Attributes
+    ----------
+    name : str
+        Its name; by default that of the file.
+    source : str
+        Where its numbers are from.
+    trains : list of [int, int], optional
+        The first and the last slot of each train, from 1.
+    pattern : str, optional
+        Bunches and empty slots from slot 1 on, such as "39(72b 8e)"; the remaining slots are empty.
+    luminosity : list of float, optional
+        The relative luminosity of each colliding bunch, in the order of slots.
+    """
+
+    name: str = ""
+    source: str = ""
+    trains: list[list[int]] | None = None
+    pattern: str | None = None
+    luminosity: list[_Positive] | None = None
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if (self.trains is None) == (self.pattern is None):
+            yield "trains", "expected either trains or a pattern"
+            return
+        try:
+            slots = self.slots()
+        except TrigemuError as error:
+            yield "pattern" if self.trains is None else "trains", str(error)
+            return
+        if self.luminosity is not None and len(self.luminosity) != len(slots):
+            given = len(self.luminosity)
+            yield "luminosity", f"expected a number for each of the {len(slots)} bunches, not {given}"
+
+    def slots(self) -> list[int]:
+        """Return the filled slots, from 0."""
+        if self.trains is None:
+            return slots_of_pattern(self.pattern or "")
+        return [slot for first, last in _checked(self.trains) for slot in range(first - 1, last)]
+
+
+def _checked(trains: Iterable[list[int]]) -> Iterator[tuple[int, int]]:
+    before = 0
+    for train in trains:
+        if len(train) != 2 or not 1 <= train[0] <= train[1] <= ORBIT:
+            raise TrigemuError(f"{train}: expected [first, last] slot of a train, from 1 to {ORBIT}")
+        first, last = train
+        if first <= before:
+            raise TrigemuError(f"{train} overlaps the train before it, or is not in the order of slots")
+        yield first, last
+        before = last
+
+
+def slots_of_pattern(text: str) -> list[int]:
+    """Return the slots that a text such as `39(72b 8e)` fills.
+
+    Parameters
+    ----------
+    text : str
+        Numbers followed by `b`, bunches, or `e`, empty slots, or by a bracket with such a text.
+
+    Returns
+    -------
+    list of int
+        The slots, ascending from 0.
+
+    Raises
+    ------
+    TrigemuError
+        If the text is no pattern, has more slots than an orbit, or no bunch.
+
+    Examples
+    --------
+    >>> slots_of_pattern("2(2b 1e) 1b")
+    [0, 1, 3, 4, 6]
+    """
+    stack: list[tuple[int, _Slots]] = [(1, _Slots())]
+    at = 0
+    text = text.rstrip()
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None or (token[3] and len(stack) == 1):
+            raise TrigemuError(
+                f"pattern {quoted(text)}: expected 72b, 8e or 39(72b 8e) at {text[at : at + 10]!r}"
+            )
+        if token[2] == "(":
+            stack.append((int(token[1]), _Slots()))
+        elif token[3]:
+            times, inner = stack.pop()
+            stack[-1][1].add(inner, times)
+        else:
+            stack[-1][1].add(_Slots([token[2] == "b"], 1), int(token[1]))
+        at = token.end()
+    if len(stack) > 1:
+        raise TrigemuError(f"pattern {quoted(text)}: a bracket is not closed")
+    every = stack[0][1]
+    if every.length > ORBIT:
+        length, over = (f"{n:.3g}" if n >= 10**6 else str(n) for n in (every.length, every.length - ORBIT))
+        raise TrigemuError(
+            f"pattern {quoted(text)}: it has {length} slots, {over} more than the {ORBIT} of an orbit"
+        )
+    slots = np.flatnonzero(every.filled).tolist()
+    if not slots:
+        raise TrigemuError(f"pattern {quoted(text)}: it has no bunch")
+    return slots
+
+
+@dataclass
+class _Slots:
+    """Slots of a pattern: whether each is filled, up to those of an orbit, and their number."""
+
+    filled: list[bool] = field(default_factory=list)
+    length: int = 0
+
+    def add(self, slots: _Slots, times: int) -> None:
+        self.filled += slots.filled * min(times, ORBIT // max(1, len(slots.filled)) + 1)
+        del self.filled[ORBIT:]
+        self.length = min(self.length + times * slots.length, 10**18)
+
+
+def read_filling(scheme: Path | str) -> Filling:
+    """Read a filling scheme.
+
+    Parameters
+    ----------
+    scheme : path or str
+        A file (CSV of the LHC programme, or TOML), the name of a scheme that comes with trigemu, or a pattern
+        such as "39(72b 8e)".
+
+    Returns
+    -------
+    Filling
+
+    Raises
+    ------
+    TrigemuError
+        If there is no such file, or it has mistakes.
+    """
+    text, path = str(scheme), Path(scheme)
+    if path.suffix not in (".csv", ".toml") and _TOKEN.match(text):
+        return Filling(text, np.array(slots_of_pattern(text), np.int64))
+    if not path.suffix:
+        names = scheme_names()
+        if text not in names:
+            near = nearest(text, names)
+            raise TrigemuError(
+                f"filling {quoted(text)}: expected a file (.csv, .toml), a pattern such as '39(72b 8e)', or "
+                f"one of {', '.join(names)}{near}"
+            )
+        path = SCHEMES / f"{text}.toml"
+    return _of_toml(path) if path.suffix == ".toml" else _of_csv(path)
+
+
+def scheme_names() -> list[str]:
+    """Return the names of the schemes that come with trigemu."""
+    return sorted(file.stem for file in SCHEMES.glob("*.toml"))
+
+
+def _of_toml(path: Path) -> Filling:
+    document = load_toml(path)
+    refuse_other_kinds(document, "filling")
+    for key in document.data:
+        if key != "filling":
+            document.problem((key,), "", f"unknown key {quoted(key)}: expected [filling]")
+    table = read_table(document, document.data.get("filling", {}), FillingTable, ("filling",), "[filling]")
+    document.finish()
+    assert table is not None
+    luminosity = None
+    if table.luminosity:
+        luminosity = np.array(table.luminosity) / np.mean(table.luminosity)
+    slots = np.array(table.slots(), np.int64)
+    return Filling(table.name or path.stem, slots, luminosity, table.source)
+
+
+def _of_csv(path: Path) -> Filling:
+    try:
+        lines = read_bounded(path, MAX_BYTES).decode("utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise TrigemuError(f"cannot read {path}: {error.strerror or error}") from None
+    slots = sorted(_head_on(path, lines) or _filled(path, lines))
+    if not slots:
+        raise TrigemuError(
+            f"{path}: there are no colliding bunches: expected the CSV of an LHC filling scheme, with the "
+            f"line {_HEAD_ON!r} or the lines 'B1 filled buckets' and 'B2 filled buckets'"
+        )
+    return Filling(path.stem, np.array(slots, np.int64), source=str(path.name))
+
+
+def _head_on(path: Path, lines: list[str]) -> set[int]:
+    """Return the slots of beam 1 whose bunches meet one in IP 1 or 5: rows of the bucket in beam 1, and of
+    its partner in beam 2 at IP 1, 2, 5 and 8, or -."""
+    slots: set[int] = set()
+    inside = False
+    for number, line in enumerate(lines, 1):
+        if "FOR B1" in line or "FOR B2" in line:
+            inside = "FOR B1" in line
+            continue
+        cells = [cell.strip() for cell in line.split(",")]
+        if not inside or len(cells) < 5 or not cells[0].isdigit():
+            continue
+        partners = [_slot(path, number, cell) for cell in (cells[1], cells[3]) if cell.isdigit()]
+        if partners:
+            slot = _slot(path, number, cells[0])
+            if slot in slots:
+                raise TrigemuError(f"{path}:{number}: bucket {cells[0]} appears twice: trains overlap")
+            slots.add(slot)
+    return slots
+
+
+def _filled(path: Path, lines: list[str]) -> set[int]:
+    """Return the slots that are filled in both beams, which meet in IP 1 and 5."""
+    beams: list[set[int]] = []
+    for number, line in enumerate(lines, 1):
+        head, *cells = line.split(",")
+        if head.strip() in ("B1 filled buckets", "B2 filled buckets"):
+            buckets = [_slot(path, number, cell.strip()) for cell in cells if cell.strip()]
+            if len(set(buckets)) < len(buckets):
+                raise TrigemuError(f"{path}:{number}: a bucket appears twice: trains overlap")
+            beams.append(set(buckets))
+    return beams[0] & beams[1] if len(beams) == 2 else set()
+
+
+def _slot(path: Path, line: int, bucket: str) -> int:
+    number = int(bucket) if bucket.isascii() and bucket.isdigit() and len(bucket) < 10 else 0
+    if number % BUCKETS != 1 or number > ORBIT * BUCKETS:
+        last = (ORBIT - 1) * BUCKETS + 1
+        raise TrigemuError(
+            f"{path}:{line}: bucket {excerpt(bucket)}: expected 1, 11, 21 … {last}: an orbit has "
+            f"{ORBIT} slots"
+        )
+    return number // BUCKETS

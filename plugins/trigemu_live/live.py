@@ -1,0 +1,216 @@
+"""The rates that an experiment records of a menu."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.errors import SampleError, TrigemuError, nearest
+from trigemu.emulation.engine import Progress
+from trigemu.emulation.loop import Emulation, emulate
+from trigemu.emulation.reweight import at_pileup
+from trigemu.menus.menu import Menu
+from trigemu.menus.read import MenuLike, menu_of
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.triggers.simple import Random
+
+from .beam import PARTS, Setup, Start, check_start, run
+from .crossing_kernels import rule_table
+from .curve import check_not_all
+from .filling import ORBIT_HZ, Filling, every_slot
+from .patterns import menu_arrays, to_draw, weigh
+from .results import LiveRates
+from .rules import NO_RULES, Rules
+from .summary import first_level_rate, summarise
+
+#: The longest time of beam at the LHC in seconds, its orbits, and the least number of orbits, one a part.
+MAX_SECONDS = 100_000.0
+MAX_ORBITS, MIN_ORBITS = round(MAX_SECONDS * ORBIT_HZ), PARTS
+#: Bunches of different luminosity are drawn from this many tables at most.
+MAX_CLASSES = 8
+
+
+def live_rates(
+    menu: MenuLike,
+    catalogue: SamplesLike = None,
+    *,
+    filling: Filling | None = None,
+    rules: Rules = NO_RULES,
+    seconds: float = 10.0,
+    seed: int = 1,
+    counters: Start = "random",
+    input_rate_hz: float | None = None,
+    pileup: float | None = None,
+    without: Sequence[str] = (),
+    workers: int = 1,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> LiveRates:
+    """Run crossings in order through the triggers and prescale counters of a menu, and through rules.
+
+    Parameters
+    ----------
+    menu : path or Menu
+        The menu. Its crossing rate becomes that of the filling scheme.
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
+        The samples, as in `emulate`; their events must be crossings.
+    filling : Filling, optional
+        The filling scheme; by default every slot is filled, at the crossing rate of the menu.
+    rules : Rules
+        The rules; by default none.
+    seconds : float
+        The time of beam, of all beams together.
+    seed : int
+        The seed; the result does not depend on the number of workers.
+    counters : {"random", "zero", "section"}
+        Where prescale counters begin: at random in each of 32 beams; at zero in one beam; or at zero in a
+        beam for each section of luminosity of 2¹⁸ orbits.
+    input_rate_hz : float, optional
+        Scale all rates such that the first level accepts this rate before the rules.
+    pileup : float, optional
+        The mean number of interactions to reweight to; that of the mean bunch, if the scheme has
+        luminosities.
+    without : sequence of str
+        Triggers that never accept; all others see the same crossings.
+    workers : int
+        The number of threads.
+    executor, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    LiveRates
+
+    Raises
+    ------
+    SampleError
+        If the events are single interactions, or a scheme with luminosities needs the pile-up of samples that
+        do not have it.
+    TrigemuError
+        If a budget cannot be met, or the rules veto everything.
+
+    Examples
+    --------
+    >>> from trigemu_live import live_rates, read_filling, read_rules
+    >>> scheme, rules = read_filling("lhc-2018-2544"), read_rules("cms")
+    >>> result = live_rates("menus/primary.toml", filling=scheme, rules=rules, seconds=2)
+    >>> 0.995 < result.live < 1
+    True
+    """
+    check_start(counters)
+    menu = menu_of(menu)
+    filling = filling or every_slot(menu.crossing_rate_hz)
+    if not MIN_ORBITS <= seconds * filling.orbit_hz <= MAX_ORBITS:  # not, if it is NaN
+        raise TrigemuError(
+            f"{seconds:g} s of beam: expected at least {MIN_ORBITS} orbits, "
+            f"{MIN_ORBITS / filling.orbit_hz:.2g} s, and at most {MAX_ORBITS:.2g} orbits, which are "
+            f"{MAX_ORBITS / filling.orbit_hz:.3g} s at a crossing rate of {filling.crossing_rate_hz:.3g} Hz"
+        )
+    orbits = round(seconds * filling.orbit_hz)
+    table = rule_table(rules, filling)
+    check_not_all(rules, filling, table)
+    samples = samples_of(catalogue, executor=executor)
+    menu = at_crossing_rate(menu, filling.crossing_rate_hz)
+    check_names(menu, without, rules)
+    nominal, emulations, of = emulate_classes(menu, samples, filling, pileup, executor, progress)
+    arrays = menu_arrays(nominal.menus[0])
+    weighed = weigh(arrays, emulations)
+    factor = scale_to(input_rate_hz, nominal)
+    removed = np.array([name in without for name in arrays.names], np.bool_)
+    setup = Setup(
+        arrays, to_draw(weighed, factor), filling, of, rules, table, removed, factor, counters, seed, orbits
+    )
+    counts = run(setup, workers)
+    return summarise(setup, counts, nominal, weighed.negative)
+
+
+def at_crossing_rate(menu: Menu, crossing_rate_hz: float) -> Menu:
+    """Return the menu at another crossing rate; the rates of `random` triggers stay."""
+    ratio = crossing_rate_hz / menu.crossing_rate_hz
+    if ratio == 1.0:
+        return menu
+    triggers = (
+        replace(t, prescale=t.prescale * ratio, prescales=tuple(p * ratio for p in t.prescales))
+        if isinstance(t.description, Random)
+        else t
+        for t in menu.triggers
+    )
+    return replace(menu, crossing_rate_hz=crossing_rate_hz, triggers=tuple(triggers))
+
+
+def check_names(menu: Menu, without: Sequence[str], rules: Rules) -> None:
+    """Raise TrigemuError if a trigger to leave out, or one that fires early, is not in the menu."""
+    known = [trigger.name for trigger in menu.enabled]
+    early = rules.prefire.triggers if rules.prefire else None
+    for name in (*without, *(early or ())):
+        if name not in known:
+            raise TrigemuError(f"{menu.path}: unknown trigger {name!r}{nearest(name, known)}")
+
+
+def emulate_classes(
+    menu: Menu,
+    samples: Catalogue,
+    filling: Filling,
+    pileup: float | None,
+    executor: Any,
+    progress: Progress | None,
+) -> tuple[Emulation, list[Emulation], IntArray]:
+    """Return the emulation at the mean luminosity, at which budgets are met; one for each class of bunches
+    with similar luminosity; and the class of each bunch, int64[f]."""
+    if samples.table.convention == "luminosity":
+        raise SampleError(
+            f"{samples.path}: the events are single interactions (convention 'luminosity'), not crossings: "
+            f"how often two accepts follow each other cannot be drawn from them"
+        )
+    every = {"executor": executor, "progress": progress}
+    mean = samples if pileup is None else at_pileup(samples, pileup, executor=executor)
+    nominal = emulate(menu, mean, **every)
+    luminosity = filling.luminosity
+    if luminosity is None or np.ptp(luminosity) < 1e-9:
+        return nominal, [nominal], np.zeros(len(filling.slots), np.int64)
+    interactions = pileup or samples.table.mean_interactions
+    if interactions is None:
+        raise SampleError(
+            f"{samples.path}: bunches of {filling.name!r} have different luminosities, so crossings are "
+            f"reweighted: give the mean number of interactions (--pileup, or mean_interactions in the "
+            f"catalogue)"
+        )
+    of = classes_of(luminosity)
+    emulations = []
+    for number in range(of.max() + 1):
+        of_class = interactions * float(luminosity[of == number].mean())
+        at = at_pileup(samples, of_class, executor=executor)
+        emulations.append(emulate(nominal.menus[0], at, **every))
+    return nominal, emulations, of
+
+
+def classes_of(luminosity: FloatArray) -> IntArray:
+    """Return the class of each bunch, int64[f]: bunches of equal luminosity; if there are more than
+    MAX_CLASSES values, neighbours are joined, each time those that add least to the spread within classes."""
+    mean, of, bunches = np.unique(luminosity, return_inverse=True, return_counts=True)
+    of = of.reshape(-1).astype(np.int64)
+    while len(mean) > MAX_CLASSES:
+        both = bunches[:-1] + bunches[1:]
+        k = int(np.argmin(bunches[:-1] * bunches[1:] / both * np.diff(mean) ** 2))
+        mean[k] = (bunches[k : k + 2] @ mean[k : k + 2]) / both[k]
+        bunches[k] = both[k]
+        mean, bunches = np.delete(mean, k + 1), np.delete(bunches, k + 1)
+        of[of > k] -= 1
+    return of
+
+
+def scale_to(input_rate_hz: float | None, emulation: Emulation) -> float:
+    """Return the factor on all rates with which the first level accepts a rate."""
+    if input_rate_hz is None:
+        return 1.0
+    now = first_level_rate(emulation)
+    if not now > 0:
+        raise TrigemuError(
+            f"{emulation.menus[0].path}: no trigger accepts an event: its rate cannot be scaled"
+        )
+    return input_rate_hz / now

@@ -1,0 +1,351 @@
+"""What is recorded of a menu: what `trigemu live` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from trigemu.menus.menu import Menu
+from trigemu.results import notes, numbers
+from trigemu.results.documents import left_out, records
+from trigemu.results.rates import provenance
+from trigemu.results.table import Column, Page, Table, stacked
+from trigemu.results.view import View, name
+from trigemu.samples.catalogue import Catalogue
+
+from .beam import PARTS
+from .curve import LiveCurve
+from .results import LiveItem, LiveRates, OrderedAccepts, OrderedItem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_RATE = ("hz", "error_hz", "events")
+_LIVE_COLUMNS = (
+    Column("name", "key", "trigger", "The name of the trigger, group, level or menu."),
+    Column("kind", "label", None, "trigger, group or level."),
+    Column("level", "label", None, "Its level, in menus with levels."),
+    Column("prescale", "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6),
+    Column("before", "rate", "before", "Its rate without the rules.", parts=_RATE, gives_way=3),
+    Column("after", "rate", "recorded", "Its rate with the rules.", parts=_RATE),
+    Column(
+        "live",
+        "share",
+        "live",
+        "The part of its accepts that are recorded.",
+        text=lambda v: numbers.percent(*v),
+    ),
+    Column("unique", "rate", "unique", "The recorded rate that it alone accepts.", parts=_RATE, gives_way=4),
+    Column("cause", "label", "lost most to", "The rule that vetoes most of its accepts.", gives_way=1),
+    Column("because", "label", "because of", "The trigger whose accepts block most of its own.", gives_way=5),
+    Column(
+        "gain",
+        "difference",
+        "others gain",
+        "What the other triggers would gain without it.",
+        parts=("hz", "error_hz"),
+        gives_way=2,
+    ),
+    Column("drawing_error_hz", "number", None, "The error of `after` from the drawn crossings, in Hz."),
+    Column("table_error_hz", "number", None, "The error of `after` from the events of the samples, in Hz."),
+    Column("gain_live", "number", None, "By how much the live fraction would rise without it."),
+)
+#: What errors of the drawing are from, by the start of the prescale counters.
+_PHASES = {
+    "random": f" in {PARTS} beams, each with counters at other phases",
+    "zero": f", in {PARTS} parts of the time",
+    "section": f", in {PARTS} parts of the time and sections",
+}
+_CAUSES = (
+    Column("rule", "key", "rule", "The rule."),
+    Column("lost", "rate", "lost", "The rate of accepts that it vetoes.", parts=("hz", "error_hz")),
+    Column("share", "share", "of accepts", "Their part of the accepts of the first level."),
+)
+
+
+class _LiveRates(View[LiveRates]):
+    def line(self, result: LiveRates) -> str:
+        live = numbers.percent(result.live, result.live_error)
+        return f"of {name(result.menu.name)}: {numbers.format_rate(result.rate.after)}, {live} live"
+
+    def page(self, result: LiveRates) -> Page:
+        table = table_of_items(result)
+        tables = [table, table_of_causes(result)] if result.rules.rules else [table]
+        return Page(stacked(tables), [*_notes(result)])
+
+    def table(self, result: LiveRates) -> Table:
+        return Table.of(_LIVE_COLUMNS, ({**_row(item), "live": item.live} for item in result.all_items))
+
+    def document(self, result: LiveRates) -> dict[str, Any]:
+        before, after, lost = result.by_position
+        labels = result.rules.labels
+        losses = [
+            {"name": i.name, "kind": i.kind, "lost": dict(i.lost), "because": dict(i.because)}
+            for i in result.all_items
+        ]
+        return {
+            **document_of_inputs(result.menu, result.catalogue, result.models),
+            "seconds": result.seconds,
+            "seed": result.seed,
+            "counters": result.start,
+            "factor": result.factor,
+            "filling": {"name": result.filling.name, "colliding": len(result.filling.slots)},
+            "rules": {"name": result.rules.name, "source": result.rules.source, "rules": list(labels)},
+            "live": result.live,
+            "live_error": result.live_error,
+            "warnings": list(result.warnings),
+            "rows": records(self.table(result)),
+            "losses": losses,
+            "by_position": {
+                "before": before.tolist(),
+                "after": after.tolist(),
+                "lost": {label: row.tolist() for label, row in zip(labels, lost, strict=True)},
+            },
+            "by_slot": {"before": result.by_slot[0].tolist(), "after": result.by_slot[1].tolist()},
+            "distances": {"from": result.distance_edges.tolist(), "accepts": result.distances.tolist()},
+            "early": {"before": result.early[0], "after": result.early[1]},
+            "curve": [
+                {"input_rate_hz": p.input_rate_hz, "live": p.value, "error": p.error}
+                for p in result.curve.points
+            ],
+        }
+
+    def figures(self, result: LiveRates) -> Iterator[Figure]:
+        from .figures import figures_of
+
+        return (picture.figure for picture in figures_of(result))
+
+
+LIVE = _LiveRates()
+
+
+def _row(item: LiveItem) -> dict[str, Any]:
+    gain = None if item.gain_hz is None else (item.gain_hz, item.gain_error_hz or 0.0)
+    return {
+        "name": item.name,
+        "kind": item.kind,
+        "level": item.level,
+        "prescale": item.prescale,
+        "before": item.before,
+        "after": item.after,
+        "live": (item.live, item.live_error),
+        "unique": item.unique,
+        "cause": most(item.lost),
+        "because": most(item.because),
+        "gain": gain,
+        "drawing_error_hz": item.drawing_error_hz,
+        "table_error_hz": item.table_error_hz,
+        "gain_live": item.gain_live,
+    }
+
+
+def notes_of_inputs(menu: Menu, catalogue: Catalogue) -> Iterator[str]:
+    """Yield the menu, its column of prescales, the pile-up and the samples."""
+    column = f", column {menu.columns.chosen}" if menu.columns.chosen else ""
+    yield f"Menu {name(menu.name)}{column}. {notes.conditions(menu, catalogue)}".rstrip()
+    yield from notes.texts(notes.source(menu, catalogue))
+
+
+def document_of_inputs(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> dict[str, Any]:
+    """Return the same for a document, with the files."""
+    columns = menu.columns
+    return {
+        "menu": {
+            "name": menu.name,
+            "crossing_rate_hz": menu.crossing_rate_hz,
+            "column": columns.chosen,
+        },
+        "left_out": left_out(catalogue),
+        "provenance": provenance(menu, catalogue, models) | {"prescales": columns.file},
+    }
+
+
+def most(parts: Mapping[str, float]) -> str | None:
+    """Return the largest part with its percentage; None if all are 0."""
+    total = sum(parts.values())
+    if not total:
+        return None
+    largest = max(parts, key=lambda key: parts[key])
+    return f"{largest} {100 * parts[largest] / total:.0f} %"
+
+
+def table_of_items(result: LiveRates) -> Table:
+    """Return what is recorded of each trigger, group and level, as a page shows it."""
+    table = Table(_LIVE_COLUMNS)
+    for item in result.triggers:
+        table.add_record(_row(item))
+    if result.groups:
+        table.add_gap()
+    for item in result.groups:
+        table.add_record(_row(item) | {"name": f"group {item.name}"}, "group")
+    table.add_gap()
+    for item in result.levels:
+        table.add_record(_row(item) | {"name": item.name or f"menu {result.menu.name}"}, "summary")
+    return table
+
+
+def table_of_causes(result: LiveRates) -> Table:
+    """Return the accepts of the first level that each rule vetoes."""
+    first = result.levels[0]
+    table = Table(_CAUSES)
+    for rule, error in zip(result.rules.labels, result.lost_error_hz.tolist(), strict=True):
+        lost = first.lost[rule]
+        table.add(rule, (lost / result.seconds, error), lost / max(first.before.events, 1))
+    return table
+
+
+def _notes(result: LiveRates) -> Iterator[str]:
+    """Yield what explains the numbers."""
+    filling, rules = result.filling, result.rules
+    yield from notes_of_inputs(result.menu, result.catalogue)
+    of = filling.name if filling.name in filling.description else f"{filling.name}, {filling.description}"
+    yield (
+        f"{result.seconds:.4g} s of beam, seed {result.seed}: {of}, "
+        f"{numbers.in_hz(filling.crossing_rate_hz)} of crossings."
+    )
+    source = f" ({rules.source})" if rules.source else ""
+    yield (
+        f"Rules {rules.name}: {rules.text}{source}." if rules.rules else "No rules: every accept is recorded."
+    )
+    if result.factor != 1.0:
+        yield f"All rates are those of the menu times {result.factor:.4g}."
+    first = result.levels[0].name
+    whose = f" of {first}" if first else ""
+    yield (
+        f"Live: {numbers.percent(result.live, result.live_error)} of the accepts{whose}; independent "
+        f"crossings at this rate: {100 * result.curve.at(result.levels[0].before.hz):.4g} %."
+    )
+    yield f"±: crossings as drawn{_PHASES[result.start]}, and events of the samples. Live: as drawn."
+    if any(r.upper_limit_hz for item in result.all_items for r in (item.before, item.after, item.unique)):
+        yield "<: no accept; upper limit at 68 %, at least the rate over all phases of the counters."
+    if rules.rules:
+        yield (
+            "Others gain: what the triggers beside it would record in addition without it, from the live "
+            "fraction at the lower rate."
+        )
+    if result.early[0]:
+        yield (
+            f"One crossing early: {result.early[0]} accepts, {result.early[1]} of them recorded; they are in "
+            f"no rate above."
+        )
+    for warning in result.warnings:
+        yield f"Warning: {warning}."
+    if result.negative:
+        share = f"{100 * result.negative:.2g} %"
+        yield f"Not drawn: patterns with negative weights, {share} of the rate of all triggers."
+
+
+_CURVE_COLUMNS = (
+    Column("input_rate_hz", "number", "before", "The rate of accepts before the rules.", text=numbers.in_hz),
+    Column("live", "share", "live", "The part of them that the rules allow.", errors=("error",)),
+    Column("error", "number", None, "Its statistical uncertainty."),
+    Column("recorded_hz", "number", "recorded", "The rate that they allow.", text=numbers.in_hz),
+)
+
+
+class _LiveCurve(View[LiveCurve]):
+    def line(self, result: LiveCurve) -> str:
+        return f"of {result.rules.name}: {numbers.count(len(result.points), 'rate')}"
+
+    def page(self, result: LiveCurve) -> Page:
+        table = Table(_CURVE_COLUMNS)
+        for point in result.points:
+            table.add(point.input_rate_hz, point.value, point.error, point.input_rate_hz * point.value)
+        return Page([table], [f"{result.filling.name}; {result.rules.text}; independent crossings."])
+
+    def figures(self, result: LiveCurve) -> Iterator[Figure]:
+        from .figures import draw_curve
+
+        yield draw_curve(result)
+
+
+CURVE = _LiveCurve()
+
+
+#: Accepts that are listed where a terminal shows them.
+SHOWN = 20
+_ORDERED_COLUMNS = (
+    Column("name", "key", "trigger", "The name of the trigger, group, level or menu."),
+    Column("kind", "label", None, "trigger, group or level."),
+    Column("before", "count", "accepts", "Its accepts without the rules."),
+    Column("after", "count", "recorded", "Its accepts with the rules."),
+    Column("cause", "label", "lost most to", "The rule that vetoes most of its accepts."),
+    Column("because", "label", "because of", "The trigger whose accepts block most of its own.", gives_way=1),
+)
+_VETOED = (
+    Column("crossing", "count", "crossing", "The number of the crossing."),
+    Column("rule", "key", "vetoed by", "The rule."),
+    Column("triggers", "key", "triggers", "The triggers that accept it."),
+)
+
+
+class _OrderedAccepts(View[OrderedAccepts]):
+    def line(self, result: OrderedAccepts) -> str:
+        return f"of {name(result.menu.name)}: {_summary(result)}"
+
+    def page(self, result: OrderedAccepts) -> Page:
+        table = Table(_ORDERED_COLUMNS)
+        for item in result.triggers:
+            if item.before > item.after:
+                table.add_record(_ordered_row(item))
+        for item in result.levels:
+            table.add_record(
+                _ordered_row(item) | {"name": item.name or f"menu {result.menu.name}"}, "summary"
+            )
+        listed = Table(_VETOED)
+        for veto in result.vetoed[:SHOWN]:
+            names = ", ".join(veto.triggers[:3]) + (" …" if len(veto.triggers) > 3 else "")
+            listed.add(veto.crossing, veto.rule, names)
+        more = len(result.vetoed) - SHOWN
+        notes = [f"And {more} more accepts that are vetoed: --json."] if more > 0 else []
+        whole = [t for t in result.triggers if t.before and t.before == t.after]
+        if whole:
+            notes.append(f"Not shown: {numbers.count(len(whole), 'trigger')} that lost nothing.")
+        notes += notes_of_inputs(result.menu, result.catalogue)
+        notes.append(f"{_summary(result)} Rules {result.rules.name}: {result.rules.text}.")
+        return Page(stacked([table, listed] if result.vetoed else [table]), notes)
+
+    def table(self, result: OrderedAccepts) -> Table:
+        return Table.of(
+            _ORDERED_COLUMNS, map(_ordered_row, (*result.triggers, *result.groups, *result.levels))
+        )
+
+    def document(self, result: OrderedAccepts) -> dict[str, Any]:
+        items = (*result.triggers, *result.groups, *result.levels)
+        return {
+            **document_of_inputs(result.menu, result.catalogue, result.models),
+            "crossings": result.crossings,
+            "rules": {"name": result.rules.name, "rules": list(result.rules.labels)},
+            "rows": records(self.table(result)),
+            "losses": [
+                {"name": i.name, "kind": i.kind, "lost": dict(i.lost), "because": dict(i.because)}
+                for i in items
+            ],
+            "vetoed": [
+                {"path": v.path, "crossing": v.crossing, "rule": v.rule, "triggers": list(v.triggers)}
+                for v in result.vetoed
+            ],
+        }
+
+
+ORDERED = _OrderedAccepts()
+
+
+def _ordered_row(item: OrderedItem) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "kind": item.kind,
+        "before": item.before,
+        "after": item.after,
+        "cause": most(item.lost),
+        "because": most(item.because),
+    }
+
+
+def _summary(result: OrderedAccepts) -> str:
+    first = result.levels[0]
+    return (
+        f"{numbers.count(result.crossings, 'crossing')} in order: {first.before} accepts, of which the rules "
+        f"veto {len(result.vetoed)}."
+    )

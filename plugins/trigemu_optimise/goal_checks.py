@@ -1,0 +1,175 @@
+"""The cap that a floor on the live fraction puts on a rate, from the plugin `live`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from trigemu.base.errors import TrigemuError, nearest
+from trigemu.counting.quantities import members_by_level
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.samples.catalogue import Catalogue
+from trigemu.triggers.base import ScoreKind
+
+from .goals import Goals, Limit, Live
+from .variables import Bound
+
+
+def rate_of_live(live: Live, goals: Path, menu: Menu, catalogue: Catalogue) -> float:
+    """Return the largest rate of accepts, in Hz at the crossing rate of a menu, with a live fraction.
+
+    Parameters
+    ----------
+    live : Live
+        The rules, the filling scheme and the live fraction.
+    goals : Path
+        The file of goals, to which paths are relative.
+    menu : Menu
+        The menu. If its crossing rate is not that of the scheme, its rates are scaled to it, as by `trigemu
+        live`.
+    catalogue : Catalogue
+        The samples: rates of interactions do not depend on the crossing rate.
+
+    Raises
+    ------
+    TrigemuError
+        If there are no such rules or scheme, or no rate has such a live fraction.
+    """
+    from trigemu_live import every_slot, largest_input_rate, read_filling, read_rules
+
+    crossing_rate = menu.crossing_rate_hz
+    filling = read_filling(_place(live.filling, goals)) if live.filling else every_slot(crossing_rate)
+    rate = largest_input_rate(read_rules(_place(live.rules, goals)), filling, live.min)
+    of_crossings = catalogue.table.convention == "crossing"
+    return rate * crossing_rate / filling.crossing_rate_hz if of_crossings else rate
+
+
+def _place(text: str, goals: Path) -> str:
+    """Return a name or a pattern as it is, and a path relative to the folder of the goals."""
+    return str(goals.parent / text) if Path(text).suffix in (".toml", ".csv") else text
+
+
+#: How a trigger of another kind can have a threshold.
+_WITHOUT_THRESHOLD = (
+    "its kind {kind!r} has no threshold: for a cut on one leg of a combination, use the kind leg_threshold"
+)
+
+
+def check_goals(menu: Menu, goals: Goals, catalogue: Catalogue) -> None:
+    """Raise TrigemuError if goals name what a menu or the samples do not have, or ask for the impossible."""
+    for channel in goals.channels:
+        if catalogue.sample(channel.sample) in catalogue.background:
+            raise TrigemuError(
+                f"{goals.path}: channel {channel.label!r}: {channel.sample!r} is a background sample: "
+                "expected a signal"
+            )
+    varied: dict[tuple[str, str], None] = {}
+    for vary in goals.vary:
+        keys = [key for key, of in (("above", vary.above), ("prescale", vary.prescale)) if of is not None]
+        keys += ["switch"] if vary.switch else []
+        for name in vary.triggers:
+            trigger = _trigger(menu, name, goals, "[[vary]]")
+            where = f"{goals.path}: [[vary]] {name}"
+            if name in goals.table.keep:
+                raise TrigemuError(f"{where}: it is listed under keep, so it must not vary")
+            if "above" in keys and not isinstance(trigger.description, ScoreKind):
+                raise TrigemuError(f"{where}: {_WITHOUT_THRESHOLD.format(kind=trigger.kind)}")
+            if math.isinf(trigger.prescale):
+                raise TrigemuError(
+                    f"{where}: the column {menu.columns.chosen!r} of prescales switches it off"
+                )
+            if not trigger.enabled and (not vary.switch or trigger.budget):
+                raise TrigemuError(f"{where}: the menu disables it: enable it, or give it switch = true")
+            for key in keys:
+                if (name, key) in varied:
+                    raise TrigemuError(f"{where}: {key} is given twice")
+                varied[name, key] = None
+    for name in goals.table.keep:
+        _trigger(menu, name, goals, "keep")
+    _check_ties(menu, goals, {name for name, key in varied if key == "above"})
+
+
+def _check_ties(menu: Menu, goals: Goals, varied: set[str]) -> None:
+    for tie in goals.ties:
+        for name in tie.triggers:
+            trigger = _trigger(menu, name, goals, "[[tie]]")
+            if not isinstance(trigger.description, ScoreKind):
+                raise TrigemuError(
+                    f"{goals.path}: [[tie]] {name}: {_WITHOUT_THRESHOLD.format(kind=trigger.kind)}"
+                )
+            if tie.at_least is None and name not in varied:
+                raise TrigemuError(
+                    f"{goals.path}: [[tie]] {name}: its threshold does not vary, so it cannot equal another "
+                    "one: give it above under [[vary]], or use at_least"
+                )
+
+
+def _trigger(menu: Menu, name: str, goals: Goals, where: str) -> Trigger:
+    names = [trigger.name for trigger in menu.triggers]
+    if name not in names:
+        raise TrigemuError(
+            f"{goals.path}: {where}: the menu {menu.name!r} has no trigger {name!r}{nearest(name, names)}"
+        )
+    return menu.trigger(name)
+
+
+def bounds_of(
+    menu: Menu, goals: Goals, catalogue: Catalogue
+) -> tuple[tuple[Bound, ...], tuple[frozenset[str], ...]]:
+    """Return the limits of goals, the first is the cap on the rate of the menu, and the sets of triggers that
+    they are on, the first is the menu."""
+    levels = {level: _named(menu, members) for level, members in members_by_level(menu).items()}
+    last = list(levels.values())[-1]
+    sets = {last: 0}
+    bounds = [Bound("rate of the menu", 0, -1, 0.0, goals.table.rate_hz)]
+    for limit in goals.limits:
+        members = _members(menu, limit, goals, levels)
+        low, high = limit.min_hz or 0.0, np.inf if limit.max_hz is None else limit.max_hz
+        if limit.quantity == "rate":
+            bounds.append(Bound(limit.label, sets.setdefault(members, len(sets)), -1, low, high))
+            continue
+        level = next((of for of in levels.values() if members <= of), None)
+        if level is None:
+            raise TrigemuError(f"{goals.path}: [[limit]] on the {limit.label}: it is of several levels")
+        whole = sets.setdefault(level, len(sets))
+        rest = sets.setdefault(level - members, len(sets))
+        bounds.append(Bound(limit.label, whole, rest, low, high))
+    if goals.live:
+        first = next(iter(levels.values()))
+        high = rate_of_live(goals.live, goals.path, menu, catalogue)
+        bounds.append(Bound(_live_label(goals.live), sets.setdefault(first, len(sets)), -1, 0.0, high))
+    return tuple(bounds), tuple(sets)
+
+
+def _live_label(live: Live) -> str:
+    return f"rate for {100 * live.min:g} % live"
+
+
+def _members(menu: Menu, limit: Limit, goals: Goals, levels: dict[str, frozenset[str]]) -> frozenset[str]:
+    """Return the triggers that a limit is on."""
+    where = f"{goals.path}: [[limit]] on the {limit.label}"
+    if limit.trigger is not None:
+        if not _trigger(menu, limit.trigger, goals, "[[limit]]").enabled:
+            raise TrigemuError(f"{where}: the menu disables it")
+        return frozenset([limit.trigger])
+    if limit.level is not None:
+        if limit.level not in menu.levels:
+            raise TrigemuError(f"{where}: the menu has {_known('level', menu.levels)}")
+        return levels[limit.level]
+    groups = list(dict.fromkeys(t.group for t in menu.enabled if t.group))
+    if limit.group not in groups:
+        hint = nearest(str(limit.group), groups)
+        raise TrigemuError(f"{where}: the menu has {_known('group', groups)}{hint}")
+    return frozenset(t.name for t in menu.enabled if t.group == limit.group)
+
+
+def _known(what: str, names: Iterable[str]) -> str:
+    listed = ", ".join(names)
+    return f"the {what}s {listed}" if listed else f"no {what}s"
+
+
+def _named(menu: Menu, members: np.ndarray) -> frozenset[str]:
+    return frozenset(t.name for t, own in zip(menu.enabled, members, strict=True) if own)

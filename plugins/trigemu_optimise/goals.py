@@ -1,0 +1,339 @@
+"""What an optimisation is for, in TOML.
+
+[goals]
+rate_hz = 90e3                          # the cap on the rate of the menu
+merit = "squared"                       # or "mean", "worst"
+keep = ["J40_PS"]                       # never varied
+
+[[channel]]
+sample = "h_bb"                         # a signal of the catalogue
+require = "n_jet >= 2"                  # which of its events count
+weight = 2.0
+
+[[vary]]
+triggers = ["J100", "HT220"]
+above = "free"                          # or { min = 80.0, max = 160.0, step = 2.0 }
+
+[[vary]]
+triggers = ["J80_PS"]
+prescale = [1, 2, 5, 10]                # or: switch = true
+
+[[tie]]
+triggers = ["2J70", "J100"]             # equal thresholds, or each above the one before it
+at_least = 10.0
+
+[[limit]]
+group = "jets"                          # or trigger, or level
+quantity = "rate"                       # or "unique"
+max_hz = 40e3                           # or min_hz
+
+    [live]                                  # a floor on the live fraction
+    min = 0.95
+    rules = "cms"
+    filling = "lhc-2018-2544"
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+
+from trigemu.base.errors import nearest
+from trigemu.base.toml import Document, Key, TomlTable, load_toml, read_table
+from trigemu.base.toml_schema import refuse_other_kinds
+
+from .kernels import MOST
+
+#: The figures of merit.
+Merit = Literal["squared", "mean", "worst"]
+#: The largest size of a number, and the inverse of the smallest difference.
+_LARGEST = 1e15
+_Positive = Annotated[float, msgspec.Meta(gt=0)]
+_Hz = Annotated[float, msgspec.Meta(ge=0, le=_LARGEST)]
+
+
+class Span(TomlTable, frozen=True):
+    """The range of a threshold.
+
+    Attributes
+    ----------
+    min, max : float
+        The lowest and the highest threshold.
+    step : float or None
+        The step from `min` on: no other threshold is allowed. None: a round one, which gives about a hundred
+        values, and the present threshold.
+    """
+
+    min: float
+    max: float
+    step: _Positive | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        width = self.max - self.min
+        if not (-_LARGEST <= self.min <= self.max <= _LARGEST and (width == 0 or width >= 1 / _LARGEST)):
+            yield (
+                "min",
+                f"min = {self.min:g}, max = {self.max:g}: expected min ≤ max, at most {_LARGEST:g} in size, "
+                f"equal or at least {1 / _LARGEST:g} apart",
+            )
+        elif self.step and not 1 / _LARGEST <= self.step <= _LARGEST:
+            yield "step", f"step = {self.step:g}: expected a number from {1 / _LARGEST:g} to {_LARGEST:g}"
+        elif self.step and width / self.step > MOST - 1:
+            number = width / self.step + 1
+            yield "step", f"step = {self.step:g} gives {number:.0f} values, at most {MOST} are allowed"
+
+
+class Vary(TomlTable, frozen=True):
+    """[[vary]]: what may change of some triggers.
+
+    Attributes
+    ----------
+    triggers : tuple of str
+        The triggers, each by itself. A trigger with a single allowed value gets that value.
+    above : Span or "free" or None
+        The range of the threshold; "free": where the trigger's own rate is ten times the present one, to
+        where it is a tenth of it.
+    prescale : tuple of float or None
+        The allowed prescales; the present one only if it is among them.
+    switch : bool
+        Whether the trigger may be switched off.
+    """
+
+    triggers: tuple[str, ...]
+    above: Span | Literal["free"] | None = None
+    prescale: tuple[Annotated[float, msgspec.Meta(ge=1, le=1e15)], ...] | None = None
+    switch: bool = False
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if not self.triggers:
+            yield "triggers", "triggers is empty: expected names of triggers"
+        if isinstance(self.above, Span):
+            for key, message in self.above.mistakes():
+                yield ("above", key), f"above: {message}"
+        if self.above is None and not self.prescale and not self.switch:
+            yield "triggers", "nothing varies: expected above, prescale or switch"
+        if self.prescale and len(set(self.prescale)) > MOST:
+            yield "prescale", f"{len(set(self.prescale))} prescales: at most {MOST} are allowed"
+
+
+class ChannelTable(TomlTable, frozen=True):
+    """[[channel]]: events that the menu should accept.
+
+    Attributes
+    ----------
+    sample : str
+        A signal of the catalogue.
+    name : str or None
+        Its name; by default that of the sample.
+    require : str or None
+        The condition that an event must fulfil to be counted; by default that of the catalogue.
+    weight : float
+        Its weight in the figure of merit, relative to those of other channels.
+    """
+
+    sample: str
+    name: str | None = None
+    require: str | None = None
+    weight: Annotated[float, msgspec.Meta(gt=0, le=1e12)] = 1.0
+
+    @property
+    def label(self) -> str:
+        """Its name."""
+        return self.name or self.sample
+
+
+class Tie(TomlTable, frozen=True):
+    """[[tie]]: thresholds that depend on each other.
+
+    Attributes
+    ----------
+    triggers : tuple of str
+        The triggers.
+    at_least : float or None
+        Each threshold is at least this far above that of the trigger before it; None: all are equal.
+    """
+
+    triggers: tuple[str, ...]
+    at_least: float | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if len(set(self.triggers)) < 2 or len(set(self.triggers)) < len(self.triggers):
+            yield "triggers", "expected two or more different triggers"
+        if self.at_least is not None and not math.isfinite(self.at_least):
+            yield "at_least", f"at_least = {self.at_least:g}: expected a finite number"
+
+
+class Limit(TomlTable, frozen=True):
+    """[[limit]]: a cap or a floor on the rate of a trigger, a group or a level.
+
+    Attributes
+    ----------
+    trigger, group, level : str or None
+        What it limits: one of the three.
+    quantity : {"rate", "unique"}
+        Its rate, or the rate that only it accepts.
+    min_hz, max_hz : float or None
+        The floor and the cap in Hz.
+    """
+
+    trigger: str | None = None
+    group: str | None = None
+    level: str | None = None
+    quantity: Literal["rate", "unique"] = "rate"
+    min_hz: _Hz | None = None
+    max_hz: _Hz | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if sum(of is not None for of in (self.trigger, self.group, self.level)) != 1:
+            yield "trigger", "expected one of trigger, group and level"
+        if self.min_hz is None and self.max_hz is None:
+            yield "max_hz", "expected min_hz or max_hz"
+        elif self.min_hz is not None and self.max_hz is not None and self.min_hz > self.max_hz:
+            yield "min_hz", f"min_hz = {self.min_hz:g} is above max_hz = {self.max_hz:g}"
+
+    @property
+    def label(self) -> str:
+        """What it limits: `unique rate of AD`."""
+        what = self.trigger or (f"group {self.group}" if self.group else f"level {self.level}")
+        return f"{'unique ' if self.quantity == 'unique' else ''}rate of {what}"
+
+
+class Live(TomlTable, frozen=True):
+    """[live]: a floor on the live fraction of the menu's first level, under the rules of a readout.
+
+    Attributes
+    ----------
+    min : float
+        The least fraction of accepts that the rules allow, between 0 and 1.
+    rules : str
+        The rules: a TOML file, or the name of a set that comes with trigemu.
+    filling : str or None
+        The filling scheme: a file, a name, or a pattern; by default every slot is filled.
+    """
+
+    min: Annotated[float, msgspec.Meta(gt=0, lt=1)]
+    rules: str
+    filling: str | None = None
+
+
+class GoalsTable(TomlTable, frozen=True):
+    """[goals]: the cap and the figure of merit.
+
+    Attributes
+    ----------
+    rate_hz : float
+        The cap on the rate of the menu, in Hz.
+    merit : {"squared", "mean", "worst"}
+        The loss: Σ w (1 − ε/ε_max)², 1 − Σ w ε, or 1 − the smallest ε/ε_max.
+    keep : tuple of str
+        Triggers that must not vary.
+    """
+
+    rate_hz: Annotated[float, msgspec.Meta(gt=0, le=_LARGEST)]
+    merit: Merit = "squared"
+    keep: tuple[str, ...] = ()
+
+
+#: The most channels, and tables of any other kind.
+MAX_TABLES = 1000
+S = TypeVar("S", bound=TomlTable)
+
+
+@dataclass(frozen=True)
+class Goals:
+    """The goals of an optimisation.
+
+    Attributes
+    ----------
+    path : Path
+        Their file.
+    sha256 : str
+        Its SHA-256.
+    table : GoalsTable
+        The cap and the figure of merit.
+    channels, vary, ties, limits : tuple
+        The lists of tables.
+    live : Live or None
+        The floor on the live fraction.
+    """
+
+    path: Path
+    sha256: str
+    table: GoalsTable
+    channels: tuple[ChannelTable, ...]
+    vary: tuple[Vary, ...]
+    ties: tuple[Tie, ...]
+    limits: tuple[Limit, ...]
+    live: Live | None = None
+
+
+def read_goals(path: Path | str) -> Goals:
+    """Read and check a file of goals.
+
+    Parameters
+    ----------
+    path : Path or str
+        The TOML file.
+
+    Returns
+    -------
+    Goals
+
+    Raises
+    ------
+    TableError
+        With all mistakes of the file, each with its line.
+    """
+    document = load_toml(Path(path))
+    refuse_other_kinds(document, "goals")
+    known = ("goals", "channel", "vary", "tie", "limit", "live")
+    for key in document.data:
+        if key not in known:
+            document.problem((key,), "", f"unknown key {key!r}{nearest(key, known)}")
+    if "goals" not in document.data:
+        document.problem((), "", "[goals] is missing: expected it with rate_hz, the cap on the menu's rate")
+    table, live = _table(document, "goals", GoalsTable), _table(document, "live", Live)
+    channels = _tables(document, "channel", ChannelTable)
+    vary, ties = _tables(document, "vary", Vary), _tables(document, "tie", Tie)
+    limits = _tables(document, "limit", Limit)
+    if not document.problems:
+        _check_channels(document, channels)
+    if not document.problems and not vary:
+        document.problem((), "", "there is no [[vary]]: nothing may change")
+    document.finish()
+    assert table is not None
+    lists = (tuple(vary), tuple(ties), tuple(limits))
+    return Goals(document.path, document.sha256, table, tuple(channels), *lists, live)
+
+
+def _check_channels(document: Document, channels: Sequence[ChannelTable]) -> None:
+    if not channels:
+        document.problem((), "", "there is no [[channel]]: expected at least one, with sample = NAME")
+    names: set[str] = set()
+    for number, channel in enumerate(channels):
+        if channel.label in names:
+            message = f"two channels are called {channel.label!r}: give them different names"
+            document.problem(("channel", number), "", message)
+        names.add(channel.label)
+
+
+def _table(document: Document, key: str, struct: type[S]) -> S | None:
+    """Return the table [key]; None if there is none, or it has a mistake."""
+    if key not in document.data:
+        return None
+    return read_table(document, document.data[key], struct, (key,), f"[{key}]")
+
+
+def _tables(document: Document, key: str, struct: type[S]) -> list[S]:
+    """Return the tables [[key]] that have no mistake."""
+    tables = document.data.get(key, [])
+    if not isinstance(tables, list) or len(tables) > MAX_TABLES:
+        document.problem((key,), "", f"{key}: expected at most {MAX_TABLES} tables [[{key}]]")
+        return []
+    read = (read_table(document, of, struct, (key, number), f"[[{key}]]") for number, of in enumerate(tables))
+    return [of for of in read if of is not None]

@@ -1,0 +1,288 @@
+"""What a menu is worth on a half of the events: its rate and efficiencies with errors, and paired
+differences.
+
+Any menu of the same triggers can be judged, whatever its thresholds: events are decided one by one, by the
+functions that give the rates of `trigemu run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.quantities import members_by_level
+from trigemu.emulation.plan import make_plan
+from trigemu.menus.menu import Menu
+from trigemu.triggers.base import ScoreKind
+
+from .problem import INFEASIBLE, Evaluation, Problem
+from .rows import Decisions, Group, Parents, distinct, summed
+from .search import Ranges, allowed
+from .setup import Half, Setup
+from .variables import Variable, menu_at, with_values
+
+#: The relative step of numerical derivatives of the loss.
+_STEP = 1e-6
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A menu on a half of the events.
+
+    Attributes
+    ----------
+    rate_hz, rate_error_hz : float
+        The rate of the menu and its statistical error, in Hz.
+    efficiencies, errors : float64[channels]
+        The efficiency of each channel, and its error.
+    loss, loss_error : float
+        The figure of merit, and its error.
+    influence : float64[m]
+        By how much each interaction moves the loss, to first order; the square root of the sum of its squares
+        is the error.
+    interactions : uint64[m]
+        The interactions, ascending.
+    """
+
+    rate_hz: float
+    rate_error_hz: float
+    efficiencies: FloatArray
+    errors: FloatArray
+    loss: float
+    loss_error: float
+    influence: FloatArray
+    interactions: Parents
+
+    def less(self, other: Judged) -> tuple[float, float]:
+        """Return the loss of another menu on the same events minus that of this one, with its paired
+        error."""
+        difference = other.influence - self.influence
+        return other.loss - self.loss, float(np.sqrt((difference**2).sum()))
+
+
+class Judge:
+    """Judges menus on the events of a setup."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._decisions = Decisions(setup.menu, setup.scores, setup.tables)
+
+    def accepted(self, menu: Menu, chosen: IntArray) -> FloatArray:
+        """Return the probability that the last level of a menu accepts each of some events, float64[n]."""
+        plan = make_plan([menu])
+        names = list(plan.bits[0])
+        decisions = [self._decisions.at(menu.trigger(name), chosen) for name in names]
+        number, first = distinct(decisions, len(chosen))
+        words = np.zeros((len(first), max(1, -(-len(names) // 64))), np.uint64)
+        for bit, fired in enumerate(decisions):
+            words[:, bit // 64] |= fired[first].astype(np.uint64) << np.uint64(bit % 64)
+        accepted = acceptances(words, menu, {name: bit for bit, name in enumerate(names)})
+        *_, members = members_by_level(menu).values()
+        return accepted.either(members)[number]
+
+    def rate(self, menu: Menu, half: Half) -> float:
+        """Return the rate of a menu in a half, in Hz."""
+        return float(half.background.weight @ self.accepted(menu, half.chosen[0]))
+
+    def judged(self, menu: Menu, half: Half, problem: Problem) -> Judged:
+        """Judge a menu on a half. problem: with the ceilings and weights of the channels."""
+        fractions = self.accepted(menu, half.chosen[0])
+        rate = half.background.weight * fractions
+        of_channels = [
+            (group, self.accepted(menu, chosen))
+            for group, chosen in zip(half.channels, half.chosen[1:], strict=True)
+        ]
+        efficiencies = np.array([group.weight @ accepted for group, accepted in of_channels])
+        moved = [
+            group.weight * (accepted - efficiency)
+            for (group, accepted), efficiency in zip(of_channels, efficiencies, strict=True)
+        ]
+        errors = [_error(group, of) for (group, _), of in zip(of_channels, moved, strict=True)]
+        slopes = derivatives(problem.loss, efficiencies)
+        interactions, influence = _by_interaction(
+            np.concatenate([group.interaction for group, _ in of_channels]),
+            np.concatenate([slope * of for slope, of in zip(slopes, moved, strict=True)]),
+        )
+        return Judged(
+            float(rate.sum()),
+            _error(half.background, rate),
+            efficiencies,
+            np.array(errors),
+            float(problem.loss(efficiencies)),
+            float(np.sqrt((influence**2).sum())),
+            influence,
+            interactions,
+        )
+
+
+def derivatives(loss: Callable[[FloatArray], FloatArray], efficiencies: FloatArray) -> FloatArray:
+    """Return ∂loss/∂ε of each channel, float64[channels]."""
+    steps = _STEP * np.maximum(efficiencies, _STEP)
+    up = loss(efficiencies[:, None] + np.diag(steps))
+    down = loss(efficiencies[:, None] - np.diag(steps))
+    return (up - down) / (2.0 * steps)
+
+
+def _error(group: Group, values: FloatArray) -> float:
+    """Return √Σ over interactions of (Σ values)²."""
+    return float(np.sqrt((_by_interaction(group.interaction, values)[1] ** 2).sum()))
+
+
+def _by_interaction(interaction: Parents, values: FloatArray) -> tuple[Parents, FloatArray]:
+    distinct_, number = np.unique(interaction, return_inverse=True)
+    return distinct_, summed(number.ravel(), values, len(distinct_))
+
+
+#: Values of a variable between which slopes are taken, on each side.
+_SIDE = 2
+
+
+@dataclass(frozen=True)
+class Slope:
+    """What a change of one variable does, at the best point.
+
+    Attributes
+    ----------
+    low, high : float
+        The two values between which the slopes are taken.
+    rate_hz : float
+        The change of the rate of the menu from the higher to the lower value, in Hz.
+    efficiencies : float64[channels]
+        The change of the efficiencies.
+    loss : float
+        The decrease of the loss.
+    """
+
+    low: float
+    high: float
+    rate_hz: float
+    efficiencies: FloatArray
+    loss: float
+
+    @property
+    def rate_per_unit(self) -> float:
+        """∂rate/∂threshold in Hz per unit of the threshold, negative."""
+        return -self.rate_hz / (self.high - self.low) if self.high > self.low else 0.0
+
+
+def slopes(evaluation: Evaluation, point: IntArray) -> tuple[Slope, ...]:
+    """Return the slopes of each variable at a point."""
+    problem, found = evaluation.problem, []
+    for variable, values in enumerate(problem.values):
+        rates, efficiencies = (of[:, :, 0] for of in evaluation.plane(point, variable))
+        side = _SIDE if problem.thresholds[variable] else 1
+        low = max(int(point[variable]) - side, 0)
+        high = min(int(point[variable]) + side, len(values) - 1)
+        loss = problem.loss(efficiencies)
+        first, last = sorted((float(values[low]), float(values[high])))
+        found.append(
+            Slope(
+                first,
+                last,
+                float(rates[0, low] - rates[0, high]),
+                efficiencies[:, low] - efficiencies[:, high],
+                float(loss[high] - loss[low]),
+            )
+        )
+    return tuple(found)
+
+
+def prices(found: tuple[Slope, ...]) -> FloatArray:
+    """Return the efficiency that each channel gains per Hz at the margin, float64[channels]: of the variable
+    that gives it most."""
+    per_hz = [slope.efficiencies / slope.rate_hz for slope in found if slope.rate_hz > 0]
+    return np.max(per_hz, axis=0) if per_hz else np.zeros(0)
+
+
+def intervals(points: IntArray, values: tuple[FloatArray, ...]) -> tuple[tuple[float, float], ...]:
+    """Return the central interval of 68 % of the values of each variable over replicas."""
+    ends = []
+    for variable, own in enumerate(values):
+        low, high = np.quantile(own[points[:, variable]], [0.16, 0.84])
+        ends.append((float(low), float(high)))
+    return tuple(ends)
+
+
+def correlations(points: IntArray, values: tuple[FloatArray, ...]) -> FloatArray:
+    """Return the correlations of the values over replicas, float64[variables, variables]; 0 for a variable
+    that does not move."""
+    moved = np.array([own[points[:, variable]] for variable, own in enumerate(values)])
+    centred = moved - moved.mean(axis=1, keepdims=True)
+    size = np.sqrt((centred**2).sum(axis=1))
+    norm = np.outer(size, size)
+    correlated: FloatArray = np.divide(centred @ centred.T, norm, out=np.zeros_like(norm), where=norm > 0)
+    return correlated
+
+
+def turning(points: IntArray) -> tuple[int, ...]:
+    """Return the variables that become tighter anywhere as the cap rises. points: int64[caps, variables],
+    caps ascending."""
+    return tuple(np.flatnonzero((np.diff(points, axis=0) > 0).any(axis=0)).tolist())
+
+
+#: Steps of the bisection: the factor is found to 1e-6.
+_STEPS = 24
+#: The range of the factor.
+_LOWEST, _HIGHEST = 1e-3, 1e3
+
+
+def scaled(setup: Setup, judge: Judge) -> tuple[Menu, float]:
+    """Return the menu with all varied thresholds times the lowest factor at which the cap is met, and the
+    factor. What has a single allowed value is at it.
+
+    A positive threshold is multiplied by the factor and a negative one divided by it; none falls below the
+    lowest known score. If no factor meets the cap, the highest one is taken.
+    """
+    chosen = [variable for variable in setup.variables if variable.what == "above"]
+    cap = setup.problem.cap
+    written = menu_at(setup.written, setup.fixed, [0] * len(setup.fixed))
+
+    def menu(factor: float) -> Menu:
+        return with_values(written, chosen, [_times(setup, variable, factor) for variable in chosen])
+
+    low, high = np.log(_LOWEST), np.log(_HIGHEST)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if judge.rate(menu(float(np.exp(middle))), setup.fitted) > cap:
+            low = middle
+        else:
+            high = middle
+    factor = float(np.exp(high))
+    return menu(factor), factor
+
+
+def _times(setup: Setup, variable: Variable, factor: float) -> float:
+    least = max(setup.scores.threshold_ranges[name].low for name in variable.triggers)
+    kind = setup.written.trigger(variable.triggers[0]).description
+    assert isinstance(kind, ScoreKind)
+    value = kind.threshold * factor if kind.threshold > 0 else kind.threshold / factor
+    return max(value, min(least, kind.threshold))
+
+
+def greedy(evaluation: Evaluation) -> IntArray:
+    """Return the point of a greedy search: from the tightest point on, the move in one variable that lowers
+    the loss most per Hz, until the cap stops all moves."""
+    problem = evaluation.problem
+    point = problem.sizes - 1
+    ranges = Ranges(problem.sizes)
+    rates, efficiencies = evaluation.at(point)
+    while True:
+        loss, best = float(problem.loss(efficiencies)), (0.0, -1, -1)
+        for variable in range(len(point)):
+            all_rates, all_efficiencies = evaluation.plane(point, variable)
+            objective = problem.objective(all_rates, all_efficiencies)[:, 0]
+            gain = loss - objective
+            more = np.maximum(all_rates[0, :, 0] - rates[0], 1e-9)
+            gain[~allowed(evaluation, point, ranges, variable, -1)[:, 0]] = -np.inf
+            gain[(objective >= INFEASIBLE) | (gain <= 1e-12)] = -np.inf
+            index = int((gain / more).argmax())
+            if gain[index] / more[index] > best[0]:
+                best = float(gain[index] / more[index]), variable, index
+        if best[1] < 0:
+            return point
+        point[best[1]] = best[2]
+        rates, efficiencies = evaluation.at(point)

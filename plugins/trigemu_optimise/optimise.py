@@ -1,0 +1,275 @@
+"""Find the best menu under a cap on its rate: the stages, from the events to the result."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.engine import Engine
+from trigemu.base.errors import TrigemuError
+from trigemu.base.shown import Shown
+from trigemu.emulation.engine import Progress
+from trigemu.menus.menu import Menu
+from trigemu.menus.read import MenuLike, menu_of
+from trigemu.rates.menu_rates import rates_of
+from trigemu.results import numbers
+from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.studies.comparison import Comparison, compare
+
+from .goals import read_goals
+from .judge import Judge, correlations, intervals, prices, slopes, turning
+from .problem import Evaluation, Problem
+from .results import AtCap, Learnt, new_menu, summary_of
+from .search import (
+    CEILING_STARTS,
+    Effort,
+    Found,
+    Front,
+    Hop,
+    Refit,
+    Searches,
+    Unit,
+    best_of,
+    towards,
+    with_ceilings,
+)
+from .setup import Setup, make_setup
+from .summary import Summary
+from .variables import nearest_values
+
+#: Triggers that a message names.
+_NAMED = 3
+
+
+def check_reachable(setup: Setup, evaluation: Evaluation) -> None:
+    """Raise TrigemuError if the tightest menu exceeds the cap, the loosest one is below a floor, or a channel
+    has no efficiency."""
+    problem, goals = setup.problem, setup.goals
+    rates, _ = evaluation.at(problem.sizes - 1)
+    if rates[0] > problem.cap:
+        varied = {name for variable in setup.variables for name in variable.triggers}
+        of_menu = rates_of(setup.scores.emulation(setup.menu)).triggers
+        fixed = sorted((t for t in of_menu if t.name not in varied), key=lambda t: -t.total.hz)
+        names = ", ".join(f"{t.name} ({numbers.in_hz(t.total.hz)})" for t in fixed[:_NAMED])
+        culprits = f": {names} do not vary" if fixed else ""
+        raise TrigemuError(
+            f"{goals.path}: rate_hz = {problem.cap:g} is below the {numbers.in_hz(rates[0])} of the menu "
+            f"with all that varies at its tightest{culprits}: raise the cap, or vary more"
+        )
+    rates, efficiencies = evaluation.at(problem.sizes * 0)
+    for bound in problem.bounds[1:]:
+        if bound.without < 0 and rates[bound.of] < bound.low:
+            raise TrigemuError(
+                f"{goals.path}: [[limit]] on the {bound.name}: min_hz = {bound.low:g}, but at its loosest "
+                f"it is {numbers.in_hz(rates[bound.of])}"
+            )
+    for channel, efficiency in zip(goals.channels, efficiencies, strict=True):
+        if efficiency <= 0.0:
+            raise TrigemuError(
+                f"{goals.path}: channel {channel.label!r}: no trigger accepts any of its events, with all "
+                "that varies at its loosest"
+            )
+
+
+def check_met(setup: Setup, problem: Problem, rates: FloatArray) -> None:
+    """Raise TrigemuError if the best point breaks limits; the message names them."""
+    goals = setup.goals
+    broken = []
+    for bound in problem.bounds:
+        rate = float(rates[bound.of]) - (float(rates[bound.without]) if bound.without >= 0 else 0.0)
+        if rate > bound.high:
+            broken.append(f"the {bound.name} is {numbers.in_hz(rate)}, above {numbers.in_hz(bound.high)}")
+        if rate < bound.low:
+            broken.append(f"the {bound.name} is {numbers.in_hz(rate)}, below {numbers.in_hz(bound.low)}")
+    if broken:
+        raise TrigemuError(
+            f"{goals.path}: no menu was found that meets all limits; in the nearest one, "
+            f"{' and '.join(broken)}"
+        )
+
+
+#: The lowest and the highest cap of a front, over the cap of the goals.
+_FRONT = 0.5, 2.0
+
+
+@dataclass(frozen=True, repr=False)
+class Optimised(Shown):
+    """The best menu under a cap, and what was learnt on the way.
+
+    Attributes
+    ----------
+    menu : Menu
+        The best menu.
+    written : Menu
+        The menu as written, with its budgets solved.
+    comparison : Comparison
+        Both, compared as by `trigemu compare`.
+    summary : Summary
+        All other numbers.
+    """
+
+    _view: ClassVar[str] = "trigemu_optimise.view:OPTIMISATION"
+
+    menu: Menu
+    written: Menu
+    comparison: Comparison
+    summary: Summary
+
+
+def optimise(
+    menu: MenuLike,
+    goals: Path | str,
+    catalogue: SamplesLike = None,
+    effort: Effort | None = None,
+    *,
+    executor: Any = None,
+    progress: Progress | None = None,
+    report: Callable[[str], None] = lambda text: None,
+) -> Optimised:
+    """Find the thresholds, prescales and switches of a menu that serve some channels best under a cap.
+
+    Parameters
+    ----------
+    menu : path or Menu
+        The menu.
+    goals : path
+        The file of goals (`read_goals`).
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
+        The samples, as in `emulate`.
+    effort : Effort, optional
+        How thorough the search is.
+    executor, progress
+        As in `emulate`; searches run on the executor too.
+    report : callable
+        Called with the name of each search as it begins, and the best loss so far.
+
+    Returns
+    -------
+    Optimised
+        The same for any executor, unless the time limit ended it.
+
+    Raises
+    ------
+    TrigemuError
+        If the goals do not fit the menu, or cannot be met.
+    """
+    menu, read = menu_of(menu), read_goals(goals)
+    engine = executor if isinstance(executor, Engine) else Engine(executor)
+    setup = make_setup(menu, read, samples_of(catalogue, executor=engine), engine, progress)
+    return optimised(setup, effort or Effort(), engine, report)
+
+
+def optimised(
+    setup: Setup, effort: Effort, engine: Engine, report: Callable[[str], None] = lambda text: None
+) -> Optimised:
+    """Return the best menu of a setup; see `optimise`."""
+    check_reachable(setup, Evaluation(setup.problem))
+    run = _Run(engine, effort, report)
+    problem = with_ceilings(setup.problem, run.ceilings(setup.problem))
+    evaluation = Evaluation(problem)
+    point = run.best(problem)
+    check_met(setup, problem, evaluation.at(point)[0])
+    point = towards(evaluation, point, nearest_values(setup.variables))
+    found = slopes(evaluation, point)
+    judge = Judge(setup)
+    learnt = Learnt(point, problem, found, prices(found), run.front(problem, point))
+    if effort.replicas:
+        points = run.replicas(problem, point)
+        learnt.points = points
+        learnt.intervals = intervals(points, problem.values) if len(points) else ()
+        learnt.correlations = correlations(points, problem.values) if len(points) else None
+    learnt.turning = turning(np.array([entry.point for entry in learnt.front])) if learnt.front else ()
+    menu = new_menu(setup, point)
+    summary = summary_of(setup, learnt, judge, effort, run.evaluations, run.complete, run.started)
+    emulation = setup.scores.emulation([setup.written, menu])
+    return Optimised(menu, setup.written, compare(emulation), summary)
+
+
+@dataclass
+class _Run:
+    """The searches of a run, on its engine, within its time."""
+
+    engine: Engine
+    effort: Effort
+    report: Callable[[str], None]
+    evaluations: int = 0
+    complete: bool = True
+    started: int = 0
+    _begin: float = field(default_factory=time.monotonic)
+
+    def ceilings(self, problem: Problem) -> FloatArray:
+        """Return the efficiency of each channel with all of the rate to itself."""
+        channels, hops = len(problem.channels), self.effort.hops // 2
+        units = [
+            Hop(self.effort.seed, start, hops, channel)
+            for channel in range(channels)
+            for start in range(CEILING_STARTS)
+        ]
+        found = self._all(
+            problem, units, lambda number: f"channel {number // CEILING_STARTS + 1} alone", True
+        )
+        best = [best_of(found[at : at + CEILING_STARTS]) for at in range(0, len(found), CEILING_STARTS)]
+        return np.array([max(1.0 - float(of.objectives[0]), 1e-12) for of in best])
+
+    def best(self, problem: Problem) -> IntArray:
+        """Return the best point of all starts."""
+        units = [Hop(self.effort.seed, start, self.effort.hops) for start in range(self.effort.starts)]
+        found = self._all(problem, units, lambda number: f"start {number + 1}")
+        self.started = len(found)
+        point: IntArray = best_of(found).points[0]
+        return point
+
+    def front(self, problem: Problem, point: IntArray) -> list[AtCap]:
+        """Return the best points at several caps, ascending."""
+        if not self.effort.caps:
+            return []
+        factors = np.geomspace(*_FRONT, self.effort.caps)
+        caps = [float(f"{problem.cap * factor:.3g}") for factor in factors]
+        above, below = [cap for cap in caps if cap > problem.cap], [cap for cap in caps if cap < problem.cap]
+        start = tuple(point.tolist())
+        units = [Front(tuple(of), start, one_way) for of in (above, below[::-1]) for one_way in (False, True)]
+        found = self._all(problem, units, lambda number: "front")
+        if len(found) < len(units):
+            return []
+        entries = [AtCap(problem.cap, point, point)]
+        for of, free, one_way in ((above, found[0], found[1]), (below[::-1], found[2], found[3])):
+            better = (free.objectives <= one_way.objectives)[:, None]  # both are free to be taken
+            points = np.where(better, free.points, one_way.points)
+            entries += [AtCap(*entry) for entry in zip(of, points, one_way.points, strict=True)]
+        return sorted(entries, key=lambda entry: entry.cap)
+
+    def replicas(self, problem: Problem, point: IntArray) -> IntArray:
+        """Return the best points on replicas of the events, int64[replicas, variables]."""
+        start = tuple(point.tolist())
+        units = [Refit(number, start) for number in range(self.effort.replicas)]
+        found = self._all(problem, units, lambda number: f"replica {number + 1}")
+        return np.array([of.points[0] for of in found], np.int64).reshape(-1, len(point))
+
+    def _all(
+        self, problem: Problem, units: Sequence[Unit], name: Callable[[int], str], needed: bool = False
+    ) -> list[Found]:
+        """Run searches, a few at a time; after the time limit only those that are needed, and the first."""
+        work, best = Searches(problem), math.inf
+        found: list[Found] = []
+        at_once = max(1, self.engine.workers or 1)
+        for first in range(0, len(units), at_once):
+            late = time.monotonic() - self._begin > self.effort.seconds
+            if late and not needed and (first or not isinstance(units[0], Hop)):
+                self.complete = False
+                break
+            batch = units[first : first + at_once]
+            so_far = f", best loss {best:.6g}" if best < math.inf and not needed else ""
+            for number in range(first, first + len(batch)):
+                self.report(f"{name(number)}{so_far}")
+            for part in self.engine.over(work, batch):
+                found += part
+            best = min(best, *(float(of.objectives[0]) for of in found if len(of.objectives)))
+        self.evaluations += sum(of.evaluations for of in found)
+        return found

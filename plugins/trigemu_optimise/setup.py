@@ -1,0 +1,307 @@
+"""From a menu, samples and goals to the problem that is searched, and the events that judge its solution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trigemu.base.arrays import BoolArray, IntArray
+from trigemu.base.errors import SampleError, TrigemuError
+from trigemu.counting import table_checks
+from trigemu.counting.score_table import ScoreTable
+from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.engine import Chunk, Job, Progress, check_result, over_samples
+from trigemu.emulation.plan import Plan, make_plan
+from trigemu.emulation.score_pass import score_table
+from trigemu.emulation.scores import Scores
+from trigemu.menus.menu import Menu
+from trigemu.menus.prescales import at_own_column
+from trigemu.observables.expressions import Condition
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events
+from trigemu.samples.sample import Sample
+from trigemu.triggers.base import Context, ScoreKind
+
+from .goal_checks import bounds_of, check_goals
+from .goals import ChannelTable, Goals
+from .halves import Halves, halves_of, unseen_half
+from .problem import Problem
+from .rows import Group, Prepared, prepare
+from .variables import Bound, Variable, menu_at, orders_of, variables_of
+
+
+def selected(
+    menu: Menu,
+    catalogue: Catalogue,
+    channel: ChannelTable,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> BoolArray:
+    """Return which events of its sample a channel counts, bool[n], in the order of the sample.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu, whose objects and sums conditions name.
+    catalogue : Catalogue
+        The samples.
+    channel : ChannelTable
+        The channel.
+    executor, progress
+        As in `emulate`.
+
+    Raises
+    ------
+    SampleError
+        If it counts no event.
+    """
+    sample = catalogue.sample(channel.sample)
+    require = sample.table.require if channel.require is None else channel.require
+    if not require:
+        return np.ones(sample.entries, np.bool_)
+    context = Context(menu.scope)
+    task = _Select(context.condition(require))
+    job = Job((), make_plan(()), catalogue, frozenset(context.needs))
+    parts = [*over_samples([sample], job, task, executor, progress)]
+    found = task.merge(parts)
+    if not found.any():
+        raise SampleError(f"channel {channel.label!r}: no event of {sample.name!r} fulfils {require!r}")
+    return found
+
+
+@dataclass(frozen=True)
+class _Select:
+    """The task that evaluates a condition on a chunk."""
+
+    require: Condition
+    classes: ClassVar[tuple[type, ...]] = ()
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> BoolArray:
+        return np.asarray(self.require.evaluate(Workspace(events)), np.bool_)[events.core]
+
+    def merge(self, parts: Sequence[BoolArray]) -> BoolArray:
+        return np.concatenate(parts)
+
+
+@check_result.register
+def _(task: _Select, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    if not isinstance(part, np.ndarray):
+        raise TrigemuError("it does not contain the selection of events")
+    table_checks.check_array("selected", part, np.dtype("?"), sum(chunk.size for chunk in chunks))
+
+
+@dataclass(frozen=True)
+class Half:
+    """The events of one half, scaled to all.
+
+    Attributes
+    ----------
+    background : Group
+        The events of the background, with weights in Hz.
+    channels : tuple of Group
+        Those of each channel, with weights that add up to 1.
+    chosen : tuple of int64[n]
+        The positions of the events of the background and of each channel, in all tables after each other.
+    """
+
+    background: Group
+    channels: tuple[Group, ...]
+    chosen: tuple[IntArray, ...]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A menu, what may vary of it, and the events.
+
+    Attributes
+    ----------
+    written : Menu
+        The menu as written, with its budgets solved.
+    menu : Menu
+        The same menu with all triggers enabled that may be, and with what has a single allowed value at it.
+    goals : Goals
+        The goals.
+    scores : Scores
+        The scores of the events.
+    tables : tuple of ScoreTable
+        The events of the background, and of each signal.
+    variables : tuple of Variable
+        What varies.
+    fixed : tuple of Variable
+        What has a single allowed value.
+    sets : tuple of frozenset of str
+        The sets of triggers whose rates are limited; the first is the menu.
+    halves : Halves
+        How the events are divided.
+    fitted, unseen : Half
+        The half for the search, and the other one.
+    problem : Problem
+        The problem on the fitted half, without ceilings.
+    """
+
+    written: Menu
+    menu: Menu
+    goals: Goals
+    scores: Scores
+    tables: tuple[ScoreTable, ...]
+    variables: tuple[Variable, ...]
+    fixed: tuple[Variable, ...]
+    sets: tuple[frozenset[str], ...]
+    halves: Halves
+    fitted: Half
+    unseen: Half
+    problem: Problem
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The limits; the first is the cap."""
+        return self.problem.bounds
+
+
+def make_setup(
+    menu: Menu, goals: Goals, catalogue: Catalogue, executor: Any = None, progress: Progress | None = None
+) -> Setup:
+    """Read the events: one pass over the background, one more for thresholds that are free, one for
+    budgets, and one for the weights of quarters if a model was trained on half of the background.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu.
+    goals : Goals
+        The goals.
+    catalogue : Catalogue
+        The samples.
+    executor, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    Setup
+
+    Raises
+    ------
+    TrigemuError
+        If the goals do not fit the menu, or the samples lack events.
+    """
+    menu = at_own_column(menu)
+    check_goals(menu, goals, catalogue)
+    bounds, sets = bounds_of(_all_switched_on(menu, goals), goals, catalogue)
+    (written,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
+    base = _all_switched_on(written, goals)
+    samples = tuple(dict.fromkeys(channel.sample for channel in goals.channels))
+    scores = score_table(
+        base,
+        catalogue,
+        vary=_known_ranges(base, goals),
+        signals=samples,
+        executor=executor,
+        progress=progress,
+    )
+    _check_weights(scores)
+    variables, fixed = variables_of(base, goals, scores.threshold_ranges, written)
+    base = menu_at(base, fixed, [0] * len(fixed))
+    tables = (scores.table, *(scores.signals[name] for name in samples))
+    prepared = prepare(base, scores, tables, variables, sets)
+    of_channels = [
+        (1 + samples.index(channel.sample), selected(base, catalogue, channel, executor, progress))
+        for channel in goals.channels
+    ]
+    halves = halves_of(base, scores, tables, executor, progress)
+    fitted, unseen = (_half(prepared.group, halves, which, goals, of_channels, len(sets)) for which in (0, 1))
+    problem = _problem(prepared, variables, fitted, bounds, goals)
+    return Setup(
+        written, base, goals, scores, tables, variables, fixed, sets, halves, fitted, unseen, problem
+    )
+
+
+def _problem(
+    prepared: Prepared,
+    variables: tuple[Variable, ...],
+    fitted: Half,
+    bounds: tuple[Bound, ...],
+    goals: Goals,
+) -> Problem:
+    """Return the problem on the fitted half, without ceilings."""
+    weights = np.array([channel.weight for channel in goals.channels])
+    return Problem(
+        tuple(np.array(variable.values) for variable in variables),
+        tuple(variable.what == "above" for variable in variables),
+        prepared.tables,
+        prepared.layout,
+        fitted.background,
+        fitted.channels,
+        bounds,
+        orders_of(variables, goals),
+        goals.table.merit,
+        weights / weights.sum(),
+        np.ones(len(weights)),
+    )
+
+
+def samples_read(menu: Menu, goals: Goals, catalogue: Catalogue) -> list[Sample]:
+    """Return the samples that `make_setup` reads, each repeated for every pass."""
+    free = any(vary.above == "free" for vary in goals.vary)
+    trained = unseen_half(_all_switched_on(menu, goals), catalogue) is not None
+    passes = 1 + free + bool(menu.budgeted) + trained
+    names = dict.fromkeys(channel.sample for channel in goals.channels)
+    names_of_conditions = [channel.sample for channel in goals.channels if channel.require]
+    signals = [catalogue.sample(name) for name in (*names, *names_of_conditions)]
+    return [*catalogue.background] * passes + signals
+
+
+def _check_weights(scores: Scores) -> None:
+    if scores.catalogue.pileup:
+        raise TrigemuError("a menu cannot be optimised on reweighted pile-up: use the catalogue as it is")
+    for name, table in (("the background", scores.table), *scores.signals.items()):
+        if (table.weight < 0).any():
+            raise TrigemuError(
+                f"{name} has events of negative weight: no threshold can be fitted if accepting an event "
+                "lowers a rate or an efficiency"
+            )
+
+
+def _all_switched_on(menu: Menu, goals: Goals) -> Menu:
+    names = {name for vary in goals.vary if vary.switch for name in vary.triggers}
+    triggers = (replace(t, enabled=True) if t.name in names else t for t in menu.triggers)
+    return replace(menu, triggers=tuple(triggers))
+
+
+def _known_ranges(menu: Menu, goals: Goals) -> dict[str, tuple[float, float]]:
+    """Return the range of the threshold of each trigger that is not free, for the score table."""
+    ranges: dict[str, tuple[float, float]] = {}
+    for trigger in menu.used:
+        kind = trigger.description
+        if isinstance(kind, ScoreKind):
+            ranges[trigger.name] = kind.threshold, kind.threshold
+    for vary in goals.vary:
+        for name in vary.triggers:
+            if vary.above == "free":
+                ranges.pop(name, None)
+            elif vary.above is not None and not isinstance(vary.above, str):
+                ranges[name] = vary.above.min, vary.above.max
+    return ranges
+
+
+def _half(
+    group: Any, halves: Halves, which: int, goals: Goals, of_channels: list[tuple[int, Any]], sets: int
+) -> Half:
+    """Return the events of a half. group: makes rows of some events. of_channels: the table of each channel,
+    and which of its events count."""
+    chosen, weight, interaction = halves.of_table(0, which)
+    background = group(chosen, weight, interaction, sets)
+    channels, rows = [], [chosen]
+    for channel, (table, counts) in zip(goals.channels, of_channels, strict=True):
+        chosen, weight, interaction = halves.of_table(table, which, counts)
+        if not weight.sum() > 0:
+            raise TrigemuError(
+                f"{goals.path}: channel {channel.label!r}: none of its events is in the "
+                f"{('half that is searched', 'unseen half')[which]}: it needs more events"
+            )
+        channels.append(group(chosen, weight / weight.sum(), interaction, 1))
+        rows.append(chosen)
+    return Half(background, tuple(channels), tuple(rows))

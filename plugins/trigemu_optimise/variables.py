@@ -1,0 +1,259 @@
+"""The values that goals allow of thresholds, prescales and switches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from trigemu.base.arrays import IntArray
+from trigemu.base.errors import TrigemuError
+from trigemu.menus.menu import Menu
+from trigemu.triggers.base import ScoreKind
+
+from .goals import Goals, Span, Tie, Vary
+from .kernels import MOST
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A limit on a rate.
+
+    name: what it is on. without: the set whose rate is subtracted from that of `of`, for a unique rate, or
+    −1. low, high: in Hz.
+    """
+
+    name: str
+    of: int
+    without: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Order:
+    """Two variables, by number, of which the value of one is at least `by` above that of the other."""
+
+    lower: int
+    higher: int
+    by: float
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A threshold, a prescale or a switch of one trigger, or of several that are tied.
+
+    Attributes
+    ----------
+    what : {"above", "prescale", "enabled"}
+        The key of the menu that varies.
+    triggers : tuple of str
+        The triggers.
+    values : tuple of float
+        The allowed values, from the loosest to the tightest: ascending thresholds or prescales; 1 before 0
+        for a switch.
+    written : float
+        The value in the menu, of the first trigger.
+    """
+
+    what: Literal["above", "prescale", "enabled"]
+    triggers: tuple[str, ...]
+    values: tuple[float, ...]
+    written: float
+
+    @property
+    def name(self) -> str:
+        """The triggers, and what varies unless it is the threshold."""
+        return " = ".join(self.triggers) + {"above": "", "prescale": " prescale", "enabled": " on"}[self.what]
+
+
+def menu_at(menu: Menu, variables: Sequence[Variable], point: Sequence[int]) -> Menu:
+    """Return a menu with the values of a `point`: the index of the value of each variable."""
+    return with_values(menu, variables, [v.values[int(i)] for v, i in zip(variables, point, strict=True)])
+
+
+def with_values(menu: Menu, variables: Sequence[Variable], values: Sequence[float]) -> Menu:
+    """Return a menu with a value of each variable."""
+    changed = {trigger.name: trigger for trigger in menu.triggers}
+    for variable, value in zip(variables, values, strict=True):
+        for name in variable.triggers:
+            trigger = changed[name]
+            if variable.what == "above":
+                assert isinstance(trigger.description, ScoreKind)
+                trigger = replace(trigger, description=trigger.description.at(value))
+            elif variable.what == "prescale":
+                trigger = replace(trigger, prescale=value)
+            else:
+                trigger = replace(trigger, enabled=bool(value))
+            changed[name] = trigger
+    return replace(menu, triggers=tuple(changed.values()))
+
+
+def orders_of(variables: Sequence[Variable], goals: Goals) -> tuple[Order, ...]:
+    """Return the ties between two variables."""
+    number = {n: i for i, v in enumerate(variables) if v.what == "above" for n in v.triggers}
+    return tuple(
+        Order(number[lower], number[higher], by)
+        for lower, higher, by in _pairs(goals)
+        if lower in number and higher in number
+    )
+
+
+def _pairs(goals: Goals) -> Iterator[tuple[str, str, float]]:
+    """Yield each two triggers of which the second has the higher threshold, and by how much."""
+    for tie in goals.ties:
+        if tie.at_least is not None:
+            for lower, higher in zip(tie.triggers, tie.triggers[1:], strict=False):
+                yield lower, higher, tie.at_least
+
+
+def merge(thresholds: dict[str, Variable], tie: Tie, goals: Goals) -> None:
+    """Make one variable of thresholds that are equal: with the values that the steps of all of them allow."""
+    own = list(dict.fromkeys(thresholds[name] for name in tie.triggers))
+    names = tuple(name for v in own for name in v.triggers)
+    low, high = max(v.values[0] for v in own), min(v.values[-1] for v in own)
+    values = sorted({value for v in own for value in v.values if low <= value <= high})
+    stepped = {n for of in goals.vary if isinstance(of.above, Span) and of.above.step for n in of.triggers}
+    for v in own:
+        if not stepped.isdisjoint(v.triggers):
+            values = [value for value in values if value in v.values]
+    if not values:
+        spans = ", ".join(f"{v.name} from {v.values[0]:g} to {v.values[-1]:g}" for v in own)
+        raise TrigemuError(
+            f"{goals.path}: the thresholds of a [[tie]] are equal, but have no common value: {spans}: widen "
+            "the ranges, or give them the same step"
+        )
+    values = values[:: -(-len(values) // MOST)]
+    merged = Variable("above", names, tuple(values), own[0].written)
+    for name in names:
+        thresholds[name] = merged
+
+
+def without_excluded(menu: Menu, variables: tuple[Variable, ...], goals: Goals) -> tuple[Variable, ...]:
+    """Return the variables without the values that the ties exclude: those that no value of another threshold
+    fits.
+
+    Raises
+    ------
+    TrigemuError
+        If no value is left.
+    """
+    of = {name: variable for variable in variables for name in variable.triggers}
+    left: dict[Variable | str, tuple[float, ...]] = {variable: variable.values for variable in variables}
+    for name in (name for pair in _pairs(goals) for name in pair[:2] if name not in of):
+        kind = menu.trigger(name).description
+        assert isinstance(kind, ScoreKind)
+        left[name] = (kind.threshold,)
+    before: object = None
+    while left != before:
+        before = dict(left)
+        for lower, higher, by in _pairs(goals):
+            low, high = of.get(lower, lower), of.get(higher, higher)
+            above = tuple(value for value in left[high] if value >= left[low][0] + by)
+            below = tuple(value for value in left[low] if value <= left[high][-1] - by)
+            if not above or not below:
+                raise TrigemuError(
+                    f"{goals.path}: a [[tie]] cannot be met: {higher} at least {by:g} above {lower}: with "
+                    f"the other ties, {lower} is at least {left[low][0]:g}, and {higher} at most "
+                    f"{left[high][-1]:g}"
+                )
+            left[high], left[low] = above, below
+    return tuple(replace(variable, values=left[variable]) for variable in variables)
+
+
+#: How many values a threshold has at most if the goals give no step.
+FREE_VALUES = 120
+
+
+def variables_of(
+    menu: Menu, goals: Goals, ranges: Mapping[str, tuple[float, float]], written: Menu
+) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
+    """Return the variables, and those that have a single allowed value, which they take.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu with its budgets solved, and all triggers on that may be.
+    goals : Goals
+        The goals.
+    ranges : mapping of str to (float, float)
+        The range of the threshold of each trigger that is free.
+    written : Menu
+        The menu as written, in which triggers may be off.
+
+    Raises
+    ------
+    TrigemuError
+        If nothing varies, or the ties contradict each other.
+    """
+    thresholds: dict[str, Variable] = {}
+    others: list[Variable] = []
+    for vary in goals.vary:
+        for name in vary.triggers:
+            if vary.above is not None:
+                thresholds[name] = _threshold(menu, name, vary.above, ranges)
+            others += _others(menu, name, vary, written.trigger(name).enabled)
+    for tie in goals.ties:
+        if tie.at_least is None:
+            merge(thresholds, tie, goals)
+    merged = tuple(dict.fromkeys(thresholds.values()))
+    merged = without_excluded(menu, merged, goals)
+    every = (*merged, *others)
+    varied = tuple(variable for variable in every if len(variable.values) > 1)
+    if not varied:
+        values = ", ".join(f"{variable.name} {variable.values[0]:g}" for variable in every)
+        raise TrigemuError(
+            f"{goals.path}: nothing varies: each has a single allowed value ({values}): write these into the "
+            "menu, or allow more values"
+        )
+    return varied, tuple(variable for variable in every if len(variable.values) == 1)
+
+
+def nearest_values(variables: Sequence[Variable]) -> IntArray:
+    """Return the indices of the values nearest to those of the menu, int64[variables]."""
+    nearest = [int(np.abs(np.array(v.values) - v.written).argmin()) for v in variables]
+    return np.array(nearest, np.int64)
+
+
+def _threshold(
+    menu: Menu, name: str, above: Span | str, ranges: Mapping[str, tuple[float, float]]
+) -> Variable:
+    kind = menu.trigger(name).description
+    assert isinstance(kind, ScoreKind)
+    low, high = (above.min, above.max) if isinstance(above, Span) else ranges[name]
+    given = above.step if isinstance(above, Span) else None
+    step = given or round_step(high - low)
+    values = {low, high} if step <= 0 else set(_steps(low, high, step, isinstance(above, Span)))
+    if not given and low <= kind.threshold <= high:
+        values = {v for v in values if not math.isclose(v, kind.threshold, abs_tol=1e-9 * step)}
+        values.add(kind.threshold)
+    return Variable("above", (name,), tuple(sorted(values)), kind.threshold)
+
+
+def _steps(low: float, high: float, step: float, from_low: bool) -> Iterator[float]:
+    """Yield the values of a range: from its low end, or the multiples of the step within it."""
+    digits = max(12 - math.floor(math.log10(step)), 0)
+    first = low if from_low else math.ceil(low / step - 1e-9) * step
+    number = math.floor((high - first) / step + 1e-9) + 1
+    for i in range(number):
+        yield min(round(first + i * step, digits), high)
+
+
+def round_step(width: float) -> float:
+    """Return a step of 1, 2 or 5 times a power of ten, of which at most `FREE_VALUES` fit into a width."""
+    if width <= 0:
+        return 0.0
+    least = width / (FREE_VALUES - 2)
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in (1, 2, 5, 10, 20) if factor * power >= least)
+
+
+def _others(menu: Menu, name: str, vary: Vary, enabled: bool) -> Iterator[Variable]:
+    prescale = menu.trigger(name).prescale
+    if vary.prescale:
+        yield Variable("prescale", (name,), tuple(sorted({*vary.prescale})), prescale)
+    if vary.switch:
+        yield Variable("enabled", (name,), (1.0, 0.0), float(enabled))

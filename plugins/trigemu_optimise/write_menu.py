@@ -1,0 +1,172 @@
+"""Write the best menu: the file of the menu with its comments and order, other values, and how it was
+made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import tomlkit
+from tomlkit.items import InlineTable
+
+from trigemu.base import toml_text
+from trigemu.base.errors import TrigemuError
+from trigemu.base.files import read_bounded, write_text
+from trigemu.base.internals import insert_after
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.menus.write import calibrated_document
+from trigemu.triggers.base import ScoreKind
+
+from .goals import Merit
+from .summary import BEST, SCALED, WRITTEN, Summary
+
+#: The name of the plugin, which makes `trigemu report` show its section.
+PLUGIN = "optimise"
+#: The longest file of numbers that is read, in bytes.
+MOST = 2**26
+#: The largest number in it, and the inverse of the smallest one.
+_LARGEST = 1e20
+
+
+def numbers_file(menu: Path) -> Path:
+    """Return the file of numbers beside a menu."""
+    return menu.with_suffix(".optimise.json")
+
+
+def write_menu(written: Menu, best: Menu, summary: Summary, path: Path) -> Summary:
+    """Write the best menu, and its numbers beside it.
+
+    Parameters
+    ----------
+    written : Menu
+        The menu as written, with its budgets solved.
+    best : Menu
+        The best menu.
+    summary : Summary
+        The numbers.
+    path : Path
+        The file of the menu.
+
+    Returns
+    -------
+    Summary
+        The numbers with the SHA-256 of the menu.
+    """
+    document = calibrated_document(written, path, summary.samples)
+    for table, before, after in zip(document["trigger"], written.triggers, best.triggers, strict=True):
+        _change(table, before, after, written)
+    head = document["menu"]
+    head["name"] = best.name
+    plugins = list(head.get("plugins", []))
+    if PLUGIN not in plugins:
+        head["plugins"] = [*plugins, PLUGIN]
+    text = _origin(summary) + "\n" + tomlkit.dumps(document).lstrip("\n")
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    summary = replace(summary, new_sha256=digest)
+    write_text(numbers_file(path), msgspec.json.format(msgspec.json.encode(summary)).decode() + "\n")
+    write_text(path, text)
+    return summary
+
+
+def _change(table: Any, before: Trigger, after: Trigger, menu: Menu) -> None:
+    """Write the values of a trigger that differ."""
+    kind, was = after.description, before.description
+    if isinstance(kind, ScoreKind) and isinstance(was, ScoreKind):
+        if kind.threshold != was.threshold:
+            table["above"] = kind.threshold
+        if after.fitted_on is None:
+            table.pop("fitted_on", None)
+        elif after.fitted_on != before.fitted_on:
+            _set(table, "above", "fitted_on", after.fitted_on)
+    if after.prescale != before.prescale and after.prescales:
+        table["prescales"][menu.columns.names.index(str(menu.columns.chosen))] = _plain(after.prescale)
+    elif after.prescale != before.prescale:
+        _set(table, "kind", "prescale", after.prescale)
+    if after.enabled != before.enabled:
+        _set(table, "kind", "enabled", after.enabled)
+
+
+def _set(table: Any, after: str, key: str, value: Any) -> None:
+    """Set a key; a new one follows another."""
+    value = _plain(value)
+    if key in table or isinstance(table, InlineTable):
+        table[key] = value
+    else:
+        insert_after(table, after, key, value)
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _origin(summary: Summary) -> str:
+    """Return how the menu was made, as comments."""
+    best = summary.contender(BEST)
+    lines = [
+        f"Made by trigemu optimise from {Path(summary.menu).name} (sha256 {summary.menu_sha256[:12]}) with "
+        f"the goals {Path(summary.goals).name} (sha256 {summary.goals_sha256[:12]}) and the samples "
+        f"{summary.samples}: seed {summary.seed}, {summary.starts} starts of {summary.hops} hops.",
+        f"Cap {summary.cap_hz / 1e3:g} kHz; on the fitted half {best.fitted.rate_hz / 1e3:.2f} kHz and a "
+        f"loss of {best.fitted.loss:.5f}, on the unseen half {best.unseen.rate_hz / 1e3:.2f} kHz and "
+        f"{best.unseen.loss:.5f} ± {best.unseen.loss_error:.5f}.",
+    ]
+    return "".join(toml_text.comment(line) for line in lines)
+
+
+def read_summary(menu: Menu) -> Summary | None:
+    """Return the numbers beside a menu; None if there are none.
+
+    Raises
+    ------
+    TrigemuError
+        If they are damaged, or of another menu.
+    """
+    path = numbers_file(menu.path)
+    if not path.exists():
+        return None
+    try:
+        summary = msgspec.json.decode(read_bounded(path, MOST), type=Summary)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise TrigemuError(f"cannot read {path}: it is no result of trigemu optimise: {error}") from None
+    if wrong := next(_wrong(summary), ""):
+        raise TrigemuError(f"cannot read {path}: it is no result of trigemu optimise: {wrong}")
+    if summary.new_sha256 != menu.sha256:
+        raise TrigemuError(
+            f"{menu.path} has changed since trigemu optimise wrote it: make it again, or remove {path.name}"
+        )
+    return summary
+
+
+def _wrong(summary: Summary) -> Iterator[str]:
+    """Yield what no optimisation gives."""
+    names = {contender.name for contender in summary.contenders}
+    if not {WRITTEN, SCALED, BEST} <= names or summary.merit not in get_args(Merit):
+        yield "compared menus are missing, or the figure of merit is unknown"
+    halves = [half for of in summary.contenders for half in (of.fitted, of.unseen)]
+    of_channels = [
+        *(half.efficiencies for half in halves),
+        *(half.errors for half in halves),
+        *(variable.channels_per_khz for variable in summary.variables),
+    ]
+    of_variables = [values for entry in summary.front for values in (entry.values, entry.one_way_values)]
+    for lists, number in ((of_channels, len(summary.channels)), (of_variables, len(summary.variables))):
+        if any(len(values) != number for values in lists) or not number:
+            yield "its lists differ in length"
+    if any(abs(number) > _LARGEST or 0 < abs(number) < 1 / _LARGEST for number in _numbers(summary)):
+        yield "a number is too large or too small"
+
+
+def _numbers(part: Any) -> Iterator[float]:
+    """Yield all numbers of a summary."""
+    if isinstance(part, int | float):
+        yield part
+    elif isinstance(part, tuple):
+        for item in part:
+            yield from _numbers(item)
+    elif is_dataclass(part):
+        for entry in fields(part):
+            yield from _numbers(getattr(part, entry.name))

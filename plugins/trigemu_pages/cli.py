@@ -1,0 +1,203 @@
+"""`trigemu explore`"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+import click
+
+from trigemu import __version__
+from trigemu.base.engine import Engine
+from trigemu.base.errors import TrigemuError
+from trigemu.base.files import check_outputs, check_writable, write_text
+from trigemu.base.plugin_search import search_path
+from trigemu.cli import options
+from trigemu.cli.outputs import check_inputs, console, say
+from trigemu.cli.progress import events_bar
+from trigemu.cli.session import Processing, processing
+from trigemu.emulation.score_files import read_scores
+from trigemu.menus.menu import Menu, named_apart
+from trigemu.menus.read import read_menu
+from trigemu.results.section import Contents
+from trigemu.samples.catalogue import Errors, without_bad_files
+
+from .explorer.make import Explorer, make_explorer, samples_passed
+
+
+@click.command()
+@options.menus
+@click.option(
+    "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The page (HTML)."
+)
+@options.vary
+@options.signals
+@options.scores_file
+@options.samples
+@processing
+@options.plugin_path
+def explore(
+    menus: tuple[Path, ...],
+    file: Path,
+    vary: dict[str, tuple[float, float]],
+    signals: tuple[str, ...],
+    scores: Path | None,
+    catalogue: Path | str | None,
+    processing: Processing,
+    plugin_path: tuple[Path, ...],
+) -> None:
+    """Write one HTML page in which users change thresholds, prescales and switches of MENUs.
+
+    The page updates all rates, overlaps, differences and efficiencies. It needs no server and no network.
+    """
+    if scores and (vary or signals):
+        raise TrigemuError(
+            f"{scores} has its own ranges of thresholds and signals: use --vary and --signal with trigemu "
+            f"scores"
+        )
+    check_outputs([file], (*menus, catalogue, scores))
+    read = named_apart([read_menu(menu, search_path(plugin_path)) for menu in menus])
+    with processing.opened(catalogue) as (engine, samples):
+        check_inputs([file], read, samples)
+        table = read_scores(scores, read, samples) if scores else None
+        passed = (
+            [samples.sample(name) for name in table.signals]
+            if table
+            else samples_passed(read, samples, vary, signals)
+        )
+        with events_bar(passed, engine) as advance:
+            page = without_bad_files(
+                samples,
+                lambda good: make_explorer(
+                    read,
+                    table or good,
+                    __version__,
+                    vary=vary,
+                    signals=signals,
+                    executor=engine,
+                    progress=advance,
+                ),
+            )
+    write_explorer(file, page)
+
+
+def write_explorer(file: Path, page: Explorer) -> None:
+    """Write the page, and print a summary."""
+    write_text(file, page.html)
+    for warning in page.warnings:
+        console().print(f"Warning: {warning}.")
+    say(f"{file}: {page.events} events, {len(page.html.encode()) / 1e6:.1f} MB")
+
+
+@click.command()
+@options.menus
+@options.samples
+@processing
+@options.errors
+@options.plugin_path
+@click.option(
+    "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The page (HTML)."
+)
+@click.option(
+    "--efficiency",
+    "profiles",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="File of efficiency profiles (TOML); repeatable [default: files in the menus' folder for exactly "
+    "these menus, else the leading objects of a signal].",
+)
+@click.option(
+    "--scan",
+    "scans",
+    multiple=True,
+    metavar="TRIGGER=FIRST:LAST:STEP",
+    help="Scan the threshold of a trigger; repeatable [default: thresholds from rate budgets].",
+)
+@click.option(
+    "--figures",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Also write each figure into this folder, as PNG and PDF, with its numbers as CSV.",
+)
+@click.option(
+    "--explorer",
+    "explorer_file",
+    type=click.Path(path_type=Path),
+    help="Also write the page of trigemu explore into this file, with a link from the report.",
+)
+def report(
+    menus: tuple[Path, ...],
+    catalogue: Path | str | None,
+    processing: Processing,
+    errors: Errors,
+    plugin_path: tuple[Path, ...],
+    file: Path,
+    profiles: tuple[Path, ...],
+    scans: tuple[str, ...],
+    figures: Path | None,
+    explorer_file: Path | None,
+) -> None:
+    """Write one HTML page on MENUs: rates, differences, overlaps, efficiencies and their provenance."""
+    from trigemu.studies.efficiency_profiles import read_profiles
+
+    from .report.page import render, write_figures
+    from .report.sections import sections
+    from .report_contents import collect_contents, parse_scan, passes_over_events, profiles_beside
+
+    files = [file, explorer_file] if explorer_file else [file]
+    check_outputs(files, (*menus, catalogue, *profiles))
+    _make(figures)
+    steps = [parse_scan(scan) for scan in scans]
+    read = named_apart([read_menu(menu, search_path(plugin_path)) for menu in menus])
+    command = shlex.join(["trigemu", *sys.argv[1:]])
+    with processing.opened(catalogue) as (engine, samples):
+        samples = samples.with_errors(errors)
+        check_inputs(files, read, samples)
+        sets = tuple(map(read_profiles, profiles)) or profiles_beside(menus, samples)
+        with events_bar(samples.background, engine, passes_over_events(read, steps)) as advance:
+            contents = without_bad_files(
+                samples,
+                lambda good: collect_contents(
+                    read, good, sets, steps, command=command, executor=engine, progress=advance
+                ),
+            )
+        page = _explorer(read, contents, engine) if explorer_file else None
+    content = sections(contents)
+    written = write_figures(content, figures) if figures else []
+    title = f"Trigger menus: {', '.join(menu.name for menu in read)}"
+    write_text(file, render(title, content, _address(explorer_file, file) if explorer_file else ""))
+    if figures:
+        say(f"{figures}: {len(written)} files")
+    say(file)
+    if page and explorer_file:
+        write_explorer(explorer_file, page)
+
+
+def _explorer(menus: Sequence[Menu], contents: Contents, engine: Engine) -> Explorer:
+    """Make the explorer page for the menus and signals of a report."""
+    catalogue = contents.catalogue
+    shown = dict.fromkeys(name for turnons in contents.turnons for name in turnons.efficiencies.samples)
+    signals = [name for name in shown if catalogue.sample(name) not in catalogue.background]
+    with events_bar(samples_passed(menus, catalogue, {}, signals), engine) as advance:
+        return make_explorer(
+            menus, catalogue, __version__, signals=signals, executor=engine, progress=advance
+        )
+
+
+def _address(file: Path, page: Path) -> str:
+    """Return the relative address of a file for a link in a page."""
+    return quote(Path(os.path.relpath(file.resolve(), page.resolve().parent)).as_posix())
+
+
+def _make(folder: Path | None) -> None:
+    """Make a folder before the work starts; TrigemuError if it cannot be made or written to."""
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrigemuError(f"cannot make {folder}: {error.strerror}") from None
+    check_writable(folder / "figure.png")

@@ -1,0 +1,274 @@
+"""The scores and decisions of a page: the possible thresholds of each score, and the thresholds of the
+triggers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.errors import TrigemuError
+from trigemu.base.fingerprint import fingerprint
+from trigemu.counting.patterns import PatternTable
+from trigemu.emulation import scaling
+from trigemu.emulation.plan import make_plan
+from trigemu.emulation.scores import Scores, Stored, ThresholdRange, definition
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.menus.warnings import unit_of_threshold
+from trigemu.rates.results import MenuRates
+from trigemu.studies.intervals import Profile
+from trigemu.triggers.base import BitKind, ScoreKind
+
+from .turnon_bins import SignalBins
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """The half of the samples that nothing was fitted to.
+
+    half: its number; None if no trigger of any menu was fitted to these samples. fitted: for each menu, the
+    names of the triggers that were fitted or read such a trigger. scales: float64[samples], the factor from
+    the half to the full sample.
+    """
+
+    half: int | None
+    fitted: tuple[frozenset[str], ...]
+    scales: FloatArray
+
+    def factor(self, sample: IntArray, half: IntArray) -> FloatArray:
+        """Return the factor on f − f₀ of events, float64[n] (`counting/scales.py`)."""
+        return np.where(half == self.half, self.scales[sample], 1.0 if self.half is None else 0.0)
+
+
+def sums_of(scores: Scores) -> PatternTable:
+    """Return the sums of the weights of all events of the background by sample and half."""
+    return scores.table.by_half()
+
+
+def unseen_of(scores: Scores, menus: Sequence[Menu]) -> Unseen:
+    """Return the half for the triggers of menus, disabled ones too. TrigemuError if they were fitted to
+    different halves."""
+    halves: set[int] = set()
+    fitted = []
+    for menu in menus:
+        names = set()
+        for trigger in menu.triggers:
+            part = menu.part([trigger.name])
+            part = replace(part, triggers=tuple(replace(t, enabled=True) for t in part.triggers))
+            half = scaling.unseen_half([part], make_plan([part]), scores.catalogue)
+            if half is not None:
+                halves.add(half)
+                names.add(trigger.name)
+        fitted.append(frozenset(names))
+    if len(halves) > 1:
+        raise TrigemuError(
+            "the triggers of the page were fitted on both halves of the sample: no event is unseen"
+        )
+    half = halves.pop() if halves else None
+    none = np.ones(len(scores.catalogue.samples))
+    scales = none if half is None else scaling.half_scales(sums_of(scores), half, scores.catalogue)
+    return Unseen(half, tuple(fitted), scales)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The input of a page, except for the ranges of its thresholds.
+
+    scores: the score table. menus: as written, with their budgets solved. texts: their files. rates:
+    of each menu. unseen: the half for triggers that were fitted. signals: the events of each signal
+    in the page, which are all those of the score table. version: of trigemu.
+    """
+
+    scores: Scores
+    menus: tuple[Menu, ...]
+    texts: tuple[str, ...]
+    rates: tuple[MenuRates, ...]
+    unseen: Unseen
+    signals: Mapping[str, SignalBins]
+    version: str
+
+
+#: Approximate number of round thresholds of a score, and largest number in all: a byte numbers them.
+ROUND_STEPS, MAX_STEPS = 150, 255
+#: A positive range that spans more than this factor has steps in proportion to the threshold.
+_WIDE = 1000.0
+#: Narrower ranges are not divided.
+_SMALLEST = 1e-200
+
+
+@dataclass(frozen=True)
+class Column:
+    """A score of a page.
+
+    observable: that the threshold is on, in the language of the menus; None for the score of a special kind.
+    name: the observable, or the first trigger. unit: of the thresholds. stored: the column of the score
+    table. integral: whether all scores are integers. written: the highest threshold in a menu. steps:
+    float64[k], the possible thresholds, ascending.
+    """
+
+    observable: str | None
+    name: str
+    unit: str
+    stored: int
+    integral: bool
+    written: float
+    steps: FloatArray
+
+    def step(self, threshold: float) -> int:
+        """Return the number of a threshold that is one of the steps."""
+        return int(np.searchsorted(self.steps, threshold))
+
+    def within(self, limits: ThresholdRange) -> tuple[int, int]:
+        """Return the first and the last step in a range."""
+        first, end = (
+            np.searchsorted(self.steps, limits.low),
+            np.searchsorted(self.steps, limits.high, "right"),
+        )
+        return int(first), int(end) - 1
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The scores and decisions of the triggers of menus.
+
+    scores: the scores. bits: the fixed decisions, each with its bit of the score table, −1 for one that
+    rejects all events. of: for each menu, by trigger, the number of its score or bit, and the range of
+    thresholds of a score.
+    """
+
+    scores: tuple[Column, ...]
+    bits: tuple[tuple[str, int], ...]
+    of: tuple[Mapping[str, tuple[int, ThresholdRange | None]], ...]
+
+
+def columns_of(
+    scores: Scores, menus: Sequence[Menu], threshold_ranges: Mapping[str, ThresholdRange]
+) -> Columns:
+    """Return the scores and decisions of menus that a score table was made for.
+
+    threshold_ranges: the range of thresholds of each trigger; one that the menu is written with is added to
+    it.
+    """
+    used: dict[int, list[tuple[Menu, Trigger, ThresholdRange]]] = {}
+    bits: dict[tuple[str, int], int] = {}
+    of: list[dict[str, tuple[int, ThresholdRange | None]]] = []
+    for menu in menus:
+        of.append({})
+        for trigger in menu.triggers:
+            if isinstance(trigger.description, BitKind):
+                continue
+            name, stored = trigger.name, _stored(scores, menu, trigger)
+            if stored and isinstance(trigger.description, ScoreKind):
+                threshold = trigger.description.threshold
+                low, high = threshold_ranges.get(name, (threshold, threshold))
+                limits = ThresholdRange(min(low, threshold), max(high, threshold))
+                used.setdefault(stored.column, []).append((menu, trigger, limits))
+                of[-1][name] = stored.column, limits
+            else:
+                bit = (stored.names[0], stored.bit) if stored else (name, -1)
+                of[-1][name] = bits.setdefault(bit, len(bits)), None
+    number = {column: n for n, column in enumerate(sorted(used))}
+    return Columns(
+        tuple(_column(scores, column, used[column]) for column in number),
+        tuple(bits),
+        tuple(
+            {name: (number[n] if limits else n, limits) for name, (n, limits) in triggers.items()}
+            for triggers in of
+        ),
+    )
+
+
+def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> Stored | None:
+    """Return the position of a trigger in the table; None if it accepts no event, because it is disabled and
+    its threshold or its decisions are unknown."""
+    if (
+        not trigger.enabled
+        and isinstance(trigger.description, ScoreKind)
+        and trigger.description.threshold == math.inf
+    ):
+        return None
+    stored = scores.stored.get(definition(fingerprint(menu.scope), trigger))
+    if stored is None and trigger in menu.used:
+        raise TrigemuError(f"{trigger.place}: the score table has no trigger {trigger.name!r}: make it again")
+    return stored
+
+
+def _column(scores: Scores, stored: int, of: Sequence[tuple[Menu, Trigger, ThresholdRange]]) -> Column:
+    menu, trigger, _ = of[0]
+    observable = getattr(trigger.description, "observable", None)
+    written = sorted({t.description.threshold for _, t, _ in of if isinstance(t.description, ScoreKind)})
+    low, high = min(limits.low for *_, limits in of), max(limits.high for *_, limits in of)
+    values = scores.table.scores[:, stored]
+    values = values[np.isfinite(values)]
+    integral = bool(len(values)) and bool((values == np.rint(values)).all())
+    observable = observable if isinstance(observable, str) else None
+    name = observable or trigger.name
+    try:
+        steps = steps_between(low, high, written, integral)
+    except ValueError as error:
+        raise TrigemuError(f"{trigger.place}: {name}: {error}") from None
+    return Column(observable, name, unit_of_threshold(menu, trigger), stored, integral, written[-1], steps)
+
+
+def steps_between(low: float, high: float, written: Sequence[float], integral: bool) -> FloatArray:
+    """Return ascending thresholds from low to high: both ends, the exact thresholds of menus, and round ones;
+    for a score of integers, those in steps of 1 from a threshold of a menu.
+
+    ValueError if a page cannot number so many.
+    """
+    required = np.unique([low, high, *written])
+    if integral and high - low <= ROUND_STEPS:
+        between = written[0] + np.arange(math.ceil(low - written[0]), math.floor(high - written[0]) + 1)
+    elif low > 0 and high > _WIDE * low:
+        between = np.array([float(f"{value:.2e}") for value in np.geomspace(low, high, ROUND_STEPS)])
+    else:
+        between = _multiples(low, high)
+    steps = np.unique([*required, *between])
+    steps = steps[(steps >= low) & (steps <= high)]
+    if len(steps) > MAX_STEPS:
+        raise ValueError(f"{len(required)} thresholds of one score: a page supports at most {MAX_STEPS}")
+    return steps
+
+
+def _multiples(low: float, high: float) -> FloatArray:
+    """Return the multiples of 1, 2 or 5 times a power of 10 that are between two numbers."""
+    if high - low < _SMALLEST:
+        return np.zeros(0)
+    power = math.floor(math.log10((high - low) / ROUND_STEPS))
+    factor = next(f for f in (1, 2, 5, 10) if f * 10.0**power * ROUND_STEPS >= (high - low) * (1 - 1e-9))
+    spacing = factor * 10.0**power
+    numbers = np.arange(math.ceil(low / spacing), math.floor(high / spacing) + 1)
+    return np.array([round(number * spacing, -power) for number in numbers.tolist()])
+
+
+#: The most bins of a turn-on, and the end of the last bin in units of the highest threshold.
+_BINS, _REACH = 40, 3.0
+
+
+def turnon_profiles(scores: Scores, menus: Sequence[Menu]) -> tuple[Profile, ...]:
+    """Return the observables of triggers with a range of thresholds, in bins of round edges.
+
+    Only menus with the objects and sums of the first menu contribute.
+    """
+    same_scope = [menu for menu in menus if menu.scope == menus[0].scope]
+    columns = columns_of(scores, same_scope, scores.threshold_ranges)
+    profiles: dict[str, Profile] = {}
+    for column in columns.scores:
+        if column.observable and len(column.steps) > 1 and column.observable not in profiles:
+            profiles[column.observable] = Profile(column.observable, _edges(column), unit=column.unit)
+    return tuple(profiles.values())
+
+
+def _edges(column: Column) -> tuple[float, ...]:
+    low, high = float(column.steps[0]), float(column.steps[-1])
+    if column.written > 0:
+        low, high = min(low, 0.0), max(high, _REACH * column.written)
+    power = math.floor(math.log10((high - low) / _BINS))
+    width = next(f * 10.0**power for f in (1, 2, 5, 10, 20) if f * 10.0**power * (_BINS - 1) >= high - low)
+    if column.integral:
+        width = max(width, 1.0)
+    first, last = math.floor(low / width), math.floor(high / width) + 1  # the last bin has the highest score
+    return tuple(round(number * width, max(0, -power)) for number in np.arange(first, last + 1).tolist())

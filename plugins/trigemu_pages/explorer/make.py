@@ -1,0 +1,88 @@
+"""The explorer page of menus, from the samples to the HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trigemu.base.errors import MissingExtraError
+from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.engine import Progress
+from trigemu.emulation.score_pass import passes_to_score, score_table
+from trigemu.emulation.scores import Scores
+from trigemu.menus.menu import Menu
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.sample import Sample
+
+from .columns import turnon_profiles
+from .fit import all_enabled, page_data
+from .page import page_of
+from .turnon_bins import signal_bins
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """The page. html: its text. events: the number of events in its data. warnings: on its limits."""
+
+    html: str
+    events: int
+    warnings: tuple[str, ...]
+
+    def to_widget(self, height: int = 900) -> Any:
+        """Return the page as a widget of Jupyter, marimo and other notebooks.
+
+        Its trait `toml` is the menu with the thresholds and prescales that the page shows, as `address` is
+        its state, which can be set. height: in pixels. MissingExtraError if anywidget is not installed.
+        """
+        try:
+            from .widget import ExplorerWidget
+        except ModuleNotFoundError as error:
+            if error.name not in ("anywidget", "traitlets"):
+                raise
+            raise MissingExtraError("to_widget()", "widget", "anywidget") from None
+        return ExplorerWidget(html=self.html, height=height)
+
+
+def make_explorer(
+    menus: Sequence[Menu],
+    samples: Catalogue | Scores,
+    version: str,
+    *,
+    vary: Mapping[str, tuple[float, float]] | None = None,
+    signals: Sequence[str] = (),
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Explorer:
+    """Make the page of these menus.
+
+    samples: the events, or a score table of the menus, with its own ranges of thresholds and signals. vary,
+    signals, executor, progress: as in `score_table`. version: of trigemu. TrigemuError if a request cannot be
+    met, or the page would be too large.
+    """
+    if isinstance(samples, Scores):
+        scores, solved = samples, samples.solve_budgets(menus)
+    else:
+        solved = solve_budgets(menus, samples, executor=executor, progress=progress)
+        scores = score_table(
+            all_enabled(solved), samples, vary=vary, signals=signals, executor=executor, progress=progress
+        )
+    profiles = turnon_profiles(scores, solved) if scores.signals else ()
+    bins = {
+        name: signal_bins(solved[0], scores.catalogue, name, profiles, executor=executor, progress=progress)
+        for name in scores.signals
+    }
+    data = page_data(solved, scores, bins, version)
+    events = len(scores.table) + sum(map(len, scores.signals.values()))
+    return Explorer(page_of(data), events, data.warnings)
+
+
+def samples_passed(
+    menus: Sequence[Menu],
+    catalogue: Catalogue,
+    vary: Mapping[str, tuple[float, float]],
+    signals: Sequence[str],
+) -> list[Sample]:
+    """Return the samples that `make_explorer` reads, each repeated for every pass."""
+    passes = any(menu.budgeted for menu in menus) + passes_to_score(all_enabled(menus), vary)
+    return [*catalogue.background] * passes + [catalogue.sample(name) for name in signals] * 2

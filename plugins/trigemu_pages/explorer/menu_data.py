@@ -1,0 +1,259 @@
+"""A menu in the format of the page: plain values for JSON."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import tomlkit
+from tomlkit.items import InlineTable, Item, Key
+
+from trigemu.base.arrays import BoolArray
+from trigemu.base.errors import TrigemuError
+from trigemu.base.internals import insert_after
+from trigemu.emulation import scaling
+from trigemu.emulation.scaling import constant_in
+from trigemu.menus.menu import Menu, Trigger, own_prescale
+from trigemu.menus.warnings import unit_of_threshold
+from trigemu.rates.results import TriggerRates
+from trigemu.triggers.base import BitKind, ScoreKind
+from trigemu.triggers.logic import Expression, Logic, parse_expression
+
+from .columns import Columns, Contents
+
+#: The most triggers that a plugin's kind may read: all combinations of their decisions are evaluated.
+_MAX_INPUTS = 8
+#: Whether events may be accepted, and whether they may be rejected, at some thresholds of the page: bool[n],
+#: or bool[1] if equal for all events.
+Reach = tuple[BoolArray, BoolArray]
+ALWAYS = np.ones(1, np.bool_)
+
+
+def as_json(expression: Expression) -> Any:
+    """Return an expression as nested lists: a name, or {"and": […]}, {"or": […]}, {"not": …}."""
+    if not expression.operation:
+        return expression.name
+    inner = [as_json(operand) for operand in expression.operands]
+    return {expression.operation: inner[0] if expression.operation == "not" else inner}
+
+
+def decision_of(trigger: Trigger, kind: BitKind) -> dict[str, Any]:
+    """Return the decision of a trigger that reads no events: {"logic": …} or {"always": true}."""
+    if isinstance(kind, Logic):
+        return {"logic": as_json(parse_expression(kind.expression))}
+    names = list(dict.fromkeys(kind.inputs()))
+    if len(names) > _MAX_INPUTS:
+        raise TrigemuError(
+            f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r}) reads {len(names)} triggers; "
+            f"a page supports at most {_MAX_INPUTS}, except for the kind 'logic'"
+        )
+    rows = np.array([*product((False, True), repeat=len(names))], np.bool_)
+    passed = kind.decide({name: rows[:, n] for n, name in enumerate(names)}, len(rows))
+    if passed.all():
+        return {"always": True}
+    cases = [
+        {"and": [name if is_on else {"not": name} for name, is_on in zip(names, row, strict=True)]}
+        for row in rows[passed].tolist()
+    ]
+    return {"logic": {"or": cases}}
+
+
+def reach_of(expression: Any, of: Mapping[str, Reach]) -> Reach:
+    """Return the reach of an expression, from the reaches of the triggers in it."""
+    if isinstance(expression, str):
+        return of[expression]
+    ((operation, inner),) = expression.items()
+    if operation == "not":
+        may, may_not = reach_of(inner, of)
+        return may_not, may
+    parts = [reach_of(part, of) for part in inner]
+    accepts, rejects = [part[0] for part in parts], [part[1] for part in parts]
+    if operation == "and":
+        return _all(accepts), ~_all([~mask for mask in rejects])
+    return ~_all([~mask for mask in accepts]), _all(rejects)
+
+
+def _all(masks: Sequence[BoolArray]) -> BoolArray:
+    """Return whether all masks are true for each event; true if there are none."""
+    result: BoolArray = np.logical_and.reduce(np.broadcast_arrays(ALWAYS, *masks))
+    return result
+
+
+#: Characters that no TOML file has: before a key, before its value, after it, and where keys may be added.
+_KEY, _VALUE, _END, _NEW = "\x01", "\x02", "\x03", "\x04"
+_MARKED = re.compile(f"{_KEY}([^{_VALUE}]*){_VALUE}([^{_END}]*){_END}|{_NEW}")
+
+Piece = str | dict[str, Any]
+
+
+def pieces_of(text: str, menu: Menu, fitted_on: str) -> list[Piece]:
+    """Return the pieces of the file of a menu.
+
+    A slot without a value belongs to a key that the file does not have: it is empty unless the value changes.
+
+    text: the file. fitted_on: the catalogue on which thresholds are solved, written with thresholds that
+    replace a budget. If the menu has columns of prescales, the pieces have those of its column alone.
+    """
+    document = tomlkit.parse(text)
+    if menu.columns.chosen:
+        _keep_column(document, menu.columns.names.index(menu.columns.chosen))
+        text = tomlkit.dumps(document)
+    slots: list[dict[str, Any]] = []
+    for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
+        slots += _mark(table, trigger, menu, fitted_on)
+    pieces = [*_cut(tomlkit.dumps(document), iter(slots))]
+    if _joined(pieces) != text:
+        raise TrigemuError(
+            f"{menu.path}: a page cannot change single triggers of this file: write each as a table "
+            f"[[trigger]], one after the other"
+        )
+    return pieces
+
+
+def _keep_column(document: tomlkit.TOMLDocument, number: int) -> None:
+    """Write the prescales of one column in place of those of all."""
+    for key in ("prescale_columns", "column"):
+        document["menu"].pop(key, None)
+    for table in document["trigger"]:
+        if of_columns := table.pop("prescales", None):
+            on = of_columns[number] > 0
+            key, value = ("prescale", of_columns[number]) if on else ("enabled", False)
+            table.pop(key, None)
+            if isinstance(table, InlineTable):
+                table[key] = value
+            else:
+                insert_after(table, "kind", key, value)
+
+
+def _joined(pieces: list[Piece]) -> str:
+    parts = (p if isinstance(p, str) else f"{p['before']}{p['value']}" for p in pieces if _has_value(p))
+    return "".join(parts)
+
+
+def _has_value(piece: Piece) -> bool:
+    return isinstance(piece, str) or "value" in piece
+
+
+def _mark(table: Any, trigger: Trigger, menu: Menu, fitted_on: str) -> Iterator[dict[str, Any]]:
+    """Mark the positions of the slots of a trigger in its table; yield the slots in their order."""
+    inline = isinstance(table, InlineTable)
+    slots = _keys(trigger, menu, None if inline or trigger.fitted_on else fitted_on)
+    items: list[tuple[Key, Item]] = [(key, item) for key, item in table.value.body if key is not None]
+    present = {key.key for key, _ in items}
+    for key, item in items:
+        if key.key in slots:
+            yield slots[key.key]
+            item.trivia.indent += _KEY
+            key.sep += _VALUE
+            item.trivia.comment = _END + item.trivia.comment
+        if key.key == "kind":  # every trigger has this key, rarely as the first one
+            for name in ("prescale", "enabled"):
+                if name not in present:
+                    blank, end = (" ", ",") if inline else ("", "\n")
+                    yield slots[name] | {"before": f"{blank}{name} = ", "after": end}
+            item.trivia.indent = _NEW * len({"prescale", "enabled"} - present) + item.trivia.indent
+
+
+def _keys(trigger: Trigger, menu: Menu, fitted_on: str | None) -> dict[str, dict[str, Any]]:
+    """Return the slots of a trigger by the keys of the file."""
+    kind = trigger.description
+    slots: dict[str, dict[str, Any]] = {
+        key: {"trigger": trigger.name, "key": key} for key in ("prescale", "enabled")
+    }
+    if trigger.budget:
+        slots[trigger.budget.key] = {"trigger": trigger.name, "key": "budget"}
+        if fitted_on:
+            slots[trigger.budget.key]["fitted_on"] = fitted_on
+    elif isinstance(kind, ScoreKind):
+        slots["above"] = {"trigger": trigger.name, "key": "above"}
+    return slots
+
+
+def _cut(marked: str, slots: Iterator[dict[str, Any]]) -> Iterator[Piece]:
+    at = 0
+    for match in _MARKED.finditer(marked):
+        if match.start() > at:
+            yield marked[at : match.start()]
+        at = match.end()
+        slot = next(slots)
+        if match[0] != _NEW:
+            value = match[2].rstrip()
+            slot |= {"before": match[1], "value": value, "after": ""}
+            yield slot
+            if value != match[2]:
+                yield match[2][len(value) :]
+        else:
+            yield slot
+    if at < len(marked):
+        yield marked[at:]
+
+
+def menu_entry(contents: Contents, columns: Columns, number: int) -> dict[str, Any]:
+    """Return the entry of a menu, by its number."""
+    menu, catalogue = contents.menus[number], contents.scores.catalogue
+    fitted = contents.unseen.fitted[number]
+    constant = constant_in(menu) - fitted
+    return {
+        "name": menu.name,
+        "file": menu.path.name,
+        "scale": scaling.crossing_scale(menu, catalogue),
+        "levels": list(menu.levels),
+        "order": list(menu.order),
+        "triggers": [
+            _trigger_entry(columns, number, menu, trigger)
+            | {"fitted": trigger.name in fitted, "constant": trigger.name in constant}
+            for trigger in menu.triggers
+        ],
+        "text": pieces_of(contents.texts[number], menu, catalogue.table.name),
+        "contained": {
+            "triggers": _contained(contents.rates[number].triggers),
+            "groups": _contained(contents.rates[number].groups),
+        },
+        "warnings": list(contents.rates[number].warnings),
+    }
+
+
+def _contained(rates: Sequence[TriggerRates]) -> list[tuple[str, list[str]]]:
+    """Return each trigger or group whose unique rate is 0 by construction, and what contains it."""
+    return [(of.name, list(of.unique.contained_in)) for of in rates if of.unique.contained_in]
+
+
+def _trigger_entry(columns: Columns, number: int, menu: Menu, trigger: Trigger) -> dict[str, Any]:
+    decision, fixed = _decision(columns, number, trigger)
+    factor = own_prescale(trigger.description, menu.crossing_rate_hz)
+    return {
+        "name": trigger.name,
+        "kind": trigger.kind,
+        "group": trigger.group,
+        "level": trigger.level,
+        "coherent": trigger.coherent,
+        "on": trigger.enabled,
+        "prescale": None if math.isinf(trigger.prescale) else trigger.prescale / factor,
+        "factor": factor,
+        "decision": decision,
+        "unit": unit_of_threshold(menu, trigger),
+        "seed": as_json(trigger.seed) if trigger.seed else None,
+        "fixed": fixed,
+        "budget": {"quantity": trigger.budget.quantity, "hz": trigger.budget.hz} if trigger.budget else None,
+    }
+
+
+def _decision(columns: Columns, menu: int, trigger: Trigger) -> tuple[dict[str, Any], str | None]:
+    """Return the decision of a trigger, and why users cannot change its threshold."""
+    kind = trigger.description
+    if isinstance(kind, BitKind):
+        decides = "It depends on other triggers." if kind.inputs() else "It does not depend on events."
+        return decision_of(trigger, kind), decides
+    number, limits = columns.of[menu][trigger.name]
+    if limits is None and columns.bits[number][1] < 0:
+        return {"bit": number}, "It is disabled in the menu, and its decisions are unknown."
+    if limits is None or not isinstance(kind, ScoreKind):
+        return {"bit": number}, f"The kind {trigger.kind!r} has no score with a single threshold."
+    column = columns.scores[number]
+    first, last = column.within(limits)
+    decision = {"score": number, "at": column.step(kind.threshold), "first": first, "last": last}
+    return decision, None if last > first else "The page has no other threshold for it."

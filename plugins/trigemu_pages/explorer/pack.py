@@ -1,0 +1,325 @@
+"""The data of a page as one block of bytes: a header in JSON, then arrays.
+
+The block begins with the length of the header, uint32; the header is padded with zeros to a multiple of 8.
+Each array is little-endian and begins at a multiple of 8; the header has its position, counted from the first
+array.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.errors import TrigemuError
+from trigemu.counting.patterns import distinct_entries
+from trigemu.counting.score_table import ScoreTable
+from trigemu.emulation.scores import ThresholdRange
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.samples import split
+from trigemu.triggers.base import BitKind
+
+from .columns import Columns, Contents, sums_of
+from .menu_data import ALWAYS, Reach, as_json, decision_of, menu_entry, reach_of
+
+#: Fewer events than this need less space individually than merged.
+CELL_EVENTS = 8
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Events of a page. scores: uint8[n, s], the number of steps of each score below the event. bits:
+    bool[n, b], the fixed decisions. group: int64[n], equal for events that share an interaction. weight:
+    float64[n], in Hz. factor: uint8[n], the number of the factor on the contribution of fitted triggers."""
+
+    scores: Bytes
+    bits: BoolArray
+    group: IntArray
+    weight: FloatArray
+    factor: Bytes
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def take(self, rows: IntArray | BoolArray) -> Rows:
+        return Rows(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Sums over events with equal rows, none of which shares an interaction with events of other rows.
+    scores: uint8[m, s]. bits: bool[m, b]. factor: uint8[m]. events: int64[m]. weight, square, largest:
+    float64[m], Σw, the sum of (Σw)² over interactions, and the largest |w|, in Hz."""
+
+    scores: Bytes
+    bits: BoolArray
+    factor: Bytes
+    events: IntArray
+    weight: FloatArray
+    square: FloatArray
+    largest: FloatArray
+
+
+def rows_of(table: ScoreTable, columns: Columns, with_parents: Container[int]) -> Rows:
+    """Return the events of a score table. with_parents: the samples whose events may share interactions."""
+    n = len(table)
+    scores = np.empty((n, len(columns.scores)), np.uint8, order="F")
+    for number, column in enumerate(columns.scores):
+        scores[:, number] = np.searchsorted(column.steps, table.scores[:, column.stored])
+    bits = np.zeros((n, len(columns.bits)), np.bool_, order="F")
+    for number, (_, bit) in enumerate(columns.bits):
+        if bit >= 0:
+            bits[:, number] = (table.words[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1) != 0
+    samples = np.unique(table.sample)
+    shared = np.isin(table.sample, [number for number in samples.tolist() if number in with_parents])
+    parents, group = np.unique(table.parent[shared], return_inverse=True)
+    groups = np.empty(n, np.int64)
+    groups[shared] = group
+    groups[~shared] = len(parents) + np.arange(n - len(group))
+    return Rows(scores, bits, groups, table.weight, np.zeros(n, np.uint8))
+
+
+def without_idle(rows: Rows, menus: Sequence[Menu], columns: Columns) -> tuple[Rows, BoolArray]:
+    """Return the rows, with scores and decisions set to 0 where no trigger can depend on them, because its
+    seed rejects the event at all thresholds of the page; and whether each event may pass any trigger."""
+    reads = np.zeros_like(rows.scores, np.bool_), np.zeros_like(rows.bits)
+    fires = np.zeros(len(rows), np.bool_)
+    for menu, of in zip(menus, columns.of, strict=True):
+        reach: dict[str, Reach] = {}
+        for name in menu.order:
+            trigger, entry = menu.trigger(name), of.get(name)
+            accepted, rejected = _own_reach(rows, columns, trigger, entry, reach)
+            requested = _passes_seed(trigger, reach)
+            reach[name] = accepted & requested, rejected | bool(trigger.seed)
+            fires |= reach[name][0]
+            if entry:
+                number, limits = entry
+                reads[0 if limits else 1][:, number] |= requested
+    rows = replace(rows, scores=np.where(reads[0], rows.scores, np.uint8(0)), bits=rows.bits & reads[1])
+    return rows, fires
+
+
+def _own_reach(
+    rows: Rows,
+    columns: Columns,
+    trigger: Trigger,
+    entry: tuple[int, ThresholdRange | None] | None,
+    reach: Mapping[str, Reach],
+) -> Reach:
+    """Return the reach of a trigger without its seed. place: its entry in `columns`."""
+    if entry is None:
+        assert isinstance(trigger.description, BitKind)
+        decision = decision_of(trigger, trigger.description)
+        return reach_of(decision["logic"], reach) if "logic" in decision else (ALWAYS, ~ALWAYS)
+    number, limits = entry
+    if limits is None:
+        return rows.bits[:, number], ~rows.bits[:, number]
+    first, last = columns.scores[number].within(limits)
+    return rows.scores[:, number] > first, rows.scores[:, number] <= last
+
+
+def _passes_seed(trigger: Trigger, reach: Mapping[str, Reach]) -> BoolArray:
+    """Return whether the seed of a trigger may accept each event. Any trigger in it may reject an event,
+    since users can change prescales."""
+    if not trigger.seed:
+        return ALWAYS
+    seeds = {name: (reach[name][0], ALWAYS) for name in trigger.seed.names()}
+    return reach_of(as_json(trigger.seed), seeds)[0]
+
+
+def ordered(rows: Rows, with_cells: bool) -> tuple[Rows, BoolArray, Cells, IntArray]:
+    """Return the events ordered by parent, whether each begins a new parent, the cells, and the previous
+    position of each event. Parents are ordered by their number of events and the row of their first event."""
+    rank = _rank(rows)
+    order = np.lexsort((rows.weight, rank, rows.group))
+    rank, group = rank[order], rows.group[order]
+    begins = np.diff(group, prepend=-1) != 0
+    first = np.flatnonzero(begins)
+    parent = np.cumsum(begins) - 1
+    size = np.diff(np.append(first, len(order)))
+    last = first + size - 1
+    equal = (rank[first] == rank[last])[parent]  # rows are in order within a parent
+    often = np.bincount(rank[equal], minlength=len(order) + 1) >= CELL_EVENTS
+    summed = equal & often[rank] & with_cells
+    cells = _cells(rows, order[summed], rank[summed], begins[summed])
+    weight = rows.weight[order]
+    by = np.lexsort((weight[first], rank[first], size))
+    position = np.empty(len(first), np.int64)
+    position[by] = np.arange(len(first))
+    remaining = np.flatnonzero(~summed)
+    remaining = remaining[np.argsort(position[parent[remaining]], kind="stable")]
+    return rows.take(order[remaining]), begins[remaining], cells, order[remaining]
+
+
+def _rank(rows: Rows) -> IntArray:
+    """Return the rank of each event's row among the distinct rows, ordered by scores; the scores that are
+    most often above a threshold are compared first."""
+    parts = np.column_stack([rows.scores, np.packbits(rows.bits, axis=1), rows.factor])
+    padded = np.zeros((len(rows), max(8, -(-parts.shape[1] // 8) * 8)), np.uint8)
+    padded[:, : parts.shape[1]] = parts
+    entry, first = distinct_entries(padded.view(np.uint64))
+    distinct = parts[first]
+    by = np.argsort(np.count_nonzero(parts, axis=0), kind="stable")
+    rank = np.empty(len(first), np.int64)
+    rank[np.lexsort(distinct[:, by].T) if len(by) else np.arange(len(first))] = np.arange(len(first))
+    return rank[entry]
+
+
+def _cells(rows: Rows, order: IntArray, rank: IntArray, begins: BoolArray) -> Cells:
+    """Return the sums over events of equal rank; the events are in the order of their parents."""
+    _, first, cell = np.unique(rank, return_index=True, return_inverse=True)
+    starts = np.flatnonzero(begins)
+    weight, m = rows.weight[order], len(first)
+    together = np.add.reduceat(weight, starts) if len(starts) else weight
+    largest = np.zeros(m)
+    np.maximum.at(largest, cell, np.abs(weight))
+    return Cells(
+        rows.scores[order[first]],
+        rows.bits[order[first]],
+        rows.factor[order[first]],
+        np.bincount(cell, minlength=m),
+        np.bincount(cell, weight, m).astype(np.float64),
+        np.bincount(cell[starts], together**2, m).astype(np.float64),
+        largest,
+    )
+
+
+#: The version of the format of the block.
+FORMAT = 3
+#: Largest number of factors on the contribution of fitted triggers: bytes number them, with 0 for none.
+_MOST_FACTORS = 255
+_TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f64": "<f8"}
+
+
+@dataclass
+class Arrays:
+    """The arrays of a block, one after the other."""
+
+    parts: list[bytes] = field(default_factory=list)
+    length: int = 0
+
+    def add(self, dtype: str, values: npt.NDArray[Any]) -> dict[str, Any]:
+        """Append an array; return its entry for the header. dtype: u8, u16, u32, f64 or bits."""
+        bits = dtype == "bits"
+        array = np.packbits(values, bitorder="little") if bits else values.astype(_TYPES[dtype])
+        content = array.tobytes()
+        entry = {"dtype": dtype, "at": self.length, "length": len(values)}
+        self.parts.append(content + bytes(-len(content) % 8))
+        self.length += len(self.parts[-1])
+        return entry
+
+    def block(self, header: Mapping[str, Any]) -> bytes:
+        """Return the block."""
+        text = json.dumps(header, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+        encoded = text.encode(errors="backslashreplace")  # a path may have lone surrogates
+        head = len(encoded).to_bytes(4, "little") + encoded
+        return b"".join([head, bytes(-len(head) % 8), *self.parts])
+
+
+def block_of(contents: Contents, columns: Columns) -> bytes:
+    """Return the block of a page with the thresholds of some columns."""
+    catalogue, unseen, arrays = contents.scores.catalogue, contents.unseen, Arrays()
+    header = {
+        "format": FORMAT,
+        "trigemu": contents.version,
+        "catalogue": catalogue.table.name,
+        "half": None if unseen.half is None else split.HALF_NAMES[unseen.half],
+        "convention": catalogue.table.convention,
+        "scores": [{"name": c.name, "unit": c.unit, "steps": c.steps.tolist()} for c in columns.scores],
+        "bits": [{"name": name} for name, _ in columns.bits],
+        "menus": [menu_entry(contents, columns, number) for number in range(len(contents.menus))],
+        "background": _background(contents, columns, arrays),
+        "signals": [_signal(contents, columns, name, arrays) for name in contents.signals],
+    }
+    return arrays.block(header)
+
+
+def background_rows(contents: Contents, columns: Columns) -> Rows:
+    """Return the events of the background that may pass a trigger."""
+    table = contents.scores.table
+    rows = rows_of(table, columns, contents.scores.catalogue.with_parents)
+    factor = np.searchsorted(_factors(contents), contents.unseen.factor(table.sample, table.half))
+    rows = replace(rows, factor=factor.astype(np.uint8))
+    rows, fires = without_idle(rows, contents.menus, columns)
+    return rows.take(fires)
+
+
+def _factors(contents: Contents) -> FloatArray:
+    """Return the distinct factors on the contribution of fitted triggers, ascending; there are few
+    samples."""
+    sums = sums_of(contents.scores)
+    factors = np.unique(contents.unseen.factor(sums.sample, sums.half))
+    if len(factors) > _MOST_FACTORS:
+        raise TrigemuError(
+            f"{len(factors) - 1} samples: a page supports at most {_MOST_FACTORS - 1} if triggers were fitted"
+        )
+    return factors
+
+
+def _background(contents: Contents, columns: Columns, arrays: Arrays) -> dict[str, Any]:
+    sums, unseen = sums_of(contents.scores), contents.unseen
+    of_fitted = sums.largest * unseen.factor(sums.sample, sums.half)
+    events, begins, cells, _ = ordered(background_rows(contents, columns), with_cells=True)
+    return _table(arrays, events, begins, cells) | {
+        "factors": _factors(contents).tolist(),
+        "factor": arrays.add("u8", events.factor),
+        "cell_factor": arrays.add("u8", cells.factor),
+        "largest": float(sums.largest.max(initial=0.0)),
+        "largest_fitted": float(of_fitted.max(initial=0.0)),
+    }
+
+
+def _signal(contents: Contents, columns: Columns, name: str, arrays: Arrays) -> dict[str, Any]:
+    table, bins = contents.scores.signals[name], contents.signals[name]
+    if not np.array_equal(bins.id, table.id):
+        raise TrigemuError(
+            f"the score table and the turn-ons of {name!r} are of different events: make both again"
+        )
+    rows = rows_of(table.take(bins.selected), columns, contents.scores.catalogue.with_parents)
+    rows, _ = without_idle(rows, contents.menus, columns)
+    events, begins, cells, order = ordered(rows, with_cells=False)
+    chosen = np.flatnonzero(bins.selected)[order]
+    return {
+        "name": name,
+        "title": name,
+        "condition": bins.condition,
+        "table": _table(arrays, events, begins, cells),
+        "turnons": [
+            {
+                "observable": profile.observable,
+                "unit": profile.unit,
+                "edges": list(profile.edges),
+                "bin": arrays.add("u8", bins.bin[chosen, number]),
+            }
+            for number, profile in enumerate(bins.profiles)
+        ],
+    }
+
+
+def _table(arrays: Arrays, events: Rows, begins: BoolArray, cells: Cells) -> dict[str, Any]:
+    weights, weight = np.unique(events.weight, return_inverse=True)
+
+    def each(dtype: str, values: npt.NDArray[Any]) -> list[dict[str, Any]]:
+        return [arrays.add(dtype, column) for column in values.T]
+
+    return {
+        "events": len(events),
+        "weight": arrays.add("u16" if len(weights) <= 2**16 else "u32", weight),
+        "weights": arrays.add("f64", weights),
+        "first": arrays.add("bits", begins),
+        "scores": each("u8", events.scores),
+        "bits": each("bits", events.bits),
+        "cells": len(cells.events),
+        "cell_scores": each("u8", cells.scores),
+        "cell_bits": each("bits", cells.bits),
+        "cell_events": arrays.add("u32", cells.events),
+        "cell_weight": arrays.add("f64", cells.weight),
+        "cell_square": arrays.add("f64", cells.square),
+        "cell_largest": arrays.add("f64", cells.largest),
+    }

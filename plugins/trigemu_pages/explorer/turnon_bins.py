@@ -1,0 +1,139 @@
+"""The selected events of a signal sample and the bins of their observables, for each event. They are needed
+for the turn-ons of triggers whose decisions come from a score table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.base.arrays import BoolArray
+from trigemu.base.errors import SampleError, TrigemuError
+from trigemu.counting.shared import Parents
+from trigemu.counting.table_checks import check_array, check_within
+from trigemu.emulation.engine import Chunk, Job, Progress, check_result, over_samples
+from trigemu.emulation.plan import Plan, make_plan
+from trigemu.menus.menu import Menu
+from trigemu.menus.warnings import unit_of_observable
+from trigemu.observables.expressions import Condition, Number
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events
+from trigemu.studies.efficiency import binned
+from trigemu.studies.intervals import Profile
+from trigemu.triggers.base import Context
+
+
+@dataclass(frozen=True)
+class SignalBins:
+    """The events of a signal sample.
+
+    Attributes
+    ----------
+    condition : str or None
+        The condition that selects events; None: all events are selected.
+    profiles : tuple of Profile
+        The observables and their bins.
+    id : ndarray
+        uint64[n], the numbers of all events, in the order of the sample.
+    selected : ndarray
+        bool[n], whether an event is selected.
+    bin : ndarray
+        uint8[n, profiles], the bin of each observable; for events outside of the bins, the number of bins.
+    """
+
+    condition: str | None
+    profiles: tuple[Profile, ...]
+    id: Parents
+    selected: BoolArray
+    bin: npt.NDArray[np.uint8]
+
+
+def signal_bins(
+    menu: Menu,
+    catalogue: Catalogue,
+    sample: str,
+    profiles: Sequence[Profile],
+    *,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> SignalBins:
+    """Find the bins of the events of a signal. Events are selected as in `efficiencies` by default.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu whose objects and sums the observables name.
+    catalogue : Catalogue
+        The samples.
+    sample : str
+        The name of the sample.
+    profiles : sequence of Profile
+        The observables and their bins, at most 254 each.
+    executor, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    SignalBins
+
+    Raises
+    ------
+    SampleError
+        If no event is selected.
+    """
+    chosen = catalogue.sample(sample)
+    require, context = chosen.table.require, Context(menu.scope)
+    task = _FindBins(
+        tuple((context.observable(profile.observable), profile.edges) for profile in profiles),
+        context.condition(require) if require else None,
+    )
+    job = Job((), make_plan(()), catalogue, frozenset(context.needs))
+    number, selected, bins = task.merge([*over_samples([chosen], job, task, executor, progress)])
+    if not selected.any():
+        raise SampleError(f"no event of {sample} is selected by {require!r}")
+    with_units = (
+        Profile(p.observable, p.edges, p.label, p.unit or unit_of_observable(menu, p.observable))
+        for p in profiles
+    )
+    return SignalBins(require, tuple(with_units), number, selected, bins)
+
+
+_Part = tuple[Parents, BoolArray, npt.NDArray[np.uint8]]
+
+
+@dataclass(frozen=True)
+class _FindBins:
+    """The task that selects the events of a chunk and finds their bins."""
+
+    profiles: tuple[tuple[Number, tuple[float, ...]], ...]
+    require: Condition | None
+    classes: ClassVar[tuple[type, ...]] = ()
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> _Part:
+        work = Workspace(events)
+        selected = self.require.evaluate(work) if self.require else np.ones(len(events), np.bool_)
+        bins = np.empty((len(events), len(self.profiles)), np.uint8)
+        for column, (number, edges) in enumerate(self.profiles):
+            bins[:, column] = binned(number.evaluate(work), edges)
+        return events.id, selected, bins
+
+    def merge(self, parts: Sequence[_Part]) -> _Part:
+        number, selected, bins = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return number, selected, bins
+
+
+@check_result.register
+def _(task: _FindBins, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    if not (isinstance(part, tuple) and len(part) == 3):
+        raise TrigemuError("it does not contain the numbers, the selection and the bins of events")
+    number, selected, bins = part
+    n = sum(chunk.size for chunk in chunks)
+    check_array("number", number, np.dtype("u8"), n)
+    check_array("selected", selected, np.dtype("?"), n)
+    check_array("bins", bins, np.dtype("u1"), n, len(task.profiles))
+    for column, (_, edges) in enumerate(task.profiles):
+        check_within("the bin", bins[:, column], len(edges))

@@ -1,0 +1,173 @@
+"""Sections as one self-contained HTML page, and as a folder of figures with their numbers."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import platform
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import resources
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import jinja2
+import matplotlib as mpl
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from trigemu.base.errors import printable
+from trigemu.base.files import write_text
+from trigemu.results.documents import in_csv
+from trigemu.results.figures import style
+from trigemu.results.html import table_css, table_html
+from trigemu.results.section import Contents, Numbers, Picture, Section
+from trigemu.results.table import Column, Table
+
+#: Libraries that numbers or figures depend on.
+LIBRARIES = (
+    "numpy", "numba", "awkward", "uproot", "onnxruntime", "treelite", "tl2cgen", "matplotlib", "mplhep",
+)  # fmt: skip
+
+_FILES = (
+    Column("what", "label", "what"),
+    Column("file", "label", "file"),
+    Column("sha256", "digest", "sha256"),
+)
+_VERSIONS = Column("library", "label", "program or library"), Column("version", "label", "version")
+
+
+def provenance(contents: Contents) -> Iterator[Section]:
+    """Yield the section. Paths are as given; for samples only the names of the files are listed."""
+    versions = [("trigemu", _version("trigemu")), ("Python", platform.python_version())]
+    versions += [(library, _version(library)) for library in LIBRARIES]
+    files = dict.fromkeys(_files(contents))
+    yield Section(
+        "Provenance",
+        (f"Command: {contents.command}",) if contents.command else (),
+        (
+            _table(_FILES, files, "Files that the numbers depend on."),
+            _table(_VERSIONS, versions, "Versions."),
+        ),
+    )
+
+
+def _table(columns: Sequence[Column], rows: Iterable[tuple[str, ...]], title: str) -> Table:
+    table = Table(columns, title=title)
+    for row in rows:
+        table.add(*row)
+    return table
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _files(contents: Contents) -> Iterator[tuple[str, str, str]]:
+    for variant in contents.variants:
+        yield f"menu {variant.menu.name}", str(variant.menu.path), variant.menu.sha256
+    for profiles in contents.profiles:
+        yield f"profile {profiles.name}", str(profiles.path), profiles.sha256
+    for variant in contents.variants:
+        for plugin in variant.menu.plugins:
+            yield f"plugin {plugin.name}", plugin.file.parent.name, plugin.sha256
+        for path, digest in variant.models.items():
+            yield "model", Path(os.path.normpath(path)).as_posix(), digest
+    catalogue = contents.catalogue
+    yield f"catalogue {catalogue.table.name}", catalogue.path.name, catalogue.sha256
+    for sample in catalogue.samples:
+        for source, known in zip(sample.sources, sample.sha256, strict=True):
+            yield f"sample {sample.name}", Path(source.path).name, known or "not known"
+
+
+#: Resolution of dense figures in dots per inch.
+RESOLUTION = 130
+#: Spaces between a number, its error and its unit, at which no line ends.
+_INSIDE_QUANTITY = re.compile(r"(?<=\d) (?=± |[kMm]?Hz\b|GeV\b|%|σ)|(?<=±) (?=\d)")
+#: A number of a vector graphic, to be rounded, or the scale of a glyph, which is kept.
+_NUMBER = re.compile(r"scale\([^)]*\)|\d+\.\d{3,}")
+
+
+def render(title: str, sections: Sequence[Section], explorer: str = "") -> str:
+    """Return the HTML page; the same sections give the same bytes. explorer: the address of the page in which
+    the menus can be changed, if there is one."""
+    source = resources.files(__package__).joinpath("report.html.j2").read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_without_control,
+    )
+    environment.filters["picture"] = _image
+    environment.filters["table"] = table_html
+    environment.filters["unbroken"] = lambda line: _INSIDE_QUANTITY.sub("\u00a0", line)
+    template = environment.from_string(source)
+    return (
+        template.render(
+            title=title, sections=sections, explorer=explorer, tables=Markup(table_css().rstrip())
+        )
+        + "\n"
+    )
+
+
+def _without_control(value: object) -> object:
+    """Return a value of the page; control characters of a text become escapes."""
+    return printable(value, keep="\n") if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
+    """Write each picture as PNG and PDF and its numbers as CSV; return the paths."""
+    pictures: dict[str, Picture] = {}
+    taken: set[str] = set()  # in lower case: some file systems take names that differ in case for one
+    for picture in (picture for section in sections for picture in section.all_pictures()):
+        name, number = picture.name, 1
+        while name.casefold() in taken:
+            number += 1
+            name = f"{picture.name}_{number}"
+        taken.add(name.casefold())
+        pictures[name] = picture
+    files = []
+    for name, picture in pictures.items():
+        for ending in ("png", "pdf"):
+            files.append(folder / f"{name}.{ending}")
+            style.save(picture.figure, files[-1])
+        files.append(folder / f"{name}.csv")
+        write_text(files[-1], as_csv(picture.numbers))
+    return files
+
+
+def as_csv(numbers: Numbers) -> str:
+    """Return numbers as CSV, each entry a column; NaN is left empty."""
+    return in_csv([numbers, *zip(*map(list, numbers.values()), strict=True)])
+
+
+def _image(picture: Picture) -> Markup:
+    width, height = (float(size) for size in picture.figure.get_size_inches())
+    kind, content = ("png", _png(picture.figure)) if picture.dense else ("svg+xml", _svg(picture))
+    data = base64.b64encode(content).decode()
+    return Markup(
+        '<img alt="{}" width="{:.0f}" height="{:.0f}" style="--inches: {:.2f}" src="data:image/{};base64,{}">'
+    ).format(printable(picture.caption), 96 * width, 96 * height, width, kind, data)
+
+
+def _png(figure: Figure) -> bytes:
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=RESOLUTION, metadata={"Software": None})
+    return stream.getvalue()
+
+
+def _svg(picture: Picture) -> bytes:
+    """Return a picture as SVG: text as paths, to look the same everywhere, numbers to 0.01 point."""
+    stream = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": picture.name}):
+        picture.figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    return _NUMBER.sub(_shorter, stream.getvalue()).encode()
+
+
+def _shorter(found: re.Match[str]) -> str:
+    return found[0] if found[0].startswith("scale") else f"{float(found[0]):.2f}"

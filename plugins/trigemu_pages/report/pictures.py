@@ -1,0 +1,129 @@
+"""Results as figures, each with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from trigemu.base.arrays import FloatArray
+from trigemu.menus.menu import Menu
+from trigemu.menus.warnings import unit_of_observable
+from trigemu.rates.results import MenuRates
+from trigemu.results import numbers
+from trigemu.results.figures import style
+from trigemu.results.figures.curves import draw_efficiency, draw_scan
+from trigemu.results.figures.rates import draw_combinations, draw_overlap
+from trigemu.results.section import Picture, slug
+from trigemu.studies.efficiency import Turnon
+from trigemu.studies.efficiency_profiles import Observable
+from trigemu.studies.exclusive import ExclusiveRates
+from trigemu.studies.scan import Scan
+
+
+def overlap(variant: MenuRates) -> Picture:
+    """Draw the map of pairwise overlaps of a menu."""
+    names = [trigger.name for trigger in variant.triggers]
+    total = variant.overlap_alone
+    share = np.divide(variant.overlap, total, out=np.full_like(variant.overlap, np.nan), where=total > 0)
+    rows, columns = np.indices(share.shape).reshape(2, -1)
+    return Picture(
+        f"overlap_{slug(variant.menu.name)}",
+        f"{variant.menu.name}: fraction of the rate of each trigger (row) that another (column) accepts too.",
+        draw_overlap(list(style.shown(names).values()), share),
+        {
+            "trigger": [names[i] for i in rows],
+            "other": [names[i] for i in columns],
+            "overlap_hz": variant.overlap.ravel(),
+            "error_hz": variant.overlap_error.ravel(),
+            "share_of_trigger": share.ravel(),
+        },
+    )
+
+
+def combinations(variant: MenuRates, exclusive: ExclusiveRates) -> Picture:
+    """Draw the combinations of triggers with the highest exclusive rates."""
+    names = [trigger.name for trigger in variant.triggers]
+    members = np.array([[name in c.triggers for name in names] for c in exclusive.largest], np.bool_)
+    rates, errors = (np.array([getattr(c, key) for c in exclusive.largest]) for key in ("hz", "error_hz"))
+    rest = ""
+    if exclusive.others:
+        others = numbers.in_unit(exclusive.others_hz, 0.0)
+        rest = f" {exclusive.others} further combinations have {others} together."
+    return Picture(
+        f"combinations_{slug(variant.menu.name)}",
+        f"{variant.menu.name}: rates in Hz of events that exactly the marked triggers accept.{rest}",
+        draw_combinations(list(style.shown(names).values()), members.reshape(-1, len(names)), rates, errors),
+        {
+            "triggers": [" & ".join(c.triggers) for c in exclusive.largest],
+            "exclusive_hz": rates,
+            "error_hz": errors,
+        },
+    )
+
+
+def scan(menu: Menu, result: Scan) -> Picture:
+    """Draw the total and unique rate of a trigger, and the rate of the menu, against its threshold."""
+    (steps,) = result.steps
+    values = np.array(steps.values)
+    trigger = menu.trigger(steps.trigger)
+    label = style.shown([steps.trigger])[steps.trigger]
+    rates: dict[str, list[tuple[float, float]]] = {f"{label}, total": [], f"{label}, unique": [], "menu": []}
+    for point in result.points:
+        (row,) = (row for row in point.triggers if row.name == steps.trigger)
+        for told, rate in zip(rates.values(), (row.total, row.unique, point.rate), strict=True):
+            told.append((rate.hz, rate.error_hz))
+    columns = {name: np.array(pairs).T for name, pairs in rates.items()}
+    budgets = [trigger.budget.hz] if trigger.budget else []
+    made = draw_scan(
+        numbers.threshold_label(menu, steps.trigger, label),
+        values,
+        {name: pair[0] for name, pair in columns.items()},
+        {name: pair[1] for name, pair in columns.items()},
+        budgets,
+    )
+    made.set_size_inches(5.8, 4.6)
+    axes = made.axes[0]
+    axes.xaxis.set_major_locator(MaxNLocator(6))
+    axes.ticklabel_format(axis="x", style="plain", useOffset=False)
+    axes.xaxis.label.set_fontsize(14)
+    axes.yaxis.label.set_fontsize(14)
+    cut = getattr(trigger.description, "threshold", None)
+    if cut is not None and values[0] <= cut <= values[-1]:
+        axes.axvline(cut, color="black", linestyle="--", linewidth=1.0)
+    columns_of = {"threshold": values}
+    for key, pair in zip(("total", "unique", "menu"), columns.values(), strict=True):
+        columns_of[f"{key}_hz"], columns_of[f"{key}_error_hz"] = pair
+    line = " Dashed: its threshold; dotted: the budget." if budgets else " Dashed: its threshold."
+    return Picture(
+        f"scan_{slug(menu.name)}_{slug(steps.trigger)}",
+        f"{menu.name}: rates against the threshold of {steps.trigger}.{line}",
+        made,
+        columns_of,
+    )
+
+
+def turnon(observable: Observable, result: Turnon, menus: Sequence[Menu]) -> Picture:
+    """Draw the efficiencies against an observable in a category."""
+    labels = style.shown(curve.name for curve in result.curves)
+    curves = {labels[curve.name]: (curve.value, curve.low, curve.high) for curve in result.curves}
+    gains = {
+        labels[curve.name]: (curve.gain, curve.gain - curve.gain_error, curve.gain + curve.gain_error)
+        for curve in result.curves
+        if curve.trigger is None and curve.menu != menus[0].name
+    }
+    edges = np.array(result.profile.edges)
+    unit = observable.unit or unit_of_observable(menus[0], observable.expression)
+    return Picture(
+        f"turnon_{slug(observable.expression)}_{slug(result.category)}",
+        f"{observable.name}; {result.heading}: {int(result.events.sum())} events in the bins.",
+        draw_efficiency(observable.name, unit, edges, curves, gains, result.heading),
+        {"low": edges[:-1], "high": edges[1:], "events": result.events} | dict(_columns(result)),
+    )
+
+
+def _columns(result: Turnon) -> Iterator[tuple[str, FloatArray]]:
+    for curve in result.curves:
+        for key in ("value", "low", "high", "gain", "gain_error"):
+            yield f"{curve.name} {'efficiency' if key == 'value' else key}", getattr(curve, key)

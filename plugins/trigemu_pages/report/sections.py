@@ -1,0 +1,277 @@
+"""The sections of a report, in their order on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from trigemu.base.errors import PluginError, TrigemuError, own_cause
+from trigemu.base.plugin_search import find
+from trigemu.base.plugins import FoundPlugin, reason_of
+from trigemu.base.shown import view_of
+from trigemu.rates.results import MenuRates
+from trigemu.results import notes, numbers
+from trigemu.results.comparison import changes_table
+from trigemu.results.rates import of_groups, of_triggers
+from trigemu.results.section import Contents, Picture, Profiles, Section
+from trigemu.results.table import Table
+from trigemu.studies.comparison import Comparison
+from trigemu_pages.report_contents import shown_turnons
+
+from . import pictures, tables
+from .page import provenance
+from .tables import beside_references
+
+#: The most triggers in the figure, those with the largest total rates.
+_DRAWN = 12
+#: The most triggers and changes that a sentence names.
+_NAMED = 3
+
+
+def summary(contents: Contents) -> Iterator[Section]:
+    text = [_accepts(contents.variants[0])]
+    if contents.comparison:
+        names = [variant.menu.name for variant in contents.variants]
+        text += [_differs(contents.comparison, names[0], name) for name in names[1:]]
+    yield Section("Summary", tuple(text), pictures=(_picture(contents),))
+
+
+def all_are_drawn(contents: Contents) -> bool:
+    """Whether the figure of the summary has all triggers."""
+    return len({trigger.name for variant in contents.variants for trigger in variant.triggers}) <= _DRAWN
+
+
+def _picture(contents: Contents) -> Picture:
+    if all_are_drawn(contents):
+        return of_triggers(contents.variants)
+    totals: dict[str, float] = {}
+    for trigger in (trigger for variant in contents.variants for trigger in variant.triggers):
+        totals[trigger.name] = max(trigger.total.hz, totals.get(trigger.name, 0.0))
+    largest = sorted(totals, key=lambda name: -totals[name])[:_DRAWN]
+    drawn = of_triggers(
+        [replace(v, triggers=tuple(t for t in v.triggers if t.name in largest)) for v in contents.variants]
+    )
+    caption = f"The {_DRAWN} triggers with the highest total rates: total (full) and unique (open)."
+    return replace(drawn, name="highest_rates", caption=caption)
+
+
+def _accepts(variant: MenuRates) -> str:
+    """Say what a menu accepts, and the triggers with the largest shares of it."""
+    menu, whole = variant.menu, variant.rate.hz
+    text = f"The menu {menu.name} accepts {numbers.format_rate(variant.rate)}"
+    last = menu.levels[-1] if menu.levels else None
+    shares = {t.name: t.share.hz for t in variant.triggers if t.level == last and t.share.hz > 0}
+    if not (whole > 0 and shares):
+        return f"{text}."
+    largest = sorted(shares, key=lambda name: -shares[name])
+    parts = [f"{name} {_percent(shares[name] / whole)}" for name in largest[1:_NAMED]]
+    if others := largest[_NAMED:]:
+        rest = _percent(sum(shares[name] for name in others) / whole)
+        parts.append(f"{numbers.count(len(others), 'other trigger')} {rest}")
+    first = f"{largest[0]} takes {_percent(shares[largest[0]] / whole)}"
+    return f"{text}; by share, {', '.join([first, *parts])}."
+
+
+def _differs(comparison: Comparison, first: str, name: str) -> str:
+    """Say by how much the rate of a menu differs from that of the first, and what is defined differently."""
+    variant = comparison[name]
+    (d,) = (d for d in comparison.differences if (d.what, d.a, d.b) == ("menu", first, name))
+    hz, error, before = d.b_minus_a_hz, d.error_hz, comparison[first].rate.hz
+    text = f"{name} accepts {numbers.format_rate(variant.rate)}"
+    if hz or error:
+        size = [_percent(abs(hz) / before)] if before > 0 else []
+        size += [f"{_short(abs(hz) / error)} σ"] if error else []
+        change = numbers.in_unit(abs(hz), error)
+        text += f", {change} ({', '.join(size)}) {'less' if hz < 0 else 'more'} than {first}"
+    else:
+        text += f", the same rate as {first}"
+    gains = {(gain.a, gain.b): (gain.hz, gain.error_hz) for gain in comparison.gained}
+    gained, lost = gains[first, name], gains[name, first]
+    if any(gained) and any(lost):
+        text += f"; it gains {numbers.in_unit(*gained)} and loses {numbers.in_unit(*lost)}"
+    found = "; ".join(_changes(comparison, first, name))
+    return f"{text}. Defined differently: {found}." if found else f"{text}."
+
+
+def _changes(comparison: Comparison, first: str, name: str) -> Iterator[str]:
+    """Yield what is defined differently: the triggers with the same change, a few of them by name."""
+    changed: dict[str, list[str]] = {}
+    for change in comparison.changes:
+        if (change.a, change.b) == (first, name):
+            changed.setdefault(change.how, []).append(change.what)
+    for how, names in list(changed.items())[:_NAMED]:
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        yield f"{', '.join(names[:_NAMED])}{more} ({how})"
+    if len(changed) > _NAMED:
+        yield f"{numbers.count(len(changed) - _NAMED, 'further change')}, listed below"
+
+
+def _percent(fraction: float) -> str:
+    return f"{_short(100 * fraction)} %"
+
+
+def _short(value: float) -> str:
+    return f"{value:.2g}" if value < 9.95 else f"{value:.0f}"
+
+
+def sections(contents: Contents) -> tuple[Section, ...]:
+    """Return all sections: those of this plugin, of the plugins of the menus, and the provenance."""
+    own = find("pages")
+    made = [section for name in own.declared().sections for section in sections_of(own, name, contents)]
+    first, *others = (*made, *of_plugins(contents), *provenance(contents))
+    return (first, *beside_references(contents, others), *others)
+
+
+def menus(contents: Contents) -> Iterator[Section]:
+    text = [_sample(contents)]
+    text += dict.fromkeys(
+        line for variant in contents.variants for line in notes.texts(notes.half_used(variant))
+    )
+    text += _remarks(contents)
+    yield Section("Menus", tuple(text), (tables.menus(contents), tables.definitions(contents.variants)))
+
+
+def _remarks(contents: Contents) -> Iterator[str]:
+    """Yield the notes of all menus; a note that several menus share is given once."""
+    menus_of: dict[str, list[str]] = {}
+    for variant in contents.variants:
+        warnings = (f"Warning: {warning}." for warning in variant.warnings)
+        for line in (*notes.texts(notes.solutions(variant.menu)), *warnings):
+            menus_of.setdefault(line, []).append(variant.menu.name)
+    for line in sorted(menus_of, key=lambda line: len(menus_of[line])):
+        one = len(menus_of[line]) < len(contents.variants) and len(menus_of[line]) == 1
+        yield f"{menus_of[line][0]}: {line}" if one else line
+
+
+def _sample(contents: Contents) -> str:
+    catalogue = contents.catalogue
+    samples = " + ".join(sample.name for sample in catalogue.background)
+    entries = sum(sample.entries for sample in catalogue.background)
+    kind = catalogue.table.convention
+    return f"Sample {catalogue.table.name}: {entries:,} events of {samples}, {kind} weights."
+
+
+def differences(contents: Contents) -> Iterator[Section]:
+    if not contents.comparison:
+        return
+    comparison = contents.comparison
+    changes = replace(changes_table(comparison), title="What is defined differently.")
+    shown = (changes, tables.differences(comparison), tables.common(comparison))
+    text = "The menus were run on the same events."
+    yield Section("Differences", (text,), tuple(table for table in shown if table.rows))
+
+
+def rates(contents: Contents) -> Iterator[Section]:
+    parts = tuple(Section(variant.menu.name, tables=_rate_tables(variant)) for variant in contents.variants)
+    if len(parts) == 1:
+        yield Section("Rates", notes.notes_of_menus(contents.variants), parts[0].tables)
+    else:
+        yield Section("Rates", notes.notes_of_menus(contents.variants), parts=parts)
+
+
+def _rate_tables(variant: MenuRates) -> tuple[Table, ...]:
+    return tuple(part for part in view_of(variant).page(variant).parts if isinstance(part, Table))
+
+
+def groups(contents: Contents) -> Iterator[Section]:
+    by_group = of_groups(contents.variants)
+    by_trigger = None if all_are_drawn(contents) else of_triggers(contents.variants)
+    drawn = tuple(picture for picture in (by_group, by_trigger) if picture)
+    if drawn:
+        yield Section("Rates by group and trigger" if by_trigger else "Rates by group", pictures=drawn)
+
+
+def overlaps(contents: Contents) -> Iterator[Section]:
+    parts = []
+    for variant, exclusive in zip(contents.variants, contents.combinations, strict=True):
+        drawn = [pictures.overlap(variant)] if len(variant.triggers) > 1 else []
+        if exclusive.largest:
+            drawn.append(pictures.combinations(variant, exclusive))
+        parts.append(Section(variant.menu.name, pictures=tuple(drawn)))
+    yield parts[0].titled("Overlap") if len(parts) == 1 else Section("Overlap", parts=tuple(parts))
+
+
+def scans(contents: Contents) -> Iterator[Section]:
+    if not contents.scans:
+        return
+    text = "All else is as in the menu. Bands are statistical errors; neighbouring points share events."
+    drawn = tuple(pictures.scan(menu, rates) for menu, rates in contents.scans)
+    yield Section("Rates against thresholds", (text,), pictures=drawn)
+
+
+def turnons(contents: Contents) -> Iterator[Section]:
+    for profiles in contents.turnons:
+        yield from _efficiencies(profiles)
+
+
+def _efficiencies(profiles: Profiles) -> Iterator[Section]:
+    efficiencies = profiles.efficiencies
+    labels = {c.condition: c.name for c in profiles.profile_set.categories} if profiles.profile_set else {}
+    if efficiencies.turnons[0].sample is not None:
+        by_sample = tuple(tables.efficiencies_by_sample(efficiencies, labels))
+        yield Section("Efficiencies by sample", tuple(_text(profiles)), tables=by_sample)
+    by_observable: dict[str, list[int]] = {}
+    for i in shown_turnons(profiles):
+        by_observable.setdefault(efficiencies.turnons[i].profile.observable, []).append(i)
+    if not by_observable:
+        return
+    parts = tuple(
+        Section(
+            observable.name,
+            pictures=tuple(
+                pictures.turnon(observable, efficiencies.turnons[i], efficiencies.menus)
+                for i in by_observable[observable.expression]
+            ),
+        )
+        for observable in profiles.observables
+        if observable.expression in by_observable
+    )
+    if all(len(part.pictures) == 1 for part in parts):
+        alone = tuple(picture for part in parts for picture in part.pictures)
+        yield Section("Efficiencies", tuple(_text(profiles)), pictures=alone)
+    else:
+        yield Section("Efficiencies", tuple(_text(profiles)), parts=parts)
+
+
+def _text(profiles: Profiles) -> Iterator[str]:
+    efficiencies = profiles.efficiencies
+    entering = f" with {efficiencies.require}" if efficiencies.require else ""
+    yield (
+        f"Events of {', '.join(efficiencies.samples)}{entering}; bands are intervals at 68 % (Wilson, for "
+        f"weighted events)."
+    )
+    if len(efficiencies.menus) > 1:
+        yield f"Gain: efficiency of a menu less that of {efficiencies.menus[0].name}, on the same events."
+    yield from (f"Warning: {warning}." for warning in efficiencies.warnings)
+
+
+def of_plugins(contents: Contents) -> Iterator[Section]:
+    """Yield the sections that the plugins of the menus bring, those of one title as parts of one section."""
+    by_title: dict[str, list[Section]] = {}
+    for plugin in dict.fromkeys(plugin for variant in contents.variants for plugin in variant.menu.plugins):
+        for name in plugin.declared().sections:
+            for section in sections_of(plugin, name, contents):
+                by_title.setdefault(section.title, []).append(section)
+    for title, of_title in by_title.items():
+        if len(of_title) == 1:
+            yield of_title[0]
+        else:
+            yield Section(title, parts=tuple(section.titled(section.menu) for section in of_title))
+
+
+def sections_of(plugin: FoundPlugin, name: str, contents: Contents) -> list[Section]:
+    """Return the sections that a plugin adds under a name; raise PluginError if that fails."""
+    function = plugin.part("sections", name)
+    try:
+        made = list(function(contents))
+    except TrigemuError:
+        raise
+    except Exception as error:
+        if own := own_cause(error):
+            raise own from error
+        raise PluginError(f"{plugin.where}: its section {name!r} fails: {reason_of(error)}") from error
+    for section in made:
+        if not isinstance(section, Section):
+            kind = type(section).__name__
+            raise PluginError(f"{plugin.where}: its section {name!r} gave {kind}, expected Sections")
+    return made

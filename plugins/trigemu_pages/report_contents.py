@@ -1,0 +1,176 @@
+"""The contents of a report: rates, differences, exclusive rates, scans and efficiencies of some menus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trigemu.base.errors import TrigemuError, nearest
+from trigemu.base.toml import load_toml
+from trigemu.emulation.engine import Progress
+from trigemu.emulation.idle_triggers import explain_idle
+from trigemu.emulation.loop import Emulation, emulate
+from trigemu.emulation.plan import make_plan
+from trigemu.emulation.sample_warnings import compare_with_training
+from trigemu.menus.menu import Menu, Trigger, named_apart
+from trigemu.rates.menu_rates import rates_of
+from trigemu.results.section import Contents, Profiles
+from trigemu.samples.catalogue import Catalogue
+from trigemu.studies.comparison import compare
+from trigemu.studies.efficiency import efficiencies
+from trigemu.studies.efficiency_profiles import Observable, ProfileSet, read_profiles
+from trigemu.studies.exclusive import exclusive_rates
+from trigemu.studies.scan import Steps, parse_values, scan
+
+#: A threshold from a rate budget is scanned over plus and minus this many of its errors, in this many steps
+#: on each side.
+ERRORS_SCANNED, STEPS_SCANNED = 20.0, 10
+#: The turn-ons of a report without profiles, for objects of the menus and the signal: bins in GeV.
+OBJECTS = {"jet": "0:200:10", "photon": "0:100:5", "electron": "0:100:5", "muon": "0:100:5", "tau": "0:100:5"}
+
+
+#: Turn-ons of a report without profiles are left out if they have fewer events.
+FEW_EVENTS = 50
+
+
+def collect_contents(
+    menus: Sequence[Menu],
+    catalogue: Catalogue,
+    profiles: Sequence[ProfileSet] = (),
+    scans: Sequence[Steps] = (),
+    *,
+    command: str = "",
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Contents:
+    """Compute the contents of a report on menus. Without `scans`, thresholds from rate budgets are scanned.
+    Without `profiles`, turn-ons of leading objects are measured on the first signal sample that has such
+    objects, if the menus can be run on it. TrigemuError if a request cannot be met."""
+    menus = named_apart(menus)
+    for step in scans:
+        _check_scanned(step, menus)
+    emulation = emulate(menus, catalogue, executor=executor, progress=progress)
+    emulation = compare_with_training(explain_idle(emulation, executor), executor)
+    comparison = compare(emulation) if len(menus) > 1 else None
+    return Contents(
+        variants=comparison.variants if comparison else (rates_of(emulation),),
+        comparison=comparison,
+        combinations=tuple(exclusive_rates(emulation, menu) for menu in emulation.menus),
+        scans=tuple(
+            (
+                menu,
+                scan(_on_its_half(menu, catalogue), [step], catalogue, executor=executor, progress=progress),
+            )
+            for menu in emulation.menus
+            for step in (_of_menu(scans, menu) if scans else _around_solutions(menu))
+        ),
+        profiles=tuple(profiles),
+        turnons=tuple(_turnons(emulation, profiles, executor)),
+        command=command,
+    )
+
+
+def passes_over_events(menus: Sequence[Menu], scans: Sequence[Steps]) -> int:
+    """Return the number of times that `collect_contents` reads the background and reports its progress."""
+    scanned = sum(len(_of_menu(scans, menu)) if scans else len(menu.budgeted) for menu in menus)
+    return 1 + any(menu.budgeted for menu in menus) + scanned
+
+
+def parse_scan(text: str) -> Steps:
+    """Read a scan such as `J100=60:160:5`. TrigemuError if the text is not one."""
+    trigger, equals, values = text.rpartition("=")
+    if not equals or not trigger:
+        raise TrigemuError(f"scan {text!r}: expected TRIGGER=FIRST:LAST:STEP, or TRIGGER=VALUE,VALUE,…")
+    return Steps(trigger, parse_values(values))
+
+
+def profiles_beside(menus: Sequence[Path], catalogue: Catalogue) -> tuple[ProfileSet, ...]:
+    """Return the profile sets, ordered by file name, in the folder of the first menu that use exactly these
+    menus and only samples of the catalogue."""
+    samples_of_catalogue, sets = {sample.name for sample in catalogue.samples}, []
+    menu_files = {menu.resolve() for menu in menus}
+    for file in sorted(menus[0].parent.glob("*.toml")):
+        try:
+            head = load_toml(file).data["profile"]
+            about = {(file.parent / menu).resolve() for menu in head["menus"]}
+            samples = set(head["samples"])
+        except (TrigemuError, KeyError, TypeError):
+            continue  # mistakes are reported if a user requests this file
+        if about == menu_files and samples <= samples_of_catalogue:
+            sets.append(read_profiles(file))
+    return tuple(sets)
+
+
+def _check_scanned(steps: Steps, menus: Sequence[Menu]) -> None:
+    names = {trigger.name for menu in menus for trigger in menu.enabled}
+    if steps.trigger not in names:
+        raise TrigemuError(f"scan: unknown trigger {steps.trigger!r}{nearest(steps.trigger, names)}")
+
+
+def _of_menu(scans: Sequence[Steps], menu: Menu) -> list[Steps]:
+    names = {trigger.name for trigger in menu.enabled}
+    return [steps for steps in scans if steps.trigger in names]
+
+
+def _on_its_half(menu: Menu, catalogue: Catalogue) -> Menu:
+    """Return the menu marked as fitted on the catalogue. A scan drops the solution of a threshold; with the
+    mark it uses the same half of the events as the rates in the report."""
+    name = catalogue.table.name
+    triggers = (replace(t, fitted_on=name) if t.solution else t for t in menu.triggers)
+    return replace(menu, triggers=tuple(triggers))
+
+
+def _around_solutions(menu: Menu) -> list[Steps]:
+    return [steps for trigger in menu.enabled if (steps := _around(trigger))]
+
+
+def _around(trigger: Trigger) -> Steps | None:
+    """Return the steps around a threshold from a rate budget, which is one of the steps."""
+    if not trigger.solution or not trigger.solution.error > 0:
+        return None
+    width = ERRORS_SCANNED * trigger.solution.error / STEPS_SCANNED
+    offsets = range(-STEPS_SCANNED, STEPS_SCANNED + 1)
+    return Steps(trigger.name, tuple(trigger.solution.threshold + width * i for i in offsets))
+
+
+def _turnons(emulation: Emulation, requested: Sequence[ProfileSet], executor: Any) -> Iterator[Profiles]:
+    for profiles in requested:
+        result = profiles.measure(emulation.menus, emulation.catalogue, executor=executor)
+        yield Profiles(profiles.observables, result, profiles)
+    if requested:
+        return
+    observables: tuple[Observable, ...] = ()
+    for sample in emulation.catalogue.samples:
+        if sample.table.role == "signal" and not observables:
+            observables, signal = _leading_objects(emulation, sample.schema.collections), sample.name
+    edges = [observable.profile for observable in observables]
+    # nobody requested these turn-ons, so a failure is not an error
+    with suppress(TrigemuError):
+        if edges:
+            result = efficiencies(emulation.menus, emulation.catalogue, [signal], edges, executor=executor)
+            yield Profiles(observables, result, None)
+
+
+def _leading_objects(
+    emulation: Emulation, collections: Mapping[str, frozenset[str]]
+) -> tuple[Observable, ...]:
+    """Return the leading pT of each object that is read by the menus and present in the signal."""
+    read = {collection for collection, _ in make_plan(emulation.menus).needs}
+    return tuple(
+        Observable(expression=f"{name}[0].pt", bins=bins, label=f"leading {name} pT", unit="GeV")
+        for name, bins in OBJECTS.items()
+        if name in read and name in collections
+    )
+
+
+def shown_turnons(profiles: Profiles) -> list[int]:
+    """Return the indices of the turn-ons to draw: with events in their bins, at least one if the user
+    requested profiles, else `FEW_EVENTS`. Samples that were measured separately have a table instead."""
+    least = 1 if profiles.profile_set else FEW_EVENTS
+    turnons = profiles.efficiencies.turnons
+    return [i for i, turnon in enumerate(turnons) if turnon.sample is None and np.sum(turnon.events) >= least]

@@ -1,0 +1,168 @@
+"""Stage one: blocks of interactions. Each depends only on the seed, its slice and its number."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from trigemu.base.files import write_bytes
+from trigemu.base.processes import worker_pool
+
+from . import interactions, pythia
+from .config import Config, ConfigError, Slice
+from .interactions import Block, Interactions, Summary
+from .pythia import radiates
+from .reconstruct import fastjet_module, reconstruct, with_flights
+
+# Increase it whenever the content of a block changes: blocks of another revision are made again.
+REVISION = 4
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A block to make, with everything that its content depends on; picklable."""
+
+    part: Slice
+    number: int
+    seed: int
+    path: Path
+    key: str
+
+
+def tasks(config: Config, folder: Path) -> list[Task]:
+    """Return a task for every block of a configuration, whether or not its file exists."""
+    version = pythia.version()
+    return [
+        Task(part, number, config.seed, _path(folder, part, number), key)
+        for part in config.slices
+        for number in range(part.blocks)
+        for key in [_key(part, config.seed, number, version)]
+    ]
+
+
+def make_all(config: Config, folder: Path, workers: int, progress: Progress | None) -> None:
+    """Make the blocks that are missing in a folder; progress(step, total) counts interactions."""
+    fastjet_module()
+    for part in config.slices:
+        pythia.check(config.source(part))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot write to {folder}: {error.strerror}") from None
+    missing = [t for t in tasks(config, folder) if interactions.key_of(t.path) != t.key]
+    missing.sort(key=lambda t: t.number / t.part.blocks)  # all slices grow together
+    step = progress or (lambda step, total: None)
+    step(config.interactions - sum(t.part.block_size for t in missing), config.interactions)
+    for task in _run(missing, workers):
+        step(task.part.block_size, config.interactions)
+
+
+def read_all(config: Config, part: Slice, folder: Path) -> Iterator[Block]:
+    """Yield the blocks of a slice, in order."""
+    for number in range(part.blocks):
+        yield interactions.load(_path(folder, part, number))
+
+
+def make(task: Task) -> Block:
+    """Generate one block; the same task gives the same block everywhere."""
+    entropy = _digest(task.part.name, task.seed, task.number)
+    generator = pythia.Generator(task.part, 1 + entropy % pythia.SEED_MAX)
+    rng = np.random.default_rng(entropy)
+    batches: list[Interactions] = []
+    generated, generated_sumw = 0, 0.0
+    for particles in generator.batches(task.part.block_size):
+        rows_of_batch = reconstruct(particles, rng)
+        collisions = int(particles.origin[-1]) + 1
+        generated_sumw += float(np.sum(rows_of_batch.scalars["weight"]))
+        accepted = _accepted(task.part, particles)
+        rows_of_batch = rows_of_batch.of(accepted)
+        if task.part.role == "background":
+            rows_of_batch = with_flights(rows_of_batch, particles, accepted, rng)
+        if task.part.muons != "keep":
+            rows_of_batch = rows_of_batch.of(secondary_muons(rows_of_batch) == (task.part.muons == "only"))
+        rows_of_batch.scalars["origin"] += np.uint32(generated)
+        generated += collisions
+        batches.append(rows_of_batch)
+    rows = interactions.concatenate(batches)
+    weight = rows.scalars["weight"]
+    cross_section = generator.cross_section()
+    summary = Summary(
+        generated=generated,
+        accepted=len(rows),
+        cross_section_pb=cross_section.pb,
+        cross_section_error_pb=cross_section.error_pb,
+        generated_sumw=generated_sumw,
+        sumw=float(np.sum(weight)),
+        sumw2=float(np.sum(weight**2)),
+    )
+    return Block(summary, rows)
+
+
+def _accepted(part: Slice, particles: pythia.Particles) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
+    keep = np.ones(len(particles.weight), bool)
+    if part.pt_hat_max is not None:
+        keep &= particles.pt_hat < part.pt_hat_max
+    if part.prompt_photon_pt_hat_max is not None:
+        keep &= ~(particles.photon & (particles.pt_hat >= part.prompt_photon_pt_hat_max))
+    if part.radiated != "keep":
+        keep &= radiates(particles) == (part.radiated == "only")
+    return keep
+
+
+def secondary_muons(rows: Interactions) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
+    """Return whether an interaction has a muon from a hadron, bool[n]."""
+    muons = rows.objects["muon"]
+    event = np.repeat(np.arange(len(rows)), muons.counts)
+    return np.bincount(event[muons.columns["origin"] > 0], minlength=len(rows)) > 0
+
+
+def _run(missing: list[Task], workers: int) -> Iterator[Task]:
+    """Make and write blocks; workers only make them: no file is half written if a worker is killed."""
+    if workers == 1 or len(missing) < 2:
+        for task in missing:
+            _write(task, _packed_block(task))
+            yield task
+        return
+    with worker_pool(min(workers, len(missing))) as pool:
+        futures = {pool.submit(_packed_block, task): task for task in missing}
+        for future in as_completed(futures):
+            _write(futures[future], future.result())
+            yield futures.pop(future)
+
+
+def _packed_block(task: Task) -> bytes:
+    return interactions.packed(make(task), task.key)
+
+
+def _write(task: Task, content: bytes) -> None:
+    task.path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(task.path, content)
+
+
+def _path(folder: Path, part: Slice, number: int) -> Path:
+    return folder / part.name / f"{number:05d}.npz"
+
+
+def _digest(name: str, seed: int, number: int) -> int:
+    text = f"{seed}/{name}/{number}".encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:16], "big")
+
+
+def _key(part: Slice, seed: int, number: int, version: str) -> str:
+    """Return a hash of all that the content of a block depends on; the number of blocks is not included."""
+    fields = msgspec.to_builtins(part)
+    relevant = (
+        *("name", "role", "settings", "block_size", "pt_hat_max", "prompt_photon_pt_hat_max"),
+        *("muons", "decays", "radiated", "radiation_factor"),
+    )
+    content = [REVISION, version, seed, number, {k: fields[k] for k in relevant}]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()

@@ -1,0 +1,47 @@
+"""`trigemu generate`: a simulated sample from a configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trigemu.base.files import check_outputs, is_file
+from trigemu.cli import options
+from trigemu.cli.outputs import say
+from trigemu.cli.progress import bar
+
+from . import run as sample
+from .tuning import tuning_table
+
+
+@click.command()
+@click.argument("config", shell_complete=options.Location().shell_complete)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="Folder for catalogue, ROOT files and interactions; an interrupted run continues from it.",
+)
+@click.option("--workers", type=options.WORKERS, default=1, show_default=True)
+@click.option("--tune", is_flag=True, help="Adjust luminosity and fakes to published rates, and print them.")
+def generate(config: str, output: Path, workers: int, tune: bool) -> None:
+    """Generate a sample from CONFIG, a TOML file or the name of a shipped configuration ("embedded")."""
+    settings = sample.load_config(config)
+    if is_file(config):
+        check_outputs(sample.written_files(settings, output), [config])
+    with bar("generating", settings.interactions) as advance:
+        if tune:
+            sample.tune(
+                settings,
+                output,
+                workers=workers,
+                progress=lambda step, total: advance(step),
+                report=lambda step: say(tuning_table(step)),
+            )
+            return
+        catalogue = sample.generate(
+            settings, output, workers=workers, progress=lambda step, total: advance(step)
+        )
+    say(catalogue)

@@ -1,0 +1,376 @@
+"""The configuration of a generated sample: frozen structs read from TOML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from trigemu.base.errors import TrigemuError, nearest, quoted
+from trigemu.base.files import is_file
+from trigemu.base.toml import Key, TomlTable, load_toml, read_table
+from trigemu.base.toml_schema import refuse_other_kinds
+
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,100}\Z")]
+# Bounds of a configuration; beyond them, a run would take years or fill any memory.
+Positive = Annotated[float, Meta(gt=0, le=1e12)]
+Luminosity = Annotated[float, Meta(gt=0, le=1e40)]
+KFactor = Annotated[float, Meta(gt=0, le=100)]  # higher orders give up to 2 or 3
+Factor = Annotated[float, Meta(ge=1, le=1e6)]
+Blocks = Annotated[int, Meta(ge=0, le=100_000)]
+BlockSize = Annotated[int, Meta(ge=1, le=1_000_000)]
+Uses = Annotated[int, Meta(ge=1, le=1000)]
+
+#: Keys of [crossings] that are weights of stored crossings in Hz.
+TARGET_WEIGHTS = (
+    *("photon_weight_hz", "muon_weight_hz", "jet_weight_hz", "missing_weight_hz", "quiet_weight_hz"),
+)
+MAX_SLICES = 255  # their numbers are one byte of an event's parent
+MAX_INTERACTIONS = 1_000_000_000  # of a slice, counted as often as they are used
+# The inelastic cross-section is 10⁻²⁵ cm²: this is more than a thousand interactions in one crossing.
+MAX_LUMINOSITY_PER_HZ = 1e28
+
+#: Groups of Pythia's settings that a configuration may have: processes, phase space, and models of showers,
+#: hadrons and decays. Their numbers and switches read and write no file, load no library and leave the random
+#: numbers alone, except for those in FORBIDDEN.
+ALLOWED = frozenset(
+    """
+    BeamRemnants BoseEinstein Bottomonium BottomoniumShower Charmonium CharmoniumShower ClosePacking
+    ColourReconnection ContactInteractions DM Diffraction ExcitedFermion ExtraDimensionsG*
+    ExtraDimensionsLED ExtraDimensionsTEV ExtraDimensionsUnpart FourthBottom FourthGeneration FourthTop
+    Fragmentation FragmentationSystems HadronLevel HadronVertex HardQCD HiddenValley Higgs HiggsA3
+    HiggsBSM HiggsH1 HiggsH2 HiggsHchg HiggsSM LeftRightSymmmetry LeptoQuark LowEnergyQCD
+    MiniStringFragmentation MultipartonInteractions NewGaugeBoson Onia OniaShower PDF ParticleDecays
+    PartonLevel PartonShowers PartonVertex PhaseSpace PhotonCollision PhotonParton PhotonPhoton
+    ProcessLevel PromptPhoton RHadrons Rescattering ResonanceWidths Ropewalk SUSY SecondHard
+    SigmaDiffractive SigmaElastic SigmaProcess SigmaTotal SoftQCD SpaceShower StandardModel StringFlav
+    StringFragmentation StringPT StringZ TauDecays TimeShower Top TopThreshold Tune WeakBosonAndParton
+    WeakBosonExchange WeakDoubleBoson WeakShower WeakSingleBoson WeakZ0 Wprime Zp Zprime
+    """.casefold().split()
+)
+FORBIDDEN = frozenset(("multipartoninteractions:reuseinit",))
+_SETTING = re.compile(
+    r"(?P<group>[\w*]+):(?P<name>\w+(?:\([st]:\w+\))?)"
+    r"(?: *= *| +)(?:on|off|true|false|yes|no|[-+.\d][-+.\de ]*)",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+def setting_mistake(line: str) -> str | None:
+    """Return the mistake in a line of settings, or None."""
+    match = _SETTING.fullmatch(line.strip(" ")) if len(line) <= 200 else None
+    if match is None:
+        return "expected one setting of Pythia with numbers or a switch, as in 'PhaseSpace:pTHatMin = 20.'"
+    group, name = match["group"].casefold(), match["name"].casefold()
+    allowed = group.isdigit() or group in ALLOWED or (group, name) == ("beams", "ecm")
+    if not allowed or f"{group}:{name}" in FORBIDDEN:
+        return "only settings of processes, phase space, showers, hadrons and decays are allowed"
+    return None
+
+
+class ConfigError(TrigemuError):
+    """A configuration cannot be found, or cannot be used."""
+
+
+class Fakes(TomlTable, frozen=True):
+    """Jets whose hardest neutral pion is misidentified as a photon or an electron.
+
+    The probability that a jet is misidentified as a photon with a share z of its pT is, for each dz,
+    probability · softness · exp(−softness z) · (z pT / 20 GeV)^power.
+
+    Attributes
+    ----------
+    probability : float
+        The share of the neutral pions of 20 GeV that are misidentified as photons.
+    power : float
+        The power of the pion's pT in this share.
+    softness : float
+        The slope of the spectrum of a jet's hardest neutral pion.
+    electrons : float
+        The number of fake electrons per fake photon.
+    taus : float
+        The probability that a jet of 20 GeV passes the loosest identification of hadronic taus.
+    """
+
+    probability: Annotated[float, Meta(ge=0, le=100)]
+    power: Annotated[float, Meta(gt=-1, le=20)] = 0.0
+    softness: Annotated[float, Meta(gt=0, le=100)] = 9.6
+    electrons: Annotated[float, Meta(ge=0, le=100)] = 0.0
+    taus: Annotated[float, Meta(ge=0, le=1)] = 0.0
+
+
+class Crossings(TomlTable, frozen=True):
+    """Events are bunch crossings. The background slices, lowest first, are the classes of crossings.
+
+    Weights in Hz: a crossing with a weight below its target is stored with the probability weight / target,
+    and then has the target as weight. The target is the lowest of the targets of its objects.
+
+    Attributes
+    ----------
+    busy_fraction : float
+        Fakes are correlated: the fraction of the crossings in which jets fake photons more often.
+    busy_factor : float
+        The rate of fakes in these crossings over the average; in the others it is lower.
+    fakes_max : float
+        The largest mean number of fakes in a crossing; above it, all its fake probabilities are scaled down.
+    photon_weight_hz : float
+        The target weight of crossings with a photon or electron of 10 GeV; it scales as pT^−2.
+    muon_weight_hz : float
+        The target weight of crossings with a muon of 4 GeV; it scales as pT^−3. With two muons it is a
+        hundredth of that.
+    jet_weight_hz : float
+        The target weight of crossings with a jet of 100 GeV, or with HT = 200 GeV; it scales as pT^−3 and
+        HT^−4.
+    missing_weight_hz : float
+        The target weight of crossings with a missing momentum of 60 GeV; it scales as pT^−4 below and as
+        pT^−1 above.
+    quiet_weight_hz : float
+        The target weight of crossings without any final object.
+    multiple_boost : float
+        The factor on the probability of two or more fakes.
+    """
+
+    busy_fraction: Annotated[float, Meta(ge=0, lt=1)] = 0.0
+    busy_factor: Factor = 1.0
+    fakes_max: Positive = 0.05
+    photon_weight_hz: Positive = 1.0
+    muon_weight_hz: Positive = 1.0
+    jet_weight_hz: Positive = 1.0
+    missing_weight_hz: Positive = 1.0
+    quiet_weight_hz: Positive = 1.0
+    multiple_boost: Factor = 1.0
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if self.busy_fraction * self.busy_factor > 1:
+            yield (
+                "busy_factor",
+                f"busy_factor = {self.busy_factor}: its product with busy_fraction = {self.busy_fraction} "
+                f"must not exceed 1",
+            )
+
+
+class Slice(TomlTable, frozen=True):
+    """A process, and the number of its interactions to generate.
+
+    Attributes
+    ----------
+    name : str
+        The name of its sample.
+    description : str
+        Free text.
+    settings : tuple of str
+        Settings of Pythia, such as "HardQCD:all = on".
+    blocks : int
+        The number of blocks of interactions.
+    block_size : int
+        The number of interactions tried in a block.
+    role : {"background", "signal"}
+        Whether the slice is used for rates or for efficiencies.
+    require : str or None
+        The condition that selects the events of a signal efficiency.
+    pt_hat_max : float or None
+        In GeV; harder interactions belong to another slice, also for `muons_of`.
+    prompt_photon_pt_hat_max : float or None
+        In GeV; the same for interactions that produce a photon.
+    k_factor : float
+        The factor on Pythia's cross-section.
+    uses : int
+        The number of crossings that are built on one interaction (for crossings only).
+    photons : bool
+        Whether crossings have the true photons of this process; else fakes represent them (for crossings
+        only).
+    jet_excess_max : float or None
+        In GeV; interactions with a jet above 3 p̂T plus this are left out: they have a second, harder
+        scattering (for crossings only).
+    photons_min : int
+        Crossings of a signal with fewer photons are counted, not stored.
+    muons_of : str or None
+        The slice whose interactions with a muon from a hadron are this class of crossings; the others remain
+        in that slice. Such a class has no settings and blocks of its own.
+    muons : {"keep", "drop", "only"}
+        The treatment of interactions with a muon from a hadron above 3 GeV.
+    decays : int
+        The number of times that the decays of b and c hadrons are drawn; of decays with the same muons one
+        is retained, with a weight.
+    radiated : {"keep", "drop", "only"}
+        The treatment of interactions in which a quark radiates a photon above 8.5 GeV.
+    radiation_factor : float
+        The factor on the radiation of photons by quarks, for which weights compensate.
+    """
+
+    name: Name
+    description: str
+    settings: tuple[str, ...] = ()
+    blocks: Blocks = 0
+    block_size: BlockSize = 1000
+    role: Literal["background", "signal"] = "background"
+    require: str | None = None
+    pt_hat_max: Positive | None = None
+    prompt_photon_pt_hat_max: Positive | None = None
+    k_factor: KFactor = 1.0
+    uses: Uses = 1
+    photons: bool = True
+    jet_excess_max: Positive | None = None
+    photons_min: Annotated[int, Meta(ge=0, le=100)] = 0
+    muons_of: str | None = None
+    muons: Literal["keep", "drop", "only"] = "keep"
+    decays: Annotated[int, Meta(ge=1, le=1000)] = 1
+    radiated: Literal["keep", "drop", "only"] = "keep"
+    radiation_factor: Annotated[float, Meta(ge=1, le=100)] = 1.0
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if self.muons_of is None and not (self.settings and self.blocks):
+            yield (), f"slice {self.name!r} needs settings of Pythia and at least 1 of blocks"
+        for i, line in enumerate(self.settings):
+            if wrong := setting_mistake(line):
+                yield ("settings", i), f"settings: {quoted(line)}: {wrong}"
+        if self.blocks * self.block_size * self.uses > MAX_INTERACTIONS:
+            number = self.blocks * self.block_size * self.uses
+            message = (
+                f"blocks · block_size · uses = {number}: at most {MAX_INTERACTIONS} interactions of a slice"
+            )
+            yield "blocks", message
+
+
+class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
+    """The configuration of a sample. Slices are numbered in their order: add new ones at the end.
+
+    Attributes
+    ----------
+    name : str
+        The name of the catalogue.
+    seed : int
+        The seed of all random numbers.
+    luminosity_cm2s : float
+        The instantaneous luminosity in cm⁻² s⁻¹.
+    fakes : Fakes
+        Jets that are misidentified as photons.
+    slice : tuple of Slice
+        The processes.
+    crossing_rate_hz : float
+        The rate of bunch crossings in Hz.
+    crossings : Crossings or None
+        The construction of crossings; without it, an event is one interaction.
+    """
+
+    name: Name
+    seed: Annotated[int, Meta(ge=0, lt=2**62)]
+    luminosity_cm2s: Luminosity
+    fakes: Fakes
+    slices: tuple[Slice, ...]
+    crossing_rate_hz: Positive = 40e6
+    crossings: Crossings | None = None
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        names = [part.name for part in self.slices]
+        if not 1 <= len(names) <= MAX_SLICES:
+            yield "slice", f"{len(names)} slices: expected 1 to {MAX_SLICES}"
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                yield ("slice", number, "name"), f"name = {name!r} is used twice; each must be unique"
+        for number, part in enumerate(self.slices):
+            names_above = names[:number] if self.crossings is not None else []
+            if part.muons_of is not None and (part.muons_of not in names_above or part.role != "background"):
+                message = (
+                    f"muons_of = {part.muons_of!r}: expected a slice above, of crossings of role background"
+                )
+                yield ("slice", number, "muons_of"), message
+        if self.luminosity_cm2s / self.crossing_rate_hz > MAX_LUMINOSITY_PER_HZ:
+            yield (
+                "luminosity_cm2s",
+                f"luminosity_cm2s = {self.luminosity_cm2s:g} for {self.crossing_rate_hz:g} crossings/s: "
+                f"more than {MAX_LUMINOSITY_PER_HZ:g} cm⁻² in a crossing, thousands of interactions",
+            )
+        most = MAX_LUMINOSITY_PER_HZ * self.crossing_rate_hz / self.luminosity_cm2s
+        for number, part in enumerate(self.slices):
+            if 1 <= most < part.k_factor:
+                message = (
+                    f"k_factor = {part.k_factor:g}: more than {most:.3g} makes thousands of interactions"
+                )
+                yield ("slice", number, "k_factor"), f"{message} in a crossing at this luminosity"
+        if self.crossings is not None and all(part.role == "signal" for part in self.slices):
+            yield "slice", "crossings need at least one slice of role 'background'"
+
+    @property
+    def convention(self) -> Literal["luminosity", "crossing"]:
+        """The convention of the weights of events (`trigemu.samples`)."""
+        return "luminosity" if self.crossings is None else "crossing"
+
+    def source(self, part: Slice) -> Slice:
+        """Return the slice whose interactions a slice uses: itself, or the slice in `muons_of`."""
+        return next((slice_ for slice_ in self.slices if slice_.name == part.muons_of), part)
+
+    @property
+    def interactions(self) -> int:
+        """The number of interactions to generate, all slices together."""
+        return sum(s.blocks * s.block_size for s in self.slices)
+
+
+class Variant(TomlTable, frozen=True):
+    """A configuration that differs from a shipped one in a few numbers.
+
+    Attributes
+    ----------
+    name : str
+        The name of the catalogue.
+    base : str
+        The shipped configuration. Both use the same interactions.
+    luminosity_cm2s : float or None
+        The instantaneous luminosity in cm⁻² s⁻¹.
+    times : int
+        The factor on the number of interactions; target weights are lower by the same factor.
+    """
+
+    name: Name
+    base: str
+    luminosity_cm2s: Luminosity | None = None
+    times: Annotated[int, Meta(ge=1, le=1000)] = 1
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if self.base not in shipped():
+            yield "base", f"base = {self.base!r}: expected a shipped configuration: {', '.join(shipped())}"
+
+    def applied(self, base: Config) -> Config:
+        """Return the base with the differences of this variant."""
+        slices = tuple(replace(part, blocks=part.blocks * self.times) for part in base.slices)
+        crossings = base.crossings and replace(
+            base.crossings, **{name: getattr(base.crossings, name) / self.times for name in TARGET_WEIGHTS}
+        )
+        luminosity = self.luminosity_cm2s or base.luminosity_cm2s
+        return replace(base, name=self.name, luminosity_cm2s=luminosity, slices=slices, crossings=crossings)
+
+
+def shipped() -> list[str]:
+    """Return the names of the configurations that come with the package."""
+    folder = resources.files(__package__) / "configs"
+    return sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml"))
+
+
+def _shipped_path(name: str) -> Path:
+    return Path(str(resources.files(__package__) / "configs" / f"{name}.toml"))
+
+
+def load_config(config: str | Path) -> Config:
+    """Read a configuration: a path, or the name of a shipped one. Raises ConfigError and TableError."""
+    path = Path(config)
+    if str(config) in shipped() and not is_file(path):
+        path = _shipped_path(str(config))
+    if not is_file(path):
+        hint = nearest(str(config), shipped())
+        raise ConfigError(f"{config}: neither a file nor a shipped configuration{hint}")
+    document = load_toml(path)
+    if "base" in document.data:
+        variant = read_table(document, document.data, Variant, (), "")
+        document.finish()
+        assert variant is not None
+        return variant.applied(load_config(_shipped_path(variant.base)))
+    refuse_other_kinds(document, "slice")
+    config_ = read_table(document, document.data, Config, (), "")
+    document.finish()
+    assert config_ is not None
+    return config_

@@ -1,0 +1,370 @@
+"""The comparison of emulated with stored decisions, chunk by chunk, and the decisions that are flipped."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from trigemu.base.arrays import BoolArray, IntArray
+from trigemu.base.errors import TrigemuError
+from trigemu.counting import table_checks
+from trigemu.counting.acceptance import raw_decisions
+from trigemu.emulation.engine import Chunk, check_result
+from trigemu.emulation.plan import Plan, decide
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events, Need
+from trigemu.samples.sample import entries_with_neighbours
+
+#: Accepted and rejected events of a trigger that establishes a distance, and the number of such triggers.
+CLEAR, SHIFTED = 3, 3
+#: Bits that are never set are missing if they are as many, and this share of the triggers that accept events
+#: (but not all of them, which would be a file without decisions).
+EMPTY, EMPTY_SHARE = 10, 0.1
+
+
+def bits_in(stored: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """Return the names of the stored decisions that all samples have and that are numbers, ascending."""
+    common = set.intersection(*map(set, stored))
+    return tuple(sorted(filter(_is_number, common), key=int))
+
+
+def _is_number(name: str) -> bool:
+    return name.isascii() and name.isdecimal() and len(name) < 10 and name == str(int(name))
+
+
+def equal_columns(emulated: BoolArray, stored: BoolArray, left_out: BoolArray) -> BoolArray:
+    """Return which columns are the same.
+
+    Parameters
+    ----------
+    emulated : bool[n, t]
+        The decisions of triggers.
+    stored : bool[n, b]
+        The bits.
+    left_out : bool[n, t]
+        The decisions that are not compared.
+
+    Returns
+    -------
+    bool[t, b]
+    """
+    equal = np.zeros((emulated.shape[1], stored.shape[1]), np.bool_)
+    patterns, pattern_of = np.unique(left_out, axis=1, return_inverse=True)
+    for number, pattern in enumerate(patterns.T):
+        known: dict[bytes, int] = {}
+        of = np.flatnonzero(pattern_of.reshape(-1) == number)
+        first, second = (_coded(part[~pattern], known) for part in (emulated[:, of], stored))
+        equal[of] = first[:, None] == second
+    return equal
+
+
+def _coded(columns: BoolArray, known: dict[bytes, int]) -> IntArray:
+    """Return a number for the content of each column."""
+    packed = np.packbits(columns, axis=0).T
+    return np.array([known.setdefault(column.tobytes(), len(known)) for column in packed], np.int64)
+
+
+def renumbered(
+    own: Sequence[str], bits: Sequence[str], equal: BoolArray, accepted: IntArray, compared: IntArray
+) -> dict[int, str]:
+    """Return the bits that triggers seem to have in a file that numbers its bits otherwise.
+
+    Parameters
+    ----------
+    own : sequence of str, t
+        The names of the stored decisions of the triggers.
+    bits : sequence of str, b
+        The names of the bits.
+    equal : bool[t, b]
+        Which of them equal the triggers on all compared events.
+    accepted, compared : int64[t]
+        The number of events that are accepted and compared.
+
+    Returns
+    -------
+    dict of int to str
+        By the number of the trigger; triggers that equal their own bit are not in it.
+    """
+    column = {bit: number for number, bit in enumerate(bits)}
+    numbers = [*map(int, bits)]
+    shifts: dict[int, dict[int, str]] = {}
+    for trigger, name in enumerate(own):
+        if name in column and not equal[trigger, column[name]]:
+            others = np.flatnonzero(equal[trigger]).tolist()
+            shifts[trigger] = {numbers[other] - int(name): bits[other] for other in others}
+    both = np.minimum(accepted, compared - accepted)
+    votes = Counter(next(iter(of)) for t, of in shifts.items() if len(of) == 1 and both[t] >= CLEAR)
+    established = [shift for shift, count in votes.most_common() if count >= SHIFTED]
+    found: dict[int, int] = {}
+    for trigger, of in shifts.items():
+        if both[trigger] and (shift := next(filter(of.__contains__, established), None)) is not None:
+            found[trigger] = shift
+    around = sorted((int(own[trigger]), shift) for trigger, shift in found.items())
+    for trigger, of in shifts.items():
+        at = bisect(around, (int(own[trigger]), 0))
+        beside = [shift for _, shift in around[max(at - 1, 0) : at + 1]]
+        if not both[trigger] and len(beside) == 2 and beside[0] == beside[1] and beside[0] in of:
+            found[trigger] = beside[0]
+    return {trigger: shifts[trigger][shift] for trigger, shift in sorted(found.items())}
+
+
+def lacking(
+    only_emulated: IntArray,
+    only_stored: IntArray,
+    accepted: IntArray,
+    words: Sequence[Iterable[str]],
+    filled: Mapping[str, bool],
+    elsewhere: Collection[int],
+) -> dict[int, str]:
+    """Return why differing triggers cannot be compared: their bits, or a word that they read, are never set.
+
+    Parameters
+    ----------
+    only_emulated, only_stored, accepted : int64[t]
+        The numbers of events.
+    words : sequence of iterable of str, t
+        The columns of events that each trigger reads.
+    filled : mapping of str to bool
+        Whether such a column is different from 0 in any event.
+    elsewhere : collection of int
+        The triggers whose decisions are those of another bit.
+
+    Returns
+    -------
+    dict of int to str
+        The reason, by the number of the trigger.
+    """
+    reasons = {}
+    for trigger in np.flatnonzero((accepted == 0) & (only_stored > 0)).tolist():
+        if word := next((word for word in words[trigger] if not filled[word]), None):
+            reasons[trigger] = (
+                f"its {word} is 0 in every event, but its stored decision is not: the samples seem to lack it"
+            )
+    never_set = (only_emulated == accepted) & (accepted > 0) & (only_stored == 0)
+    empty = [trigger for trigger in np.flatnonzero(never_set).tolist() if trigger not in elsewhere]
+    accepting = int((accepted > 0).sum())
+    if max(EMPTY, EMPTY_SHARE * accepting) <= len(empty) < accepting:
+        reason = (
+            f"its stored decision is never positive, like those of {len(empty)} of the {accepting} triggers "
+            f"that accept events: the samples seem to lack them, as a vector made for one module does"
+        )
+        reasons |= dict.fromkeys(empty, reason)
+    return reasons
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """An event on which the emulated and the stored decision of a trigger differ.
+
+    Attributes
+    ----------
+    sample : str
+        The name of the sample.
+    path : str
+        The file.
+    entry : int
+        The position of the event in the file.
+    emulated : bool
+        The emulated decision.
+    events : Events
+        The event with the columns that the trigger needs, and the neighbouring crossings that it uses.
+    """
+
+    sample: str
+    path: str
+    entry: int
+    emulated: bool
+    events: Events = field(repr=False)
+
+
+def read_difference(
+    catalogue: Catalogue, needs: set[Need], margin: int, sample: int, source: int, entry: int, emulated: int
+) -> Disagreement:
+    """Read a differing event, with the columns that the trigger needs and η and φ of its objects."""
+    of = catalogue.samples[sample]
+    columns_of = of.schema.collections
+    needs = needs | {(name, c) for name, _ in needs if name for c in columns_of[name] & {"eta", "phi"}}
+    events = of.read(source, entry, entry + 1, needs, margin)
+    collections = {
+        name: replace(
+            collection,
+            columns={c: column for c, column in collection.columns.items() if (name, c) in needs},
+        )
+        for name, collection in events.collections.items()
+    }
+    path = of.sources[source].path
+    return Disagreement(of.name, path, entry, bool(emulated), replace(events, collections=collections))
+
+
+#: The number of differing events that are reported for each trigger.
+SHOWN = 3
+#: The seed of `inject`: every run flips the same decisions.
+_SEED = 20161026
+
+
+def stored_name(trigger: Trigger) -> str:
+    """Return the name of the stored decisions of a trigger in samples."""
+    return trigger.name if trigger.stored is None else trigger.stored
+
+
+@dataclass(frozen=True)
+class Range:
+    """The entries of a file. before: the number of events in the files before it."""
+
+    sample: int
+    source: int
+    before: int
+    neighbours: Literal["none", "line", "orbit"]
+    entries: int
+
+    def comparable(self, margin: int) -> tuple[int, int]:
+        """Return the range of its entries that have `margin` known crossings before and after them."""
+        return entries_with_neighbours(self.neighbours, self.entries, margin)
+
+
+def ranges_of(catalogue: Catalogue) -> tuple[Range, ...]:
+    """Return the entries of all files."""
+    ranges: list[Range] = []
+    before = 0
+    for sample in catalogue.samples:
+        for number, file in enumerate(sample.sources):
+            ranges.append(Range(sample.number, number, before, file.neighbours, file.entries))
+            before += file.entries
+    return tuple(ranges)
+
+
+def positions_at_ends(ranges: Sequence[Range], margins: Sequence[int]) -> IntArray:
+    """Return the decisions that cannot be compared, because a trigger uses crossings beyond the ends of a
+    file: ascending positions, counted event by event and trigger by trigger. margins: of the triggers."""
+    positions = []
+    for range_ in ranges:
+        for number, margin in enumerate(margins):
+            first, end = range_.comparable(margin)
+            rows = [*range(first), *range(end, range_.entries)]
+            positions += [(range_.before + row) * len(margins) + number for row in rows]
+    return np.sort(np.array(positions, np.int64))
+
+
+def positions_to_flip(inject: int, decisions: int, left_out: IntArray) -> IntArray:
+    """Choose the positions of decisions to flip among the compared decisions."""
+    compared = decisions - len(left_out)
+    if inject > compared:
+        raise TrigemuError(f"{inject} decisions to flip: only {compared} decisions are checked")
+    drawn = np.sort(np.random.default_rng(_SEED).choice(compared, inject, replace=False))
+    # Add the number of decisions that are left out before each of the compared decisions.
+    positions: IntArray = drawn + np.searchsorted(left_out - np.arange(len(left_out)), drawn, side="right")
+    return positions
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Numbers of differing decisions of t triggers.
+
+    only_emulated, only_stored, accepted: int64[t]; accepted: by the emulation, of the compared events.
+    equal: bool[t, b], which of the other bits agree on all of them. filled: bool[w], which columns are not 0
+    in all events. first: int64[k, 5], the first events that differ: the numbers of trigger, sample and file,
+    the entry, and whether the emulated decision is positive. found: number of flipped decisions that were
+    detected.
+    """
+
+    only_emulated: IntArray
+    only_stored: IntArray
+    accepted: IntArray
+    equal: BoolArray
+    filled: BoolArray
+    first: IntArray
+    found: int
+    events: int
+
+
+@dataclass(frozen=True)
+class Count:
+    """The task that compares the decisions of a chunk. flipped, left_out: int64[k], positions of decisions,
+    ascending. before: by sample and file, the position of the event at entry 0, processed or not. bits: the
+    names of b stored decisions that triggers may equal. columns: w columns of events."""
+
+    menu: Menu
+    triggers: tuple[Trigger, ...]
+    flipped: IntArray
+    left_out: IntArray
+    before: Mapping[tuple[int, int], int]
+    bits: tuple[str, ...]
+    columns: tuple[str, ...]
+    classes: ClassVar[tuple[type, ...]] = (Tally,)
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Tally:
+        raw = raw_decisions(decide(events, plan)[events.core], self.menu, plan.bits[0])
+        names = [stored_name(trigger) for trigger in self.triggers]
+        read = chunk.file.read_stored(chunk.start, chunk.stop, [*dict.fromkeys((*names, *self.bits))])
+        emulated = np.column_stack([raw[trigger.name] for trigger in self.triggers])
+        stored = np.column_stack([read[name] for name in names])
+        left_out = np.zeros(stored.shape, np.bool_)
+        left_out[self._within(self.left_out, chunk)] = True
+        bits = np.array([read[name] for name in self.bits], np.bool_).reshape(-1, len(stored)).T
+        equal = equal_columns(emulated, bits, left_out)
+        filled = [bool(events.scalars[name][events.core].any()) for name in self.columns]
+        stored[left_out] = emulated[left_out]
+        rows, columns = self._within(self.flipped, chunk)
+        before = emulated[rows, columns] != stored[rows, columns]
+        stored[rows, columns] ^= True
+        differ = emulated != stored
+        first = [
+            [number, chunk.sample, chunk.source, chunk.start + row, emulated[row, number]]
+            for number in np.flatnonzero(differ.any(axis=0))
+            for row in np.flatnonzero(differ[:, number])[:SHOWN]
+        ]
+        return Tally(
+            (differ & emulated).sum(axis=0),
+            (differ & stored).sum(axis=0),
+            (emulated & ~left_out).sum(axis=0),
+            equal,
+            np.array(filled, np.bool_),
+            np.array(first, np.int64).reshape(-1, 5),
+            int((differ[rows, columns] != before).sum()),
+            len(stored),
+        )
+
+    def _within(self, positions: IntArray, chunk: Chunk) -> tuple[IntArray, IntArray]:
+        """Return the rows and columns of the positions in a chunk."""
+        width = len(self.triggers)
+        start = (self.before[chunk.sample, chunk.source] + chunk.start) * width
+        begin, end = np.searchsorted(positions, [start, start + chunk.size * width])
+        return np.divmod(positions[begin:end] - start, width)
+
+    def merge(self, parts: Sequence[Tally]) -> Tally:
+        first = np.concatenate([part.first for part in parts])
+        rows = [np.flatnonzero(first[:, 0] == number)[:SHOWN] for number in range(len(self.triggers))]
+        return Tally(
+            np.sum([part.only_emulated for part in parts], axis=0),
+            np.sum([part.only_stored for part in parts], axis=0),
+            np.sum([part.accepted for part in parts], axis=0),
+            np.logical_and.reduce([part.equal for part in parts]),
+            np.logical_or.reduce([part.filled for part in parts]),
+            first[np.sort(np.concatenate(rows))],
+            sum(part.found for part in parts),
+            sum(part.events for part in parts),
+        )
+
+
+@check_result.register
+def _(task: Count, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    events = sum(chunk.size for chunk in chunks)
+    integers = np.dtype("i8")
+    if not isinstance(part, Tally) or type(part.found) is not int or part.events != events:
+        raise TrigemuError("it is not a tally of these events")
+    for name in ("only_emulated", "only_stored", "accepted"):
+        table_checks.check_array(name, getattr(part, name), integers, len(task.triggers))
+        table_checks.check_within(name, getattr(part, name), events + 1)
+    table_checks.check_array("equal", part.equal, np.dtype(bool), len(task.triggers), len(task.bits))
+    table_checks.check_array("filled", part.filled, np.dtype(bool), len(task.columns))
+    table_checks.check_array("first", part.first, integers, None, 5)
+    table_checks.check_within("the trigger", part.first[:, 0], len(task.triggers))
+    if not {(chunk.sample, chunk.source) for chunk in chunks} >= {*map(tuple, part.first[:, 1:3].tolist())}:
+        raise TrigemuError("it has an event of another file")
+    table_checks.check_within("the entry", part.first[:, 3], max(chunk.stop for chunk in chunks))

@@ -1,0 +1,228 @@
+"""A check of decisions against recorded ones: what `trigemu check-decisions` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+
+from trigemu.base.arrays import Array
+from trigemu.results import numbers
+from trigemu.results.documents import left_out, records
+from trigemu.results.figures import style
+from trigemu.results.table import Column, Page, Table
+from trigemu.results.view import View, name
+from trigemu.samples.events import Events
+
+from .decisions import Checked, DecisionCheck
+
+_COLOURS = (style.COLOURS[3], style.COLOURS[2], style.COLOURS[4])
+
+
+def draw_decisions(names: Sequence[str], counts: Mapping[str, Sequence[int]]) -> Figure:
+    """Draw for each trigger a bar for each outcome, name → numbers of crossings, on an axis that is
+    logarithmic from 1 on."""
+    with style.figure(6.4, 1.5 + 0.42 * len(names)) as (figure, axes):
+        height = 0.8 / len(counts)
+        for number, (outcome, values) in enumerate(counts.items()):
+            rows = np.arange(len(names)) - 0.4 + height * (number + 0.5)
+            axes.barh(
+                rows, values, height, color=_COLOURS[number % len(_COLOURS)], label=style.literal(outcome)
+            )
+        axes.set_xscale("symlog", linthresh=1.0)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: numbers.short(value)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set_xlim(0.0, 2.0 * max((1, *(count for values in counts.values() for count in values))))
+        axes.set_yticks(range(len(names)), list(map(style.literal, names)), fontsize=12)
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_tick_params(length=0)
+        axes.set_ylim(len(names) - 0.45, -0.55)
+        axes.set_xlabel("number of crossings", fontsize=14)
+        figure.legend(loc="outside upper left", ncols=3, fontsize=11, frameon=False)
+    return figure
+
+
+#: Columns of an object that are printed first, in this order.
+_FIRST = ("pt", "eta", "phi")
+#: Most triggers that are named in a line.
+_NAMED = 10
+_COUNTS = (
+    Column("agree", "count", "agree", "Crossings on which both decisions agree."),
+    Column("only_emulated", "count", "only emulated", "Crossings that only the emulation accepts."),
+    Column("only_stored", "count", "only stored", "Crossings that only the recorded decision accepts."),
+)
+_COLUMNS = (
+    Column("name", "key", "trigger", "The name of the trigger."),
+    *_COUNTS,
+    Column("skipped", "note", None, "Why it was not compared; null if it was."),
+    Column("not_compared", "count", None, "Crossings at the ends of files that were not compared."),
+    Column("equals", "key", "other bit", "The other stored bit that it equals; null if there is none."),
+)
+
+
+class _DecisionCheck(View[DecisionCheck]):
+    def line(self, result: DecisionCheck) -> str:
+        return f"of {name(result.menu.name)}: {summary(result)}"
+
+    def page(self, result: DecisionCheck) -> Page:
+        table = Table((*_COLUMNS[:4], *(_COLUMNS[-1:] if result.elsewhere else ())))
+        for trigger in result.differing:
+            table.add_record(_row(trigger), "wrong")
+        tables = [table] if result.differing else []
+        details = [
+            line for trigger in result.differing if not trigger.equals for line in _differences(trigger)
+        ]
+        lines = [*details, *([""] if tables else []), *_notes(result)]
+        return Page([*tables, *lines])
+
+    def table(self, result: DecisionCheck) -> Table:
+        return Table.of(_COLUMNS, map(_row, result.triggers))
+
+    def document(self, result: DecisionCheck) -> dict[str, Any]:
+        triggers = records(self.table(result))
+        left = {"left_out": left_out(result.catalogue)}
+        return {"crossings": result.crossings, "triggers": triggers} | left
+
+    def figures(self, result: DecisionCheck) -> Iterator[Figure]:
+        from trigemu.results.figures import style
+
+        labels = style.shown(trigger.name for trigger in result.compared)
+        counts = {str(c.heading): [getattr(t, c.name) for t in result.compared] for c in _COUNTS}
+        yield draw_decisions(list(labels.values()), counts)
+
+
+DECISIONS = _DecisionCheck()
+
+
+def _row(trigger: Checked) -> dict[str, Any]:
+    return {column.name: getattr(trigger, column.name) for column in _COLUMNS}
+
+
+def summary(result: DecisionCheck) -> str:
+    """Return how many triggers were compared, agree, differ, and were skipped.
+
+    Parameters
+    ----------
+    result : DecisionCheck
+        The comparison.
+
+    Returns
+    -------
+    str
+        A line.
+    """
+    compared, differ = len(result.compared), len(result.differing)
+    whole = f"{numbers.count(len(result.triggers), 'trigger')}, {numbers.count(result.crossings, 'crossing')}"
+    skipped = len(result.skipped)
+    return f"{whole}: {compared} compared, {compared - differ} agree, {differ} differ, {skipped} skipped"
+
+
+def _differences(trigger: Checked) -> Iterator[str]:
+    for difference in trigger.first:
+        events = difference.events
+        rows = range(len(events))
+        (at,) = rows[events.core]
+        only = "emulated" if difference.emulated else "stored"
+        where = f"{Path(difference.path).name}, entry {difference.entry}"
+        yield ""
+        yield f"{trigger.name}, only {only}: event {events.id[at]} ({where})"
+        for row in rows:
+            crossing = f"crossing {row - at:+d}, " if row != at else ""
+            yield from (f"    {crossing}{line}" for line in _looked_at(events, row))
+
+
+def _looked_at(events: Events, row: int) -> Iterator[str]:
+    """Yield a line for each object of an event, and for each of its numbers."""
+    for key, collection in events.collections.items():
+        columns = sorted(collection.columns, key=lambda column: (*_FIRST, column).index(column))
+        start, stop = collection.offsets[row : row + 2]
+        for i in range(start, stop):
+            values = ", ".join(f"{column} {_number(collection.columns[column][i])}" for column in columns)
+            yield f"{key}[{i - start}]: {values}"
+        if start == stop:
+            yield f"no {key}"
+    for key, column in events.scalars.items():
+        yield f"{key}: {_number(column[row])}"
+
+
+def _number(value: Array | np.generic) -> str:
+    """Format a number; words of bits are in hexadecimal."""
+    if isinstance(value, np.int64) and not 0 <= value < 2**31:
+        return f"{int(value) % 2**64:#x}"
+    return f"{value:.6g}" if isinstance(value, np.floating) else str(value)
+
+
+def doubts(result: DecisionCheck) -> Iterator[str]:
+    """Yield a line on differing triggers that look at neighbouring crossings, if there are any.
+
+    Parameters
+    ----------
+    result : DecisionCheck
+        The comparison.
+
+    Yields
+    ------
+    str
+        The line.
+    """
+    doubted = [t.name for t in result.differing if t.margin and t.equals is None]
+    if doubted:
+        yield (
+            f"{', '.join(doubted)}: differences of triggers that look at neighbouring crossings mean nothing "
+            f"if the events are not consecutive crossings; if so, check with --not-consecutive."
+        )
+
+
+def other_bits(result: DecisionCheck) -> Iterator[str]:
+    """Yield a line for each distance between the bits of triggers and the stored bits that they equal.
+
+    Parameters
+    ----------
+    result : DecisionCheck
+        The comparison.
+
+    Yields
+    ------
+    str
+        The line.
+    """
+    shifts: dict[int, list[Checked]] = {}
+    for trigger in result.elsewhere:
+        shifts.setdefault(int(trigger.equals or 0) - int(trigger.stored), []).append(trigger)
+    for shift, triggers in sorted(shifts.items(), key=lambda item: -len(item[1])):
+        named = [f"{trigger.name} ({trigger.stored}: {trigger.equals})" for trigger in triggers[:_NAMED]]
+        more = f" and {len(triggers) - _NAMED} more" if len(triggers) > _NAMED else ""
+        count, own = numbers.count(len(triggers), "trigger"), f"their own {shift:+d}"
+        names = ", ".join(named) + more
+        if result.match_bits:
+            yield f"Compared with another stored bit, {own}: {count}: {names}."
+        else:
+            yield f"On all crossings, {count} have the decisions of another stored bit, {own}: {names}."
+    if shifts and not result.match_bits:
+        yield (
+            "The samples seem to number their bits otherwise, or to be of another version of the menu; "
+            "--match-bits compares with these bits."
+        )
+
+
+def _notes(result: DecisionCheck) -> Iterator[str]:
+    yield from doubts(result)
+    yield from other_bits(result)
+    for reason in dict.fromkeys(trigger.skipped for trigger in result.skipped):
+        names = ", ".join(trigger.name for trigger in result.skipped if trigger.skipped == reason)
+        yield f"Skipped: {names}: {reason}."
+    for number in sorted({trigger.not_compared for trigger in result.compared} - {0}):
+        names = ", ".join(trigger.name for trigger in result.compared if trigger.not_compared == number)
+        yield (
+            f"Not compared: {numbers.count(number, 'crossing')} of each of {names}, at the ends of files, "
+            f"where they look at crossings that are not in the file."
+        )
+    if result.catalogue.left_out:
+        yield f"Warning: {result.catalogue.left_out_text}."
+    yield f"{summary(result)}."
+    if result.injected:
+        yield f"{result.found} of {result.injected} flipped decisions were found."

@@ -1,0 +1,457 @@
+"""Compare a new menu with an old one on the same events, within tolerances.
+
+Rates and their differences are computed as in `compare`; an overlap is the rate that two triggers of one menu
+accept together. Differences of overlaps, and of the decisions of a trigger, are summed event by event: their
+uncertainties account for the events that the two menus share.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+import numpy as np
+
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.errors import TrigemuError, nearest
+from trigemu.base.shown import Shown
+from trigemu.base.toml import TomlTable, load_toml, read_table
+from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.counting.acceptance import Pairs, acceptances, raw_decisions
+from trigemu.emulation import scaling
+from trigemu.emulation.engine import Progress
+from trigemu.emulation.loop import Emulation, emulate
+from trigemu.menus.menu import Menu
+from trigemu.menus.read import MenuLike, menu_of
+from trigemu.rates.results import MenuRates
+from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.studies.comparison import Comparison, compare
+
+from .decisions import check_decisions
+from .decisions_task import stored_name
+
+#: The quantities that a gate compares.
+QUANTITIES = ("rate_hz", "total_hz", "unique_hz", "overlap_hz", "decisions_hz", "differ_from_stored")
+_SECTIONS = ("default", "quantity", "trigger")
+_Limit = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class Tolerance(TomlTable, frozen=True):
+    """Limits of a difference, any of which accepts it.
+
+    Attributes
+    ----------
+    percent : float or None
+        The largest difference, in percent of the old value.
+    sigma : float or None
+        The largest difference, in units of its statistical uncertainty.
+    """
+
+    percent: _Limit | None = None
+    sigma: _Limit | None = None
+
+    def __str__(self) -> str:
+        limits = [f"{self.percent:g} %"] if self.percent is not None else []
+        limits += [f"{self.sigma:g} σ"] if self.sigma is not None else []
+        return " or ".join(limits) or "none"
+
+
+class TriggerTolerance(Tolerance, frozen=True):
+    """[trigger.NAME] or [default]: limits, and whether a trigger may come or go.
+
+    Attributes
+    ----------
+    added : bool
+        Whether only the new menu may have it.
+    removed : bool
+        Whether only the old menu may have it.
+    """
+
+    added: bool = False
+    removed: bool = False
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether there is a limit in place of a more general one."""
+        return self.percent is not None or self.sigma is not None
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """The tolerances of a gate.
+
+    Attributes
+    ----------
+    default : TriggerTolerance
+        What holds where nothing else is given.
+    quantities : mapping of str to Tolerance
+        The limits of single quantities, of `QUANTITIES`.
+    triggers : mapping of str to TriggerTolerance
+        The limits of single triggers.
+    path : Path or None
+        The file that they are from.
+    """
+
+    default: TriggerTolerance = field(default_factory=TriggerTolerance)
+    quantities: Mapping[str, Tolerance] = field(default_factory=dict)
+    triggers: Mapping[str, TriggerTolerance] = field(default_factory=dict)
+    path: Path | None = None
+
+    def of(self, names: Collection[str], quantity: str) -> Tolerance:
+        """Return what holds for a quantity of one trigger or of several, or of the menu (no names)."""
+        given = [self.triggers[name] for name in names if name in self.triggers]
+        limits = [tolerance for tolerance in given if tolerance.has_limit]
+        if limits:  # of several, the widest of each kind
+            percent, sigma = ([getattr(limit, name) for limit in limits] for name in ("percent", "sigma"))
+            widest = (max((v for v in values if v is not None), default=None) for values in (percent, sigma))
+            return Tolerance(*widest)
+        return self.quantities.get(quantity, Tolerance(self.default.percent, self.default.sigma))
+
+    def allows(self, name: str, change: str) -> bool:
+        """Whether a trigger may be `added` or `removed`."""
+        return bool(getattr(self.triggers.get(name, self.default), change))
+
+    def check_names(self, known: Collection[str]) -> None:
+        """Raise TrigemuError if a trigger is in no menu."""
+        for name in self.triggers:
+            if name not in known:
+                hint = nearest(name, known)
+                raise TrigemuError(f"{self.path}: [trigger.{name}]: no menu has such a trigger{hint}")
+
+
+def read_tolerances(path: Path | str) -> Tolerances:
+    """Read and check a file of tolerances.
+
+    Parameters
+    ----------
+    path : Path or str
+        The TOML file.
+
+    Returns
+    -------
+    Tolerances
+
+    Raises
+    ------
+    TableError
+        With all mistakes of the file, each with its line.
+    """
+    document = load_toml(Path(path))
+    if not isinstance(document.data.get("trigger"), dict):  # [trigger.NAME]; a menu has [[trigger]]
+        refuse_other_kinds(document, "quantity")
+    for key in document.data:
+        if key not in _SECTIONS:
+            document.problem((key,), "", f"unknown key {key!r}{nearest(key, _SECTIONS)}")
+    default = read_table(
+        document, document.data.get("default", {}), TriggerTolerance, ("default",), "[default]"
+    )
+    named: dict[str, dict[str, Tolerance]] = {"quantity": {}, "trigger": {}}
+    for section, struct in (("quantity", Tolerance), ("trigger", TriggerTolerance)):
+        tables = document.data.get(section, {})
+        if not isinstance(tables, dict):
+            document.problem((section,), "", f"{section}: expected tables [{section}.NAME]")
+            continue
+        for name, table in tables.items():
+            where = f"[{section}.{name}]"
+            if section == "quantity" and name not in QUANTITIES:
+                document.problem(
+                    (section, name), where, f"unknown quantity {name!r}{nearest(name, QUANTITIES)}"
+                )
+            elif read := read_table(document, table, struct, (section, name), where):
+                named[section][name] = read
+    document.finish()
+    assert default is not None
+    triggers = {name: t for name, t in named["trigger"].items() if isinstance(t, TriggerTolerance)}
+    return Tolerances(default, named["quantity"], triggers, document.path)
+
+
+#: Overlaps that differ by a smaller fraction are equal: the order of triggers changes their last digit.
+_SAME = 1e-12
+#: Number of differences of overlaps that are summed together.
+_TOGETHER = 256
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A quantity in the old and in the new menu.
+
+    Attributes
+    ----------
+    triggers : tuple of str
+        The trigger; the two triggers of an overlap; empty for the menu.
+    quantity : str
+        "rate_hz" of the menu; "total_hz", "unique_hz"; "overlap_hz" of two triggers; "decisions_hz", the rate
+        before prescales, to which the rate of the events with different decisions is added in the new menu;
+        "differ_from_stored", the number of events on which the decision differs from the stored one; "added"
+        or "removed".
+    old, new : float
+        The values.
+    error : float
+        The statistical uncertainty of new − old, 0 for a number of events.
+    tolerance : Tolerance
+        The limits.
+    accepted : bool
+        Whether the difference is within one of the limits.
+    """
+
+    triggers: tuple[str, ...]
+    quantity: str
+    old: float
+    new: float
+    error: float
+    tolerance: Tolerance
+    accepted: bool
+
+    @property
+    def what(self) -> str:
+        """The name of the trigger, or of both triggers; "menu" for the menu."""
+        return " & ".join(self.triggers) or "menu"
+
+    @property
+    def difference(self) -> float:
+        """The difference new − old."""
+        return self.new - self.old
+
+    @property
+    def percent(self) -> float:
+        """The difference in percent of the old value, infinite if the old value is 0."""
+        return _ratio(100.0 * self.difference, abs(self.old))
+
+    @property
+    def sigma(self) -> float:
+        """The difference in units of its uncertainty, infinite if the uncertainty is 0."""
+        return _ratio(self.difference, self.error)
+
+
+@dataclass(frozen=True, repr=False)
+class Gate(Shown):
+    """The comparison of a new menu with an old one.
+
+    Attributes
+    ----------
+    old, new : Menu
+        The menus.
+    rates : tuple of MenuRates
+        The rates of both, with the names "old" and "new".
+    drifts : tuple of Drift
+        Every compared quantity; overlaps only where they changed.
+    overlaps : int
+        The number of overlaps that were compared.
+    """
+
+    _view: ClassVar[str] = "trigemu_validation.gate:GATE"
+
+    old: Menu
+    new: Menu
+    rates: tuple[MenuRates, ...]
+    drifts: tuple[Drift, ...]
+    overlaps: int
+
+    @property
+    def failed(self) -> tuple[Drift, ...]:
+        """The differences that are not tolerated."""
+        return tuple(drift for drift in self.drifts if not drift.accepted)
+
+
+def gate(
+    old: MenuLike,
+    new: MenuLike,
+    tolerances: Tolerances | Path | str | None = None,
+    catalogue: SamplesLike = None,
+    *,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Gate:
+    """Compare a new menu with an old one on the same events, within tolerances.
+
+    Parameters
+    ----------
+    old, new : path or Menu
+        The menus. Triggers of the same name are compared.
+    tolerances : Tolerances, path or None
+        The largest differences; None: no difference is tolerated.
+    catalogue, executor, progress
+        The samples, and how events are processed, as in `emulate`. If the samples have stored decisions, the
+        decisions of both menus are compared with them.
+
+    Returns
+    -------
+    Gate
+
+    Raises
+    ------
+    TrigemuError
+        If the tolerances name a trigger that is in neither menu.
+
+    Examples
+    --------
+    >>> from trigemu_validation import gate
+    >>> gate("menus/primary.toml", "menus/primary.toml").failed
+    ()
+    """
+    first, second = menu_of(old), menu_of(new)
+    if not isinstance(tolerances, Tolerances):
+        tolerances = Tolerances() if tolerances is None else read_tolerances(tolerances)
+    tolerances.check_names({trigger.name for menu in (first, second) for trigger in menu.triggers})
+    samples = samples_of(catalogue, executor=executor)
+    named = [replace(menu, name=name) for menu, name in ((first, "old"), (second, "new"))]
+    emulation = emulate(named, samples, executor=executor, progress=progress)
+    of = _Differences(emulation, tolerances)
+    drifts = [*of.rates(), *of.presence(), *of.decisions(), *of.overlaps()]
+    stored = _differ_from_stored(emulation, tolerances, executor)
+    return Gate(first, second, of.variants, (*drifts, *stored), of.pairs)
+
+
+def _ratio(difference: float, unit: float) -> float:
+    if difference == 0.0:
+        return 0.0
+    return difference / unit if unit else math.copysign(math.inf, difference)
+
+
+class _Differences:
+    """The differences of the two menus of an emulation."""
+
+    def __init__(self, emulation: Emulation, tolerances: Tolerances) -> None:
+        self._emulation, self._tolerances = emulation, tolerances
+        self._comparison: Comparison = compare(emulation)
+        self.variants = self._old, self._new = self._comparison.variants
+        names = [{trigger.name: n for n, trigger in enumerate(menu.enabled)} for menu in emulation.menus]
+        self._removed, self._added = ([n for n in a if n not in b] for a, b in (names, names[::-1]))
+        self._both = [name for name in names[0] if name in names[1]]
+        self._positions = [np.array([of[name] for name in self._both], np.int64) for of in names]
+        self.pairs = len(self._both) * (len(self._both) - 1) // 2
+
+    def _drift(self, triggers: tuple[str, ...], quantity: str, old: float, new: float, error: float) -> Drift:
+        tolerance = self._tolerances.of(triggers, quantity)
+        drift = Drift(triggers, quantity, old, new, error, tolerance, accepted=False)
+        return replace(drift, accepted=_within(drift))
+
+    def rates(self) -> Iterator[Drift]:
+        """Yield the rates of the menu and of the triggers that both menus have."""
+        triggers: tuple[str, ...]
+        of_old, of_new = ({t.name: t.rates for t in rates.triggers} for rates in (self._old, self._new))
+        for d in self._comparison.differences:
+            if d.what == "menu":
+                triggers, rates = (), (self._old.rate, self._new.rate)
+            elif d.what in self._both:
+                key = d.quantity.removesuffix("_hz")
+                triggers, rates = (d.what,), (of_old[d.what][key], of_new[d.what][key])
+            else:
+                continue
+            old, new = (rate.hz for rate in rates)
+            if d.b_minus_a_hz == 0.0:  # the last digit may differ with the order of triggers
+                new = old
+            yield self._drift(triggers, d.quantity, old, new, d.error_hz)
+
+    def presence(self) -> Iterator[Drift]:
+        """Yield the triggers that only one of the menus has."""
+        for names, quantity, values in (
+            (self._removed, "removed", (1.0, 0.0)),
+            (self._added, "added", (0.0, 1.0)),
+        ):
+            for name in names:
+                allowed = self._tolerances.allows(name, quantity)
+                yield Drift((name,), quantity, *values, 0.0, Tolerance(), allowed)
+
+    def decisions(self) -> Iterator[Drift]:
+        """Yield the rates of events on which the raw decisions differ."""
+
+        def differ(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+            first, second = (
+                _raw_decisions(words, menu, bits)
+                for menu, bits in zip(menus, self._emulation.plan.bits, strict=True)
+            )
+            changed = [first[name] ^ second[name] for name in self._both]
+            return np.column_stack([*changed, *(first[name] for name in self._both)]).astype(np.float64)
+
+        if self._both:
+            n = len(self._both)
+            hz, errors = self._summed(differ, 2 * n)
+            for name, changed, error, raw in zip(self._both, hz[:n], errors[:n], hz[n:], strict=True):
+                yield self._drift((name,), "decisions_hz", raw, raw + changed, error)
+
+    def overlaps(self) -> Iterator[Drift]:
+        """Yield the overlaps that differ."""
+        old, new = (
+            rates.overlap[np.ix_(positions, positions)]
+            for rates, positions in zip((self._old, self._new), self._positions, strict=True)
+        )
+        first, second = np.nonzero(np.triu(np.abs(new - old) > _SAME * np.maximum(old, new), 1))
+        for start in range(0, len(first), _TOGETHER):
+            a, b = first[start : start + _TOGETHER], second[start : start + _TOGETHER]
+            _, errors = self._summed(
+                lambda words, menus, a=a, b=b: self._joint_difference(words, menus, a, b), len(a)
+            )
+            for i, j, error in zip(a.tolist(), b.tolist(), errors, strict=True):
+                names = (self._both[i], self._both[j])
+                yield self._drift(names, "overlap_hz", float(old[i, j]), float(new[i, j]), error)
+
+    def _joint_difference(
+        self, words: Words, menus: tuple[Menu, ...], a: IntArray, b: IntArray
+    ) -> FloatArray:
+        emulation = self._emulation
+        crossing = [scaling.crossing_scale(menu, emulation.catalogue) for menu in emulation.menus]
+        joint = [
+            _joint(acceptances(words, menu, bits).pairs(), positions[a], positions[b]) * scale / max(crossing)
+            for menu, bits, positions, scale in zip(
+                menus, emulation.plan.bits, self._positions, crossing, strict=True
+            )
+        ]
+        return joint[1] - joint[0]
+
+    def _summed(self, fractions: Any, columns: int) -> tuple[list[float], list[float]]:
+        """Return the rates of columns of fractions and their uncertainties, in Hz."""
+        hz, variance = self._emulation.counted(0, 1).sums(fractions, columns)
+        return hz.tolist(), np.sqrt(variance).tolist()
+
+
+def _raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
+    """Return decisions before prescales, bool[m]; a trigger with an infinite prescale rejects all events."""
+    raw = raw_decisions(words, menu, bits)
+    return {t.name: raw[t.name] & (t.prescale < math.inf) for t in menu.enabled}
+
+
+def _joint(pairs: Pairs, a: IntArray, b: IntArray) -> FloatArray:
+    """Return the probabilities that triggers a and b of a menu accept patterns together, float64[m, n]."""
+    first, second = pairs.first[:, a], pairs.second[:, b]
+    joint: FloatArray = np.where(pairs.same_counter[a, b], np.minimum(first, second), first * second)
+    nodes_a, nodes_b = pairs.of_first[a], pairs.of_second[b]
+    bound = (nodes_a >= 0) & (nodes_b >= 0)
+    if bound.any():
+        joint[:, bound] = pairs.bound[pairs.combination[:, None], nodes_a[bound], nodes_b[bound]]
+    return joint
+
+
+def _within(drift: Drift) -> bool:
+    """Whether a difference is 0 or within one of its limits."""
+    percent, sigma = drift.tolerance.percent, drift.tolerance.sigma
+    return (
+        drift.difference == 0.0
+        or (percent is not None and abs(drift.percent) <= percent)
+        or (sigma is not None and abs(drift.sigma) <= sigma)
+    )
+
+
+def _differ_from_stored(emulation: Emulation, tolerances: Tolerances, executor: Any) -> Iterator[Drift]:
+    """Yield the number of decisions that differ from the stored ones, for triggers that both menus have."""
+    samples = emulation.catalogue.samples
+
+    def stored(menu: Menu) -> set[str]:
+        return {t.name for t in menu.enabled if all(stored_name(t) in sample.stored for sample in samples)}
+
+    both = sorted(stored(emulation.menus[0]) & stored(emulation.menus[1]))
+    if not both:
+        return
+    checks = [
+        check_decisions(menu.part(both), emulation.catalogue, executor=executor) for menu in emulation.menus
+    ]
+    for name in both:
+        old, new = (check[name] for check in checks)
+        if old.skipped is None and new.skipped is None:
+            tolerance = tolerances.of((old.name,), "differ_from_stored")
+            drift = Drift((old.name,), "differ_from_stored", old.differ, new.differ, 0.0, tolerance, False)
+            yield replace(drift, accepted=_within(drift))

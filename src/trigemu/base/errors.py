@@ -1,0 +1,454 @@
+"""Errors in what the user provides, with messages that the user can act on."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import importlib
+import re
+import reprlib
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
+from numbers import Real
+from typing import Any
+
+#: Longest text in a value that a message quotes.
+LONGEST = 120
+#: Values in a list or table that a message quotes, and levels of nesting.
+_ENTRIES, _LEVELS = 8, 3
+#: Integers of more bits are described by their size: Python refuses to write out huge ones.
+_WRITTEN_BITS = 400
+#: Longest part of a file name that is made from a name, in bytes; file systems allow 255 in all.
+_STEM = 100
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Make a text safe to print: control characters, direction marks and lone surrogates become escapes,
+    such as \x1b.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    keep : str
+        Characters that stay as they are.
+
+    Returns
+    -------
+    str
+        The text.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c in keep or _is_plain(c) else c.encode("unicode_escape").decode() for c in text)
+
+
+def _is_plain(character: str) -> bool:
+    return character.isprintable() or unicodedata.category(character) == "Zs"
+
+
+class _Short(reprlib.Repr):
+    """Python's notation of a value, bounded in length, depth and entries."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = _LEVELS
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = _ENTRIES
+        self.maxstring = self.maxother = LONGEST
+
+    def repr_str(self, x: str, level: int) -> str:
+        return excerpt(repr(x[: 4 * LONGEST]) if len(x) > 4 * LONGEST else repr(x), LONGEST)
+
+    def repr_int(self, x: int, level: int) -> str:
+        if x.bit_length() > _WRITTEN_BITS:
+            return f"an integer of about {int(x.bit_length() * 0.30103) + 1} digits"
+        return repr(x)
+
+
+_SHORT = _Short()
+
+
+def quoted(value: object) -> str:
+    """Return the notation of a value in Python for a message, bounded in length.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+
+    Returns
+    -------
+    str
+        Its notation, with " … " or "..." for what is left out.
+    """
+    return excerpt(_SHORT.repr(value), 4 * LONGEST)
+
+
+def in_brackets(value: object, text: str) -> str:
+    """Return the `repr` of a value on one line: `<Menu 'primary': 2 triggers>`."""
+    return printable(f"<{type(value).__name__} {text}>")
+
+
+def file_stem(text: str) -> str:
+    """Return a safe part of a file name made from a text.
+
+    Parameters
+    ----------
+    text : str
+        Any text, such as an observable.
+
+    Returns
+    -------
+    str
+        Letters, digits and underscores; not empty, and bounded in length.
+
+    Examples
+    --------
+    >>> file_stem("jet[0].pt")
+    'jet_0_pt'
+    """
+    for sign, word in ((">=", " ge "), ("<=", " le "), ("==", " eq "), (">", " gt "), ("<", " lt ")):
+        text = text.replace(sign, word)
+    return bounded_stem(re.sub(r"\W+", "_", text).strip("_"))
+
+
+def bounded_stem(stem: str) -> str:
+    """Return a part of a file name, truncated if it is too long, and never empty."""
+    while len(stem.encode(errors="replace")) > _STEM:
+        stem = stem[:-1]
+    return stem or "unnamed"
+
+
+#: Limits of a message: the known names that it lists.
+MAX_NAMES = 50
+#: Known names that a message lists; of more, the nearest ones.
+LISTED, NEAREST = 12, 3
+#: The characters of a text that it quotes.
+MAX_EXCERPT = 200
+#: The problems of one file that it lists.
+MAX_PROBLEMS = 50
+#: The number of names that an unknown one is compared with; each takes about 10 µs.
+MAX_COMPARED = 1000
+
+
+class TrigemuError(Exception):
+    """A mistake in the user's input; base class of all errors of trigemu.
+
+    The command line prints the message and exits with status 2.
+
+    Attributes
+    ----------
+    remote : str
+        The traceback, if the error was raised in another process.
+    """
+
+    remote: str = ""
+
+
+class RetryableError(TrigemuError):
+    """A failure after which another attempt may succeed."""
+
+
+class PluginError(TrigemuError):
+    """A plugin that cannot be found, cannot be loaded, or fails."""
+
+
+class WrongTypeError(TrigemuError, TypeError):
+    """An argument of a type that a call does not accept; also a TypeError."""
+
+
+class MissingExtraError(TrigemuError):
+    """A package of an optional extra is not installed; the message names the command to install it.
+
+    Parameters
+    ----------
+    command : str
+        The beginning of the message: what needs the package.
+    extra : str
+        The extra of trigemu that installs it.
+    missing : str
+        The package.
+    """
+
+    def __init__(self, command: str, extra: str, missing: str) -> None:
+        super().__init__(f'{command} needs the package {missing!r}: run  pip install "trigemu[{extra}]"')
+
+
+def module_of_extra(module: str, command: str, extra: str, package: str) -> Any:
+    """Import a module of a package that an extra installs.
+
+    Parameters
+    ----------
+    module : str
+        The module.
+    command, extra, package : str
+        What `MissingExtraError` says: what needs the package, the extra of trigemu, and the package.
+
+    Returns
+    -------
+    module
+        The module.
+
+    Raises
+    ------
+    MissingExtraError
+        If the package is not installed.
+    """
+    top = module.partition(".")[0]
+    try:
+        importlib.import_module(top)
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != top:
+            raise
+        raise MissingExtraError(command, extra, package) from None
+
+
+#: Errors of the operating system that are not about one file: too little memory, space, or numbers of files.
+_OF_THE_MACHINE = {errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE}
+
+
+def own_cause(error: BaseException) -> TrigemuError | None:
+    """Return the error to raise instead if the machine is the cause: too little memory, or a full disk.
+
+    Call it where code of a plugin or a library failed: neither a trigger, a plugin nor a file is then to
+    blame.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised.
+
+    Returns
+    -------
+    TrigemuError or None
+        None if the cause is another one.
+    """
+    if isinstance(error, MemoryError):
+        what = f" ({excerpt(str(error))})" if str(error) else ""
+        return TrigemuError(f"there is not enough memory{what}: try fewer --workers or smaller samples")
+    if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+        return TrigemuError(f"the system reports: {error.strerror}")
+    return None
+
+
+#: Usual names of what menus call otherwise.
+_MEANT = {"et": "pt", "threshold": "above", "cut": "above"}
+
+
+#: A rate that is written with its unit.
+_RATE = re.compile(r"\s*(\d+\.?\d*(?:[eE][+-]?\d{1,2})?)\s*([kKmMG]?)[hH][zZ]\s*")
+_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "m": 1e-3, "M": 1e6, "G": 1e9}
+
+
+def without_unit(value: object) -> str:
+    """Return the end of a message on a rate that is written with its unit: how to write it; else nothing.
+
+    Parameters
+    ----------
+    value : object
+        What was written in place of a number.
+
+    Returns
+    -------
+    str
+        The hint, which begins with a semicolon.
+
+    Examples
+    --------
+    >>> without_unit("100kHz")
+    '; rates are numbers in Hz, without the unit: 100000'
+    """
+    found = _RATE.fullmatch(value[:MAX_EXCERPT]) if isinstance(value, str) else None
+    if not found:
+        return ""
+    hz = float(found[1]) * _PREFIXES[found[2]]
+    return f"; rates are numbers in Hz, without the unit: {f'{hz:g}'.replace('e+0', 'e')}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message on an unknown name: the closest known name, and few or the nearest names.
+
+    Up to `LISTED` names are all listed; of more, the three nearest if one is close, else the first. Of very
+    many names, only those that are alphabetically near are compared.
+
+    Parameters
+    ----------
+    name : str
+        The unknown name.
+    known : iterable of str
+        The valid names.
+
+    Returns
+    -------
+    str
+        The hint, which begins with a semicolon or a space.
+
+    Examples
+    --------
+    >>> nearest("phton", ["jet", "photon"])
+    "; did you mean 'photon'? (known: jet, photon)"
+    """
+    names = sorted(set(known))
+    folded = {known_name.casefold(): known_name for known_name in reversed(names)}
+    near: Collection[str] = folded
+    if len(folded) > MAX_COMPARED:
+        at = bisect_left(names, name)
+        near = [n.casefold() for n in names[max(0, at - MAX_COMPARED // 2) : at + MAX_COMPARED // 2]]
+    unknown = name[:MAX_EXCERPT].casefold()
+    if (meant := _MEANT.get(unknown)) in folded:
+        unknown = str(meant)
+    close = difflib.get_close_matches(unknown, near, n=1, cutoff=0.6)
+    hint = f"; did you mean {excerpt(folded[close[0]])!r}?" if close else ""
+    if close and len(names) > LISTED:
+        nearest_names = difflib.get_close_matches(unknown, near, n=NEAREST, cutoff=0.0)
+        return f"{hint} (nearest of {len(names)}: {', '.join(excerpt(folded[n]) for n in nearest_names)})"
+    more = f" … and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return f"{hint} (known: {', '.join(map(excerpt, names[:LISTED])) or 'none'}{more})"
+
+
+def excerpt(text: str, longest: int = MAX_EXCERPT) -> str:
+    """Return a text as a message quotes it: a long one without its middle.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    longest : int
+        The largest number of characters that is quoted whole.
+
+    Returns
+    -------
+    str
+        The text, or its beginning and its end with " … " between them.
+
+    Examples
+    --------
+    >>> excerpt("a long expression", 10)
+    'a lon … ssion'
+    """
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]} … {text[-half:]}"
+
+
+def chain(names: Sequence[str]) -> str:
+    """Return a chain of names for a message, such as names that depend on each other in a circle."""
+    shown = names
+    if len(names) > MAX_NAMES:
+        half = MAX_NAMES // 2
+        shown = [*names[:half], f"({len(names) - 2 * half} more)", *names[-half:]]
+    return " → ".join(map(excerpt, shown))
+
+
+def listed(problems: Sequence[object], longest: int = MAX_PROBLEMS) -> str:
+    """Return one line for each problem, and the number of those left out.
+
+    Parameters
+    ----------
+    problems : sequence
+        Anything with a text: messages, or `Problem`s.
+    longest : int
+        The largest number of lines with a problem.
+
+    Returns
+    -------
+    str
+        The lines.
+    """
+    lines = [str(problem) for problem in problems[:longest]]
+    if len(problems) > longest:
+        lines.append(f"… and {len(problems) - longest} more")
+    return "\n".join(lines)
+
+
+class SampleError(TrigemuError):
+    """A catalogue or an event file that cannot be used."""
+
+
+class UnreadableError(SampleError, RetryableError):
+    """An event file that is missing, damaged, or not readable now. Another attempt may succeed."""
+
+
+#: Elements of a list whose types a message names.
+_NAMED = 3
+
+
+def wrong_type(what: str, value: object, expected: str, advice: str = "") -> WrongTypeError:
+    """Return the error for an argument of a type that a call does not accept.
+
+    Parameters
+    ----------
+    what : str
+        The name of the argument, such as "the menu".
+    value : object
+        Its value.
+    expected : str
+        What the call accepts.
+    advice : str
+        What to do, if the value shows it.
+
+    Returns
+    -------
+    WrongTypeError
+        The error, to be raised.
+    """
+    return WrongTypeError(f"{what}: got {described(value)}; expected {expected}{advice and f'; {advice}'}")
+
+
+def number_of(what: str, value: object) -> float:
+    """Return a number; raise WrongTypeError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise wrong_type(what, value, "a number", without_unit(value).removeprefix("; "))
+    return float(value)
+
+
+def numbers_of(what: str, value: object) -> tuple[float, ...]:
+    """Return a list or one-dimensional array of numbers; raise WrongTypeError for anything else."""
+    import numpy as np  # messages need none: `trigemu --help` does not load it
+
+    try:
+        values = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        values = np.array(None)
+    if values.ndim != 1 or (len(values) and values.dtype.kind not in "iuf"):
+        raise wrong_type(what, value, "a list of numbers")
+    return tuple(values.tolist())
+
+
+def names_of(what: str, value: object) -> tuple[str, ...]:
+    """Return one name or a list of names as a tuple; raise WrongTypeError for anything else."""
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
+        raise wrong_type(what, value, "a name, or a list of names")
+    return tuple(value)
+
+
+def described(value: object) -> str:
+    """Describe a value: a short one by its notation, any other by its type."""
+    if value is None:
+        return "None"
+    if isinstance(value, bool | int | float | complex | str | bytes):
+        return quoted(value)
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if isinstance(value, list | tuple | set | frozenset):
+        kinds = list(dict.fromkeys(_name(type(item)) for item in value))
+        more = " …" if len(kinds) > _NAMED else ""
+        of = f"of {', '.join(kinds[:_NAMED])}{more}" if kinds else "without any element"
+        return f"{_with_article(_name(type(value)))} {of}"
+    if callable(value) and hasattr(value, "__name__"):
+        return excerpt(f"the function {value.__name__}", LONGEST)
+    return _with_article(_name(type(value)))
+
+
+def _name(kind: type[Any]) -> str:
+    """Return the name of a type as users write it: with its package, unless that is Python or trigemu."""
+    package = kind.__module__.partition(".")[0]
+    own = kind.__name__ if package in ("builtins", "trigemu") else f"{package}.{kind.__name__}"
+    return excerpt(own, LONGEST)
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"

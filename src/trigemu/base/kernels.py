@@ -1,0 +1,328 @@
+"""The numba policy, in one place.
+
+- nogil: threads read and decide at the same time.
+- Never fastmath: decisions are compared bit by bit with brute force and with recorded ones, so IEEE semantics
+  (NaN, rounding, division by zero) matter.
+- No C function unless a kernel is called by its address: it takes time to compile.
+- Compiled kernels are kept in the folder of NUMBA_CACHE_DIR, else in the user's cache folder: one file for
+  each kernel and types of arguments, whose name is a digest of all that is compiled into it. numba's
+  `cache=True` stores the same, but compares only the source of the function itself, not of the kernels that
+  it calls; mixes up types of arguments if two processes compile for different ones at once; fails if its
+  folder is read-only; and imports all that it compiles with before it loads a kernel: 0.5 s of each run.
+
+Columns have one of five types (float32, float64, int32, int64, uint64), so a few signatures serve every menu.
+Comparisons and derived quantities are computed in float64 whatever the column's type.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import sys
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, TypeVar
+
+import llvmlite
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import entrypoints
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
+from numba.extending import intrinsic
+from platformdirs import user_cache_path
+
+from trigemu.base.errors import TrigemuError
+from trigemu.base.files import write_bytes
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(function: F) -> F:
+    """Compile a function on scalars, flat arrays and ranges of rows with numba, and cache it on the disk.
+
+    Parameters
+    ----------
+    function : callable
+        A function of a module, in the part of Python that numba compiles.
+
+    Returns
+    -------
+    callable
+        The kernel. It releases the GIL, and never uses fastmath: NaN and rounding matter in comparisons.
+
+    Examples
+    --------
+    >>> import math
+    >>> @kernel
+    ... def transverse_mass(pt, met, dphi):
+    ...     return math.sqrt(2 * pt * met * (1 - math.cos(dphi)))
+    """
+    return _compile(function)
+
+
+def inner(function: F) -> F:
+    """Compile a function that only other kernels call, and not Python, which takes less time.
+
+    Parameters
+    ----------
+    function : callable
+        As for `kernel`.
+
+    Returns
+    -------
+    callable
+        The kernel.
+    """
+    return _compile(function, no_cpython_wrapper=True)
+
+
+def inlined(function: F) -> F:
+    """Compile a small function that is inlined into the loops of other kernels.
+
+    A call with array arguments takes longer than a few operations.
+
+    Parameters
+    ----------
+    function : callable
+        As for `kernel`.
+
+    Returns
+    -------
+    callable
+        The kernel.
+    """
+    return _compile(function, inline="always")
+
+
+def c_function(function: F) -> F:
+    """Compile a function that is called through its address, by `call_function`.
+
+    Parameters
+    ----------
+    function : callable
+        A function of integers that returns an integer.
+
+    Returns
+    -------
+    callable
+        The kernel, whose address is `address_of` it.
+    """
+    return _compile(function, no_cfunc_wrapper=False)
+
+
+def _compile(function: F, **options: str | bool) -> F:
+    options = {"no_cfunc_wrapper": True, **options}
+    compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", **options)(function)
+    _MADE_OF[compiled] = _digest(function)
+    if isinstance(compiled, Dispatcher):  # false if compilation is disabled
+        vars(compiled)["_compilation_chain_init_hook"] = _load_extensions
+        if function.__closure__ is None:  # the digest does not cover its variables
+            vars(compiled)["_cache"] = _Cache(function, f"{_MADE_OF[compiled]} {options}")
+    return compiled  # type: ignore[no-any-return]
+
+
+def _load_extensions() -> None:
+    """Load the extensions of other libraries under numba's lock.
+
+    numba loads them before its first compilation without the lock. If another thread compiles at that time,
+    operators change between type inference and code generation, and it fails with a KeyError.
+    """
+    with global_compiler_lock:
+        entrypoints.init_all()
+
+
+#: Versions that compiled code depends on besides its source.
+_VERSIONS = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__)
+
+
+class _Cache(NullCache):  # type: ignore[misc]
+    """The cache of one kernel, with the methods that numba calls."""
+
+    def __init__(self, function: Callable[..., Any], stamp: str) -> None:
+        self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+        self._stamp = f"{_VERSIONS} {_digest_of_file(function.__code__.co_filename)} {stamp}"
+        # trigemu's own kernels need nothing that a refresh imports, such as the linear algebra of SciPy.
+        self._is_own = function.__module__.startswith("trigemu.")
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Return the kernel for a signature, or None."""
+        rtsys.initialize(target) if self._is_own else target.refresh()
+        with suppress(Exception):  # there is none, or it is damaged: pickle may raise anything
+            content = self._file(signature, target.codegen()).read_bytes()
+            if hashlib.sha256(content[32:]).digest() == content[:32]:
+                return CompileResult._rebuild(target, *pickle.loads(content[32:]))
+        return None
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Store the kernel for a signature. Where that is impossible, each process compiles it."""
+        if compiled.lifted or compiled.library.has_dynamic_globals:  # with addresses of this process
+            return
+        with suppress(OSError, RuntimeError, TrigemuError):  # it is read-only, or there is no home folder
+            file = self._file(signature, compiled.codegen)
+            for folder in (file.parents[1], file.parent):
+                folder.mkdir(parents=True, exist_ok=True, mode=0o755)
+            content = dumps(compiled._reduce())
+            write_bytes(file, hashlib.sha256(content).digest() + content)
+
+    def _file(self, signature: Any, codegen: Any) -> Path:
+        key = f"{self._stamp} {_text(signature)} {codegen.magic_tuple()}"
+        name = f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+        folder = os.environ.get("NUMBA_CACHE_DIR")
+        return Path(folder, "trigemu", name) if folder else user_cache_path("trigemu") / "kernels" / name
+
+
+def _text(signature: Any) -> str:
+    """Return the text of a signature with the fields of named tuples. numba omits them, and code for a tuple
+    with other fields would mix them up."""
+    kinds = getattr(signature, "args", signature)
+    fields = [(kind.fields, _text(kind.types)) for kind in kinds if isinstance(kind, types.BaseNamedTuple)]
+    return f"{signature!r} {fields}" if fields else repr(signature)
+
+
+@cache
+def _digest_of_file(name: str) -> str:
+    try:
+        return hashlib.sha256(Path(name).read_bytes()).hexdigest()
+    except OSError:  # typed in, or in an archive
+        return ""
+
+
+_MADE_OF: dict[Callable[..., Any], str] = {}
+
+
+def _digest(function: Callable[..., Any]) -> str:
+    """Return a digest of a function and of the kernels and constants that it names."""
+    code: CodeType = function.__code__
+    parts: list[object] = [code.co_code, code.co_names]
+    parts += [c.co_code if isinstance(c, CodeType) else c for c in code.co_consts]
+    for name in code.co_names:
+        value = function.__globals__.get(name)
+        if isinstance(value, ModuleType):
+            named = [vars(value).get(n) for n in code.co_names]
+            parts += [of for of in named if isinstance(of, int | float)]
+            parts += [_MADE_OF[of] for of in named if isinstance(of, Hashable) and of in _MADE_OF]
+        elif isinstance(value, int | float | str | tuple):
+            parts.append(value)
+        elif isinstance(value, type) and issubclass(value, tuple):  # a named tuple that is made there
+            parts.append(vars(value).get("_fields"))
+        elif isinstance(value, Hashable) and value in _MADE_OF:
+            parts.append(_MADE_OF[value])
+        elif isinstance(value, type(pointer)):  # LLVM code that a file generates
+            parts.append(_digest_of_file(value._defn.__code__.co_filename))
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def pointer(typing: Any, address: Any) -> Any:
+    """Turn an address into the pointer that `numba.carray` accepts; for use in kernels.
+
+    Unlike an array argument of a kernel, it costs no allocation.
+
+    Parameters
+    ----------
+    address : int
+        The address of memory that is kept alive elsewhere.
+
+    Returns
+    -------
+    void*
+        The pointer.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+
+    return types.voidptr(types.intp), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def call_function(typing: Any, function: Any, row: Any) -> Any:
+    """Call a C function of one integer at an address; for use in kernels.
+
+    Parameters
+    ----------
+    function : int
+        The address, from `address_of` with the signature intp(intp).
+    row : int
+        Its argument.
+
+    Returns
+    -------
+    int
+        Its result.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(arguments[1].type, [arguments[1].type])
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [arguments[1]])
+
+    return types.intp(types.intp, types.intp), generate
+
+
+def address_of(compiled: Callable[..., Any], signature: Any) -> int:
+    """Return the address of the C function of a kernel.
+
+    Parameters
+    ----------
+    compiled : callable
+        A kernel made with `c_function`.
+    signature : numba signature
+        Types of the arguments and of the result, such as types.intp(types.intp).
+
+    Returns
+    -------
+    int
+        The address; it is valid as long as the kernel exists.
+    """
+    result: Any = compiled.get_compile_result(signature)  # type: ignore[attr-defined]
+    return int(result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name))
+
+
+def numbers_at(kind: types.Type) -> tuple[Any, Any]:
+    """Make functions that read and write numbers of a type at an address; for use in kernels.
+
+    They compile faster than arrays at addresses (`numba.carray`), and cost nothing when they run.
+
+    Parameters
+    ----------
+    kind : numba type
+        The type, such as `numba.types.int64`.
+
+    Returns
+    -------
+    read, write : callable
+        `read(address, number)` returns a number by its position, `write(address, number, value)` sets it.
+    """
+
+    def place(builder: Any, context: Any, address: Any, number: Any) -> Any:
+        kind_of_data = context.get_data_type(kind)
+        return builder.gep(builder.inttoptr(address, kind_of_data.as_pointer()), [number])
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def read(typing: Any, address: Any, number: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.load(place(builder, context, *arguments))
+
+        return kind(types.int64, types.int64), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def write(typing: Any, address: Any, number: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            *at, value = arguments
+            builder.store(value, place(builder, context, *at))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, kind), generate
+
+    return read, write

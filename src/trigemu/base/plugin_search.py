@@ -1,0 +1,272 @@
+"""Find plugins: in installed packages and in folders on the plugin path.
+
+A menu names a plugin, never a path, so a menu alone cannot run code that the user did not install or put on
+the path (`--plugin-path`, the variable TRIGEMU_PLUGIN_PATH, else `plugins/` in the current folder). The
+plugins that come with trigemu are always available.
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import importlib.metadata
+import importlib.util
+import os
+import pickletools
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from trigemu.base.cache import folder_of_cache
+from trigemu.base.errors import PluginError, TrigemuError, nearest, wrong_type
+from trigemu.base.files import is_file, read_bounded, temporary_folder
+from trigemu.base.plugins import (
+    MODULE,
+    NAMES,
+    OWN,
+    Candidate,
+    FoundPlugin,
+    absent,
+    digest_of_plugin,
+    files_of_plugin,
+    loaded_plugin,
+)
+
+ENTRY_POINTS = "trigemu.plugins"
+PATH_VARIABLE = "TRIGEMU_PLUGIN_PATH"
+#: Names of plugins: those of modules, with hyphens.
+_NAME = re.compile(r"(?!__)[^\W\d][\w-]*")
+
+#: Folders that are searched for plugins, as arguments of calls.
+Folders = Iterable[Path | str] | Path | str | None
+
+
+def search_path(folders: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """Return the folders that are searched for plugins.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        The values of --plugin-path.
+
+    Returns
+    -------
+    tuple of Path
+        These folders; without any, those of the variable TRIGEMU_PLUGIN_PATH; without that, `plugins` in the
+        current folder.
+    """
+    variable = os.environ.get(PATH_VARIABLE)
+    if folders:
+        return tuple(folders)
+    if variable:
+        return tuple(Path(part) for part in variable.split(os.pathsep) if part)
+    return (Path("plugins"),)
+
+
+@contextmanager
+def plugin_path_of(folders: Sequence[Path]) -> Iterator[None]:
+    """Use some folders as the search path of this process and its child processes within a block."""
+    before = os.environ.get(PATH_VARIABLE)
+    os.environ[PATH_VARIABLE] = os.pathsep.join(map(str, folders))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[PATH_VARIABLE]
+        else:
+            os.environ[PATH_VARIABLE] = before
+
+
+def folders_of(value: Folders) -> tuple[Path, ...]:
+    """Return one folder or several as a tuple; for None, the folders of the search path.
+
+    Raises
+    ------
+    WrongTypeError
+        For anything else.
+    """
+    if value is None:
+        return search_path()
+    if isinstance(value, str | os.PathLike):
+        return (Path(value),)
+    folders = tuple(value) if isinstance(value, Iterable) else (value,)  # type: ignore[redundant-expr]
+    if not all(isinstance(folder, str | os.PathLike) for folder in folders):
+        raise wrong_type("the plugin path", value, "a folder, or a list of folders")
+    return tuple(map(Path, folders))
+
+
+def find(name: str, path: Folders = None) -> FoundPlugin:
+    """Find a plugin by its name: one that comes with trigemu, is installed, or is in a folder.
+
+    Parameters
+    ----------
+    name : str
+        The name, as in a menu.
+    path : path or list of paths, optional
+        The folders to search; by default those of `search_path`.
+
+    Returns
+    -------
+    FoundPlugin
+        The plugin, not loaded.
+
+    Raises
+    ------
+    PluginError
+        If no plugin has this name, if several different ones do, or if a file of it cannot be read.
+    """
+    folders = folders_of(path)
+    by_name = available(folders)
+    candidates = by_name.get(name)
+    if not candidates and (reason := absent(name)):
+        raise PluginError(f"plugin {name!r} comes with trigemu, but {reason}")
+    if not candidates:
+        where = ", ".join(f"{folder}{'' if folder.is_dir() else ' (no such folder)'}" for folder in folders)
+        raise PluginError(
+            f"no plugin {name!r} is installed or in {where}{nearest(name, by_name)}; "
+            f"put its folder on --plugin-path or {PATH_VARIABLE}; in Python: read_menu(menu, folder)"
+        )
+    plugins = [candidate.found() for candidate in candidates]
+    if len({plugin.sha256 for plugin in plugins}) > 1:
+        files = " and ".join(str(plugin.file) for plugin in plugins)
+        raise PluginError(f"two different plugins are called {name!r}: {files}; remove one")
+    return plugins[0]
+
+
+def available(folders: Iterable[Path]) -> dict[str, list[Candidate]]:
+    """Return all plugins that can be found, by name, those that come with trigemu first. None is read.
+
+    In folders, only regular files and packages with names of modules count: not lock files of editors, broken
+    links, or pipes.
+    """
+    by_name: dict[str, list[Candidate]] = {}
+    for candidate in (*_installed(), *_in_folders(folders)):
+        by_name.setdefault(candidate.name, []).append(candidate)
+    return by_name
+
+
+def _installed() -> list[Candidate]:
+    candidates = []
+    for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        module = point.value.partition(":")[0]
+        try:
+            spec = importlib.util.find_spec(module)
+        except Exception:  # a package that cannot be imported must not hide the others
+            continue
+        if spec and spec.origin:
+            own = point.dist is not None and point.dist.name == "trigemu"
+            imported = module if own else f"{MODULE}{point.name}"
+            candidates.append(Candidate(point.name, Path(spec.origin).resolve(), imported))
+    return sorted(candidates, key=lambda candidate: not candidate.comes_with_trigemu)
+
+
+def _in_folders(folders: Iterable[Path]) -> Iterator[Candidate]:
+    for folder in folders:
+        packages = [(file.parent.name, file) for file in sorted(folder.glob("*/__init__.py"))]
+        modules = [(file.stem, file) for file in sorted(folder.glob("*.py"))]
+        for name, file in packages + modules:
+            if _NAME.fullmatch(name) and name.removeprefix(OWN) not in NAMES and is_file(file):
+                yield Candidate(name, file.resolve(), f"{MODULE}{name}")
+
+
+#: The parts of the core, as a plugin.
+CORE = FoundPlugin("trigemu", Path(__file__).parents[1] / "builtin.py", "trigemu.builtin", "")
+
+
+def providers(part: str, folders: Iterable[Path] | None) -> dict[str, Candidate]:
+    """Return the plugin that provides each name of a part. The core precedes plugins that come with trigemu,
+    and these precede others.
+
+    Plugins that cannot be read are left out; using them raises an error. None is loaded.
+
+    Parameters
+    ----------
+    part : str
+        One of `PARTS`.
+    folders : iterable of Path, optional
+        The plugin path; None: only the core and the plugins that come with trigemu.
+    """
+    candidates = [CORE, *(c for of_name in available(folders or ()).values() for c in of_name)]
+    by_name: dict[str, Candidate] = {}
+    for candidate in candidates:
+        if folders is None and not candidate.comes_with_trigemu:
+            continue
+        with suppress(PluginError):
+            for name in getattr(candidate.declared(), part):
+                by_name.setdefault(name, candidate)
+    return by_name
+
+
+def summary(candidate: Candidate, part: str, command: str) -> str:
+    """Return the docstring of a command, or of its module, up to the first blank line; empty if there is
+    none. The module is parsed, not loaded."""
+    try:
+        module, _, function = getattr(candidate.declared(), part)[command].partition(":")
+        parts = module.lstrip(".").split(".") if module.startswith(".") else module.split(".")[1:]
+        file = candidate.file.parent.joinpath(*parts).with_suffix(".py") if module else candidate.file
+        body = ast.parse(read_bounded(file))
+    except Exception:  # of a broken plugin; its command will report it
+        return ""
+    functions = [node for node in body.body if isinstance(node, ast.FunctionDef) and node.name == function]
+    text = next(filter(None, [*map(ast.get_docstring, functions), ast.get_docstring(body)]), "")
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def plugins_in(pickled: bytes) -> set[FoundPlugin]:
+    """Return the plugins whose modules a pickle refers to."""
+    texts = (arg for _, arg, _ in pickletools.genops(pickled) if isinstance(arg, str))
+    modules = {text.split(".")[0] for text in texts if text.startswith(MODULE)}
+    return {plugin for module in modules if (plugin := loaded_plugin(module))}
+
+
+def sources_of(plugin: FoundPlugin) -> dict[str, bytes]:
+    """Return the Python files of a plugin, by their path in its package or their name.
+
+    Raises PluginError if they changed since the plugin was found.
+    """
+    folder = plugin.file.parent
+    try:
+        sources = {f.relative_to(folder).as_posix(): f.read_bytes() for f in files_of_plugin(plugin.file)}
+        same = digest_of_plugin(plugin.file) == plugin.sha256
+    except OSError as error:
+        raise PluginError(f"plugin {plugin.name!r}: cannot read {error.filename}: {error.strerror}") from None
+    if not same:
+        raise PluginError(f"plugin {plugin.name!r}: {plugin.file} was changed while it was used: start again")
+    return sources
+
+
+def load_from(plugin: FoundPlugin, sources: Mapping[str, bytes]) -> None:
+    """Load a plugin: from its own file, if this machine has the same, else from its sources, which are
+    written to the cache folder, so that its compiled kernels are cached too."""
+    with suppress(OSError):
+        if digest_of_plugin(plugin.file) == plugin.sha256:
+            plugin.load()
+            return
+    try:
+        base = folder_of_cache() / "plugins"
+        base.mkdir(exist_ok=True, mode=0o700)
+    except (OSError, TrigemuError):  # there is none
+        base = _temporary()
+    folder = base / plugin.sha256
+    file = folder / plugin.name / plugin.file.name
+    if not file.is_file() or digest_of_plugin(file) != plugin.sha256:
+        with temporary_folder(folder) as temporary:
+            for name, content in sources.items():
+                (temporary / plugin.name / name).parent.mkdir(parents=True, exist_ok=True)
+                (temporary / plugin.name / name).write_bytes(content)
+            shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):  # another process was first
+                temporary.rename(folder)
+    replace(plugin, file=file).load()
+
+
+@cache
+def _temporary() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="trigemu-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -1,0 +1,401 @@
+"""Plugins: what they declare, where they are found, and how they are loaded."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from trigemu.base.errors import PluginError, TrigemuError, nearest, own_cause
+from trigemu.base.files import is_file, read_bounded
+
+#: Prefix of the names of their packages.
+OWN = "trigemu_"
+#: The plugin of each name that users may write, by the part of a `Plugin`. The packages declare the same, but
+#: they may be missing.
+PROVIDED = {
+    "kinds": {"anomaly": "anomaly", "decade": "decade", "network": "anomaly"},
+    "formats": {
+        "challenge": "formats",
+        "cms-l1-vector": "cms",
+        "delphes": "formats",
+        "parquet": "formats",
+        "physlite": "formats",
+    },
+    "importers": {"cms-l1": "cms", "cms-phase2": "cms", "hls4ml": "hls4ml"},
+    "commands": {
+        "anomaly": "anomaly",
+        "bench": "latency",
+        "check-decisions": "cms",
+        "decade": "decade",
+        "explore": "pages",
+        "fill": "live",
+        "firmware": "firmware",
+        "gate": "validation",
+        "generate": "simulation",
+        "live": "live",
+        "optimise": "optimise",
+        "report": "pages",
+    },
+}
+NAMES = frozenset(plugin for names in PROVIDED.values() for plugin in names.values())
+
+
+def remedy(part: str, name: str) -> str:
+    """Return the end of a message on an unknown name: the missing package that provides it, if there is one.
+
+    Parameters
+    ----------
+    part : str
+        The part of a `Plugin`: "kinds", "formats", "importers" or "commands".
+    name : str
+        The unknown name.
+    """
+    plugin = PROVIDED[part].get(name)
+    return f"; the plugin {plugin!r} provides it, and {absent(plugin)}" if plugin and absent(plugin) else ""
+
+
+def absent(plugin: str) -> str:
+    """Return a message if the package of a plugin that comes with trigemu is missing; else an empty text."""
+    if plugin not in NAMES or importlib.util.find_spec(f"{OWN}{plugin}") is not None:
+        return ""
+    return f"its package {OWN}{plugin} is not installed"
+
+
+def missing_package(error: BaseException) -> str:
+    """Return a message on a failed import if a plugin that comes with trigemu is missing; else an empty
+    text."""
+    name = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
+    plugin = name.partition(".")[0].removeprefix(OWN) if name.startswith(OWN) else ""
+    return f"it needs the plugin {plugin!r}, and {absent(plugin)}" if absent(plugin) else ""
+
+
+#: A place "module:name". A module that begins with a dot is one of the plugin's own.
+_NAME = r"[^\W\d]\w*"
+_PLACE = re.compile(rf"(\.?{_NAME}(\.{_NAME})*)?:{_NAME}")
+Places = Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plugin:
+    """The declaration of a plugin: its parts by name, each with its place "module:name".
+
+    A module or package assigns it once, to PLUGIN, written with literals only: it is read, not run, until one
+    of its parts is used. A module that begins with a dot is one of the plugin's own.
+
+    Attributes
+    ----------
+    kinds : mapping of str to str
+        Trigger kinds: classes derived from `Kind` or `BitKind`.
+    formats : mapping of str to str
+        Formats of sample files: classes derived from `Source`.
+    importers : mapping of str to str
+        Menus of experiments: click commands, called as `trigemu import NAME`.
+    commands : mapping of str to str
+        click commands, called as `trigemu NAME`.
+    sections : mapping of str to str
+        Sections of reports: functions of the `Contents` of a report that return `Section`s.
+    uses : tuple of str
+        The names of other plugins that it imports.
+
+    Examples
+    --------
+    >>> PLUGIN = Plugin(
+    ...     kinds={"decade": ".decade:Decade"},
+    ...     commands={"decade": ".cli:command"},
+    ... )
+    """
+
+    kinds: Places = field(default_factory=dict)
+    formats: Places = field(default_factory=dict)
+    importers: Places = field(default_factory=dict)
+    commands: Places = field(default_factory=dict)
+    sections: Places = field(default_factory=dict)
+    uses: tuple[str, ...] = ()
+
+
+PARTS = tuple(part.name for part in fields(Plugin) if part.name != "uses")
+
+
+@lru_cache
+def declared(source: bytes) -> Plugin:
+    """Return PLUGIN from the source of a module, or a `Plugin` with the kinds of its table KINDS, or an empty
+    one.
+
+    Raises
+    ------
+    PluginError
+        If PLUGIN is not a `Plugin` written with literals.
+    SyntaxError, ValueError, RecursionError, MemoryError
+        If the source cannot be parsed.
+    """
+    assigned = dict(_assignments(ast.parse(source).body))
+    if "PLUGIN" in assigned:
+        return _plugin(assigned["PLUGIN"])
+    table = assigned.get("KINDS")
+    keys = table.keys if isinstance(table, ast.Dict) else []
+    names = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+    return Plugin(kinds=dict.fromkeys(names, ":KINDS"))
+
+
+def _assignments(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    for node in body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        for target in targets:
+            if isinstance(target, ast.Name) and node.value is not None:  # type: ignore[attr-defined]
+                yield target.id, node.value  # type: ignore[attr-defined]
+
+
+def _plugin(value: ast.expr) -> Plugin:
+    if not isinstance(value, ast.Call) or value.args:
+        raise PluginError("PLUGIN must be Plugin(kinds={…}, …), written with literals")
+    parts = [*PARTS, "uses"]
+    values = {}
+    for keyword in value.keywords:
+        name = keyword.arg or "**"
+        if name not in parts:
+            raise PluginError(f"PLUGIN has an unknown part {name!r}{nearest(name, parts)}")
+        try:
+            values[name] = ast.literal_eval(keyword.value)
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            raise PluginError(
+                f"{name} of PLUGIN must be written with literals: it is read, not run"
+            ) from None
+        if name == "uses":
+            _check_uses(values[name])
+        else:
+            _check_places(name, values[name])
+    return Plugin(**values)
+
+
+def _check_uses(names: object) -> None:
+    if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
+        raise PluginError(f"uses of PLUGIN is {names!r}, expected names of plugins: ('anomaly',)")
+
+
+def _check_places(part: str, places: object) -> None:
+    if not isinstance(places, dict):
+        raise PluginError(f"{part} of PLUGIN is {places!r}, expected {{'name': '.module:object'}}")
+    for name, place in places.items():
+        if not isinstance(name, str) or not isinstance(place, str) or not _PLACE.fullmatch(place):
+            raise PluginError(
+                f"{part} of PLUGIN has {name!r}: {place!r}, expected 'name': '.module:object' (a place in "
+                "the plugin's own module `module`)"
+            )
+
+
+def reason_of(error: BaseException) -> str:
+    """Describe an error in code of a plugin: its kind, its message, its file and line.
+
+    Parameters
+    ----------
+    error : BaseException
+        The error that the plugin raised.
+
+    Returns
+    -------
+    str
+        Such as "ValueError: no such column (at plugins/mine.py:12)"; without file and line if no line of a
+        plugin was running.
+    """
+    message = error.msg if isinstance(error, SyntaxError) else error
+    return f"{type(error).__name__}: {message}{place_of(error)}"
+
+
+def place_of(error: BaseException) -> str:
+    """Return the file and line of a plugin at which an error was raised; empty if no plugin was involved."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return f" (at {error.filename}:{error.lineno})"
+    frames = [
+        (frame.f_code.co_filename, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__", "")).startswith(OWN)
+    ]
+    return " (at {}:{})".format(*frames[-1]) if frames else ""
+
+
+def place_of_method(owner: object, *names: str) -> str:
+    """Return the file and line of the first of some methods that belongs to a plugin."""
+    for method in (getattr(owner, name, None) for name in names):
+        code = getattr(inspect.unwrap(method), "__code__", None) if callable(method) else None
+        if code and str(getattr(method, "__module__", "")).startswith(OWN):
+            return f" (at {code.co_filename}:{code.co_firstlineno})"
+    return ""
+
+
+#: Prefix of the module names of plugins that do not come with trigemu; pickles refer to these names.
+MODULE = "trigemu_plugin_"
+
+_loaded: dict[str, FoundPlugin] = {}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A file that may be a plugin.
+
+    Attributes
+    ----------
+    name : str
+        Name of the plugin.
+    file : Path
+        The module, or the `__init__.py` of the package.
+    module : str
+        The name under which Python imports it.
+    """
+
+    name: str
+    file: Path
+    module: str
+
+    @property
+    def comes_with_trigemu(self) -> bool:
+        return not self.module.startswith(MODULE)
+
+    @property
+    def where(self) -> str:
+        """Its name in messages."""
+        return f"plugin {self.name!r} ({self.file})"
+
+    def declared(self) -> Plugin:
+        """Read its declaration without running it; raise PluginError if that fails."""
+        try:
+            return declared(read_bounded(self.file))
+        except OSError as error:
+            raise PluginError(f"plugin {self.name!r}: cannot read {self.file}: {error.strerror}") from None
+        except TrigemuError as error:
+            raise PluginError(f"{self.where}: {error}") from None
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            if isinstance(error, SyntaxError):
+                error.filename = str(self.file)
+            raise PluginError(f"{self.where} cannot be loaded: {reason_of(error)}") from error
+
+    def found(self) -> FoundPlugin:
+        """Return the plugin with its digest; raise PluginError if a file cannot be read."""
+        try:
+            return FoundPlugin(self.name, self.file, self.module, digest_of_plugin(self.file))
+        except OSError as error:
+            raise PluginError(
+                f"plugin {self.name!r}: cannot read {error.filename}: {error.strerror}"
+            ) from None
+
+
+@dataclass(frozen=True)
+class FoundPlugin(Candidate):
+    """A plugin that was found, with a digest that ensures that every process loads the same code.
+
+    Attributes
+    ----------
+    name : str
+        Name of the plugin.
+    file : Path
+        The module, or the `__init__.py` of the package.
+    module : str
+        The name under which Python imports it.
+    sha256 : str
+        Digest of the module, or of all Python files of the package.
+    """
+
+    sha256: str
+
+    def load(self) -> ModuleType:
+        """Import the plugin, once per process, and return the module; raise PluginError if that fails."""
+        if self.comes_with_trigemu:
+            with self._failing(" cannot be loaded"):
+                return importlib.import_module(self.module)
+        loaded = sys.modules.get(self.module)
+        if loaded is not None and self._is(Path(loaded.__file__ or "")):
+            return loaded
+        spec = importlib.util.spec_from_file_location(self.module, self.file)
+        if spec is None or spec.loader is None:
+            raise PluginError(f"plugin {self.name!r}: {self.file} is not a Python module")
+        module = importlib.util.module_from_spec(spec)
+        for part in [name for name in sys.modules if name.startswith(f"{self.module}.")]:
+            del sys.modules[part]  # belongs to another plugin with this name
+        sys.modules[self.module] = module  # pickles of its kinds refer to this name
+        try:
+            with self._failing(" cannot be loaded"):
+                spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[self.module]
+            raise
+        _loaded[self.module] = self
+        return module
+
+    def _is(self, file: Path) -> bool:
+        return file == self.file or (file.exists() and digest_of_plugin(file) == self.sha256)
+
+    def part(self, part: str, name: str) -> Any:
+        """Load a part of the plugin by its name.
+
+        Parameters
+        ----------
+        part : str
+            One of `PARTS`, such as "kinds".
+        name : str
+            The name that the plugin declares.
+
+        Returns
+        -------
+        object
+            The class or function at the declared place.
+
+        Raises
+        ------
+        PluginError
+            If it cannot be loaded, or does not exist at the declared place.
+        """
+        place = getattr(self.declared(), part)[name]
+        module, _, attribute = place.partition(":")
+        loaded: Any = self.load()
+        with self._failing(f": its {part.removesuffix('s')} {name!r} cannot be loaded"):
+            if module:
+                loaded = importlib.import_module(module, self.module)
+            if not hasattr(loaded, attribute):
+                raise PluginError(f"{self.where}: PLUGIN places {name!r} at {place!r}, but there is none")
+            return getattr(loaded, attribute)
+
+    @contextmanager
+    def _failing(self, what: str) -> Iterator[None]:
+        """Turn errors in code of the plugin into PluginError."""
+        try:
+            yield
+        except TrigemuError:
+            raise
+        except (Exception, SystemExit) as error:
+            if own := own_cause(error):
+                raise own from error
+            raise PluginError(f"{self.where}{what}: {missing_package(error) or reason_of(error)}") from error
+
+
+def loaded_plugin(module: str) -> FoundPlugin | None:
+    """Return the plugin that was loaded as a module."""
+    return _loaded.get(module)
+
+
+def files_of_plugin(file: Path) -> list[Path]:
+    """Return the file of a module; for the `__init__.py` of a package, all its Python files."""
+    return sorted(filter(is_file, file.parent.rglob("*.py"))) if file.name == "__init__.py" else [file]
+
+
+def digest_of_plugin(file: Path) -> str:
+    """Return the digest of a module, or of all Python files of a package."""
+    files = files_of_plugin(file)
+    digest = hashlib.sha256()
+    for part in files:
+        name = part.relative_to(file.parent).as_posix() if len(files) > 1 else ""
+        digest.update(f"{name}\0".encode() + part.read_bytes() + b"\0")
+    return digest.hexdigest()

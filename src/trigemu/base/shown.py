@@ -1,0 +1,193 @@
+"""Base classes of results that can be shown: in a terminal, in a notebook, as a document, a data frame, a
+figure.
+
+The subpackages that make results do not import the code that shows them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
+from trigemu.base.errors import TrigemuError, in_brackets, nearest, quoted
+
+T = TypeVar("T")
+
+
+class Shown:
+    """A result that can be shown as text, as a document, as a data frame, as a figure.
+
+    `str` gives the text that the command line prints, `repr` one line, and a notebook shows HTML. A derived
+    class names the view that shows it, whose module is loaded when a result is first shown.
+
+    Attributes
+    ----------
+    _view : str
+        The `View` that shows the result, MODULE:NAME.
+    """
+
+    _view: ClassVar[str]
+
+    def __str__(self) -> str:
+        return str(view_of(self).text(self))
+
+    def __repr__(self) -> str:
+        return in_brackets(self, view_of(self).line(self))
+
+    def _repr_html_(self) -> str:
+        return str(view_of(self).html(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document that the command line writes with --json; absent numbers are None."""
+        document: dict[str, Any] = view_of(self).as_dict(self)
+        return document
+
+    def to_pandas(self) -> Any:
+        """Return the numbers as a pandas.DataFrame, with units in the names of columns.
+
+        Absent numbers are NaN; lists of names are joined by semicolons.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
+        return view_of(self).frame(self)
+
+    def to_hepdata(self) -> Any:
+        """Return the numbers as tables of a HEPData record.
+
+        Names and bins are independent variables, rates and other numbers dependent ones with their
+        uncertainties and units. In a table of bins, each curve is a dependent variable, which names in
+        qualifiers identify. Missing numbers are "-". A rate of no event has the value 0, and the upper limit
+        at 68 % as its positive error.
+
+        Returns
+        -------
+        list of hepdata_lib.Table
+            For `Submission.add_table`. Change `name`, `description` and `keywords` of a table, and the
+            `digits` of its variables, for a publication.
+
+        Raises
+        ------
+        MissingExtraError
+            If hepdata-lib is not installed.
+        """
+        return view_of(self).hepdata(self)
+
+    def plot(self) -> Any:
+        """Draw the result.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes of the figure, or of its main panel; a tuple of axes if the result needs several figures.
+            Figures belong to pyplot: a notebook displays them, and matplotlib.pyplot.close releases them.
+        """
+        return view_of(self).axes(self)
+
+
+def view_of(result: Shown) -> Any:
+    """Return the view of a result.
+
+    Parameters
+    ----------
+    result : Shown
+        The result.
+
+    Returns
+    -------
+    View
+        The view that its class names.
+    """
+    module, _, name = result._view.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def histogram_of(result: Shown, name: str | None = None, **options: bool) -> Any:
+    """Return one histogram of a result, or all as one with a category axis."""
+    return view_of(result).histogram(result, name, **options)
+
+
+class WithHistogram(Shown):
+    """A result that is a histogram."""
+
+    def to_hist(self) -> Any:
+        """Return the result as a hist.Hist (UHI) with variances; it has no flow bins."""
+        return histogram_of(self)
+
+
+class WithHistograms(Shown):
+    """A result that is a set of histograms, each with a name."""
+
+    def to_hist(self, name: str | None = None) -> Any:
+        """Return a hist.Hist (UHI) with variances; it has no flow bins.
+
+        Parameters
+        ----------
+        name : str, optional
+            The name of one histogram; by default all are returned as one, with a category axis of names.
+        """
+        return histogram_of(self, name)
+
+
+class WithCorrection(Shown):
+    """A result that is an efficiency."""
+
+    def to_correction(self, *, flow: str = "error") -> Any:
+        """Return the efficiencies as a correctionlib.schemav2.Correction.
+
+        Its inputs are the observable and `variation`: "nominal", or "up" and "down", the ends of the interval
+        at 68 %. Bins without events give NaN. `model_dump_json()` of the correction is the text of its file.
+
+        Parameters
+        ----------
+        flow : {"error", "clamp"}
+            Whether a value outside of the bins is an error, or has the efficiency of the nearest bin.
+
+        Raises
+        ------
+        MissingExtraError
+            If correctionlib is not installed.
+        """
+        return view_of(self).correction(self, flow=flow)
+
+
+class UnknownNameError(TrigemuError, KeyError):
+    """A name that a result does not have; also a KeyError."""
+
+    def __str__(self) -> str:  # a KeyError would quote the sentence
+        return str(self.args[0])
+
+
+class Named(Generic[T]):
+    """A result whose parts are accessed by name: result["J100"]. Other names raise `UnknownNameError`."""
+
+    def _named(self) -> tuple[str, Mapping[Any, T]]:
+        """Return the word for the parts, and the parts by name."""
+        raise NotImplementedError
+
+    def __getitem__(self, name: str | tuple[str, ...]) -> T:
+        """Return the part of that name; raise `UnknownNameError` if there is none."""
+        return part_of(name, *self._named())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._named()[1]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._named()[1])
+
+    def _ipython_key_completions_(self) -> list[Any]:
+        return list(self._named()[1])
+
+
+def part_of(name: object, what: str, parts: Mapping[Any, T]) -> T:
+    """Return the part with a name; raise UnknownNameError, with the closest known name, if there is none."""
+    try:
+        return parts[name]
+    except (KeyError, TypeError):  # TypeError: an object that cannot be hashed is not a name
+        names = [key if isinstance(key, str) else ", ".join(key) for key in parts]
+        requested = ", ".join(map(str, name)) if isinstance(name, tuple) else name
+        hint = nearest(requested, names) if isinstance(requested, str) else nearest("", names)
+        raise UnknownNameError(f"unknown {what} {quoted(requested)}{hint}") from None

@@ -1,0 +1,540 @@
+"""Read TOML tables into frozen structs; report all mistakes of a file at once, each with its line.
+
+`msgspec.Struct`s describe menus, catalogues and configurations. A struct that allows any further key (a
+window on any column of an object) names the field that collects them in the class attribute `further`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import math
+import re
+import sys
+import tomllib
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+
+from trigemu.base.errors import (
+    MAX_PROBLEMS,
+    TrigemuError,
+    excerpt,
+    listed,
+    nearest,
+    printable,
+    quoted,
+    without_unit,
+)
+from trigemu.base.files import read_bounded
+
+#: A path of keys in a TOML file: ("trigger", 3, "legs", 1, "pt").
+Key = tuple[str | int, ...]
+
+
+def lines_of(text: str) -> dict[Key, int]:
+    """Return the line of every key and array element of a text that is known to be valid TOML."""
+    return _Lines(text).found
+
+
+class _Lines:
+    """A scanner. TOML libraries do not keep positions; relying on valid TOML keeps it short."""
+
+    _blank = re.compile(r"(?:[ \t\r]|#[^\n]*)*")
+    _part = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'|[A-Za-z0-9_-]+')
+    _string = re.compile(
+        r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL
+    )
+    _bare = re.compile(r"[^,\]}\n#]+")
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.line = text, 0, 1
+        self.found: dict[Key, int] = {}
+        self._arrays: dict[Key, int] = {}
+        table: Key = ()
+        while self._skip(newlines=True):
+            if self.text[self.at] == "[":
+                table = self._header()
+            else:
+                self._pair(table)
+
+    def _skip(self, *, newlines: bool) -> bool:
+        """Skip blanks and comments; return False at the end of the text."""
+        while True:
+            self._take(self._blank)
+            if self.at < len(self.text) and self.text[self.at] == "\n" and newlines:
+                self.at += 1
+                self.line += 1
+            else:
+                return self.at < len(self.text)
+
+    def _take(self, pattern: re.Pattern[str]) -> str:
+        found = pattern.match(self.text, self.at)
+        text = found[0] if found else ""
+        self.at += len(text)
+        self.line += text.count("\n")
+        return text
+
+    def _key(self) -> Key:
+        parts: list[str] = []
+        while True:
+            self._skip(newlines=False)
+            part = self._take(self._part)
+            # Parsing a document for each key would take most of the time; only quotes and escapes need it.
+            parts.append(next(iter(tomllib.loads(f"{part} = 0"))) if part[0] in "\"'" else part)
+            self._skip(newlines=False)
+            if self.text[self.at : self.at + 1] != ".":
+                return tuple(parts)
+            self.at += 1
+
+    def _header(self) -> Key:
+        array = self.text.startswith("[[", self.at)
+        self.at += 2 if array else 1
+        key: Key = ()
+        names = self._key()
+        for i, name in enumerate(names):
+            key = (*key, name)
+            self.found.setdefault(key, self.line)
+            if array and i == len(names) - 1:
+                self._arrays[key] = self._arrays.get(key, -1) + 1
+            if key in self._arrays:
+                key = (*key, self._arrays[key])
+            self.found.setdefault(key, self.line)
+        self.at += 2 if array else 1
+        return key
+
+    def _pair(self, table: Key) -> None:
+        line = self.line
+        key = (*table, *self._key())
+        for length in range(len(table) + 1, len(key) + 1):
+            self.found.setdefault(key[:length], line)
+        self.at += 1  # the equals sign
+        self._skip(newlines=False)
+        self._any(key)
+
+    def _any(self, key: Key) -> None:
+        opening = self.text[self.at]
+        if opening in "[{":
+            self._nested(key, "]" if opening == "[" else "}")
+        elif not self._take(self._string):
+            self._take(self._bare)
+
+    def _nested(self, key: Key, closing: str) -> None:
+        self.at += 1
+        index = 0
+        while self._skip(newlines=True) and self.text[self.at] != closing:
+            if self.text[self.at] == ",":
+                self.at += 1
+                index += 1
+            elif closing == "}":
+                self._pair(key)
+            else:
+                self.found[(*key, index)] = self.line
+                self._any((*key, index))
+        self.at += 1
+
+
+#: Levels of nesting of tables and lists; menus have six.
+MAX_DEPTH = 64
+
+S = TypeVar("S", bound="TomlTable")
+T = TypeVar("T")
+
+#: The longest message on one mistake, in characters.
+MAX_MESSAGE = 2000
+#: `fields` resolves annotations whenever it is called, which takes longer than reading a table.
+_fields = cache(msgspec.structs.fields)
+
+
+class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The keys that a TOML table may have: derive a class from it, with one annotated field for each key.
+
+    A field without a default is a required key. Instances are frozen. A table that may have any further key
+    sets the class attribute `further` to the name of the field that collects them, a dict.
+    """
+
+    further: ClassVar[str | None] = None
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        """Yield the mistakes that the types of the fields cannot express.
+
+        Override it if one value depends on another or has bounds. It is called if all types are correct.
+
+        Yields
+        ------
+        tuple of (str or Key, str)
+            The key, or the path of keys below this table, and the message.
+        """
+        return iter(())
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake in a file: its line, and what to do about it.
+
+    Attributes
+    ----------
+    file : str
+        Path of the file.
+    line : int
+        The line; 0 if the file has none to show.
+    where : str
+        The entry, such as "trigger 'J100'"; may be empty.
+    message : str
+        What is wrong, and what would be right.
+    """
+
+    file: str
+    line: int
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{excerpt(self.where)}: " if self.where else ""
+        message = printable(excerpt(self.message, MAX_MESSAGE), keep="\n")
+        line = f":{self.line}" if self.line else ""
+        return f"{printable(self.file)}{line}: {printable(where)}{message}"
+
+
+class TableError(TrigemuError):
+    """The mistakes in one TOML file.
+
+    Attributes
+    ----------
+    problems : list of Problem
+        The mistakes, ordered by line.
+    """
+
+    def __init__(self, problems: list[Problem], perhaps_more: bool = False) -> None:
+        self.problems = sorted(problems, key=lambda problem: problem.line)
+        more = "\n… and perhaps more: correct these first" if perhaps_more else ""
+        super().__init__(listed(self.problems) + more)
+
+
+@dataclass
+class Document:
+    """A TOML file, the line of each key, and its mistakes.
+
+    Read each table with `read_table`, then call `finish`, which reports all mistakes of the file at once.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    data : dict
+        Its content.
+    lines : dict of Key to int
+        The line of each key and element of a list.
+    sha256 : str
+        Digest of the file.
+    problems : list of Problem
+        The mistakes.
+    causes : list of Exception
+        Errors in code of plugins that caused some of the mistakes.
+    """
+
+    path: Path
+    data: dict[str, Any]
+    lines: dict[Key, int]
+    sha256: str
+    problems: list[Problem] = field(default_factory=list)
+    causes: list[Exception] = field(default_factory=list)
+
+    def problem(self, key: Key, where: str, message: str, cause: Exception | None = None) -> None:
+        """Record a mistake at a key, or at the nearest enclosing key that has a line.
+
+        Parameters
+        ----------
+        key : Key
+            The path of keys to the value.
+        where : str
+            The entry, such as "trigger 'J100'"; may be empty.
+        message : str
+            What is wrong, and what would be right.
+        cause : Exception, optional
+            An error in code of a plugin, whose traceback is useful to its author.
+
+        Raises
+        ------
+        TableError
+            If there are more mistakes than are listed, so that a file with 10⁵ of them is not read to its
+            end.
+        """
+        self.causes += [cause] if cause else []
+        while key and key not in self.lines:
+            key = key[:-1]
+        place = str(self.path), self.lines.get(key, 1), excerpt(where)
+        self.problems.append(Problem(*place, excerpt(message, MAX_MESSAGE)))
+        if len(self.problems) > MAX_PROBLEMS:
+            raise TableError(self.problems[:MAX_PROBLEMS], perhaps_more=True)
+
+    def attempt(self, make: Callable[[], T], key: Key) -> T | None:
+        """Call a function; record a mistake at a key if it raises TrigemuError.
+
+        Parameters
+        ----------
+        make : callable
+            A function without arguments.
+        key : Key
+            The key of the value that the function reads.
+
+        Returns
+        -------
+        object or None
+            What the function returned; None if it failed.
+        """
+        try:
+            return make()
+        except TrigemuError as error:
+            self.problem(key, "", str(error))
+            return None
+
+    def finish(self) -> None:
+        """Raise TableError if any mistakes were recorded."""
+        if self.problems:
+            raise TableError(self.problems) from self._cause()
+
+    def _cause(self) -> Exception | None:
+        if len(self.causes) > 1:
+            return ExceptionGroup(f"{len(self.causes)} errors in plugins", self.causes)
+        return self.causes[0] if self.causes else None
+
+
+def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Document:
+    """Read a TOML file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    read : callable
+        Returns the content of a file, bytes; by default that on the disk, at most 50 MB.
+
+    Returns
+    -------
+    Document
+        The content, with the line of each key.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read or is not valid TOML.
+    """
+
+    def refused(line: int, message: str) -> TableError:
+        return TableError([Problem(str(path), line, "", message)])
+
+    try:
+        content = read(path)
+        text = content.decode("utf-8-sig")
+        data = tomllib.loads(text)
+    except OSError as error:
+        raise refused(0, f"cannot read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        line, what = 1 + content.count(b"\n", 0, error.start), "not a text file (UTF-8)"
+        if content.startswith(_OF_EVENTS):
+            line, what = 0, "a file of events, not of text: commands take it as --samples"
+        raise refused(line, what) from None
+    except tomllib.TOMLDecodeError as error:
+        match = re.search(r"\(at line (\d+)", str(error))
+        line = int(match[1]) if match else text.count("\n") + 1
+        unquoted = _UNQUOTED.fullmatch(text.split("\n")[line - 1])
+        hint = '; text has quotation marks: {} = "{}"'.format(*unquoted.groups()) if unquoted else ""
+        hint = hint or without_unit(text.split("\n")[line - 1].partition("=")[2].partition("#")[0])
+        raise refused(line, f"not valid TOML: {error}{hint}") from None
+    except RecursionError:
+        raise refused(1, "is nested too deeply") from None
+    except ValueError:  # of int(), for numbers that Python refuses to read
+        raise refused(_line_of_digits(text), "not valid TOML: an integer has too many digits") from None
+    if _depth(data) > MAX_DEPTH:
+        raise refused(1, f"is nested too deeply: there may be {MAX_DEPTH} levels of tables and lists")
+    return Document(path, data, lines_of(text), hashlib.sha256(content).hexdigest())
+
+
+#: How files of events begin: ROOT, Parquet, HDF5.
+_OF_EVENTS = (b"root", b"PAR1", b"\x89HDF")
+#: A line with text that is not in quotation marks.
+_UNQUOTED = re.compile(
+    r"\s*([\w-]{1,40})\s*=\s*(?!(?:true|false|inf|nan)\b)([A-Za-z_][\w.\[\]()+*/-]{0,40})\s*(?:#.*)?"
+)
+
+
+def _line_of_digits(text: str) -> int:
+    """Return the line of the first number that is too long for Python."""
+    match = re.search(rf"[0-9_]{{{sys.get_int_max_str_digits()},}}", text)
+    return text.count("\n", 0, match.start()) + 1 if match else 1
+
+
+def _depth(data: Any) -> int:
+    """Return the levels of nested tables and lists, at most one more than is allowed."""
+    depth, level = 0, [data]
+    while level and depth <= MAX_DEPTH:
+        depth += 1
+        tables = (part.values() if isinstance(part, dict) else part for part in level)
+        level = [part for table in tables for part in table if isinstance(part, dict | list)]
+    return depth
+
+
+def read_table(
+    document: Document, table: Any, struct: type[S], key: Key, where: str, also: Iterable[str] = ()
+) -> S | None:
+    """Convert a table to a struct, and record every mistake in the document.
+
+    Parameters
+    ----------
+    document : Document
+        The file.
+    table : object
+        The value that should be a table.
+    struct : type
+        A class derived from `TomlTable`.
+    key : Key
+        The path of keys to the table.
+    where : str
+        How messages name the table, such as "trigger 'J100'".
+    also : iterable of str
+        Further names to suggest for an unknown key.
+
+    Returns
+    -------
+    TomlTable or None
+        An instance of the struct; None if there was a mistake.
+    """
+    before = len(document.problems)
+    fields = {f.encode_name: f for f in _fields(struct) if f.name != struct.further}
+    if isinstance(table, list) and all(isinstance(part, dict) for part in table):
+        once = f"[[{dotted(key)}]]: expected one table [{dotted(key)}], in single brackets"
+        document.problem(key, where, once)
+        return None
+    if not isinstance(table, dict):
+        document.problem(
+            key, where, f"{dotted(key)} = {quoted(table)}: expected a table of {', '.join(fields)}"
+        )
+        return None
+    values = {}
+    further: dict[str, Any] = {}
+    for name, value in table.items():
+        if name in fields:
+            kind = fields[name].type
+            values[fields[name].name] = _value(document, value, kind, (*key, name), where)
+        elif struct.further:
+            further[name] = value
+        else:
+            message = f"unknown key {quoted(name)}{nearest(name, (*fields, *also))}"
+            document.problem((*key, name), where, message)
+    if struct.further:
+        kind = next(f.type for f in _fields(struct) if f.name == struct.further)
+        entry = typing.get_args(kind)[1]
+        values[struct.further] = {
+            name: _further(document, value, entry, (*key, name), where, fields)
+            for name, value in further.items()
+        }
+    for name, missing in fields.items():
+        if missing.required and name not in table:
+            document.problem(key, where, f"the key {name!r} is missing")
+    if len(document.problems) > before:
+        return None
+    result = struct(**values)
+    inner = f"{dotted(key)}: " if len(key) > 2 else ""
+    for at, message in result.mistakes():
+        document.problem((*key, *((at,) if isinstance(at, str) else at)), where, inner + message)
+    if len(document.problems) == before:  # the table may have reported the same in its own words
+        for name in [name for name, value in table.items() if name in fields and not _finite(value)]:
+            text = f"{dotted((*key, name))} = {quoted(table[name])}: expected finite numbers"
+            document.problem((*key, name), where, text)
+    return None if len(document.problems) > before else result
+
+
+def _further(document: Document, value: Any, kind: Any, key: Key, where: str, fields: Iterable[str]) -> Any:
+    """Convert an entry of any name. If that fails, its name may be a misspelt field."""
+    before = len(document.problems)
+    result = _value(document, value, kind, key, where)
+    close = difflib.get_close_matches(excerpt(str(key[-1])), fields, n=1, cutoff=0.75)
+    if len(document.problems) > before and close:
+        del document.problems[before:]
+        document.problem(key, where, f"unknown key {quoted(key[-1])}; did you mean {close[0]!r}?")
+    return result
+
+
+def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> Any:
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType) and arguments[1:] == (type(None),):
+        return _value(document, value, arguments[0], key, where)  # TOML has no null
+    if origin is types.UnionType and arguments[1:] == (tuple[arguments[0], ...],):  # type: ignore[valid-type]
+        return _value(document, value, arguments[isinstance(value, list)], key, where)
+    if _is_table(kind):
+        return read_table(document, value, kind, key, where)
+    if origin is tuple and isinstance(value, list) and _is_table(arguments[0]):
+        parts = enumerate(value)
+        return tuple(read_table(document, part, arguments[0], (*key, i), where) for i, part in parts)
+    if origin is dict and isinstance(value, dict) and any(map(_is_table, _inner(arguments[1]))):
+        items = value.items()
+        return {name: _value(document, v, arguments[1], (*key, name), where) for name, v in items}
+    try:
+        if isinstance(value, float) and not math.isfinite(value):
+            raise msgspec.ValidationError("expected a finite number")
+        if origin is typing.Literal and (isinstance(value, dict | list) or value not in arguments):
+            allowed = " or ".join(map(repr, sorted(arguments)))
+            raise msgspec.ValidationError(f"expected {allowed}{_close(value, arguments)}")
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        reason = _TYPES.sub(lambda found: _IN_TOML[found[1]], str(error))
+        hint = without_unit(value) if "number" in reason else ""
+        document.problem(
+            key, where, f"{dotted(key)} = {quoted(value)}: {reason[0].lower()}{reason[1:]}{hint}"
+        )
+        return None
+
+
+#: Names of types in msgspec → names for users of TOML.
+_IN_TOML = {
+    "str": "a string",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+_TYPES = re.compile(f"`({'|'.join(_IN_TOML)})`")
+
+
+def _close(value: Any, allowed: Iterable[str]) -> str:
+    close = difflib.get_close_matches(excerpt(str(value)), allowed, n=1) if isinstance(value, str) else ()
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _finite(value: Any) -> bool:
+    """Return whether no number of a value or of a list is infinite or NaN."""
+    if isinstance(value, list):
+        return all(map(_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _is_table(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, TomlTable)
+
+
+def _inner(kind: Any) -> tuple[Any, ...]:
+    """Return a type, or the types of the entries if it is a list."""
+    return typing.get_args(kind) if typing.get_origin(kind) is tuple else (kind,)
+
+
+def dotted(key: Key) -> str:
+    """Return `legs[1].pt` for ("trigger", 3, "legs", 1, "pt"): the path below the entry named by `where`."""
+    if len(key) > 2 and isinstance(key[1], int):
+        key = key[2:]
+    text = ""
+    for part in key:
+        name = part if isinstance(part, int) or _BARE.fullmatch(part) else quoted(part)
+        text += f"[{name}]" if isinstance(part, int) else f".{name}" if text else str(name)
+    return text
+
+
+#: Keys that a message shows as they are: those that TOML needs no quotes for, if they are not too long.
+_BARE = re.compile(r"[\w-]{1,60}")

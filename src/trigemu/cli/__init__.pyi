@@ -1,2 +1,0 @@
-from . import options as options
-from .entry import main as main

@@ -1,0 +1,211 @@
+"""The processing of events by a command: options that many commands share, and the engine."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+import trigemu
+from trigemu.base.checkpoint import Checkpoint
+from trigemu.base.dask import dask_client
+from trigemu.base.engine import Engine
+from trigemu.base.errors import SampleError, TrigemuError
+from trigemu.base.processes import worker_pool
+from trigemu.cli import options
+from trigemu.cli.outputs import say
+from trigemu.emulation.engine import Progress
+from trigemu.emulation.idle_triggers import explain_idle
+from trigemu.emulation.loop import Emulation, emulate
+from trigemu.emulation.plan import LackingError, fed_menu
+from trigemu.emulation.reweight import at_luminosity, at_pileup
+from trigemu.emulation.sample_warnings import compare_with_training
+from trigemu.menus.menu import Menu
+from trigemu.rates.results import MenuRates
+from trigemu.samples.catalogue import Catalogue, without_bad_files
+
+LOCAL, DASK = "local", "dask"
+
+
+class _EngineName(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions
+    """`local`, `dask`, or `dask:` with an address or a file."""
+
+    name = "engine"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        kind, colon, where = str(value).partition(":")
+        if value == LOCAL or (kind == DASK and bool(colon) == bool(where)):
+            return str(value)
+        self.fail(f"{value!r}: expected local, dask, dask:tcp://HOST:PORT or dask:FILE", param, ctx)
+
+
+@dataclass(frozen=True)
+class Processing:
+    """The values of the options that `processing` adds to a command.
+
+    Attributes
+    ----------
+    engine : str
+        "local", or "dask" with an address or a file.
+    workers : int
+        The number of processes on this machine.
+    retries : int
+        The number of times that a failed task is repeated.
+    checkpoint : Path or None
+        The folder of finished tasks.
+    skip_bad_files : bool
+        Whether to skip files that cannot be read.
+    tree : str or None
+        The tree with the events of a ROOT file.
+    """
+
+    engine: str
+    workers: int
+    retries: int
+    checkpoint: Path | None
+    skip_bad_files: bool
+    tree: str | None
+
+    @contextmanager
+    def opened(self, catalogue: Path | str | None) -> Iterator[tuple[Engine, Catalogue]]:
+        """Start the engine, and open a `catalogue` with it; the engine stops at the end of the block."""
+        with ExitStack() as stack:
+            executor = None
+            checkpoint = Checkpoint(self.checkpoint) if self.checkpoint else None
+            if self.engine != LOCAL:
+                executor = stack.enter_context(
+                    dask_client(self.engine.partition(":")[2] or None, self.workers)
+                )
+            elif self.workers > 1:
+                executor = stack.enter_context(worker_pool(self.workers))
+            engine = Engine(executor, retries=self.retries, checkpoint=checkpoint, warn=_report)
+            if engine.workers == 0:
+                _report("the cluster has no workers yet: waiting for the first")
+            samples = trigemu.open_catalogue(
+                catalogue, executor=engine, skip_bad_files=self.skip_bad_files, tree=self.tree
+            )
+            yield engine, samples
+
+
+def _report(message: str) -> None:
+    say(f"trigemu: {message}", err=True)
+
+
+_OPTIONS = (
+    options.tree,
+    click.option(
+        "--engine",
+        type=_EngineName(),
+        default=LOCAL,
+        show_default=True,
+        help="Engine: this machine (local), or dask: processes on this machine (dask), or a cluster "
+        "(dask:tcp://HOST:PORT, dask:FILE of its scheduler). The result does not depend on it.",
+    ),
+    click.option(
+        "--workers",
+        type=options.WORKERS,
+        default=1,
+        show_default=True,
+        help="Number of processes on this machine.",
+    ),
+    click.option(
+        "--retries",
+        type=click.IntRange(0, 100),
+        default=3,
+        show_default=True,
+        help="How often to repeat a task whose file cannot be read, or whose worker was lost.",
+    ),
+    click.option(
+        "--checkpoint",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Store finished tasks in this folder; the same command then runs only the missing ones.",
+    ),
+    click.option(
+        "--skip-bad-files",
+        is_flag=True,
+        help="Skip files that cannot be read, and list them with the rates.",
+    ),
+)
+
+
+def processing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `Processing` to a command.
+
+    Parameters
+    ----------
+    command : callable
+        A function with an argument `processing`.
+
+    Returns
+    -------
+    callable
+        The function, for the decorators of click.
+    """
+
+    @functools.wraps(command)
+    def collected(*arguments: Any, **keywords: Any) -> Any:
+        own = {field.name: keywords.pop(field.name) for field in fields(Processing)}
+        if own["workers"] > 1 and own["engine"].startswith(f"{DASK}:"):
+            raise TrigemuError("--workers is for processes on this machine: a cluster has its own workers")
+        return command(*arguments, processing=Processing(**own), **keywords)
+
+    for option in reversed(_OPTIONS):
+        option(collected)
+    return collected
+
+
+@contextmanager
+def fed(menus: Sequence[Menu], samples: Catalogue, skip_missing: bool) -> Iterator[list[Menu]]:
+    """Emulate menus within a block, with --skip-missing those that samples can feed.
+
+    Parameters
+    ----------
+    menus : sequence of Menu
+        The menus.
+    samples : Catalogue
+        The samples.
+    skip_missing : bool
+        Whether to leave out triggers that need columns that the samples lack.
+
+    Returns
+    -------
+    context manager of list of Menu
+        The menus to emulate. An error within the block about missing columns mentions the option.
+    """
+    try:
+        yield [fed_menu(menu, samples) for menu in menus] if skip_missing else [*menus]
+    except LackingError as error:
+        raise SampleError(f"{error}\n--skip-missing leaves these triggers out") from error
+
+
+def scaled(samples: Catalogue, luminosity: float | None) -> Catalogue:
+    """Return samples of interactions at a luminosity in cm⁻² s⁻¹, if one is given."""
+    return samples if luminosity is None else at_luminosity(samples, luminosity)
+
+
+def emulated(
+    menus: Sequence[Menu], samples: Catalogue, engine: Engine, pileup: float | None, advance: Progress
+) -> Emulation:
+    """Emulate menus, on crossings reweighted to a mean number of interactions if one is given."""
+
+    def on(good: Catalogue) -> Emulation:
+        if pileup is not None:
+            good = at_pileup(good, pileup, executor=engine, progress=advance)
+        emulation = emulate(menus, good, executor=engine, progress=advance)
+        return compare_with_training(explain_idle(emulation, engine), engine)
+
+    return without_bad_files(samples, on)
+
+
+def written_figures(variants: Sequence[MenuRates], folder: Path | None) -> list[Path]:
+    """Draw the rates of menus into a folder, if one is given; return the files."""
+    if folder is None:
+        return []
+    from trigemu.results.rates import write_figures
+
+    return write_figures(variants, folder)

@@ -1,0 +1,163 @@
+"""Warnings about valid parts of a menu that authors often misunderstand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from trigemu.base.errors import TrigemuError, excerpt
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.observables.expressions import Arithmetic, Constant, Number
+from trigemu.observables.language import parse_observable
+from trigemu.observables.selections import Scope
+from trigemu.observables.signed import Requirement, one_sided, unit_of
+from trigemu.triggers.base import BitKind, Kind
+from trigemu.triggers.combination.leg_threshold import LegThreshold
+
+#: The number of triggers that a warning names.
+_NAMED = 4
+
+
+def signed_differences(requirements: Mapping[str, Iterable[Requirement]]) -> Iterator[str]:
+    """Yield a warning if triggers accept only one sign of Δφ or Δη, which loses about half of the events if
+    its size is meant.
+
+    Parameters
+    ----------
+    requirements : mapping of str to iterable of Requirement
+        The requirements of each trigger, by its name.
+    """
+    differences = [
+        f"{name!r} ({excerpt(text)})" for name, of in requirements.items() for text in one_sided(of)
+    ]
+    if differences:
+        more = f" and {len(differences) - _NAMED} more" if len(differences) > _NAMED else ""
+        yield (
+            f"dphi and deta have a sign, φ1 − φ2 in (−π, π] and η1 − η2, and one-sided cuts on them accept "
+            f"one sign only: {', '.join(differences[:_NAMED])}{more}; write abs(…) if the distance is meant"
+        )
+
+
+def lost_prescales(menu: Menu) -> Iterator[str]:
+    """Yield a warning for triggers with a disabled seed that has a prescaled seed itself: the raw decision of
+    the disabled one uses the other before its prescale."""
+    lost_seeds = []
+    for trigger in menu.enabled:
+        seeds = trigger.seed.names() if trigger.seed else ()
+        for name in seeds:
+            if not menu.trigger(name).enabled:
+                lost = [seed for seed in _prescaled_seeds(menu, name) if seed not in seeds]
+                lost_seeds += [(trigger.name, name, lost)] if lost else []
+    for trigger_name, name, lost in lost_seeds[:_NAMED]:
+        yield (
+            f"{trigger_name!r} does not get the prescale of {', '.join(map(repr, lost))}: its seed {name!r} "
+            f"is disabled, so its raw decision counts, which uses its own seeds before their prescales; if "
+            f"these should apply, name them in the seed of {trigger_name!r} too"
+        )
+    if len(lost_seeds) > _NAMED:
+        yield f"the same applies to the seeds of {len(lost_seeds) - _NAMED} more triggers"
+
+
+def _prescaled_seeds(menu: Menu, name: str) -> Iterator[str]:
+    """Yield the enabled, prescaled triggers that the raw decision of a trigger uses as seeds."""
+    seeds = [t.seed.names() for t in menu.with_inputs([name]) if t.seed]
+    for seed in dict.fromkeys(other for names in seeds for other in names):
+        if menu.trigger(seed).enabled and _is_prescaled(menu.trigger(seed)):
+            yield seed
+
+
+def _is_prescaled(trigger: Trigger) -> bool:
+    return any(prescale != 1.0 for prescale in (trigger.prescales or (trigger.prescale,)))
+
+
+def unit_of_threshold(menu: Menu, trigger: Trigger) -> str:
+    """Return the unit of the threshold of a trigger.
+
+    Parameters
+    ----------
+    menu : Menu
+        Its menu.
+    trigger : Trigger
+        The trigger.
+
+    Returns
+    -------
+    str
+        Such as "GeV"; empty if it has none or an unknown one.
+    """
+    observable = _observable(trigger)
+    return unit_of_observable(menu, observable) if trigger.unit is None and observable else trigger.unit or ""
+
+
+def unit_of_observable(menu: Menu, text: str) -> str:
+    """Return the unit of an observable.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu that defines the names.
+    text : str
+        The observable.
+
+    Returns
+    -------
+    str
+        The unit of a trigger of the menu with a threshold on it, else the one that follows from the
+        observable; empty if it has none.
+    """
+    for trigger in menu.triggers:
+        if trigger.unit is not None and _observable(trigger) == text:
+            return trigger.unit
+    try:
+        return unit_of(parse_observable(text, menu.scope))
+    except TrigemuError:  # in names of a file of profiles
+        return ""
+
+
+def unit_mistake(description: Kind | BitKind, unit: str, scope: Scope) -> str:
+    """Return the mistake in the unit of a trigger: that its score has another one, which does not depend on
+    factors in the menu.
+
+    Parameters
+    ----------
+    description : Kind or BitKind
+        The trigger.
+    unit : str
+        The unit that the menu gives.
+    scope : Scope
+        The meaning of names.
+
+    Returns
+    -------
+    str
+        Empty if there is none, or the unit of the score is not known.
+    """
+    text = getattr(description, "observable", None)
+    if isinstance(description, LegThreshold) and description.leg < len(description.legs):
+        text = f"{description.legs[description.leg].object}[0].{description.column}"
+    if not isinstance(text, str):
+        return ""
+    try:
+        number = parse_observable(text, scope)
+    except TrigemuError:  # a mistake of its own
+        return ""
+    known = unit_of(number)
+    if not known or unit == known or _is_scaled(number):
+        return ""
+    return (
+        f"unit = {excerpt(unit)!r}: {excerpt(text)} is in {known}, and a unit converts nothing: write the "
+        f'threshold in {known}, and unit = "{known}" or none'
+    )
+
+
+def _is_scaled(number: Number) -> bool:
+    """Whether a constant factor may change the unit, as in jet[0].pt / 1000."""
+    if not isinstance(number, Arithmetic):
+        return False
+    factor = number.operation in "*/" and any(isinstance(part, Constant) for part in number.operands)
+    return factor or any(_is_scaled(part) for part in number.operands)
+
+
+def _observable(trigger: Trigger) -> str | None:
+    """Return the observable that a trigger has a threshold on, if its kind has such a key."""
+    text = getattr(trigger.description, "observable", None)
+    return text if isinstance(text, str) else None

@@ -1,1 +1,0 @@
-from . import notes as notes, numbers as numbers

@@ -1,0 +1,244 @@
+"""Rates in the bins of an observable: what `trigemu rates-vs` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trigemu.base.arrays import FloatArray
+from trigemu.counting.quantities import MEANINGS
+from trigemu.menus.warnings import unit_of_observable
+from trigemu.rates.results import Rate
+from trigemu.results.documents import Histograms, record
+from trigemu.results.notes import notes, texts
+from trigemu.results.numbers import EVENTS, count, events_text, in_unit
+from trigemu.results.rates import MENU_RATES as OF_MENU
+from trigemu.results.table import Column, Page, RowStyle, Table
+from trigemu.results.view import View, name
+from trigemu.studies.bins import Bin, BinnedRates, Spectrum
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+_RESCALED = "The rate if all crossings were like those in the bin."
+#: The rates of the menu, or of a trigger, in a bin.
+_RATES = (
+    Column("total", "rate", "rate in bin", MEANINGS["total"]),
+    Column("if_all", "rate", "rescaled", _RESCALED, parts=("hz", "error_hz", "upper_limit_hz", "unseen")),
+)
+#: A rate in a bin, in files.
+COLUMNS = (
+    Column("observable", "label", None, "The observable."),
+    Column("low", "number", None, "The lower edge of the bin.", upper="high"),
+    Column("high", "number", None, "The upper edge of the bin, which is not part of it."),
+    Column("crossings_hz", "number", None, "The rate of all crossings in the bin."),
+    Column("name", "label", None, "The name of the trigger or menu."),
+    Column("kind", "label", None, "`trigger` or `menu`."),
+    *_RATES,
+)
+
+
+class _BinnedRates(View[BinnedRates]):
+    def line(self, result: BinnedRates) -> str:
+        menu, observable = name(result.whole.menu.name), name(result.observable)
+        return f"of {menu} in {count(len(result.bins), 'bin')} of {observable}"
+
+    def page(self, result: BinnedRates, triggers: Sequence[str] = ()) -> Page:
+        """A line per bin, for the menu and some `triggers`, or all."""
+        shown = (
+            note for note in notes(result.whole) if note.about != "budget"
+        )  # in a bin, a rate is no budget
+        return Page([_printed(result, triggers)], [*texts(shown), *_notes(result)])
+
+    def table(self, result: BinnedRates) -> Table:
+        """The rates of the menu and of each trigger in each bin that has crossings."""
+        table = Table(COLUMNS)
+        for part in result.bins:
+            for number, (of, *rates) in enumerate(_each(part)):
+                place = result.observable, part.low, part.high, part.crossings.hz
+                table.add(*place, of, "trigger" if number else "menu", *rates)
+        return table
+
+    def document(self, result: BinnedRates) -> dict[str, Any]:
+        """`whole` is as in `run`; a bin without events has null rates."""
+        whole = OF_MENU.document(result.whole)
+        shared = {key: whole.pop(key) for key in ("samples", "left_out", "half", "provenance")}
+        return {
+            "observable": result.observable,
+            "crossings_hz": result.crossings.hz,
+            "outside_hz": result.outside.hz,
+            "bins": [_numbers_of(part, result.crossings.hz) for part in result.bins],
+            "whole": whole,
+        } | shared
+
+    def figures(self, result: BinnedRates) -> Iterator[Figure]:
+        yield figure_of(result, [trigger.name for trigger in result.whole.triggers])
+
+    def histograms(self, result: BinnedRates, **options: bool) -> Histograms:
+        """A bin without crossings has a rate of 0; its rescaled rate is NaN."""
+        rescaled = options["rescaled"]
+        missing = (np.nan, np.nan) if rescaled else (0.0, 0.0)
+        of = {}
+        for key, (in_bins, if_all) in _curves(result).items():
+            pairs = [
+                (rate.hz, rate.error_hz) if rate else missing for rate in (if_all if rescaled else in_bins)
+            ]
+            hz, error = np.array(pairs).T
+            of[key] = (hz, error**2)
+        return Histograms(_label(result), _edges(result), of)
+
+
+BINNED_RATES = _BinnedRates()
+
+
+def _each(part: Bin) -> Iterator[tuple[str, Rate, Rate]]:
+    """Yield name, rate in the bin, and rate rescaled to all crossings: of the menu, then of each trigger."""
+    if part.rates and part.menu_if_all:
+        yield part.rates.menu.name, part.rates.rate, part.menu_if_all
+        for trigger, if_all in zip(part.rates.triggers, part.if_all, strict=True):
+            yield trigger.name, trigger.total, if_all
+
+
+def _curves(result: BinnedRates) -> dict[str, tuple[list[Rate | None], list[Rate | None]]]:
+    """Return rates in each bin, and those rescaled to all crossings, by name: of the menu, then of each
+    trigger. A bin without crossings has None."""
+    names = (f"menu {result.whole.menu.name}", *(trigger.name for trigger in result.whole.triggers))
+    missing = [("", None, None)] * len(names)
+    bins = [list(_each(part)) or missing for part in result.bins]
+    return {
+        key: ([rates[i][1] for rates in bins], [rates[i][2] for rates in bins]) for i, key in enumerate(names)
+    }
+
+
+def _numbers_of(part: Bin, crossings_hz: float) -> dict[str, Any]:
+    each = [
+        {"name": name} | record(_RATES, {"total": total, "if_all": if_all})
+        for name, total, if_all in _each(part)
+    ]
+    return {
+        "low": part.low,
+        "high": part.high,
+        "events": part.crossings.events,
+        "effective_events": part.crossings.effective_events,
+        "crossings_hz": part.crossings.hz,
+        "crossings_error_hz": part.crossings.error_hz,
+        "fraction": part.crossings.hz / crossings_hz,
+        "menu": each[0] if each else None,
+        "triggers": each[1:],
+    }
+
+
+def _printed(result: BinnedRates, triggers: Sequence[str]) -> Table:
+    names = Column("name", "key", "trigger"), Column("bin", "key", result.observable)
+    crossings = Column("crossings", "share", "crossings", gives_way=1)
+    table = Table(
+        (*names, crossings, *_RATES, Column("events", "number", EVENTS, gives_way=2, text=events_text))
+    )
+    (menu, of_menu), *others = _curves(result).items()
+    shown = [(key, of) for key, of in others if key in triggers or not triggers]
+    for label, (in_bins, if_all) in ((menu, of_menu), *shown):
+        first = label
+        for part, total, rescaled in zip(result.bins, in_bins, if_all, strict=True):
+            place = f"{part.low:g} to {part.high:g}", part.crossings.hz / result.crossings.hz
+            style: RowStyle = "summary" if label == menu else "plain"
+            table.add(first, *place, total or "–", rescaled, total, style=style)
+            first = ""
+    return table
+
+
+def _notes(result: BinnedRates) -> Iterator[str]:
+    yield "Rescaled to all crossings: the rate if all crossings were like those in the bin."
+    if result.outside.events:
+        yield f"Crossings of {in_unit(result.outside.hz, 0.0)} have no value in the bins."
+
+
+def figure_of(result: BinnedRates, triggers: Sequence[str]) -> Figure:
+    """Draw the rates, rescaled to all crossings, of the menu and of some `triggers` in each bin."""
+    from trigemu.results.figures.rates import draw_rates_vs
+
+    curves = _curves(result)
+    menu, *_ = curves
+    drawn = {}
+    for key in (menu, *triggers):
+        shown = [(r.hz, r.error_hz) if r and r.events else (np.nan, np.nan) for r in curves[key][1]]
+        values, errors = np.array(shown).T
+        drawn[key] = (values, errors)
+    return draw_rates_vs(_label(result), _edges(result), drawn)
+
+
+def _edges(result: BinnedRates) -> FloatArray:
+    return np.array([result.bins[0].low, *(part.high for part in result.bins)])
+
+
+def _label(result: BinnedRates) -> str:
+    """Return the observable with its unit."""
+    unit = unit_of_observable(result.whole.menu, result.observable)
+    return f"{result.observable} [{unit}]" if unit else result.observable
+
+
+class _Spectrum(View[Spectrum]):
+    def line(self, result: Spectrum) -> str:
+        bins = count(len(result.quantity.edges) - 1, "bin")
+        return f"of {name(result.quantity.name)}: {bins}, {count(len(result.sum_w), 'sample')}"
+
+    def page(self, result: Spectrum) -> Page:
+        samples = (Column(sample, "number", sample, gives_way=1, text=_rate) for sample in result.sum_w)
+        table = Table((Column("bin of the quantity", "key", _spectrum_label(result)), *samples))
+        for (low, high), *rates in zip(
+            pairwise(result.quantity.edges.tolist()), *result.sum_w.values(), strict=True
+        ):
+            table.add(f"{low:.4g} to {high:.4g}", *rates)
+        return Page([table], ["Rates in each bin; the last one includes all above it."])
+
+    def table(self, result: Spectrum) -> Table:
+        """A row is a bin of a sample."""
+        unit = f"_{result.quantity.unit}" if result.quantity.unit else ""
+        columns = (
+            Column("sample", "label", None, "The name of the sample."),
+            Column(f"low{unit}", "number", None, "The lower edge of the bin.", upper=f"high{unit}"),
+            Column(f"high{unit}", "number", None, "The upper edge of the bin."),
+            Column("rate_hz", "number", None, "The rate in the bin in Hz.", errors=("error_hz",)),
+            Column("variance_hz2", "number", None, "Its variance in Hz²."),
+            Column("error_hz", in_files=False),
+        )
+        table, bins = Table(columns), [*pairwise(result.quantity.edges.tolist())]
+        for sample, sum_w in result.sum_w.items():
+            numbers = zip(bins, sum_w.tolist(), result.variance[sample].tolist(), strict=True)
+            for edges, hz, variance in numbers:
+                table.add(sample, *edges, hz, variance, max(variance, 0.0) ** 0.5)
+        return table
+
+    def document(self, result: Spectrum) -> dict[str, Any]:
+        quantity = result.quantity
+        of = {
+            sample: {"sum_w_hz": sum_w.tolist(), "variance_hz2": result.variance[sample].tolist()}
+            for sample, sum_w in result.sum_w.items()
+        }
+        head = {"quantity": quantity.name, "label": quantity.label, "unit": quantity.unit}
+        return head | {"edges": quantity.edges.tolist(), "samples": of}
+
+    def figures(self, result: Spectrum) -> Iterator[Figure]:
+        from trigemu.results.figures.curves import draw_spectrum
+
+        q = result.quantity
+        yield draw_spectrum(q.label, q.unit, q.edges, result.sum_w, result.variance, result.signals)
+
+    def histograms(self, result: Spectrum, **options: bool) -> Histograms:
+        of = {sample: (sum_w, result.variance[sample]) for sample, sum_w in result.sum_w.items()}
+        return Histograms(_spectrum_label(result), result.quantity.edges, of)
+
+
+SPECTRUM = _Spectrum()
+
+
+def _rate(hz: float) -> str:
+    return in_unit(hz, 0.0) if hz else "0"
+
+
+def _spectrum_label(result: Spectrum) -> str:
+    quantity = result.quantity
+    return f"{quantity.label} [{quantity.unit}]" if quantity.unit else quantity.label

@@ -1,0 +1,276 @@
+"""A comparison of menus: what `trigemu compare` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from trigemu.counting.quantities import COMPARED
+from trigemu.rates.results import Rate
+from trigemu.results.notes import legend, notes, texts, wholes
+from trigemu.results.numbers import count, signed
+from trigemu.results.rates import MENU_RATES as OF_MENU, columns, row
+from trigemu.results.table import RATE_PARTS, Column, Page, RowStyle, Table, stacked
+from trigemu.results.view import View, name
+from trigemu.studies.comparison import Common, Comparison
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Variants that a line names.
+_NAMED = 4
+#: How many overlaps of different triggers a table lists, the largest first.
+_PAIRS_SHOWN = 12
+_VARIANT = Column("variant", "key", "variant", "The name of the menu.")
+#: A number of CSV.
+NUMBER = (
+    Column("kind", "label", None, "`rate` (of variant a), `b_minus_a`, `gained` (by b over a) or `common`."),
+    Column("a", "label", None, "The first variant."),
+    Column("b", "label", None, "The second variant; empty for a rate."),
+    Column("what", "label", None, "The trigger of a, `level NAME` or `menu`."),
+    Column("with", "label", None, "The trigger of b, for what both accept; else empty."),
+    Column("quantity", "label", None, "`total_hz` or `unique_hz`; `rate_hz` of a level or menu."),
+    Column("hz", "number", None, "The rate or the difference in Hz."),
+    Column("error_hz", "number", None, "Its statistical uncertainty in Hz."),
+    Column("unseen", "note", None, RATE_PARTS["unseen"]),
+)
+#: What changed.
+_CHANGES = (
+    *(Column(key, "key", heading) for key, heading in (("what", "changed"), ("a", "from"), ("b", "to"))),
+    Column("how", "note", "how"),
+    *(Column(quantity, "difference", f"Δ {quantity}") for quantity in COMPARED),
+    Column("percent", "number", "%", text="{:+.3g}".format),
+    Column("sigma", "number", "σ", text="{:+.3g}".format),
+)
+#: Differences from the first variant, in data frames.
+LESS = tuple(
+    Column(
+        f"{quantity}_less_first", "difference", None, f"The {quantity} rate minus that of the first variant."
+    )
+    for quantity in COMPARED
+)
+
+
+class _Comparison(View[Comparison]):
+    def line(self, result: Comparison) -> str:
+        variants = [name(variant.menu.name) for variant in result.variants]
+        more = f" and {len(variants) - _NAMED} more" if len(variants) > _NAMED else ""
+        return f"of {', '.join(variants[:_NAMED])}{more}"
+
+    def page(self, result: Comparison, every: bool = False) -> Page:
+        """What changed, then the rates of what differs. every: also the rates of what does not."""
+        names = dict.fromkeys(trigger.name for variant in result.variants for trigger in variant.triggers)
+        differing = _differing(result)
+        shown = [name for name in names if every or name in differing]
+        tables = [changes_table(result), _gains(result), _rates(result, shown), _common_table(result)]
+        equal = len(names) - len(shown)
+        left_out = [f"{count(equal, 'trigger')} with the same rates not shown: --all."] if equal else []
+        return Page(stacked(table for table in tables if table.rows), [*left_out, *_notes(result, shown)])
+
+    def table(self, result: Comparison) -> Table:
+        """The rates of a trigger in a variant, and the differences from the first variant."""
+        first, differences = result.variants[0].menu.name, _differences(result)
+        with_levels = any(variant.levels for variant in result.variants)
+        table = Table((_VARIANT, *columns(with_levels), *LESS))
+        for variant in result.variants:
+            for trigger in variant.triggers:
+                key = first, variant.menu.name, trigger.name
+                changes = {f"{q}_less_first": differences.get((*key, f"{q}_hz")) for q in COMPARED}
+                table.add_record({"variant": variant.menu.name} | row(trigger) | changes)
+        return table
+
+    def csv_table(self, result: Comparison) -> Table:
+        """A line for each number."""
+        table = Table(NUMBER)
+        for variant in result.variants:
+            of = variant.menu.name
+            wholes = {"menu": variant.rate} | {f"level {level.name}": level.rate for level in variant.levels}
+            for what, rate in wholes.items():
+                table.add("rate", of, "", what, "", "rate_hz", *_with_unseen(rate))
+            for trigger in variant.triggers:
+                for quantity in COMPARED:
+                    numbers = _with_unseen(trigger.rates[quantity])
+                    table.add("rate", of, "", trigger.name, "", f"{quantity}_hz", *numbers)
+        for d in result.differences:
+            table.add("b_minus_a", d.a, d.b, d.what, "", d.quantity, d.b_minus_a_hz, d.error_hz)
+        for gain in result.gained:
+            table.add("gained", gain.a, gain.b, "menu", "", "rate_hz", gain.hz, gain.error_hz)
+        for c in result.common:
+            table.add("common", c.a, c.b, c.of_a, c.of_b, "total_hz", c.hz, c.error_hz)
+        return table
+
+    def document(self, result: Comparison) -> dict[str, Any]:
+        """`common` has a matrix for each pair of variants, with a row for each trigger of a and a column for
+        each trigger of b."""
+        return {
+            "variants": [*map(OF_MENU.document, result.variants)],
+            "differences": [asdict(difference) for difference in result.differences],
+            "gained": [asdict(gain) for gain in result.gained],
+            "common": list(_matrices(result)),
+            "changes": [asdict(change) for change in result.changes],
+        }
+
+    def figures(self, result: Comparison) -> Iterator[Figure]:
+        from trigemu.results.rates import of_triggers
+
+        yield of_triggers(result.variants).figure
+
+
+COMPARISON = _Comparison()
+
+
+def _differences(result: Comparison) -> dict[tuple[str, str, str, str], tuple[float, float]]:
+    """Return the differences of two variants, by their names, the trigger and the quantity."""
+    return {(d.a, d.b, d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in result.differences}
+
+
+def _with_unseen(rate: Rate) -> tuple[float, float, list[str]]:
+    return rate.hz, rate.error_hz, list(rate.unseen)
+
+
+def _matrices(result: Comparison) -> Iterator[dict[str, Any]]:
+    pairs: dict[tuple[str, str], list[Common]] = {}
+    for common in result.common:
+        pairs.setdefault((common.a, common.b), []).append(common)
+    for (a, b), entries in pairs.items():
+        of_a, of_b = (list(dict.fromkeys(getattr(c, key) for c in entries)) for key in ("of_a", "of_b"))
+        matrices = {
+            key: [
+                [getattr(c, key) for c in entries[start : start + len(of_b)]]
+                for start in range(0, len(entries), len(of_b))
+            ]
+            for key in ("hz", "error_hz")
+        }
+        yield {"a": a, "b": b, "triggers_a": of_a, "triggers_b": of_b} | matrices
+
+
+def _rates(result: Comparison, triggers: Iterable[str]) -> Table:
+    """Return the rates of triggers, a line per variant, with the difference from the first beside; then those
+    of the levels and the menu."""
+    head = [Column("name", "key", "trigger"), _VARIANT]
+    for quantity in COMPARED:
+        head.append(Column(quantity, "rate", quantity))
+        head.append(Column(f"{quantity} less", "difference", "less the first", joined=True))
+    table, first, differences = Table(head), result.variants[0].menu.name, _differences(result)
+
+    def add_lines(what: str, quantities: Mapping[str, str], rates: list[Mapping[str, Rate]]) -> None:
+        """Add the line of each variant. quantities: those of differences, by the names of columns."""
+        label = what
+        style: RowStyle = "plain" if len(quantities) > 1 else "summary"
+        for variant, own in zip(result.variants, rates, strict=True):
+            values: dict[str, Any] = {"name": label, "variant": variant.menu.name}
+            for column, quantity in quantities.items():
+                rate = own.get(column)
+                change = differences.get((first, variant.menu.name, what, quantity))
+                values[column] = rate or "– "
+                values[f"{column} less"] = change and signed(*change, rate.hz if rate else 0.0)
+            table.add_record(values, style)
+            label = ""
+
+    of_variants = [{t.name: t.rates for t in variant.triggers} for variant in result.variants]
+    for what in triggers:
+        each = [variant.get(what, {}) for variant in of_variants]
+        add_lines(what, {quantity: f"{quantity}_hz" for quantity in COMPARED}, each)
+    of_levels = [{f"level {level.name}": level.rate for level in v.levels} for v in result.variants]
+    for what in (*dict.fromkeys(level for levels in of_levels for level in levels), "menu"):
+        table.add_gap()
+        wholes = [{"menu": v.rate} | levels for v, levels in zip(result.variants, of_levels, strict=True)]
+        add_lines(what, {"total": "rate_hz"}, [{"total": w[what]} if what in w else {} for w in wholes])
+    return table
+
+
+def _gains(result: Comparison) -> Table:
+    names = Column("a", "key", "from"), Column("b", "key", "to")
+    rates = Column("gained", "rate", "gained"), Column("lost", "rate", "lost")
+    table = Table((*names, *rates, Column("rate", "difference", "menu rate")))
+    gains = {(gain.a, gain.b): (gain.hz, gain.error_hz) for gain in result.gained}
+    for d in result.differences:
+        if d.what == "menu":
+            table.add(d.a, d.b, gains[d.a, d.b], gains[d.b, d.a], (d.b_minus_a_hz, d.error_hz))
+    return table
+
+
+def changes_table(result: Comparison) -> Table:
+    """Return what is defined differently, and how the rates change.
+
+    Parameters
+    ----------
+    result : Comparison
+        The comparison.
+
+    Returns
+    -------
+    Table
+        A row for each trigger that is defined differently, then one for each two menus: the changes of the
+        total and unique rates, and that of the total rate in percent and over its error.
+    """
+    known = _differences(result)
+    rates = {(v.menu.name, t.name): t.total.hz for v in result.variants for t in v.triggers}
+    rates |= {(v.menu.name, "menu"): v.rate.hz for v in result.variants}
+    table = Table(_CHANGES)
+    for change in result.changes:
+        before = rates.get((change.a, change.what), 0.0)
+        changes = {q: known.get((change.a, change.b, change.what, f"{q}_hz")) for q in COMPARED}
+        shown = {q: change and signed(*change, before) for q, change in changes.items()}
+        table.add_record(asdict(change) | shown | _relative(changes["total"], before))
+    for gain in result.gained:
+        total = known.get((gain.a, gain.b, "menu", "rate_hz"))
+        if total and (result.changes or any(total)):
+            values = {"total": total} | _relative(total, rates[gain.a, "menu"])
+            table.add_record({"what": "menu", "a": gain.a, "b": gain.b} | values, "summary")
+    return table
+
+
+def _relative(change: tuple[float, float] | None, before: float) -> dict[str, Any]:
+    """Return a change in percent, and over its error."""
+    hz, error = change or (0.0, 0.0)
+    percent = 100 * hz / before if before else None
+    return {"percent": percent, "sigma": hz / error if error else None}
+
+
+def _differing(result: Comparison) -> set[str]:
+    """Return the names of triggers whose rates or definitions differ."""
+    rates = {d.what for d in result.differences if d.b_minus_a_hz or d.error_hz}
+    return rates | {change.what for change in result.changes}
+
+
+def _common_table(result: Comparison) -> Table:
+    """Return the overlaps of triggers that changed: those of one name, then the largest of different ones."""
+    changed = {(change.a, change.b, change.what) for change in result.changes}
+    both = [
+        c
+        for c in result.common
+        if (c.a, c.b, c.of_a) in changed and (c.a, c.b, c.of_b) in changed and (c.hz or c.of_a == c.of_b)
+    ]
+    different = sorted((c for c in both if c.of_a != c.of_b), key=lambda c: -c.hz)
+    keys = (("of_a", "in both"), ("a", "of"), ("of_b", "and"), ("b", "of"))
+    shares = [
+        Column(key, "number", f"% of the {key}", text=lambda share: f"{100 * share:.3g}")
+        for key in ("first", "second")
+    ]
+    table = Table(
+        (*(Column(key, "key", heading) for key, heading in keys), Column("rate", "rate", "rate"), *shares)
+    )
+    for c in (*(c for c in both if c.of_a == c.of_b), *different[:_PAIRS_SHOWN]):
+        table.add(c.of_a, c.a, c.of_b, c.b, (c.hz, c.error_hz), *c.shares)
+    return table
+
+
+def _notes(result: Comparison, shown: Collection[str]) -> Iterator[str]:
+    """Yield the notes below the rates of some triggers: what all variants have in common once, other notes
+    about a menu with its name."""
+    yield (
+        "Differences use the same events; their errors include the correlation. Gained: what the second "
+        "accepts beyond the first; a prescaled event counts with the increase of its accepted fraction."
+    )
+    triggers = [trigger for v in result.variants for trigger in v.triggers if trigger.name in shown]
+    marks = [*legend(triggers, [rate for v in result.variants for rate in wholes(v)], COMPARED)]
+    of_variants = [[n for n in notes(v, marks) if n.about != "events"] for v in result.variants]
+    of_all = set.intersection(*(set(texts(of)) for of in of_variants))
+    lines: dict[str, None] = {}
+    for variant, of in zip(result.variants, of_variants, strict=True):
+        for note, text in zip(of, texts(of), strict=True):
+            named = note.about in ("menu", "column") and text not in of_all
+            lines[f"{variant.menu.name}: {text}" if named else text] = None
+    yield from filter(None, lines)

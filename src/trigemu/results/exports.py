@@ -1,0 +1,330 @@
+"""Efficiencies and scale factors as corrections of correctionlib (schema 2)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from trigemu import __version__
+from trigemu.base.errors import TrigemuError, module_of_extra
+from trigemu.results.table import Column, Row, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+#: What correctionlib does with values outside of the bins.
+FLOWS = ("error", "clamp")
+#: The input that selects a value or an end of its interval.
+VARIATION = "variation"
+#: The inputs that select a curve; the trigger "" is the whole menu.
+CURVE = {"menu": "The menu.", "trigger": "The trigger; empty for the whole menu."}
+
+
+class CorrectionValues(NamedTuple):
+    """The values of a curve in bins, with the ends of their intervals; NaN is allowed."""
+
+    nominal: Sequence[float]
+    down: Sequence[float]
+    up: Sequence[float]
+
+
+class Axis(NamedTuple):
+    """The observable with its label, and the edges of its bins."""
+
+    observable: str
+    label: str
+    edges: Sequence[float]
+
+
+class Described(NamedTuple):
+    """The name of a correction, what it is, and the name and the meaning of its value."""
+
+    name: str
+    description: str
+    output: str
+    meaning: str
+
+
+def schema() -> Any:
+    """Return the module of correctionlib that has its models, or raise MissingExtraError."""
+    return module_of_extra("correctionlib.schemav2", "to_correction()", "correction", "correctionlib")
+
+
+def of_values(about: Described, axis: Axis, values: CorrectionValues, flow: str) -> Any:
+    """Return a Correction of one curve, with the inputs observable and variation."""
+    return _correction(about, axis, (), _by_variation(axis, flow)(values))
+
+
+def of_curves(
+    about: Described, axis: Axis, curves: Mapping[tuple[str, str | None], CorrectionValues], flow: str
+) -> Any:
+    """Return a Correction of curves by menu and trigger, which are further inputs."""
+    content, menus = _by_variation(axis, flow), dict.fromkeys(menu for menu, _ in curves)
+    of_menus = (
+        (menu, _category("trigger", ((t or "", content(of)) for (m, t), of in curves.items() if m == menu)))
+        for menu in menus
+    )
+    return _correction(about, axis, CURVE.items(), _category("menu", of_menus))
+
+
+def as_set(description: str, corrections: Iterable[Any]) -> Any:
+    """Return a CorrectionSet; raise TrigemuError if two corrections have the same name."""
+    made = list(corrections)
+    name, times = Counter(correction.name for correction in made).most_common(1)[0]
+    if times > 1:
+        raise TrigemuError(
+            f"to_correction(): {times} efficiencies are called {name!r}, and names in a set differ: measure "
+            f"each observable, in each category, once"
+        )
+    return schema().CorrectionSet(
+        schema_version=schema().VERSION, description=_signed(description), corrections=made
+    )
+
+
+def _correction(about: Described, axis: Axis, inputs: Iterable[tuple[str, str]], data: Any) -> Any:
+    of = schema()
+    variation = "nominal, or the ends of its interval, up and down."
+    return of.Correction(
+        name=about.name,
+        description=_signed(about.description),
+        version=1,
+        inputs=[
+            of.Variable(name=axis.observable, type="real", description=axis.label),
+            *(of.Variable(name=name, type="string", description=meaning) for name, meaning in inputs),
+            of.Variable(name=VARIATION, type="string", description=variation),
+        ],
+        output=of.Variable(name=about.output, type="real", description=about.meaning),
+        data=data,
+    )
+
+
+def _by_variation(axis: Axis, flow: str) -> Callable[[CorrectionValues], Any]:
+    """Return a function that gives the content of a curve."""
+    if flow not in FLOWS:
+        raise TrigemuError(f"flow = {flow!r}: expected one of {', '.join(map(repr, FLOWS))}")
+    of = schema()
+    edges = [edge if math.isfinite(edge) else str(edge) for edge in axis.edges]  # "inf" or "-inf"
+    # JSON has no NaN; this is evaluated to it.
+    nan = of.Formula(nodetype="formula", expression="0/0", parser="TFormula", variables=[])
+
+    def content(values: CorrectionValues) -> Any:
+        binned = (
+            of.Binning(
+                nodetype="binning",
+                input=axis.observable,
+                edges=edges,
+                content=[nan if math.isnan(value) else float(value) for value in part],
+                flow=flow,
+            )
+            for part in values
+        )
+        return _category(VARIATION, zip(CorrectionValues._fields, binned, strict=True))
+
+    return content
+
+
+def _category(name: str, contents: Iterable[tuple[str, Any]]) -> Any:
+    of = schema()
+    items = [of.CategoryItem(key=key, value=value) for key, value in contents]
+    return of.Category(nodetype="category", input=name, content=items)
+
+
+def _signed(description: str) -> str:
+    return f"{description} Made by trigemu {__version__}."
+
+
+#: A label of an axis with a unit.
+_LABEL = re.compile(r"(?P<name>.*) \[(?P<unit>[^][]*)\]")
+#: A number that is missing.
+_MISSING = "-"
+#: Significant digits of numbers, enough to lose nothing.
+_DIGITS = 15
+
+TableValues = Mapping[str, Any]
+
+
+class _Number(NamedTuple):
+    """A number with its errors, which are positive, or 0 where there are none."""
+
+    value: float | int | str
+    plus: float = 0.0
+    minus: float = 0.0
+
+
+def as_tables(table: Table, name: str, description: str, axis: str = "") -> list[Any]:
+    """Return a table as a list of hepdata_lib.Table.
+
+    A table of bins has the bins as its independent variable, and a dependent variable for each number of each
+    curve, with the names of the curve as qualifiers. Otherwise names are independent variables, and each row
+    has its own values of the dependent ones.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    name, description : str
+        The name and the description of the first table. Rows without bins follow as another one, "… overall".
+    axis : str
+        The label of bins, with its unit in brackets.
+
+    Returns
+    -------
+    list of hepdata_lib.Table
+        At least one.
+    """
+    rows = [row for row in table.rows if row.values]
+    lower = next((column for column in table.columns if column.upper), None)
+    binned = [row for row in rows if lower and row.values.get(lower.name) is not None]
+    others = [row for row in rows if lower is None or row.values.get(lower.name) is None]
+    tables = []
+    if lower and binned:
+        tables.append(_new(name, description, _of_bins(table, lower, binned, axis)))
+    if others or not tables:
+        tables.append(_new(f"{name} overall" if tables else name, description, _of_rows(table, others)))
+    return tables
+
+
+def _library() -> Any:
+    return module_of_extra("hepdata_lib", "to_hepdata()", "hepdata", "hepdata-lib")
+
+
+def _new(name: str, description: str, variables: Iterable[Any]) -> Any:
+    table = _library().Table(name)
+    table.description, table.location = description, ""
+    for variable in variables:
+        table.add_variable(variable)
+    return table
+
+
+def _of_rows(table: Table, rows: Sequence[Row]) -> Iterator[Any]:
+    """Yield the names of rows as independent variables, then their numbers."""
+    values = [row.values for row in rows]
+    for column in _names(table):
+        texts = [_text(of.get(column.name)) for of in values]
+        if any(text != "" for text in texts) or not rows:
+            yield _variable(column.heading or column.name, True, texts)
+    for column in _numbers(table):
+        yield from _dependent(column, values, {})
+
+
+def _of_bins(table: Table, lower: Column, rows: Sequence[Row], axis: str) -> Iterator[Any]:
+    """Yield the bins as an independent variable, then the numbers of each curve. Counts and other numbers
+    without errors that all curves share are there once."""
+    names = _names(table)
+    curves: dict[tuple[str, ...], list[TableValues]] = {}
+    for row in rows:
+        curves.setdefault(tuple(_text(row.values.get(c.name)) for c in names), []).append(row.values)
+    first, *others = curves.values()
+    edges = [(of[lower.name], of[lower.upper]) for of in first]
+    labelled = _LABEL.fullmatch(axis)
+    name, unit = labelled.group("name", "unit") if labelled else (axis or "bin", "")
+    yield _variable(name, True, edges, unit, is_binned=True)
+    shared = [
+        column
+        for column in _numbers(table)
+        if column.role in ("count", "number")
+        and not column.errors
+        and all(
+            [of.get(column.name) for of in other] == [of.get(column.name) for of in first] for other in others
+        )
+    ]
+    for column in shared:
+        yield from _dependent(column, first, {})
+    for key, of in curves.items():
+        qualifiers = {c.heading or c.name: text for c, text in zip(names, key, strict=True) if text}
+        for column in _numbers(table):
+            if column not in shared:
+                yield from _dependent(column, of, qualifiers)
+
+
+def _names(table: Table) -> list[Column]:
+    """List the columns that identify a row."""
+    columns = [column for column in table.columns if column.in_files]
+    names = [column for column in columns if column.role in ("key", "label") or column.leads]
+    return names or [column for column in columns if column.role == "note"]
+
+
+def _numbers(table: Table) -> list[Column]:
+    """List the columns of numbers, without those that are errors or edges of others."""
+    parts = {name for column in table.columns for name in (*column.errors, column.upper)}
+    return [
+        column
+        for column in table.columns
+        if column.in_files
+        and column.role in ("rate", "difference", "number", "share", "count", "flag")
+        and not (column.upper or column.leads or column.name in parts)
+    ]
+
+
+def _dependent(column: Column, rows: Sequence[TableValues], qualifiers: Mapping[str, str]) -> Iterator[Any]:
+    """Yield a column as a dependent variable, if it has a value in any row."""
+    numbers = [_number(column, of) for of in rows]
+    if all(number.value == _MISSING for number in numbers):
+        return
+    name, unit = _name_and_unit(column)
+    variable = _variable(name, False, [number.value for number in numbers], unit)
+    for key, value in qualifiers.items():
+        variable.add_qualifier(key, value)
+    errors = [(number.minus, number.plus) for number in numbers]
+    if any(map(any, errors)):
+        is_symmetric = all(minus == plus for minus, plus in errors)
+        uncertainty = _library().Uncertainty("stat", is_symmetric=is_symmetric)
+        uncertainty.values = [plus if is_symmetric else (-minus or 0.0, plus) for minus, plus in errors]
+        variable.add_uncertainty(uncertainty)
+    yield variable
+
+
+def _variable(
+    name: str, is_independent: bool, values: list[Any], unit: str = "", *, is_binned: bool = False
+) -> Any:
+    variable = _library().Variable(
+        name,
+        is_independent=is_independent,
+        is_binned=is_binned,
+        units=unit,
+        values=values,
+        zero_uncertainties_warning=False,
+    )
+    variable.digits = _DIGITS
+    return variable
+
+
+def _number(column: Column, row: TableValues) -> _Number:
+    """Return the value of a column in a row, and its errors."""
+    value = row.get(column.name)
+    if column.role == "rate" and value is not None:
+        limit = value.upper_limit_hz
+        return _Number(value.hz, value.error_hz if limit is None else limit, value.error_hz)
+    if column.role == "difference" and value is not None:
+        return _Number(value[0], value[1], value[1])
+    if column.role == "flag" and value is not None:
+        return _Number(str(value).lower())
+    if value is None or isinstance(value, str) or not math.isfinite(value):
+        return _Number(_MISSING)
+    errors = [error for name in column.errors if (error := row.get(name)) is not None]
+    if len(errors) < max(len(column.errors), 1):
+        return _Number(value)
+    if len(errors) == 1:
+        return _Number(value, errors[0], errors[0])
+    low, high = errors
+    return _Number(value, high - value, value - low)
+
+
+def _name_and_unit(column: Column) -> tuple[str, str]:
+    """Return the heading of a column or its name without a unit, and the unit."""
+    if labelled := _LABEL.fullmatch(column.heading or ""):
+        return labelled["name"], labelled["unit"]
+    name = column.heading or column.name
+    if column.unit and not column.heading and column.role not in ("rate", "difference"):
+        name = column.name.rpartition("_")[0] or "rate"
+    return name, column.unit
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return " & ".join(value)
+    return "" if value is None else value

@@ -1,0 +1,313 @@
+"""Efficiencies of menus in the bins of an observable, above the gain of each over the first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator
+
+from trigemu.base.arrays import FloatArray
+from trigemu.results.figures.style import COLOURS, axis_label, figure, literal, log_axis
+from trigemu.results.numbers import HZ, unit_of
+
+#: Line styles, so that lines differ not only in colour.
+DASHES = ("-", "--", "-.", ":")
+
+#: Name → (value, low, high), float64[bins] each, NaN where there is no event.
+Bands = Mapping[str, tuple[FloatArray, FloatArray, FloatArray]]
+
+
+def draw_efficiency(
+    label: str, unit: str, edges: FloatArray, curves: Bands, gains: Bands, title: str = ""
+) -> Figure:
+    """Draw efficiencies with their intervals above gains, differences with their errors.
+
+    Parameters
+    ----------
+    label, unit : str
+        The observable, and its unit.
+    edges : float64[bins + 1]
+        The edges of the bins.
+    curves, gains : mapping of str to three of float64[bins]
+        Value, low and high of each curve, and of the gain of those that have one; NaN for no event.
+    title : str
+        The title.
+
+    Returns
+    -------
+    Figure
+        One panel, or two.
+    """
+    edges = np.asarray(edges)
+    with figure(5.6, 5.0 if gains else 4.0) as (made, axes):
+        axes.remove()
+        ratios = [2.2, 1.3] if gains else [1.0]
+        panels = made.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
+        for panel, drawn in zip(panels, (curves, gains), strict=False):
+            _draw_turn_on(panel, edges, drawn, list(curves))
+        panels[0].set_ylim(*_limits(curves))
+        panels[0].set_ylabel("efficiency", fontsize=14)
+        panels[0].set_title(literal(title), loc="right", fontsize=11.5)
+        if gains:
+            panels[1].axhline(0.0, color="black", linewidth=1.0, zorder=1)
+            panels[1].set_ylabel("gain", fontsize=14)
+            made.align_ylabels(panels)
+        panels[-1].set_xlim(edges[0], edges[-1])
+        panels[-1].set_xlabel(axis_label(label, unit), fontsize=14)
+        handles, names = panels[0].get_legend_handles_labels()
+        made.legend(handles, names, loc="outside upper left", ncols=3, fontsize=11.5, frameon=False)
+    return made
+
+
+def _limits(curves: Bands) -> tuple[float, float]:
+    """Return the ends of the axis: 0 and 1, or beyond where negative weights take an efficiency there."""
+    lows, highs = ([np.ravel(band[side]) for band in curves.values()] for side in (1, 2))
+    low = min((float(np.nanmin(band)) for band in lows if not np.isnan(band).all()), default=0.0)
+    high = max((float(np.nanmax(band)) for band in highs if not np.isnan(band).all()), default=1.0)
+    return min(0.0, 1.05 * low), max(1.05, 1.05 * high if high > 1.0 else 0.0)
+
+
+def _draw_turn_on(axes: Axes, edges: FloatArray, curves: Bands, order: list[str]) -> None:
+    for name, (value, low, high) in curves.items():
+        number = order.index(name)
+        colour, dashes = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
+        axes.stairs(
+            value,
+            edges,
+            baseline=None,
+            color=colour,
+            linestyle=dashes,
+            linewidth=1.8,
+            label=literal(name),
+            zorder=3,
+        )
+        shown = ~np.isnan(value)
+        axes.stairs(
+            np.where(shown, high, np.nan), edges, baseline=np.where(shown, low, np.nan),
+            fill=True, color=colour, alpha=0.22, linewidth=0, zorder=2,
+        )  # fmt: skip
+
+
+#: Lower ends of the axes of rates and of shapes, as fractions of the highest value; below them there are only
+#: single events.
+RATES_SHOWN, SHAPES_SHOWN = 1e-10, 1e-5
+#: Samples with lines of their own; of more, those with the smallest shares of any bin are one line.
+SHOWN = 8
+
+#: Rates of the bins of a sample and their variances.
+Bins = tuple[FloatArray, FloatArray]
+
+
+def draw_spectrum(
+    label: str,
+    unit: str,
+    edges: FloatArray,
+    sum_w: Mapping[str, FloatArray],
+    variance: Mapping[str, FloatArray],
+    signals: frozenset[str] = frozenset(),
+) -> Figure:
+    """Draw the rate per bin width against a quantity: sum_w, variance float64[bins] of each sample. Signals
+    are in a panel of their own, each as a share of its rate; bands are ± √variance."""
+    width = np.diff(edges) if unit else np.ones(len(edges) - 1)
+    background = {name: (sum_w[name], variance[name]) for name in sum_w if name not in signals}
+    shapes = {
+        name: (sum_w[name] / total, variance[name] / total**2)
+        for name in sum_w
+        if name in signals and (total := float(np.sum(sum_w[name]))) > 0
+    }
+    per = f"/{unit}" if unit else ""
+    panels = [
+        panel
+        for panel in (
+            (_lines(background), f"rate [Hz{per}]", RATES_SHOWN),
+            (shapes, f"share of the signal{per}", SHAPES_SHOWN),
+        )
+        if panel[0]
+    ]
+    with figure(8.0, 1.5 + 4.2 * max(len(panels), 1)) as (made, whole):
+        whole.remove()
+        all_axes = made.subplots(max(len(panels), 1), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, (lines, title, shown) in zip(all_axes, panels, strict=False):
+            _draw_spectra(axes, edges, width, lines, shown)
+            axes.set_ylabel(literal(title))
+            axes.legend(fontsize=11, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+        if edges[0] > 0 and edges[-1] / edges[0] > 5:
+            all_axes[-1].set_xscale("log")
+            if edges[-1] / edges[0] < 1e4:
+                log_axis(all_axes[-1].xaxis)
+        all_axes[-1].set_xlim(edges[0], edges[-1])
+        all_axes[-1].set_xlabel(axis_label(label, unit))
+    return made
+
+
+def _lines(background: Mapping[str, Bins]) -> dict[str, Bins]:
+    """Return the lines of the background: of samples, of the sum of further ones, and of all."""
+    if not background:
+        return {}
+    rates = np.array([rate for rate, _ in background.values()])
+    variances = np.array([square for _, square in background.values()])
+    total = rates.sum(axis=0)
+    share = np.max(np.divide(rates, total, out=np.zeros_like(rates), where=total > 0), axis=1)
+    rare = np.zeros(len(rates), bool)
+    if len(rates) > SHOWN + 1:
+        rare[np.argsort(-share, kind="stable")[SHOWN:]] = True
+    lines = {name: both for (name, both), one in zip(background.items(), rare, strict=True) if not one}
+    if rare.any():
+        lines[f"{rare.sum()} others"] = rates[rare].sum(axis=0), variances[rare].sum(axis=0)
+    return lines | {"sum of the background": (total, variances.sum(axis=0))}
+
+
+def _draw_spectra(
+    axes: Axes, edges: FloatArray, width: FloatArray, lines: Mapping[str, Bins], shown: float
+) -> None:
+    for number, (name, (rate, square)) in enumerate(lines.items()):
+        whole = name == "sum of the background"
+        colour = "black" if whole else COLOURS[number % len(COLOURS)]
+        rate, error = rate / width, np.sqrt(square) / width
+        axes.stairs(
+            np.where(rate > 0, rate, np.nan),
+            edges,
+            color=colour,
+            label=literal(name),
+            linewidth=2.2 if whole else 1.5,
+            zorder=1 if whole else 2,
+        )
+        low, high = np.maximum(rate - error, 1e-3 * rate), rate + error
+        axes.stairs(high, edges, baseline=low, fill=True, color=colour, alpha=0.25, linewidth=0)
+    axes.set_yscale("log")
+    highest = max(float(np.max(rate / width)) for rate, _ in lines.values())
+    if highest > 0:
+        axes.set_ylim(highest * shown, 3 * highest)
+
+
+#: Lower end of a logarithmic axis, as a fraction of the highest rate.
+DECADES_OF_CURVES = 1e-5
+#: Factors of the powers of ten at which contours are drawn if none are given.
+_STEPS = (1.0, 2.0, 5.0)
+
+
+def draw_scan(
+    label: str,
+    values: FloatArray,
+    hz: Mapping[str, FloatArray],
+    error_hz: Mapping[str, FloatArray],
+    budgets: Sequence[float] = (),
+    title: str = "",
+) -> Figure:
+    """Draw rates against the values of a threshold.
+
+    Parameters
+    ----------
+    label : str
+        The label of the axis of values.
+    values : float64[v]
+        The values.
+    hz, error_hz : mapping of str to float64[v]
+        Rates in Hz and their errors, which are bands, by name.
+    budgets : sequence of float
+        Horizontal lines, in Hz.
+    title : str
+        The title.
+
+    Returns
+    -------
+    Figure
+        Curves.
+    """
+    with figure() as (made, axes):
+        highest = max((float(np.max(rate)) for rate in hz.values()), default=0.0)
+        positive = highest > 0
+        for number, (name, rate) in enumerate(hz.items()):
+            colour, error = COLOURS[number % len(COLOURS)], error_hz[name]
+            low = np.maximum(rate - error, 1e-3 * rate) if positive else rate - error
+            shown = np.where(rate > 0, rate, np.nan) if positive else rate
+            marker = "o" if len(values) < 40 else ""
+            axes.plot(
+                values,
+                shown,
+                color=colour,
+                linestyle=DASHES[number % len(DASHES)],
+                marker=marker,
+                markersize=3,
+                linewidth=1.8,
+                label=literal(name),
+            )
+            axes.fill_between(values, low, rate + error, color=colour, alpha=0.25, linewidth=0)
+        if positive:
+            axes.set_yscale("log")
+            lowest = min(float(np.min(rate[rate > 0])) for rate in hz.values() if (rate > 0).any())
+            axes.set_ylim(max(highest * DECADES_OF_CURVES, 0.5 * lowest), 3 * highest)
+        _budgets(axes, budgets)
+        if len(values) > 1:
+            axes.set_xlim(values[0], values[-1])
+        axes.set_xlabel(axis_label(label))
+        axes.set_ylabel("rate [Hz]")
+        axes.set_title(literal(title), loc="right", fontsize=12)
+        axes.legend(fontsize=11, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
+    return made
+
+
+def _budgets(axes: Axes, budgets: Sequence[float]) -> None:
+    for budget in budgets:
+        axes.axhline(budget, color="black", linestyle=":", linewidth=1.2)
+        axes.annotate(
+            in_hz(budget),
+            (1.0, budget),
+            xycoords=("axes fraction", "data"),
+            xytext=(-4, 3),
+            textcoords="offset points",
+            ha="right",
+            fontsize=10,
+        )
+
+
+def draw_plane(
+    labels: tuple[str, str],
+    values: tuple[FloatArray, FloatArray],
+    hz: FloatArray,
+    contours: Sequence[float] = (),
+    title: str = "",
+) -> Figure:
+    """Draw the rate of a menu, hz float64[first, second], over the values of two thresholds, with contours
+    at rates in Hz, by default at round numbers."""
+    with figure() as (made, axes):
+        first, second = (np.asarray(v, np.float64) for v in values)
+        positive = hz[hz > 0]
+        if len(positive) and positive.max() > positive.min():
+            norm = LogNorm(positive.min(), positive.max())
+            shown = np.ma.masked_less_equal(hz.T, 0.0)
+            mesh = axes.pcolormesh(first, second, shown, norm=norm, cmap="cividis", shading="nearest")
+            bar = made.colorbar(mesh, ax=axes, label="rate of the menu [Hz]")
+            bar.ax.yaxis.set_major_locator(LogLocator(subs=_STEPS))
+            bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: in_hz(value)))
+            bar.ax.minorticks_off()
+            levels = sorted(set(contours)) or _round(float(positive.min()), float(positive.max()))
+            inside = [level for level in levels if positive.min() < level < positive.max()]
+            if inside and len(first) > 1 and len(second) > 1:
+                lines = axes.contour(first, second, hz.T, levels=inside, colors="white", linewidths=1.5)
+                for text in lines.clabel(fmt=in_hz, fontsize=10):
+                    text.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground="black")])
+        axes.set_xlabel(axis_label(labels[0]))
+        axes.set_ylabel(axis_label(labels[1]))
+        axes.set_title(literal(title), loc="left", fontsize=12)
+    return made
+
+
+def _round(low: float, high: float) -> list[float]:
+    """Return about ten round numbers, or fewer, between two."""
+    first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
+    steps = _STEPS if last - first < 4 else (1.0,)
+    found = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+    inside = [level for level in found if low < level < high]
+    return inside or np.linspace(low, high, 7)[1:-1].tolist()
+
+
+def in_hz(rate: float) -> str:
+    """Format a rate as `20 kHz`, for a contour or a tick."""
+    unit, scale = unit_of(rate * (1 + 1e-9), HZ)
+    return f"{rate / scale:.4g} {unit}"

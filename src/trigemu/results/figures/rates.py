@@ -1,0 +1,239 @@
+"""Rates of groups or triggers in each menu, one line per group or trigger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.ticker import NullLocator, PercentFormatter
+
+from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.results.figures.curves import DASHES, DECADES_OF_CURVES
+from trigemu.results.figures.style import COLOURS, axis_label, figure, literal, rate_axis
+from trigemu.results.numbers import short
+
+MARKERS = ("o", "s", "D", "^", "v")
+#: Labels of the legend from this length on are below each other.
+WIDE = 30
+#: Lower end of the axis, as a fraction of the highest rate.
+DECADES_SHOWN = 1e-6
+
+
+def draw_rates(
+    names: Sequence[str],
+    total: Mapping[str, tuple[FloatArray, FloatArray]],
+    unique: Mapping[str, tuple[FloatArray, FloatArray]],
+) -> Figure:
+    """Draw, for each menu, total (full) and unique rates (open) in Hz and their errors, float64[names] each,
+    NaN where the menu has none of this name. The legend has both points of each menu."""
+    step = 0.6 / max(len(total) - 1, 1)
+    first = -0.3 if len(total) > 1 else 0.0
+    with figure(5.8, 1.7 + 0.2 * len(names) * max(len(total), 1.4)) as (made, axes):
+        points: list[Any] = []  # full and open, of each menu
+        labels: list[str] = []
+        for number, menu in enumerate(total):
+            colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+            rows = np.arange(len(names)) + first + step * number
+            drawn = []
+            for (hz, error), face, size in ((unique[menu], "white", 9), (total[menu], colour, 5)):
+                shown = np.where(hz > 0, hz, np.nan)
+                low = np.minimum(error, 0.999 * hz)
+                bars = axes.errorbar(
+                    shown, rows, xerr=(low, error), fmt=marker, color=colour, markerfacecolor=face,
+                    markersize=size, linewidth=1.2,
+                )  # fmt: skip
+                drawn.append(bars.lines[0])
+            points.append(tuple(reversed(drawn)))
+            labels.append(literal(f"{menu}: total, unique"))
+        highest = max((float(np.nanmax(hz)) for hz, _ in total.values()), default=0.0)
+        if highest > 0:
+            axes.set_xscale("log")
+            rates = np.concatenate([hz for both in (total, unique) for hz, _ in both.values()])
+            lowest = max(float(np.nanmin(rates[rates > 0])), DECADES_SHOWN * highest)
+            axes.set_xlim(0.4 * lowest, 2.5 * highest)
+            rate_axis(axes.xaxis, lowest, highest)
+        for border in np.arange(len(names) - 1) + 0.5:
+            axes.axhline(border, color="lightgrey", linewidth=0.8)
+        axes.set_yticks(range(len(names)), list(map(literal, names)), fontsize=12)
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_tick_params(length=0)
+        axes.set_ylim(len(names) - 0.45, -0.55)
+        axes.set_xlabel("rate [Hz]", fontsize=14)
+        made.legend(
+            points, labels, loc="outside upper left", fontsize=11, frameon=False,
+            ncols=2 if max(map(len, labels), default=0) < WIDE else 1,
+            handler_map={tuple: HandlerTuple(ndivide=None)},
+        )  # fmt: skip
+    return made
+
+
+#: Largest number of triggers for which numbers are written into the cells.
+MAX_WRITTEN = 12
+#: Largest number of bars whose numbers fit side by side.
+FEW = 8
+#: Lower end of the logarithmic axis, as a fraction of the highest rate.
+DARK, FAINT = "#444444", "#d8d8d8"
+
+
+def draw_overlap(names: Sequence[str], share: FloatArray) -> Figure:
+    """Draw how much of the rate of each trigger the others accept too.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The t triggers.
+    share : float64[t, t]
+        The fraction of the rate of the row's trigger that the column's accepts too; NaN where the row's
+        trigger has no rate.
+
+    Returns
+    -------
+    Figure
+        A matrix.
+    """
+    t = len(names)
+    size = 4.0 + 0.26 * t if t > 6 else 5.4
+    with figure(size, size * 0.9) as (made, axes):
+        image = axes.imshow(share, cmap="Blues", vmin=0.0, vmax=1.0, aspect="equal")
+        axes.set_facecolor("lightgrey")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_minor_locator(NullLocator())
+            axis.set_tick_params(length=0)
+        small = 12 if t <= MAX_WRITTEN else 10
+        names = [literal(name) for name in names]
+        axes.set_xticks(range(t), names, rotation=90 if t > 4 else 0, fontsize=small)
+        axes.set_yticks(range(t), names, fontsize=small)
+        axes.set_xlabel("trigger of the column", fontsize=12)
+        axes.set_ylabel("trigger of the row", fontsize=12)
+        for row, column in np.ndindex(t, t) if t <= MAX_WRITTEN else ():
+            value = float(share[row, column])
+            if not np.isnan(value):
+                colour = "white" if value > 0.6 else "black"
+                axes.text(column, row, _percent(value), color=colour, ha="center", va="center", fontsize=11)
+        bar = made.colorbar(image, ax=axes, shrink=0.8)
+        bar.set_label("fraction of the row's rate that the column accepts too", fontsize=11, loc="center")
+        bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+        bar.ax.yaxis.set_minor_locator(NullLocator())
+        bar.ax.yaxis.set_tick_params(labelsize=11)
+    return made
+
+
+def _percent(value: float) -> str:
+    if value in (0.0, 1.0):
+        return f"{100 * value:.0f} %"
+    return f"{100 * value:.1f} %" if 0.0005 <= value < 0.9995 else "<0.1 %" if value < 0.5 else ">99.9 %"
+
+
+def draw_combinations(
+    names: Sequence[str], members: BoolArray, hz: FloatArray, error_hz: FloatArray
+) -> Figure:
+    """Draw the rates of combinations of triggers (an UpSet plot).
+
+    Parameters
+    ----------
+    names : sequence of str
+        The t triggers; those that are in no combination are left out.
+    members : bool[k, t]
+        The triggers of each combination.
+    hz, error_hz : float64[k]
+        Rates in Hz and their errors.
+
+    Returns
+    -------
+    Figure
+        Bars above the combinations.
+    """
+    used = np.flatnonzero(members.any(axis=0))
+    k, t = len(members), len(used)
+    with figure(max(5.6, 2.6 + 0.42 * k), 3.4 + 0.27 * t) as (made, axes):
+        axes.remove()
+        top, bottom = made.subplots(2, 1, sharex=True, height_ratios=[2.6, 0.27 * t + 0.2])
+        _draw_bars(top, hz, error_hz)
+        grid = members[:, used]
+        for row in range(t):
+            bottom.plot(range(k), [row] * k, "o", color=FAINT, markersize=7, zorder=1)
+        for column in range(k):
+            rows = np.flatnonzero(grid[column])
+            bottom.plot([column] * len(rows), rows, "o-", color=DARK, markersize=7, linewidth=2, zorder=2)
+        bottom.set_yticks(range(t), [literal(names[int(i)]) for i in used], fontsize=11)
+        bottom.set_ylim(t - 0.4, -0.6)
+        bottom.set_xticks([])
+        for axis in (bottom.xaxis, bottom.yaxis, top.xaxis):
+            axis.set_minor_locator(NullLocator())
+            axis.set_tick_params(length=0)
+        for side in ("top", "right", "bottom", "left"):
+            bottom.spines[side].set_visible(False)
+        bottom.set_xlim(-0.6, k - 0.4)
+    return made
+
+
+def _draw_bars(axes: Axes, hz: FloatArray, error_hz: FloatArray) -> None:
+    x = np.arange(len(hz))
+    highest, positive = float(hz.max(initial=0.0)), hz[hz > 0]
+    lowest = max(highest * DECADES_SHOWN, 0.3 * float(positive.min(initial=highest))) if highest else 1.0
+    axes.bar(x, hz, width=0.66, color=COLOURS[0])
+    low = np.minimum(error_hz, 0.999 * np.maximum(hz, 0))  # a logarithmic axis has no room below zero
+    axes.errorbar(x, hz, yerr=(low, error_hz), fmt="none", ecolor="black", elinewidth=1.2)
+    for place, rate, error in zip(x, hz, error_hz, strict=True):
+        axes.annotate(
+            short(rate), (place, max(rate + error, lowest)), (0, 4), textcoords="offset points",
+            rotation=0 if len(hz) <= FEW else 90, ha="center", va="bottom", fontsize=10.5,
+        )  # fmt: skip
+    axes.set_yscale("log")
+    rate_axis(axes.yaxis, lowest, highest)
+    axes.set_ylim(lowest, max(highest, 10 * lowest) * (highest / lowest or 1.0) ** 0.3)
+    axes.set_ylabel("rate [Hz]", fontsize=14)
+
+
+def draw_rates_vs(
+    label: str, edges: FloatArray, curves: Mapping[str, tuple[FloatArray, FloatArray]]
+) -> Figure:
+    """Draw curves, name → rate and error in Hz, float64[bins], NaN for no event; bands are ± the error."""
+    with figure() as (made, axes):
+        for number, (name, (hz, error)) in enumerate(curves.items()):
+            colour = COLOURS[number % len(COLOURS)]
+            dashes = DASHES[number % len(DASHES)]
+            axes.stairs(
+                hz, edges, baseline=None, color=colour, linestyle=dashes, linewidth=1.8, label=literal(name)
+            )
+            axes.stairs(
+                hz + error, edges, baseline=np.maximum(hz - error, 1e-3 * hz),
+                fill=True, color=colour, alpha=0.25, linewidth=0,
+            )  # fmt: skip
+        positive = np.concatenate([hz[hz > 0] for hz, _ in curves.values()])
+        if len(positive):
+            low, high = max(positive.max() * DECADES_OF_CURVES, 0.5 * positive.min()), 3 * positive.max()
+            axes.set_yscale("log")
+            axes.set_ylim(low, high)
+            rate_axis(axes.yaxis, low, high)
+        axes.set_xlim(edges[0], edges[-1])
+        axes.set_xlabel(axis_label(label))
+        axes.set_ylabel("rate rescaled to all crossings [Hz]")
+        axes.legend(fontsize=11, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
+    return made
+
+
+def draw_samples(names: Sequence[str], hz: Sequence[float], signals: Sequence[bool]) -> Figure:
+    """Draw the rate of each sample in Hz; signals have open markers."""
+    with figure(5.8, 1.3 + 0.32 * len(names)) as (made, axes):
+        for row, (rate, signal) in enumerate(zip(hz, signals, strict=True)):
+            face = "white" if signal else COLOURS[0]
+            axes.plot(rate, row, "o", color=COLOURS[0], markerfacecolor=face, markersize=8)
+        axes.plot([], [], "o", color=COLOURS[0], markersize=8, label="background")
+        axes.plot([], [], "o", color=COLOURS[0], markersize=8, markerfacecolor="white", label="signal")
+        if hz:
+            axes.set_xscale("log")
+            axes.set_xlim(0.3 * min(hz), 3.0 * max(hz))
+            rate_axis(axes.xaxis, min(hz), max(hz))
+        axes.set_yticks(range(len(names)), list(map(literal, names)), fontsize=12)
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_tick_params(length=0)
+        axes.set_ylim(len(names) - 0.45, -0.55)
+        axes.grid(axis="y", color="lightgrey", linewidth=0.8)
+        axes.set_xlabel("rate [Hz]", fontsize=14)
+        made.legend(loc="outside upper left", ncols=2, fontsize=11, frameon=False)
+    return made

@@ -1,1 +1,0 @@
-"""What each kind of result shows, one file a kind."""

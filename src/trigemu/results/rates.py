@@ -1,0 +1,558 @@
+"""Rates as figures, each with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trigemu import __version__
+from trigemu.base.arrays import FloatArray
+from trigemu.counting.quantities import LISTED, MEANINGS
+from trigemu.menus.menu import Menu
+from trigemu.rates.results import ColumnRates, LevelRates, MenuRates, Rate, TriggerRates
+from trigemu.results.documents import left_out, record
+from trigemu.results.figures.rates import draw_rates
+from trigemu.results.figures.style import save, shown
+from trigemu.results.notes import legend, notes, texts
+from trigemu.results.numbers import (
+    EVENTS,
+    count,
+    events_text,
+    format_rate,
+    percent,
+    prescale_text,
+    with_error,
+)
+from trigemu.results.section import Picture
+from trigemu.results.table import Column, Page, RowStyle, Table, stacked
+from trigemu.results.view import View, name
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.split import HALF_NAMES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def of_groups(variants: Sequence[MenuRates]) -> Picture | None:
+    """Draw the rates of groups.
+
+    Parameters
+    ----------
+    variants : sequence of MenuRates
+        The rates of each menu.
+
+    Returns
+    -------
+    Picture or None
+        None where no menu has any group.
+    """
+    listed = {v.menu.name: v.groups for v in variants}
+    caption = "Rates by group: total (full) and unique (open)."
+    return by_name("groups", caption, listed) if any(listed.values()) else None
+
+
+def of_triggers(variants: Sequence[MenuRates]) -> Picture:
+    """Draw the rates of triggers.
+
+    Parameters
+    ----------
+    variants : sequence of MenuRates
+        The rates of each menu.
+
+    Returns
+    -------
+    Picture
+        The figure and its numbers.
+    """
+    caption = "Rates by trigger: total (full) and unique (open)."
+    return by_name("triggers", caption, {v.menu.name: v.triggers for v in variants})
+
+
+def by_name(name: str, caption: str, listed: Mapping[str, Sequence[TriggerRates]]) -> Picture:
+    """Draw the rates of triggers or groups, listed by what they are drawn beside each other for."""
+    names = list(dict.fromkeys(entry.name for entries in listed.values() for entry in entries))
+    known = {menu: {entry.name: entry for entry in entries} for menu, entries in listed.items()}
+
+    def of(menu: str, quantity: str) -> tuple[FloatArray, FloatArray]:
+        rates = [getattr(known[menu].get(entry), quantity, None) for entry in names]
+        pairs = [(rate.hz, rate.error_hz) if rate else (np.nan, np.nan) for rate in rates]
+        values, errors = np.array(pairs, np.float64).reshape(-1, 2).T
+        return values, errors
+
+    total, unique = ({menu: of(menu, quantity) for menu in listed} for quantity in ("total", "unique"))
+    numbers: dict[str, Sequence[object] | FloatArray] = {name.removesuffix("s"): names}
+    for menu in listed:
+        for quantity, rates in (("total", total), ("unique", unique)):
+            numbers[f"{menu}_{quantity}_hz"], numbers[f"{menu}_{quantity}_error_hz"] = rates[menu]
+    labels, menus = shown(names), shown(listed)
+    drawn = [{menus[menu]: pair for menu, pair in rates.items()} for rates in (total, unique)]
+    return Picture(name, caption, draw_rates(list(labels.values()), *drawn), numbers)
+
+
+def write_figures(variants: Sequence[MenuRates], folder: Path) -> list[Path]:
+    """Write the rates of triggers, and of groups if there are any, as PNG into a folder.
+
+    Parameters
+    ----------
+    variants : sequence of MenuRates
+        The rates of each menu.
+    folder : Path
+        The folder.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    pictures = (of_groups(variants), of_triggers(variants))
+    return write_pictures([picture for picture in pictures if picture], folder)
+
+
+def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
+    """Write pictures as PNG into a folder.
+
+    Parameters
+    ----------
+    pictures : iterable of Picture
+        The pictures.
+    folder : Path
+        The folder, which is made if needed.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    TrigemuError
+        If a file cannot be written.
+    """
+    files = []
+    for picture in pictures:
+        files.append(folder / f"{picture.name}.png")
+        save(picture.figure, files[-1])
+    return files
+
+
+class _TriggerRates(View[TriggerRates]):
+    def line(self, result: TriggerRates) -> str:
+        total, unique = format_rate(result.total), format_rate(result.unique)
+        return f"of {name(result.name)}: total {total}, unique {unique}"
+
+    def page(self, result: TriggerRates) -> Page:
+        """A line for each of its rates."""
+        events = Column("events", "number", EVENTS, text=events_text)
+        table = Table((Column("quantity", "key", result.name), Column("rate", "rate", "rate"), events))
+        for quantity in LISTED:
+            table.add(quantity, result.rates[quantity], result.rates[quantity])
+        if result.lost:
+            table.add("lost", result.lost, result.lost)
+        return Page([table], [*texts(legend([result], []))])
+
+    def table(self, result: TriggerRates) -> Table:
+        return Table.of(columns(result.level is not None), [row(result)])
+
+    def document(self, result: TriggerRates) -> dict[str, Any]:
+        return numbers_of(result)
+
+    def figures(self, result: TriggerRates) -> Iterator[Figure]:
+
+        yield by_name("trigger", "", {result.kind: [result]}).figure
+
+
+TRIGGER_RATES = _TriggerRates()
+
+
+#: What identifies a trigger, and what is set for it.
+_TRIGGER = (
+    Column("name", "key", "trigger", "The name of the trigger, group, level or menu."),
+    Column("kind", "label", None, 'The kind of the trigger, or "group"; in CSV also "level" and "menu".'),
+    Column("group", "label", "group", "The group of the trigger, or null.", wide=True),
+    Column("level", "label", None, "The level of the trigger, in menus with levels."),
+    Column(
+        "prescale",
+        "number",
+        "prescale",
+        "One in this many events is accepted; null for a group.",
+        text=prescale_text,
+    ),
+    Column(
+        "threshold",
+        "number",
+        None,
+        "The threshold; null where there is none, or the trigger is a group.",
+        errors=("threshold_error",),
+    ),
+    Column(
+        "threshold_error", "number", None, "Its uncertainty if it was found from a rate budget; else null."
+    ),
+    Column(
+        "threshold_found", "number", "threshold", in_files=False, wide=True, text=lambda v: with_error(*v)
+    ),
+)
+_FRACTION = Column(
+    "unique_fraction", "share", "unique / total", in_files=False, wide=True, text=lambda v: percent(*v)
+)
+_EVENTS = Column(
+    "events",
+    "number",
+    EVENTS,
+    "The number of events in the total and, in brackets, the effective number of independent interactions.",
+    in_files=False,
+    gives_way=1,
+    text=events_text,
+)
+_CONTAINED = (
+    Column(
+        "unique_contained_in",
+        "note",
+        None,
+        "The triggers that together accept all that this one accepts, by the definitions in the menu; its "
+        "unique rate is then 0 by construction.",
+    ),
+    Column(
+        "budgeted",
+        "label",
+        None,
+        "`total_hz` or `unique_hz` if this rate equals a rate budget by construction, since the threshold "
+        "was found from it; else null.",
+    ),
+)
+
+
+def _rate_columns() -> Iterator[Column]:
+    """Yield the columns of rates: shares give way in a narrow terminal."""
+    for quantity in LISTED:
+        gives_way = 2 * (quantity == "share")
+        yield Column(quantity, "rate", quantity, MEANINGS[quantity], gives_way=gives_way)
+        if quantity == "unique":
+            yield _FRACTION
+
+
+#: Every column of triggers and groups.
+COLUMNS = (*_TRIGGER, *_rate_columns(), _EVENTS, Column("lost", "rate", None, MEANINGS["lost"]), *_CONTAINED)
+
+
+def columns(with_levels: bool) -> tuple[Column, ...]:
+    """Return the columns of triggers and groups.
+
+    Parameters
+    ----------
+    with_levels : bool
+        Whether the menu has levels.
+
+    Returns
+    -------
+    tuple of Column
+        For values of `row`.
+    """
+    return tuple(column for column in COLUMNS if with_levels or column.name not in ("level", "lost"))
+
+
+def row(trigger: TriggerRates) -> dict[str, Any]:
+    """Return the values of a trigger or group.
+
+    Parameters
+    ----------
+    trigger : TriggerRates
+        The rates.
+
+    Returns
+    -------
+    dict of str to object
+        By the names of `columns`.
+    """
+    fraction = None if trigger.unique.upper_limit_hz else trigger.unique_fraction
+    budgeted = (f"{quantity}_hz" for quantity, rate in trigger.rates.items() if rate.budgeted)
+    solved = None if trigger.threshold is None else (trigger.threshold, trigger.threshold_error or 0.0)
+    return {
+        "name": trigger.name,
+        "kind": trigger.kind,
+        "group": trigger.group,
+        "level": trigger.level,
+        "prescale": trigger.prescale,
+        "threshold": trigger.threshold,
+        "threshold_error": trigger.threshold_error,
+        "threshold_found": solved,
+        **{quantity: trigger.rates[quantity] for quantity in LISTED},
+        "unique_fraction": fraction or "–",
+        "events": trigger.total,
+        "lost": trigger.lost,
+        "unique_contained_in": list(trigger.unique.contained_in),
+        "budgeted": next(budgeted, None),
+    }
+
+
+def numbers_of(trigger: TriggerRates) -> dict[str, Any]:
+    """Return all numbers of a trigger or group, by their keys in JSON and CSV.
+
+    Parameters
+    ----------
+    trigger : TriggerRates
+        The rates.
+
+    Returns
+    -------
+    dict of str to object
+        In a menu without levels there is neither `level` nor `lost_…`.
+    """
+    return record(columns(trigger.level is not None), row(trigger))
+
+
+def printed_row(trigger: TriggerRates) -> dict[str, Any]:
+    """Return the values of a trigger or group for a printed table."""
+    values = row(trigger)
+    return values | {"name": f"group {trigger.name}", "group": None} if trigger.kind == "group" else values
+
+
+def summary_row(name: str, rate: Rate) -> dict[str, Any]:
+    """Return the values of a level or menu for a printed table."""
+    return {"name": name, "total": rate, "events": rate}
+
+
+class _MenuRates(View[MenuRates]):
+    def line(self, result: MenuRates) -> str:
+        triggers = count(len(result.triggers), "trigger")
+        return f"of {name(result.menu.name)}: {triggers}, {format_rate(result.rate)}"
+
+    def page(self, result: MenuRates) -> Page:
+        """A table for each level, or one for a menu without levels."""
+        tables = [_level_table(result, level) for level in result.levels or (None,)]
+        lost = [_lost_table(result)] if result.levels else []
+        return Page(stacked([*tables, *lost]), [*texts(notes(result))])
+
+    def table(self, result: MenuRates) -> Table:
+        return Table.of(columns(bool(result.levels)), map(row, result.triggers))
+
+    def csv_table(self, result: MenuRates) -> Table:
+        """The triggers and groups, then the levels and the menu, which have fewer numbers."""
+        wholes = [(level.name, "level", level.rate) for level in result.levels]
+        wholes.append((result.menu.name, "menu", result.rate))
+        records = [*map(row, (*result.triggers, *result.groups))]
+        records += [{"name": name, "kind": kind, "total": rate} for name, kind, rate in wholes]
+        return Table.of(columns(bool(result.levels)), records)
+
+    def document(self, result: MenuRates) -> dict[str, Any]:
+        menu, catalogue = result.menu, result.catalogue
+        levels = {"levels": [_level_numbers(level) for level in result.levels]} if result.levels else {}
+        crossings = {"crossing_rate_hz": menu.crossing_rate_hz}
+        missing = {"left_out": [asdict(out) for out in menu.left_out]} if menu.left_out else {}
+        samples = catalogue.background
+        return {
+            "menu": {"name": menu.name, **crossings, **_rate_numbers(result.rate), **levels, **missing},
+            "triggers": [*map(numbers_of, result.triggers)],
+            "groups": [*map(numbers_of, result.groups)],
+            "overlap": {
+                "names": [trigger.name for trigger in result.triggers],
+                "hz": result.overlap.tolist(),
+                "error_hz": result.overlap_error.tolist(),
+            },
+            "samples": [{"name": s.name, "events": s.entries, "rate_hz": s.rate_hz} for s in samples],
+            "left_out": left_out(catalogue),
+            "half": _half(result),
+            "warnings": list(result.warnings),
+            "provenance": provenance(menu, catalogue, result.models),
+        }
+
+    def figures(self, result: MenuRates) -> Iterator[Figure]:
+
+        yield of_triggers([result]).figure
+
+
+MENU_RATES = _MenuRates()
+
+
+def _rate_numbers(rate: Rate) -> dict[str, Any]:
+    return {
+        "rate_hz": rate.hz,
+        "rate_error_hz": rate.error_hz,
+        "events": rate.events,
+        "effective_events": rate.effective_events,
+        "unseen": list(rate.unseen),
+    }
+
+
+def _level_numbers(level: LevelRates) -> dict[str, Any]:
+    rejection = {"rejection": level.rejection, "rejection_error": level.rejection_error}
+    return {"name": level.name, **_rate_numbers(level.rate), **rejection}
+
+
+def _half(result: MenuRates) -> dict[str, Any] | None:
+    if result.half is None:
+        return None
+    scales = {s.name: result.half.scales[s.number] for s in result.catalogue.background}
+    return {
+        "name": HALF_NAMES[result.half.number],
+        "scales": scales,
+        "triggers": list(result.half.triggers),
+    }
+
+
+def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a document says of the program and the files that rates are from.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu.
+    catalogue : Catalogue
+        The samples.
+    models : mapping of str to str
+        The SHA-256 of each model file by its path (`Plan.models`).
+
+    Returns
+    -------
+    dict
+        Version, menu, catalogue, files, plugins and models.
+    """
+    column = {"column": menu.columns.chosen} if menu.columns.chosen else {}
+    source = {"path": str(catalogue.path), "sha256": catalogue.sha256}
+    files = {
+        sample.name: dict(zip((source.path for source in sample.sources), sample.sha256, strict=True))
+        for sample in catalogue.background
+    }
+    return {
+        "version": __version__,
+        "menu": {"path": str(menu.path), "sha256": menu.sha256} | column,
+        "catalogue": source | _conditions(catalogue),
+        "samples": files,
+        "plugins": {plugin.name: plugin.sha256 for plugin in menu.plugins},
+        "models": dict(models),
+    }
+
+
+def _conditions(catalogue: Catalogue) -> dict[str, Any]:
+    """Return the luminosity of a sample of interactions, the pile-up that crossings were reweighted to, and
+    the units that the errors treat as independent."""
+    of_interactions = catalogue.table.convention == "luminosity"
+    return {
+        "luminosity_cm2s": catalogue.table.luminosity_cm2s if of_interactions else None,
+        "pileup": asdict(catalogue.pileup) if catalogue.pileup else None,
+        "errors": catalogue.errors,
+    }
+
+
+def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
+    """Return the triggers, groups and rate of a level, or of a menu without levels."""
+    key, *others = columns(bool(result.levels))
+    table = Table([key.headed(f"{level.name} trigger") if level else key, *others])
+    of_level = level.name if level else None
+    for trigger in result.triggers:
+        if trigger.level == of_level:
+            table.add_record(printed_row(trigger))
+    groups = [group for group in result.groups if group.level == of_level]
+    if groups:
+        table.add_gap()
+    for group in groups:
+        table.add_record(printed_row(group), "group")
+    table.add_gap()
+    label = f"level {level.name}" if level else f"menu {result.menu.name}"
+    table.add_record(summary_row(label, (level or result).rate), "summary")
+    return table
+
+
+def _lost_table(result: MenuRates) -> Table:
+    """Return the rate that the last level would lose without each trigger of the others."""
+    lost = (trigger for trigger in result.triggers if trigger.lost)
+    head = Column("name", "key", "without"), Column("lost", "rate", f"{result.levels[-1].name} would lose")
+    return Table.of(head, map(row, lost))
+
+
+_COLUMN = Column("column", "key", "column", "The name of the column of prescales.")
+
+
+class _ColumnRates(View[ColumnRates]):
+    def line(self, result: ColumnRates) -> str:
+        menus = {rates.menu.name for rates in result.values()}
+        return f"of {', '.join(map(name, menus))}: {count(len(result), 'column')} of prescales"
+
+    def page(self, result: ColumnRates) -> Page:
+        """Each trigger and group has a line per column."""
+        menu = _menu(result)
+        key, *others = columns(with_levels=False)
+        table = Table((key, _COLUMN, *others))
+        for trigger, rates in _of_triggers(result):
+            _add(table, trigger, rates)
+        for group in dict.fromkeys(g.name for rates in result.values() for g in rates.groups):
+            of = {c: next((g for g in r.groups if g.name == group), None) for c, r in result.items()}
+            _add(table, f"group {group}", of, "group")
+        for number, level in enumerate(menu.levels):
+            _add_summary(table, f"level {level}", {c: r.levels[number].rate for c, r in result.items()})
+        _add_summary(table, f"menu {menu.name}", {c: r.rate for c, r in result.items()})
+        of_columns = {c: [n for n in notes(rates) if n.about != "column"] for c, rates in result.items()}
+        shared = set.intersection(*(set(texts(of)) for of in of_columns.values()))
+        below: dict[str, None] = {}
+        for c, listed in of_columns.items():
+            for note, text in zip(listed, texts(listed), strict=True):
+                below[f"{c}: {text}" if note.about == "menu" and text not in shared else text] = None
+        return Page([table], [*below])
+
+    def table(self, result: ColumnRates) -> Table:
+        of_columns = ((c, trigger) for c, rates in result.items() for trigger in rates.triggers)
+        records = ({"column": c} | row(trigger) for c, trigger in of_columns)
+        return Table.of((_COLUMN, *columns(bool(_menu(result).levels))), records)
+
+    def csv_table(self, result: ColumnRates) -> Table:
+        """The lines of `run` for each column, which begin with its name."""
+        tables = {c: MENU_RATES.csv_table(rates) for c, rates in result.items()}
+        records = ({"column": c, **line.values} for c, table in tables.items() for line in table.rows)
+        return Table.of((_COLUMN, *columns(bool(_menu(result).levels))), records)
+
+    def document(self, result: ColumnRates) -> dict[str, Any]:
+        """Each column is as in `run`, without what all share, and with the triggers that are off in it."""
+        documents = {c: MENU_RATES.document(rates) for c, rates in result.items()}
+        own = ("menu", "triggers", "groups", "overlap", "warnings")
+        each = [
+            {"column": c, "off": _off(result[c].menu, c)} | {key: document[key] for key in own}
+            for c, document in documents.items()
+        ]
+        first = next(iter(documents.values()))
+        shared = {key: value for key, value in first.items() if key not in own}
+        models = {path: sha256 for rates in result.values() for path, sha256 in rates.models.items()}
+        shared["provenance"] |= {"prescales": _menu(result).columns.file, "models": models}
+        del shared["provenance"]["menu"]["column"]
+        return {"columns": each} | shared
+
+    def figures(self, result: ColumnRates) -> Iterator[Figure]:
+
+        listed = {column: rates.triggers for column, rates in result.items()}
+        yield by_name("triggers", "", listed).figure
+
+
+COLUMN_RATES = _ColumnRates()
+
+
+def _menu(result: Mapping[str, MenuRates]) -> Menu:
+    return next(iter(result.values())).menu
+
+
+def _off(menu: Menu, column: str) -> list[str]:
+    """List the triggers whose prescale in a column switches them off."""
+    number = menu.columns.names.index(column)
+    return [trigger.name for trigger in menu.triggers if trigger.prescales and trigger.prescales[number] <= 0]
+
+
+def _of_triggers(result: ColumnRates) -> Iterator[tuple[str, dict[str, TriggerRates | None]]]:
+    by_name = {c: {t.name: t for t in rates.triggers} for c, rates in result.items()}
+    for trigger in _menu(result).triggers:
+        if trigger.prescales or any(trigger.name in triggers for triggers in by_name.values()):
+            yield trigger.name, {c: triggers.get(trigger.name) for c, triggers in by_name.items()}
+
+
+def _add(table: Table, label: str, of: Mapping[str, TriggerRates | None], style: RowStyle = "plain") -> None:
+    for column, rates in of.items():
+        values = {"prescale": "off"} if rates is None else printed_row(rates)
+        table.add_record(values | {"column": column, "name": label}, style)
+        label = ""
+
+
+def _add_summary(table: Table, label: str, rates: Mapping[str, Rate]) -> None:
+    table.add_gap()
+    for column, rate in rates.items():
+        table.add_record(summary_row(label, rate) | {"column": column}, "summary")
+        label = ""

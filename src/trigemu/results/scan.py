@@ -1,0 +1,177 @@
+"""A scan of thresholds: what `trigemu scan` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from itertools import pairwise, product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trigemu.base.errors import TrigemuError
+from trigemu.counting.quantities import COMPARED
+from trigemu.rates.results import MenuRates, Rate
+from trigemu.results.notes import legend, notes, wholes
+from trigemu.results.numbers import count, in_unit, rejection_text, threshold_label
+from trigemu.results.rates import MENU_RATES as OF_MENU
+from trigemu.results.table import Column, Page, Table
+from trigemu.results.view import View, name
+from trigemu.studies.scan import BudgetBracket, Scan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: The largest number of thresholds that a figure has axes for.
+_DRAWN = 2
+_NAMES = {"total_hz": "its total rate", "unique_hz": "its unique rate", "rate_hz": "the rate of the menu"}
+#: The numbers of a rate in CSV.
+_IN_CSV = ("hz", "error_hz", "unseen")
+
+
+class _Scan(View[Scan]):
+    """A row has the thresholds of a point, the rates of their triggers, and those of levels and menu."""
+
+    def line(self, result: Scan) -> str:
+        steps = ", ".join(f"{name(step.name)} at {count(len(step.values), 'value')}" for step in result.steps)
+        return f"of {name(result.points[0].menu.name)}: {steps}"
+
+    def page(self, result: Scan, brackets: Sequence[BudgetBracket] = ()) -> Page:
+        """Over a plane, only the rates of the levels and of the menu are printed. brackets: the settings that
+        bracket a budget."""
+        scanned = [t for p in result.points for t in p.triggers if t.name in _scanned(result)]
+        of_menus = [rate for point in result.points for rate in wholes(point)]
+        marks = [*legend(scanned if len(result.steps) == 1 else (), of_menus, COMPARED)]
+        every = (note for point in result.points for note in notes(point, marks))
+        below = dict.fromkeys(note.text + note.cases for note in every if note.about != "events")
+        return Page([_printed(result)], [*_lines(brackets), *below])
+
+    def table(self, result: Scan) -> Table:
+        rates = (Column(key, "rate", None, "A rate at these thresholds.") for key in _names(result))
+        thresholds = (
+            Column(key, "number", None, "The value of what is scanned.", leads=True) for key in _keys(result)
+        )
+        table = Table([*thresholds, *rates])
+        for values, point in _points(result):
+            table.add(*values, *_rates(result, point))
+        return table
+
+    def csv_table(self, result: Scan) -> Table:
+        table = self.table(result)
+        head = [replace(c, parts=_IN_CSV) if c.role == "rate" else c for c in table.columns]
+        return replace(table, columns=head)
+
+    def document(self, result: Scan, brackets: Sequence[BudgetBracket] = ()) -> dict[str, Any]:
+        """Each point is as in `run`, without what all share. brackets: settings that bracket a budget."""
+        documents = [OF_MENU.document(point) for point in result.points]
+        own = ("menu", "triggers", "groups", "warnings")
+        points = [
+            {"values": values} | {key: document[key] for key in own}
+            for (values, _), document in zip(_points(result), documents, strict=True)
+        ]
+        return {
+            "scanned": [asdict(step) for step in result.steps],
+            "points": points,
+            "met": [asdict(entry) | {"at": dict(entry.at)} for entry in brackets],
+        } | {key: documents[0][key] for key in ("samples", "left_out", "half", "provenance")}
+
+    def figures(self, result: Scan) -> Iterator[Figure]:
+        yield figure_of(result, ())
+
+
+SCAN = _Scan()
+
+
+def _points(scan: Scan) -> Iterator[tuple[tuple[float, ...], MenuRates]]:
+    """Yield the values and the rates of each point."""
+    return zip(product(*(step.values for step in scan.steps)), scan.points, strict=True)
+
+
+def _keys(scan: Scan) -> list[str]:
+    """Return the names of the columns of what is scanned."""
+    return [step.name if step.vary else f"{step.trigger} threshold" for step in scan.steps]
+
+
+def _scanned(scan: Scan) -> list[str]:
+    """Return the names of the scanned triggers, each once."""
+    return list(dict.fromkeys(step.trigger for step in scan.steps))
+
+
+def _names(scan: Scan) -> list[str]:
+    """Return the names of the columns of rates: of the scanned triggers, of the levels and of the menu."""
+    own = [f"{name} {quantity}" for name in _scanned(scan) for quantity in COMPARED]
+    return [*own, *(f"{level} rate" for level in scan.points[0].menu.levels), "menu rate"]
+
+
+def _rates(scan: Scan, point: MenuRates) -> list[Rate]:
+    """List the rates of `_names` at a point."""
+    own = {trigger.name: trigger.rates for trigger in point.triggers}
+    of_triggers = [own[name][quantity] for name in _scanned(scan) for quantity in COMPARED]
+    return [*of_triggers, *(level.rate for level in point.levels), point.rate]
+
+
+def _printed(scan: Scan) -> Table:
+    """Return the rates, and rejections beside those of levels."""
+    levels = scan.points[0].menu.levels
+    head = [
+        Column(
+            step.name, heading=step.name if step.vary else f"{step.trigger} above", leads=True, text=_short
+        )
+        for step in scan.steps
+    ]
+    one = len(scan.steps) == 1
+    head += [Column(f"own {quantity}", "rate", quantity) for quantity in (COMPARED if one else ())]
+    head += [Column(f"level {level}", "rate", level) for level in levels]
+    rejections = (f"{before} / {level}" for before, level in pairwise(levels))
+    head += [Column(heading, "number", heading) for heading in rejections]
+    table = Table([*head, Column("menu", "rate", "menu")])
+    for values, point in _points(scan):
+        *rates, menu = _rates(scan, point)
+        shown = rates if one else rates[len(rates) - len(levels) :]
+        table.add(*values, *shown, *map(rejection_text, point.levels[1:]), menu)
+    return table
+
+
+def _short(value: float) -> str:
+    return f"{value:.10g}"
+
+
+def _lines(brackets: Sequence[BudgetBracket]) -> Iterator[str]:
+    for entry in brackets:
+        low = f"{entry.vary} = {_short(entry.low)}" if entry.vary else _short(entry.low)
+        where = f"at {low}"
+        if entry.low != entry.high:
+            rates = f"{in_unit(entry.low_hz, 0.0)} and {in_unit(entry.high_hz, 0.0)}"
+            where = f"between {low} and {_short(entry.high)}, where it is {rates}"
+        at = "".join(f" with {name} at {_short(value)}" for name, value in entry.at)
+        what = _NAMES[entry.quantity]
+        yield f"{entry.trigger}: {what} is {in_unit(entry.budget_hz, 0.0)} {where}{at}."
+
+
+def figure_of(scan: Scan, budgets: Sequence[float]) -> Figure:
+    """Draw the rates against one threshold, or over the plane of two, with lines at `budgets` in Hz.
+
+    Raises
+    ------
+    TrigemuError
+        If more than two thresholds are scanned.
+    """
+    from trigemu.results.figures.curves import draw_plane, draw_scan
+
+    if len(scan.steps) > _DRAWN:
+        raise TrigemuError(f"{len(scan.steps)} triggers are scanned: a figure can show {_DRAWN}")
+    menu = scan.points[0].menu
+    labels = [
+        step.name if step.vary else threshold_label(menu, step.trigger, step.trigger) for step in scan.steps
+    ]
+    values = [np.array(step.values) for step in scan.steps]
+    if len(scan.steps) == 1:
+        columns = zip(*(_rates(scan, point) for point in scan.points), strict=True)
+        own = (f"{scan.steps[0].trigger} {quantity}" for quantity in COMPARED)
+        names = (*own, *(f"level {level}" for level in menu.levels), f"menu {menu.name}")
+        rates = dict(zip(names, columns, strict=True))
+        hz = {name: np.array([rate.hz for rate in column]) for name, column in rates.items()}
+        errors = {name: np.array([rate.error_hz for rate in column]) for name, column in rates.items()}
+        return draw_scan(labels[0], values[0], hz, errors, budgets)
+    plane = np.array([point.rate.hz for point in scan.points]).reshape([len(v) for v in values])
+    return draw_plane((labels[0], labels[1]), (values[0], values[1]), plane, budgets, f"menu {menu.name}")

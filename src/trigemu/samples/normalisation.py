@@ -1,0 +1,216 @@
+"""Normalise weights to Hz. Sums of weights come from the metadata of a sample, never from the events that
+survived a skim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from trigemu.base.errors import SampleError
+from trigemu.base.toml import Key, TomlTable
+from trigemu.samples.locations import located
+
+CM2_PER_PB = 1e-36
+#: The rate of bunch crossings in Hz, unless a catalogue gives another.
+CROSSING_RATE_HZ = 40e6
+
+#: Rates beyond which the exact sums of weights and of their squares would lose digits.
+SMALLEST_RATE_HZ, LARGEST_RATE_HZ = 1e-12, 2.0**80
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class Rounding(TomlTable, frozen=True):
+    """Rounding of a stored pT.
+
+    Attributes
+    ----------
+    bits : int
+        Bits of the mantissa, 1 to 22.
+    centred : bool
+        Whether stored values are in the middle between two such numbers.
+    """
+
+    bits: Annotated[int, msgspec.Meta(ge=1, le=22)]
+    centred: bool = False
+
+
+class CatalogueTable(TomlTable, frozen=True):
+    """The [catalogue] table.
+
+    Attributes
+    ----------
+    name : str
+        Name of the catalogue.
+    convention : {"crossing", "luminosity"}
+        Whether an event is a bunch crossing, with a background that adds up to `crossing_rate_hz`, or an
+        interaction at `luminosity_cm2s`.
+    luminosity_cm2s : float or None
+        Instantaneous luminosity in cm⁻² s⁻¹.
+    crossing_rate_hz : float
+        Rate of bunch crossings in Hz.
+    mean_interactions : float or None
+        Mean number of interactions per crossing, if known.
+    generated_by : str or None
+        The program that generated the events.
+    note : str or None
+        A remark about the sample, shown by `trigemu samples`.
+    rounding : dict of str to Rounding
+        Rounding of the stored pT, by collection, and of `met`.
+    """
+
+    name: str
+    convention: Literal["crossing", "luminosity"]
+    luminosity_cm2s: Positive | None = None
+    crossing_rate_hz: Positive = CROSSING_RATE_HZ
+    mean_interactions: Positive | None = None
+    generated_by: str | None = None
+    note: str | None = None
+    rounding: dict[str, Rounding] = msgspec.field(default_factory=dict)
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        yield from rate_mistakes("crossing_rate_hz", self.crossing_rate_hz)
+
+
+def rate_mistakes(key: str, hz: float) -> Iterator[tuple[str, str]]:
+    """Yield (key, message) for a rate outside the range of exact sums."""
+    if not SMALLEST_RATE_HZ <= hz <= LARGEST_RATE_HZ:
+        yield key, f"{key} = {hz:g}: expected {SMALLEST_RATE_HZ:g} to {LARGEST_RATE_HZ:g} Hz, such as 40e6"
+
+
+class SampleTable(TomlTable, frozen=True):
+    """A [[sample]] entry of a catalogue.
+
+    Attributes
+    ----------
+    name : str
+        Name of the sample.
+    role : {"background", "signal"}
+        Whether the sample counts in rates, or is used for efficiencies.
+    files : tuple of str
+        Paths, with wildcards, or URLs; relative paths are relative to the catalogue.
+    format : str
+        Name of the file format.
+    tree : str or None
+        Name of the tree with the events in ROOT files, such as "ntuple/events"; by default that of the
+        format, or else the only tree with numbers.
+    sha256 : tuple of str
+        Digest of each file, in order; empty: not verified.
+    rate_hz : float or None
+        Rate of all its crossings, in Hz (convention `crossing`).
+    weight_before_thinning : float or None
+        Not used: catalogues of older versions have it.
+    cross_section_pb, filter_efficiency, k_factor : float
+        Their product is the cross-section of all its interactions, in pb (convention `luminosity`).
+    sum_of_weights : float or None
+        Sum over all generated events, for files that do not store it.
+    dataset : int, str or None
+        A dataset of ATLAS Open Data, which completes the entry.
+    require : str or None
+        Default condition for the denominator of efficiencies.
+    description : str
+        Free text.
+    """
+
+    name: str
+    role: Literal["background", "signal"]
+    files: tuple[str, ...]
+    format: str = "nanoaod"
+    tree: Annotated[str, msgspec.Meta(min_length=1)] | None = None
+    sha256: tuple[str, ...] = ()
+    rate_hz: Positive | None = None
+    weight_before_thinning: Positive | None = None
+    cross_section_pb: Positive | None = None
+    filter_efficiency: Positive = 1.0
+    k_factor: Positive = 1.0
+    sum_of_weights: Positive | None = None
+    dataset: int | str | None = None
+    require: str | None = None
+    description: str = ""
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        """Yield (key, message) for a missing or unsupported location of files."""
+        if not self.files and self.dataset is None:
+            yield "files", "files = []: name at least one file"
+        for number, file in enumerate(self.files):
+            try:
+                located(file, Path("/"))
+            except SampleError as error:
+                yield ("files", number), str(error)
+        for number, digest in enumerate(self.sha256):
+            if not re.fullmatch("[0-9a-fA-F]{64}", digest):
+                yield (
+                    ("sha256", number),
+                    f"sha256[{number}] = {digest[:80]!r}: expected 64 hexadecimal digits",
+                )
+
+
+@dataclass(frozen=True)
+class Pileup:
+    """Pileup reweighting of a background, and the statistics that remain.
+
+    Attributes
+    ----------
+    mean : float
+        Mean of the target Poisson distribution of interactions per crossing.
+    before : float
+        Mean of the generated sample, if known; else of its crossings.
+    after : float
+        Mean of the reweighted crossings.
+    factor : float
+        Factor on the weights so that they add up to the crossing rate.
+    known : bool
+        Whether the mean of the generated sample is known. If so, weights are ratios of two Poisson
+        distributions; if not, they are divided by the distribution of the sample, which fluctuates.
+    events : int
+        Number of events.
+    effective_events, effective_before : float
+        Effective number of events (Σw)² / Σw² after and before reweighting.
+    """
+
+    mean: float
+    before: float
+    after: float
+    factor: float
+    known: bool
+    events: int
+    effective_events: float
+    effective_before: float
+
+
+def hz_per_unit_weight(catalogue: CatalogueTable, sample: SampleTable, sum_of_weights: float) -> float:
+    """Return the rate in Hz of a generator weight of 1; 1 for a signal without a cross-section.
+
+    crossing: rate_hz / Σw; luminosity: σ ε k L / Σw, with Σw over all generated events.
+    """
+    if not sum_of_weights > 0:
+        raise SampleError(
+            f"sample {sample.name!r}: the sum of its generator weights is {sum_of_weights:g}, "
+            f"expected a positive number"
+        )
+    if catalogue.convention == "crossing" and sample.role == "background":
+        if sample.rate_hz is None:
+            raise _missing(sample, "rate_hz", "crossing")
+        return sample.rate_hz / sum_of_weights
+    if sample.cross_section_pb is None:
+        if sample.role == "signal":
+            return 1.0
+        raise _missing(sample, "cross_section_pb", "luminosity")
+    if catalogue.luminosity_cm2s is None:
+        raise SampleError(
+            f"sample {sample.name!r} has a cross-section, but its catalogue has no luminosity_cm2s: give it "
+            f"under [catalogue], in cm⁻² s⁻¹"
+        )
+    effective = sample.cross_section_pb * sample.filter_efficiency * sample.k_factor
+    return effective * CM2_PER_PB * catalogue.luminosity_cm2s / sum_of_weights
+
+
+def _missing(sample: SampleTable, key: str, convention: str) -> SampleError:
+    return SampleError(
+        f"sample {sample.name!r} needs {key} in its catalogue entry: it is a background of the "
+        f"convention {convention!r}"
+    )

@@ -1,0 +1,390 @@
+"""Rates as functions of an observable, such as the number of interactions, from one pass over the events.
+
+Each bin contains part of the crossings and a rate of each trigger. The ratio of the two, rescaled to all
+crossings, is the rate of the trigger if all crossings were like those in the bin: R0 · Σ w f / Σ w. Its
+uncertainty is that of R0 Σ w (f − ε) / Σ w with ε = Σ w f / Σ w, because both sums use the same events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trigemu.base.arrays import FloatArray, IntArray, Words
+from trigemu.base.engine import CHUNK_EVENTS
+from trigemu.base.errors import SampleError, TrigemuError, numbers_of
+from trigemu.base.shown import Named, WithHistograms, histogram_of
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.quantities import MENU, Label, fractions
+from trigemu.counting.rate_sums import RateSums
+from trigemu.counting.shared import Parents
+from trigemu.emulation.engine import Progress, chunks_of
+from trigemu.emulation.loop import Emulation, emulate
+from trigemu.emulation.plan import Plan, lacks
+from trigemu.menus.menu import Menu
+from trigemu.menus.read import MenuLike, menu_of
+from trigemu.observables.expressions import Number
+from trigemu.observables.selections import make_scope
+from trigemu.observables.workspace import Workspace
+from trigemu.rates.menu_rates import rates_of
+from trigemu.rates.results import MenuRates, Rate, TriggerRates
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Need
+from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.sample import Sample
+from trigemu.studies.efficiency import binned
+from trigemu.triggers.base import Context
+
+
+@dataclass(frozen=True)
+class Bin:
+    """The rates in one bin of an observable, low ≤ observable < high.
+
+    Attributes
+    ----------
+    low, high : float
+        The edges of the bin.
+    crossings : Rate
+        The rate of all events in the bin.
+    rates : MenuRates or None
+        The rates of the menu in the bin; None if the rate of all events in the bin is not above 0.
+    menu_if_all : Rate or None
+        The rate of the menu in the bin, rescaled to all crossings; None as for `rates`.
+    if_all : tuple of Rate
+        The total rate of each enabled trigger in the bin, rescaled to all crossings; empty as for `rates`.
+    """
+
+    low: float
+    high: float
+    crossings: Rate
+    rates: MenuRates | None
+    menu_if_all: Rate | None
+    if_all: tuple[Rate, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class BinnedRates(WithHistograms, Named[tuple[TriggerRates | None, ...]]):
+    """The rates of a menu in the bins of an observable; result["J100"] is the rates of a trigger, or of a
+    group, in each bin, None as for `Bin.rates`.
+
+    Attributes
+    ----------
+    observable : str
+        The observable, in the language of the menu.
+    whole : MenuRates
+        The rates of the menu on all events, including those outside of the bins.
+    crossings : Rate
+        The rate of all events.
+    outside : Rate
+        The rate of the events without a value in the bins.
+    bins : tuple of Bin
+        The bins.
+    """
+
+    _view: ClassVar[str] = "trigemu.results.bins:BINNED_RATES"
+
+    observable: str
+    whole: MenuRates
+    crossings: Rate
+    outside: Rate
+    bins: tuple[Bin, ...]
+
+    def to_hist(self, name: str | None = None, *, rescaled: bool = False) -> Any:
+        """Return a hist.Hist (UHI) of rates in Hz with variances; it has no flow bins.
+
+        Parameters
+        ----------
+        name : str, optional
+            The name of a trigger, or of the menu; by default the histogram contains all of them, with a
+            category axis of names.
+        rescaled : bool
+            Whether to rescale rates to all crossings, as the figure does; by default they are the rates in
+            the bin.
+        """
+        return histogram_of(self, name, rescaled=rescaled)
+
+    def _named(self) -> tuple[str, Mapping[str, tuple[TriggerRates | None, ...]]]:
+        rates = {name: tuple(b.rates[name] if b.rates else None for b in self.bins) for name in self.whole}
+        return "trigger or group", rates
+
+
+def binned_rates(
+    menu: MenuLike,
+    observable: str,
+    edges: Sequence[float],
+    catalogue: SamplesLike = None,
+    *,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> BinnedRates:
+    """Compute the rates of a menu in the bins of an observable.
+
+    Parameters
+    ----------
+    menu : path or Menu
+        The menu.
+    observable : str
+        The observable, in the language of the menu.
+    edges : sequence of float
+        The edges of the bins, ascending.
+    catalogue, executor, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    BinnedRates
+
+    Raises
+    ------
+    TrigemuError
+        If the observable is unknown or has no value in the bins in any event, or the edges are not ascending.
+
+    Notes
+    -----
+    The rate rescaled to all crossings is R0 · Σ w f / Σ w over the events of the bin. Its uncertainty is
+    that of R0 Σ w (f − ε) / Σ w with ε = Σ w f / Σ w.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> result = trigemu.binned_rates("menus/primary.toml", "n_interaction", [0, 4, 8])
+    >>> [f"{part.menu_if_all.hz / 1e3:.1f} kHz" for part in result.bins]
+    ['8.0 kHz', '10.0 kHz']
+    """
+    menu, edges = menu_of(menu), numbers_of("the bin edges", edges)
+    if len(edges) < 2 or any(high <= low for low, high in pairwise(edges)):
+        raise TrigemuError(f"{observable!r}: expected at least two ascending bin edges")
+    axis = _Bins(Context(menu.scope).observable(observable), edges)
+    catalogue = samples_of(catalogue, executor=executor)
+    _check_columns(catalogue, observable, axis)
+    emulation = emulate([menu], catalogue, axis=axis, executor=executor, progress=progress)
+    parts = [replace(emulation, only=number) for number in range(axis.bins)]
+    crossings = [_crossings(part) for part in (emulation, *parts)]
+    bins = tuple(
+        _in_bin(part, *between, inside, crossings[0].hz)
+        for part, between, inside in zip(parts[:-1], pairwise(edges), crossings[1:-1], strict=True)
+    )
+    if not any(part.rates for part in bins):
+        raise SampleError(f"{observable!r} has no value from {edges[0]:g} to {edges[-1]:g} in any event")
+    return BinnedRates(observable, rates_of(emulation), crossings[0], crossings[-1], bins)
+
+
+@dataclass(frozen=True)
+class _Bins:
+    """The axis of an observable; its last bin is for values outside of the edges."""
+
+    number: Number
+    edges: tuple[float, ...]
+
+    @property
+    def bins(self) -> int:
+        return len(self.edges)
+
+    @property
+    def count_rejected(self) -> bool:
+        return True
+
+    def needs(self, plan: Plan) -> Iterable[Need]:
+        return self.number.needs()
+
+    def __call__(self, plan: Plan, work: Workspace) -> IntArray:
+        return binned(self.number.evaluate(work), self.edges)
+
+
+def _check_columns(catalogue: Catalogue, observable: str, axis: _Bins) -> None:
+    problems = [
+        lacking for s in catalogue.background for need in axis.number.needs() if (lacking := lacks(s, need))
+    ]
+    if problems:
+        reason = f", which {observable!r} needs"
+        raise SampleError("\n".join(problem + reason for problem in dict.fromkeys(problems)))
+
+
+def _crossings(part: Emulation) -> Rate:
+    """Return the rate of all events, accepted or not."""
+    counted = part.counted(0)
+    table = counted.table
+    sums = RateSums(table, counted.scales, 1)
+    for rows in counted.blocks():
+        sums.add(rows, np.ones((len(table.n[rows]), 1)))
+    hz, hz2 = (float(column[0]) for column in sums.result())
+    return Rate(hz, float(np.sqrt(hz2)), int(table.n.sum()), hz**2 / hz2 if hz2 else 0.0, None)
+
+
+def _in_bin(part: Emulation, low: float, high: float, crossings: Rate, all_hz: float) -> Bin:
+    if not crossings.hz > 0:
+        return Bin(low, high, crossings, None, None, ())
+    result = rates_of(part)
+    rates = (result.rate, *(trigger.total for trigger in result.triggers))
+    errors = _errors(part, np.array([rate.hz for rate in rates]) / crossings.hz)
+    factor = all_hz / crossings.hz
+    menu, *triggers = (
+        replace(
+            rate,
+            hz=rate.hz * factor,
+            error_hz=error * factor if rate.events else 0.0,
+            upper_limit_hz=None if rate.upper_limit_hz is None else rate.upper_limit_hz * factor,
+        )
+        for rate, error in zip(rates, errors.tolist(), strict=True)
+    )
+    return Bin(low, high, crossings, result, menu, tuple(triggers))
+
+
+def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
+    """Return the error of Σ w (f − ε) in Hz, for the menu and each trigger."""
+    counted = part.counted(0)
+    (bits,) = counted.bits
+
+    def accepted(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+        values = fractions(menus[0], acceptances(words, menus[0], bits), ("total",))
+        names = [trigger.name for trigger in menus[0].enabled]
+        return np.column_stack([values[MENU], *(values[Label("trigger", name, "total")] for name in names)])
+
+    sums = RateSums(counted.table, counted.scales, len(efficiency))
+    most = counted.scales.unseen.max(initial=1.0)
+    for rows in counted.blocks():
+        sums.add(rows, counted.fractions(rows, accepted) - np.clip(efficiency, 1.0 - most, most))
+    return np.sqrt(sums.result()[1])
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """The quantity of a spectrum.
+
+    Attributes
+    ----------
+    name : str
+        The observable, or "weight".
+    label : str
+        Its name in words.
+    unit : str
+        Its unit; empty if it has none.
+    edges : ndarray
+        float64[bins + 1], the edges of the bins in `unit`.
+    """
+
+    name: str
+    label: str
+    unit: str
+    edges: FloatArray
+
+
+@dataclass(frozen=True, repr=False)
+class Spectrum(WithHistograms):
+    """A spectrum of each sample. Values above the last edge are counted in the last bin.
+
+    Attributes
+    ----------
+    quantity : Quantity
+        The quantity.
+    sum_w : mapping of str to ndarray
+        The rate of each sample in Hz, float64[bins], by the name of the sample.
+    variance : mapping of str to ndarray
+        The variance of each rate in Hz², float64[bins], by the name of the sample.
+    signals : frozenset of str
+        The names of the signals among the samples.
+    """
+
+    _view: ClassVar[str] = "trigemu.results.bins:SPECTRUM"
+
+    quantity: Quantity
+    sum_w: Mapping[str, FloatArray]
+    variance: Mapping[str, FloatArray]
+    signals: frozenset[str] = frozenset()
+
+
+def _counts(n: int) -> FloatArray:
+    return np.arange(n + 2, dtype=np.float64) - 0.5
+
+
+QUANTITIES = (
+    Quantity("jet[0].pt", "leading jet pT", "GeV", np.geomspace(20, 500, 41)),
+    Quantity("photon[0].pt", "leading photon pT", "GeV", np.geomspace(10, 200, 41)),
+    Quantity("electron[0].pt", "leading electron pT", "GeV", np.geomspace(5, 200, 31)),
+    Quantity("muon[0].pt", "leading muon pT", "GeV", np.geomspace(3, 200, 31)),
+    Quantity("n_jet", "number of jets", "", _counts(10)),
+    Quantity("n_photon", "number of photons", "", _counts(5)),
+    Quantity("ht", "HT", "GeV", np.linspace(0, 600, 61)),
+    Quantity("met", "missing ET", "GeV", np.linspace(0, 200, 41)),
+    Quantity("n_interaction", "number of interactions", "", _counts(60)),
+    Quantity("weight", "weight in Hz", "", np.geomspace(1e-6, 1e7, 53)),
+)
+
+
+def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tuple[Spectrum, ...]:
+    """Fill the spectra of all quantities that the samples have, in one pass over the catalogue.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+        The samples.
+    progress : callable, optional
+        Called with the number of events done since the last call.
+
+    Returns
+    -------
+    tuple of Spectrum
+        The spectra of the quantities that at least one sample has.
+    """
+    context = Context(make_scope({}, {}, lambda key, message: None))
+    observables = {
+        number: None if quantity.name == "weight" else context.observable(quantity.name)
+        for number, quantity in enumerate(QUANTITIES)
+    }
+    filled: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
+    for sample in catalogue.samples:
+        with_parents = sample.number in catalogue.with_parents
+        for number, (sums, variance) in _of_sample(sample, observables, with_parents, progress).items():
+            filled[number][0][sample.name] = sums
+            filled[number][1][sample.name] = variance
+    signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
+    return tuple(Spectrum(QUANTITIES[q], *parts, signals) for q, parts in enumerate(filled) if parts[0])
+
+
+def _of_sample(
+    sample: Sample, observables: Mapping[int, Number | None], with_parents: bool, progress: Progress | None
+) -> dict[int, tuple[FloatArray, FloatArray]]:
+    columns = {(c, column) for c, names in sample.schema.collections.items() for column in names}
+    columns |= {("", scalar) for scalar in sample.schema.scalars}
+    available = {q: o for q, o in observables.items() if o is None or set(o.needs()) <= columns}
+    needs = {need for observable in available.values() if observable for need in observable.needs()}
+    import hist  # here, because the import takes a tenth of a second and nothing else needs it
+
+    filled = {q: hist.Hist(hist.axis.Variable(QUANTITIES[q].edges), storage="Weight") for q in available}
+    shared: dict[int, list[tuple[Parents, IntArray, FloatArray]]] = {q: [] for q in available}
+    for chunk in chunks_of(sample, CHUNK_EVENTS):
+        events = sample.read(chunk.source, chunk.start, chunk.stop, needs)
+        work = Workspace(events)
+        for q, observable in available.items():
+            values = observable.evaluate(work) if observable else np.abs(events.weight)
+            has_value = ~np.isnan(values)
+            filled[q].fill(values[has_value], weight=events.weight[has_value])
+            if with_parents:
+                bins = np.searchsorted(QUANTITIES[q].edges, values[has_value], "right") - 1
+                shared[q].append((events.parent[has_value], bins, events.weight[has_value]))
+        if progress:
+            progress(chunk.stop - chunk.start)
+    spectra = {}
+    for q, histogram in filled.items():
+        view = histogram.view(flow=True)
+        view[-2] += view[-1]
+        variance = _of_parents(shared[q], len(view) - 2) if with_parents else view.variance[1:-1]
+        spectra[q] = view.value[1:-1], variance
+    return spectra
+
+
+def _of_parents(parts: Sequence[tuple[Parents, IntArray, FloatArray]], n: int) -> FloatArray:
+    """Return Σ over parents of (Σw)² in each bin, float64[n], from the parents, bins and weights of events.
+    Values above the last bin are counted in the last bin."""
+    parent, bins, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
+    bins = np.minimum(bins, n - 1)
+    inside = bins >= 0
+    _, number = np.unique(parent[inside], return_inverse=True)
+    cells, cell = np.unique(number.ravel() * n + bins[inside], return_inverse=True)
+    sums = np.bincount(cell.ravel(), weight[inside], len(cells))
+    variance: FloatArray = np.bincount(cells % n, sums**2, n).astype(np.float64)
+    return variance

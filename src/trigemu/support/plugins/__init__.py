@@ -1,1 +1,0 @@
-"""Plugins: what they declare, where they are found, and how they are loaded."""

@@ -1,0 +1,164 @@
+"""`random`: crossings at a fixed rate, independent of their content.
+
+rate_hz = 1000.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+import numpy as np
+
+from trigemu.base.arrays import Array, BoolArray
+from trigemu.base.kernels import kernel
+from trigemu.observables.expressions import Constant, Relation, Scalar
+from trigemu.observables.workspace import Workspace
+from trigemu.triggers.base import BitKind, Compiled, Context, Kind
+from trigemu.triggers.extent import Extent
+from trigemu.triggers.questions import kind_extent
+
+
+class Random(BitKind, frozen=True):
+    """The trigger kind `random`: it fires in every event, with a prescale of the crossing rate over
+    `rate_hz`.
+
+    Attributes
+    ----------
+    rate_hz : float
+        The rate in Hz, before its prescale.
+    """
+
+    rate_hz: float
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if self.rate_hz <= 0:
+            yield "rate_hz", f"rate_hz = {self.rate_hz}: expected a rate above 0 Hz"
+
+    def decide(self, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
+        return np.ones(n, np.bool_)
+
+    def own_prescale(self, crossing_rate_hz: float) -> float:
+        return crossing_rate_hz / self.rate_hz
+
+
+class Stored(Kind, frozen=True):
+    """The trigger kind `stored`: it fires if a decision that is stored in the sample is true.
+
+    Attributes
+    ----------
+    decision : str
+        The name of the stored decision.
+    """
+
+    decision: str
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if not self.decision:
+            yield "decision", "decision = '': expected the name of a stored decision"
+
+    def compile(self, context: Context) -> CompiledStored:
+        return CompiledStored(context.stored(self.decision))
+
+
+@dataclass(frozen=True)
+class CompiledStored(Compiled):
+    """A compiled trigger that repeats a decision recorded in the sample.
+
+    Attributes
+    ----------
+    column : str
+        The column of decisions, 0 or 1.
+    threshold : None
+        It gives decisions.
+    """
+
+    column: str
+    threshold: None = None
+
+    def evaluate(self, work: Workspace) -> BoolArray:
+        return self.condition.evaluate(work)
+
+    @property
+    def condition(self) -> Relation:
+        """The condition under which it fires."""
+        return Relation("!=", Scalar(self.column), Constant(0.0))
+
+
+@kind_extent.register(Stored)
+def _(kind: Stored, context: Context) -> Extent:
+    return Extent(conditions=(kind.compile(context),))
+
+
+_BITS = 64
+
+
+class External(Kind, frozen=True):
+    """The trigger kind `external`: it fires if a bit that is stored in the sample is set.
+
+    Attributes
+    ----------
+    bit : int
+        The number of the bit.
+    crossing : int
+        The crossing of the bit, relative to that of the event: −2 to 2.
+    word : str
+        The name of the columns that hold the bits, without their number.
+    """
+
+    bit: Annotated[int, msgspec.Meta(ge=0)]
+    crossing: Annotated[int, msgspec.Meta(ge=-2, le=2)] = 0
+    word: str = "external"
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if not self.word:
+            yield "word", "word = '': expected the name of columns without their number"
+
+    def compile(self, context: Context) -> CompiledExternal:
+        column = context.scalar(f"{self.word}_{self.bit // _BITS}")
+        return CompiledExternal(column, self.bit % _BITS, self.crossing)
+
+
+@dataclass(frozen=True)
+class CompiledExternal(Compiled):
+    """A compiled trigger that fires if a bit of a word in the sample is set.
+
+    Attributes
+    ----------
+    column : str
+        The column of words, with one value per event.
+    bit : int
+        The bit in the word.
+    crossing : int
+        The crossing of the bit, relative to that of the event.
+    threshold : None
+        It gives decisions.
+    """
+
+    column: str
+    bit: int
+    crossing: int
+    threshold: None = None
+
+    @property
+    def margin(self) -> int:
+        """The number of crossings that it reads before and after its own."""
+        return abs(self.crossing)
+
+    def evaluate(self, work: Workspace) -> BoolArray:
+        return _bit(work.scalar(self.column), self.bit, self.crossing)
+
+
+@kind_extent.register(External)
+def _(kind: External, context: Context) -> Extent:
+    return Extent(conditions=(kind.compile(context),))
+
+
+@kernel
+def _bit(words: Array, bit: int, crossing: int) -> BoolArray:
+    fired = np.zeros(len(words), np.bool_)
+    for event in range(max(0, -crossing), min(len(words), len(words) - crossing)):
+        fired[event] = np.int64(words[event + crossing]) >> bit & 1
+    return fired

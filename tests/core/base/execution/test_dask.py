@@ -1,0 +1,206 @@
+"""Clusters of dask: one that is started here, and one that is there or not."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from executor_toys import thread_cluster
+from work_toys import Recital, calls, items, numbers
+
+from trigemu.base import dask
+from trigemu.base.dask import dask_client
+from trigemu.base.engine import Engine
+from trigemu.base.errors import MissingExtraError, TrigemuError
+
+distributed = pytest.importorskip("distributed")
+
+
+def test_a_cluster_of_this_machine_works_outlives_a_worker_and_ends(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with dask_client(None, 2) as client:
+        pids = [*client.run(os.getpid).values()]
+        addresses = [client.scheduler.address, *client.nthreads()]
+        open_to_all = addresses[0].replace("tls:", "tcp:")
+        with pytest.raises(TrigemuError, match="no scheduler answers"), dask_client(open_to_all, 1):
+            pass
+        engine = Engine(client, task_seconds=0.1)
+        assert engine.workers == 2
+        levels = client.run(logging.getLogger("distributed.worker").getEffectiveLevel)
+        assert {*levels.values()} == {logging.CRITICAL}
+        results = engine.over(Recital(str(tmp_path), {60: "die once"}, seconds=0.002), items(150))
+        assert numbers(results) == list(range(150))
+        assert calls(tmp_path, "unit-60") == 2
+    assert len({*pids, os.getpid()}) == 3
+    assert all(address.startswith("tls://127.0.0.1:") for address in addresses)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_cluster_that_does_not_start_is_tried_again_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[object] = []
+
+    def fails(**options: object) -> None:
+        tried.append(options)
+        raise RuntimeError("Nanny failed\n to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", fails)
+    with (
+        pytest.raises(TrigemuError, match=r"no cluster starts on this machine \(Nanny failed to start\.\)$"),
+        dask_client(None, 2),
+    ):
+        pass
+    assert len(tried) == 3
+
+
+def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match=r"--engine dask needs .*'distributed'.*trigemu\[dask\]"):
+        dask_client(None, 2).__enter__()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with thread_cluster(1, 2) as started:
+        yield started
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+def test_a_cluster_that_is_there_is_used_and_left_running(
+    cluster: Any, tmp_path: Path, as_file: bool
+) -> None:
+    where = cluster.scheduler_address
+    if as_file:
+        (tmp_path / "scheduler.json").write_text(json.dumps({"type": "Scheduler", "address": where}))
+        where = str(tmp_path / "scheduler.json")
+    for _ in range(2):
+        with dask_client(where, 1) as client:
+            engine = Engine(client)
+            assert engine.workers == 2
+            assert numbers(engine.over(Recital(str(tmp_path)), items(20))) == list(range(20))
+            with pytest.raises(ValueError, match="No global client"):
+                distributed.get_client()
+    with pytest.raises(KeyError, match="mine"), dask_client(where, 1):  # no error of the cluster
+        raise KeyError("mine")
+
+
+def test_a_client_that_is_closed_takes_no_tasks(cluster: Any, tmp_path: Path) -> None:
+    with dask_client(cluster.scheduler_address, 1) as client:
+        engine = Engine(client)
+    with pytest.raises(TrigemuError, match="the executor accepts no tasks"):
+        numbers(engine.over(Recital(str(tmp_path)), items(5)))
+    assert engine.workers is None
+
+
+class Lost:
+    """A client whose scheduler is lost: its futures have no result, and no end."""
+
+    status = "running"
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+
+    def submit(self, *arguments: object, pure: bool) -> Any:
+        return self
+
+    def result(self, timeout: float) -> None:
+        self.asked.append(timeout)
+        if len(self.asked) == 3:
+            self.status = "closed"
+        raise TimeoutError
+
+    def cancel(self) -> None: ...
+
+
+def test_a_scheduler_that_is_lost_is_told(tmp_path: Path) -> None:
+    client = Lost()
+    with pytest.raises(TrigemuError, match=r"^the scheduler of dask was lost: with a checkpoint"):
+        numbers(Engine(dask.DaskExecutor(client)).over(Recital(str(tmp_path)), items(5)))
+    assert len(client.asked) == 3
+
+
+class Bare(Lost):
+    """A client whose scheduler has no trigemu."""
+
+    def result(self, timeout: float) -> None:
+        raise RuntimeError("Error during deserialization of the task graph. This frequently occurs if")
+
+
+def test_a_scheduler_without_trigemu_is_told(tmp_path: Path) -> None:
+    with pytest.raises(TrigemuError, match=r"^the scheduler of dask cannot load trigemu: install the same"):
+        numbers(Engine(dask.DaskExecutor(Bare())).over(Recital(str(tmp_path)), items(5)))
+
+
+def refused(where: str, match: str) -> None:
+    start = time.monotonic()
+    with pytest.raises(TrigemuError, match=match) as error, dask_client(where, 1):
+        pass
+    assert time.monotonic() - start < 3
+    assert "\n" not in str(error.value)
+    assert str(error.value).startswith("--engine dask: ")
+    assert len(str(error.value)) < 500
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "tls"])
+def test_a_scheduler_that_is_not_there_is_told_in_time(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask, "_CONNECT_S", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    address = f"{scheme}://127.0.0.1:{port}"
+    refused(address, rf"no scheduler answers at {address} \(.+\): is it running")
+
+
+@pytest.mark.parametrize("says", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9])
+def test_what_answers_and_is_no_scheduler_is_told_in_time(
+    says: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask, "_CONNECT_S", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=answer, args=(server, says), daemon=True).start()
+        port = server.getsockname()[1]
+        refused(f"tcp://127.0.0.1:{port}", rf"no scheduler answers at tcp://127.0.0.1:{port} ")
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def answer(server: socket.socket, says: bytes | None) -> None:
+    kept = []
+    while True:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            break
+        kept.append(connection)
+        if says is not None:
+            connection.sendall(says)
+            connection.shutdown(socket.SHUT_WR)
+    for connection in kept:
+        connection.close()
+
+
+def test_what_is_not_of_a_scheduler_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.json"
+    for content in (
+        *("", "no JSON", "[]", "{}", '{"address": 3}', "[" * 100_000, "\xff"),
+        '{"address": "inproc://127.0.0.1/1/2"}',
+        '{"address": "tcp://127.0.0.1:1 tcp://127.0.0.1:2"}',
+    ):
+        file.write_bytes(content.encode("latin-1"))
+        refused(str(file), f"{file} is not what dask scheduler --scheduler-file writes")
+    for address in ("inproc://1/2/3", "tcp://127.0.0.1", "http://x:1", "tcp://:x"):
+        refused(address, f"{address} is no address of a scheduler, such as tcp://host:8786")
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    refused(str(tmp_path / "none"), "cannot read .*none: No such file .*expected an address such as tcp://")
+    refused(str(tmp_path), "cannot read .*: Is a directory")
+    refused("a\0b", "cannot read")

@@ -1,0 +1,150 @@
+"""Worker processes: their results, their errors, and their end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from worker_toys import add, perform
+
+from trigemu.base.errors import TrigemuError
+from trigemu.base.processes import WorkerLostError, worker_pool
+
+
+def gone(pid: int) -> bool:
+    """Whether a process ended; a zombie that nobody has asked for did."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def await_all_gone(folder: Path, number: int) -> None:
+    for _ in range(100):
+        pids = [int(file.name) for file in folder.iterdir()]
+        if len(pids) >= number and all(map(gone, pids)):
+            return
+        time.sleep(0.05)
+    pytest.fail(f"of {pids}, not all ended")
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_each_call_has_its_result(number: int) -> None:
+    with worker_pool(number) as pool:
+        assert pool._started == []  # none before it is needed
+        futures = [pool.submit(add, 10, k) for k in range(20)]
+        assert [future.result() for future in futures] == list(range(10, 30))
+    with pytest.raises(RuntimeError, match="shutdown"):
+        pool.submit(add, 1, 2)
+
+
+def test_errors_of_a_worker_arrive_and_it_works_on(tmp_path: Path) -> None:
+    with worker_pool(1) as pool:
+        with pytest.raises(ValueError, match="three is too many") as error:
+            pool.submit(perform, str(tmp_path), "fail").result()
+        assert "in perform" in error.value.__notes__[0]
+        with pytest.raises(TrigemuError, match="a command needs the package 'package'"):
+            pool.submit(perform, str(tmp_path), "miss").result()
+        with pytest.raises(TypeError, match="missing 1 required"):
+            pool.submit(perform, str(tmp_path)).result()
+        with pytest.raises((AttributeError, pickle.PicklingError)):
+            pool.submit(lambda: 1).result()
+        with pytest.raises(TypeError, match="pickle"):  # its result cannot be sent
+            pool.submit(threading.Lock).result()
+        assert pool.submit(perform, str(tmp_path), "well").result() == "well"
+        assert len([*tmp_path.iterdir()]) == 1
+    await_all_gone(tmp_path, 1)
+
+
+def test_a_worker_that_dies_is_reported_and_replaced(tmp_path: Path) -> None:
+    message = r"a worker process was ended by signal 9, perhaps .* fewer --workers"
+    with worker_pool(1) as pool:
+        for _ in range(2):
+            with pytest.raises(WorkerLostError, match=message):
+                pool.submit(perform, str(tmp_path), "die").result()
+        assert pool.submit(perform, str(tmp_path), "well").result() == "well"
+        assert len([*tmp_path.iterdir()]) == 3
+    await_all_gone(tmp_path, 3)
+
+
+def test_a_worker_that_ends_by_itself_says_how() -> None:
+    with worker_pool(1) as pool, pytest.raises(WorkerLostError, match="ended with status 3"):
+        pool.submit(os._exit, 3).result()
+
+
+def test_a_worker_that_is_killed_while_it_starts_does_not_block() -> None:
+    """Whatever there is to be sent to it."""
+    with worker_pool(1) as pool:
+        assert pool.submit(len, b"").result() == 0
+        (process,) = pool._started
+        process.kill()
+        with pytest.raises(WorkerLostError, match="a worker process was ended by signal 9"):
+            pool.submit(len, bytes(1 << 20)).result()
+
+
+def test_a_machine_that_starts_no_process_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object, **further: object) -> None:
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(subprocess, "Popen", full)
+    with (
+        worker_pool(1) as pool,
+        pytest.raises(TrigemuError, match=r"cannot start .* temporarily unavailable: try fewer --workers"),
+    ):
+        pool.submit(add, 1, 2).result()
+
+
+def test_a_block_that_is_left_ends_work_and_its_children(tmp_path: Path) -> None:
+
+    def interrupted() -> None:
+        with worker_pool(1) as pool:
+            pool.submit(perform, str(tmp_path), "child")
+            while len(list(tmp_path.iterdir())) < 2:  # the worker and its child
+                time.sleep(0.02)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    await_all_gone(tmp_path, 2)
+
+
+PROGRAM = """
+import sys
+sys.path[:] = {path}
+from trigemu.support import end_on_signals, worker_pool
+from worker_toys import perform
+end_on_signals()
+with worker_pool(2) as pool:
+    for future in [pool.submit(perform, {folder!r}, what) for what in ("child", "sleep")]:
+        future.result()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "message"),
+    [
+        (signal.SIGKILL, -9, ""),
+        (signal.SIGTERM, 143, "trigemu: terminated\n"),
+        (signal.SIGINT, 130, "trigemu: interrupted\n"),
+    ],
+)
+def test_workers_end_with_their_parent(tmp_path: Path, number: int, status: int, message: str) -> None:
+    (tmp_path / "seen").mkdir()
+    program = PROGRAM.format(path=sys.path, folder=str(tmp_path / "seen"))
+    with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) as parent:
+        while len(list((tmp_path / "seen").iterdir())) < 3:
+            assert parent.poll() is None
+            time.sleep(0.02)
+        parent.send_signal(number)
+        assert parent.wait(60) == status
+        await_all_gone(tmp_path / "seen", 3)
+        assert parent.stderr
+        assert parent.stderr.read().replace("heard by nobody\n", "") == message

@@ -1,0 +1,221 @@
+"""Where plugins are found, and how they are loaded."""
+
+from __future__ import annotations
+
+import errno
+import importlib.metadata
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+from plugin_toys import install, write
+
+from trigemu.base.errors import PluginError, TrigemuError
+from trigemu.base.plugin_search import available, find, folders_of, search_path
+
+pytestmark = pytest.mark.usefixtures("forget")
+#: A package whose kind is in a module of its own, which loads nothing itself.
+PACKAGE = "PLUGIN = Plugin(kinds={'mine': '.inner:Mine'})\n"
+WITH_IMPORT = f"from trigemu.api import Plugin\n{PACKAGE}"
+
+
+def test_a_module_is_a_plugin(tmp_path: Path) -> None:
+    file = write(tmp_path / "one.py")
+    plugin = find("one", [tmp_path])
+    assert (plugin.name, plugin.file) == ("one", file)
+    assert sorted(plugin.declared().kinds) == ["bits", "mine"]
+    assert plugin.load() is plugin.load()
+    assert plugin.load().__name__ == "trigemu_plugin_one"
+    mine = plugin.load().Mine(above=3.0)
+    there, other = pickle.loads(pickle.dumps((plugin, mine)))
+    assert (there, other) == (plugin, mine)
+    assert there.load() is plugin.load()
+
+
+def test_a_package_is_a_plugin(tmp_path: Path) -> None:
+    write(tmp_path / "pack" / "__init__.py", WITH_IMPORT)
+    write(tmp_path / "pack" / "inner.py")
+    plugin = find("pack", [tmp_path])
+    assert plugin.part("kinds", "mine").__module__ == "trigemu_plugin_pack.inner"
+
+
+def test_the_digest_is_that_of_all_its_files(tmp_path: Path) -> None:
+    write(tmp_path / "pack" / "__init__.py", "")
+    inner = write(tmp_path / "pack" / "deep" / "inner.py")
+    before = find("pack", [tmp_path]).sha256
+    os.mkfifo(tmp_path / "pack" / "pipe.py")
+    (tmp_path / "pack" / ".#__init__.py").symlink_to("nowhere")
+    assert find("pack", [tmp_path]).sha256 == before
+    inner.write_text("# changed\n")
+    changed = find("pack", [tmp_path]).sha256
+    inner.rename(inner.with_name("other.py"))
+    assert len({before, changed, find("pack", [tmp_path]).sha256}) == 3
+
+
+def test_two_of_one_name(tmp_path: Path) -> None:
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        write(folder / "one.py")
+    assert find("one", folders).file == folders[0] / "one.py"
+    write(folders[1] / "one.py", "# changed\n")
+    with pytest.raises(
+        PluginError, match=r"two different plugins are called 'one': .*a/one\.py and .*b/one\.py"
+    ):
+        find("one", folders)
+
+
+def test_a_package_and_a_module_of_one_name(tmp_path: Path) -> None:
+    write(tmp_path / "one" / "__init__.py")
+    write(tmp_path / "one.py")
+    assert find("one", [tmp_path]).load().KINDS
+    write(tmp_path / "one.py", "KINDS = {}")
+    with pytest.raises(PluginError, match="two different plugins are called 'one'"):
+        find("one", [tmp_path])
+
+
+def test_one_of_another_folder_is_loaded_afresh(tmp_path: Path) -> None:
+    """Also the modules of which it consists."""
+    for folder, value in (("a", 1), ("b", 2)):
+        write(tmp_path / folder / "pack" / "__init__.py", "from .inner import VALUE\nKINDS = {}\n")
+        write(tmp_path / folder / "pack" / "inner.py", f"VALUE = {value}\n")
+    loaded = [find("pack", [tmp_path / folder]).load().VALUE for folder in ("a", "b", "a")]
+    assert loaded == [1, 2, 1]
+
+
+def test_the_same_in_another_folder_is_not_loaded_again(tmp_path: Path) -> None:
+    """Its classes are the same ones."""
+    for folder in ("a", "b"):
+        write(tmp_path / folder / "pack" / "__init__.py", WITH_IMPORT)
+        write(tmp_path / folder / "pack" / "inner.py")
+    first, second = (find("pack", [tmp_path / folder]).part("kinds", "mine") for folder in ("a", "b"))
+    assert first is second
+
+
+def test_folders_as_calls_are_given_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", str(tmp_path))
+    assert folders_of(None) == (tmp_path,)
+    for given in ("a", Path("a"), ["a"], (Path("a"),), iter(["a"])):
+        assert folders_of(given) == (Path("a"),)
+    assert folders_of([]) == ()
+    for wrong in (1, [1], ["a", None]):
+        with pytest.raises(TrigemuError, match=r"the plugin path: got .*; expected a folder"):
+            folders_of(wrong)  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_found(tmp_path: Path) -> None:
+    write(tmp_path / "boosted.py")
+    with pytest.raises(PluginError) as error:
+        find("boostd", [tmp_path, tmp_path / "absent", tmp_path / "boosted.py"])
+    for part in ("'boostd'", f"{tmp_path}, ", "absent (no such folder)", "boosted.py (no such folder)"):
+        assert part in str(error.value)
+    for part in ("did you mean 'boosted'?", "--plugin-path", "TRIGEMU_PLUGIN_PATH"):
+        assert part in str(error.value)
+
+
+def test_looking_for_plugins_and_reading_them_runs_none(tmp_path: Path) -> None:
+    write(tmp_path / "bad.py", f"raise SystemExit\n{PACKAGE}")
+    assert set(available([tmp_path])) - set(available([])) == {"bad"}
+    assert find("bad", [tmp_path]).declared().kinds == {"mine": ".inner:Mine"}
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("raise OSError('no GPU')", r"cannot be loaded: OSError: no GPU \(at .*bad\.py:1\)"),
+        ("raise SystemExit('bye')", "cannot be loaded: SystemExit: bye"),
+        ("KINDS = [", r"cannot be loaded: SyntaxError: .* \(at .*bad\.py:1\)"),
+    ],
+)
+def test_one_that_cannot_be_loaded(tmp_path: Path, source: str, message: str) -> None:
+    file = write(tmp_path / "bad.py", source)
+    for _ in range(2):  # a failed import leaves nothing behind
+        with pytest.raises(PluginError, match=message) as error:
+            find("bad", [tmp_path]).load()
+        assert str(error.value).startswith(f"plugin 'bad' ({file}) ")
+
+
+@pytest.mark.parametrize(
+    ("inner", "message"),
+    [
+        ("1 / 0", r"its kind 'mine' cannot be loaded: ZeroDivisionError: .* \(at .*inner\.py:1\)"),
+        (None, "its kind 'mine' cannot be loaded: ModuleNotFoundError: No module named"),
+        ("class Other: ...", "PLUGIN places 'mine' at '.inner:Mine', but there is none"),
+    ],
+)
+def test_a_part_that_cannot_be_loaded(tmp_path: Path, inner: str | None, message: str) -> None:
+    file = write(tmp_path / "bad" / "__init__.py", WITH_IMPORT)
+    if inner is not None:
+        write(tmp_path / "bad" / "inner.py", inner)
+    for _ in range(2):
+        with pytest.raises(PluginError, match=message) as error:
+            find("bad", [tmp_path]).part("kinds", "mine")
+        assert str(error.value).startswith(f"plugin 'bad' ({file})")
+
+
+def test_where_plugins_are_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TRIGEMU_PLUGIN_PATH", raising=False)
+    assert search_path() == (Path("plugins"),)
+    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", f":{tmp_path}::/somewhere:")
+    assert search_path() == (tmp_path, Path("/somewhere"))  # an empty entry is not the current folder
+    assert search_path([Path("given")]) == (Path("given"),)
+    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", str(tmp_path))
+    write(tmp_path / "one.py")
+    assert find("one").file == tmp_path / "one.py"
+
+
+def test_an_installed_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = write(tmp_path / "site" / "installed_kinds.py")
+    install(tmp_path / "site", "installed_kinds", "thing")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    assert importlib.metadata.version("installed_kinds") == "1.0"
+    plugin = find("thing", [])
+    assert (plugin.file, plugin.module) == (file, "trigemu_plugin_thing")
+    assert plugin.load().KINDS
+
+
+def test_an_installed_package_that_is_broken_does_not_hide_the_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install(tmp_path / "site", "no_such_package.kinds", "broken")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    write(tmp_path / "one.py")
+    assert find("one", [tmp_path]).name == "one"
+    with pytest.raises(PluginError, match="no plugin 'broken'"):
+        find("broken", [tmp_path])
+
+
+def test_what_is_no_plugin_hides_no_plugin(tmp_path: Path) -> None:
+    write(tmp_path / "one.py")
+    (tmp_path / ".#one.py").symlink_to("someone@somewhere.1234")  # the lock file of an editor
+    (tmp_path / "gone.py").symlink_to("nowhere")
+    (tmp_path / "folder.py").mkdir()
+    os.mkfifo(tmp_path / "pipe.py")
+    for name in ("a b", "a.b", "1st", "__init__", ".hidden", "x\n"):
+        write(tmp_path / f"{name}.py")
+    write(tmp_path / "with-hyphen.py")
+    assert set(available([tmp_path])) - set(available([])) == {"one", "with-hyphen"}
+    assert find("one", [tmp_path]).load().KINDS
+
+
+def test_a_plugin_that_cannot_be_read_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "one.py")
+    write(tmp_path / "two.py")
+    read = Path.read_bytes
+
+    def refused(path: Path) -> bytes:
+        if path.name == "two.py":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    assert find("one", [tmp_path]).name == "one"
+    with pytest.raises(PluginError, match=r"plugin 'two': cannot read .*two\.py: Permission denied"):
+        find("two", [tmp_path])
+
+
+def test_lack_of_memory_is_not_the_fault_of_a_plugin(tmp_path: Path) -> None:
+    write(tmp_path / "one.py", "raise MemoryError")
+    with pytest.raises(TrigemuError, match="not enough memory") as caught:
+        find("one", [tmp_path]).load()
+    assert not isinstance(caught.value, PluginError)

@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from trigemu.base.errors import TrigemuError
+from trigemu.base.files import _temporary_name, check_outputs, check_writable, new_folder, write_text
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+def test_what_is_written_is_there_and_nothing_else(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    for text in ("first: φ\n", "second"):
+        write_text(file, text)
+        assert file.read_text(encoding="utf-8") == text
+        assert names(tmp_path) == ["a.json"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("absent/a.json", "there is no folder"),
+        ("file/a.json", "there is no folder"),
+        ("folder", "it is a folder"),
+        (".", "it is a folder"),
+        ("", "it is a folder"),
+    ],
+)
+def test_where_no_file_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for attempt in (lambda: check_writable(name), lambda: write_text(name, "x")):
+        with pytest.raises(TrigemuError, match=f"cannot write .*{message}"):
+            attempt()
+    assert names(tmp_path) == ["file", "folder"]
+    assert not list((tmp_path / "folder").iterdir())
+
+
+def test_a_new_folder_is_there_when_it_is_whole(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "made") as folder:
+        (folder / "below").mkdir()
+        (folder / "below" / "file").write_text("x")
+        assert not (tmp_path / "made").exists()
+    assert (tmp_path / "made" / "below" / "file").read_text() == "x"
+    assert names(tmp_path) == ["made"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_new_folder_that_fails_is_not_there(tmp_path: Path, error: type[BaseException]) -> None:
+    def fails() -> None:
+        with new_folder(tmp_path / "made") as folder:
+            (folder / "file").touch()
+            raise error
+
+    with pytest.raises(error):
+        fails()
+    assert names(tmp_path) == []
+
+
+def test_where_no_new_folder_can_be(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for name, message in (
+        ("folder", "it already exists"),
+        ("file", "it already exists"),
+        ("link", "it already exists"),
+        ("absent/made", "there is no folder"),
+    ):
+        with pytest.raises(TrigemuError, match=f"cannot write .*{message}"), new_folder(tmp_path / name):
+            pytest.fail("nothing may be done")
+    assert names(tmp_path) == ["file", "folder", "link"]
+
+
+def test_a_folder_that_came_in_between_is_left_alone(tmp_path: Path) -> None:
+    def late() -> None:
+        with new_folder(tmp_path / "made"):
+            (tmp_path / "made").mkdir()
+            (tmp_path / "made" / "file").touch()
+
+    with pytest.raises(TrigemuError, match=r"cannot write .*made: Directory not empty"):
+        late()
+    assert names(tmp_path) == ["made"]
+    assert names(tmp_path / "made") == ["file"]
+
+
+# ---- what is at the target already
+
+
+def test_what_may_not_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(TrigemuError, match="too many links lead to it"):
+        write_text(tmp_path / "a", "x")
+    (tmp_path / "c").write_text("old")  # root may write everywhere
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "c")
+    with pytest.raises(TrigemuError, match=r"cannot write .*c: the file is read-only"):
+        write_text(tmp_path / "c", "new")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with pytest.raises(TrigemuError, match="its folder is not writable"):
+        check_writable(tmp_path / "d")
+
+
+def test_a_file_keeps_its_mode_and_a_new_one_has_that_of_the_umask(tmp_path: Path) -> None:
+    """Another name of it keeps the old content."""
+    (tmp_path / "a").write_text("old")
+    (tmp_path / "b").hardlink_to(tmp_path / "a")
+    (tmp_path / "a").chmod(0o664)
+    before = os.umask(0o027)
+    try:
+        for name in ("a", "c"):
+            write_text(tmp_path / name, "new")
+    finally:
+        os.umask(before)
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in "ac"] == [0o664, 0o640]
+    assert [(tmp_path / name).read_text() for name in "abc"] == ["new", "old", "new"]
+
+
+def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "link").symlink_to("below/other")
+    (tmp_path / "below" / "other").symlink_to("file")
+    for text in ("made", "replaced"):
+        write_text(tmp_path / "link", text)
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "below" / "other").is_symlink()
+        assert (tmp_path / "below" / "file").read_text() == text
+    assert names(tmp_path / "below") == ["file", "other"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_text("old")
+    os.chown(file, 1234, 5678)
+    write_text(file, "new")
+    assert (file.stat().st_uid, file.stat().st_gid) == (1234, 5678)
+
+
+def test_a_pipe_and_a_device_are_written_to(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_text()))
+    reader.start()
+    write_text(tmp_path / "pipe", "through")
+    reader.join(10)
+    assert read == ["through"]
+    assert (tmp_path / "pipe").is_fifo()
+    write_text("/dev/null", "x")
+    assert Path("/dev/null").is_char_device()
+    with pytest.raises(TrigemuError, match="cannot write /dev/full: No space left on device"):
+        write_text("/dev/full", "x")
+
+
+def test_the_standard_output_by_name(tmp_path: Path) -> None:
+    """Also where it is a file, which is continued."""
+    program = """
+from trigemu.support import write_text
+print("before")
+for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+    write_text(name, f"{name}\\n")
+print("after")
+"""
+    with (tmp_path / "out").open("w") as out:
+        subprocess.run([sys.executable, "-c", program], stdout=out, check=True)
+    assert (tmp_path / "out").read_text().split() == [
+        *("before", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "after")
+    ]
+
+
+# ---- temporary files
+
+
+def test_a_planted_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "victim").write_text("mine")
+    monkeypatch.setattr("secrets.token_hex", lambda n: "guessed")
+    monkeypatch.setattr("trigemu.base.files._remove_dead", lambda target: None)
+    _temporary_name(tmp_path / "a").symlink_to("victim")
+    with pytest.raises(TrigemuError, match=r"cannot write .*a: File exists"):
+        write_text(tmp_path / "a", "x")
+    assert (tmp_path / "victim").read_text() == "mine"
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_what_a_killed_program_leaves_is_removed_by_the_next(tmp_path: Path, what: str) -> None:
+    """And nothing of one that lives."""
+    program = """
+import os, sys
+from pathlib import Path
+from trigemu.support import files
+def halt(descriptor):
+    print("there", flush=True)
+    sys.stdin.read()
+os.fsync = halt
+if sys.argv[1] == "file":
+    files.write_text(sys.argv[2], "half")
+else:
+    with files.new_folder(Path(sys.argv[2])) as folder:
+        (folder / "x").touch()
+"""
+    target = tmp_path / "a"
+
+    def write() -> None:
+        if what == "file":
+            write_text(target, "x")
+            target.unlink()
+        else:
+            with new_folder(target):
+                pass
+            target.rmdir()
+
+    command = [sys.executable, "-c", program, what, str(target)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout
+        other.stdout.readline()
+        (half,) = names(tmp_path)
+        assert half.startswith(".trigemu-")
+        write()
+        assert names(tmp_path) == [half]
+        write_text(tmp_path / "another", "x")
+        other.kill()
+        other.wait()
+        assert names(tmp_path) == [half, "another"]
+        write()
+        assert names(tmp_path) == ["another"]
+
+
+def test_what_is_written_is_brought_to_the_disk_before_it_is_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    replace = Path.replace
+    monkeypatch.setattr(os, "fsync", lambda descriptor: done.append("fsync"))
+    monkeypatch.setattr(Path, "replace", lambda *paths: done.append("replace") or replace(*paths))  # type: ignore[func-returns-value]
+    write_text(tmp_path / "a", "x")
+    assert done == ["fsync", "replace", "fsync"]
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    """A limit of the process takes its place: the error is another one, on the same way."""
+    (tmp_path / "a").write_text("old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5, limits[1]))
+    try:
+        with pytest.raises(TrigemuError, match=r"cannot write .*a: File too large"):
+            write_text(tmp_path / "a", "0123456789")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (tmp_path / "a").read_text() == "old"
+    assert names(tmp_path) == ["a"]
+
+
+# ---- outputs that are inputs
+
+
+@pytest.mark.parametrize("output", ["menu", "./menu", "below/../menu", "symbolic", "hard"])
+def test_an_output_that_is_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("below").mkdir()
+    Path("menu").touch()
+    Path("symbolic").symlink_to("menu")
+    Path("hard").hardlink_to("menu")
+    with pytest.raises(TrigemuError, match=rf"cannot write {Path(output)}: menu, which is read, is the same"):
+        check_outputs([Path(output)], ["other", None, "menu"])
+    check_outputs([Path("another"), None], ["menu"])
+
+
+def test_two_outputs_that_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("link").symlink_to("x")
+    for other in ("x", "./x", "link"):
+        with pytest.raises(TrigemuError, match="x is the same file, and is written too"):
+            check_outputs([Path("x"), None, Path(other)])
+    check_outputs([Path("/dev/null"), Path("/dev/null"), Path("y")])
+    with pytest.raises(TrigemuError, match="there is no folder"):
+        check_outputs([Path("absent/x")])

@@ -1,0 +1,375 @@
+"""TOML documents are written here key by key, so that the line of each key is known."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import msgspec
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from trigemu.base.errors import TrigemuError
+from trigemu.base.toml import Key, TableError, TomlTable, load_toml, read_table
+
+
+@dataclass
+class Writer:
+    """Writes TOML and notes at which line each key begins."""
+
+    text: str = ""
+    lines: dict[Key, int] = field(default_factory=dict)
+
+    @property
+    def line(self) -> int:
+        return self.text.count("\n") + 1
+
+    def note(self, key: Key) -> None:
+        self.lines.setdefault(key, self.line)
+
+
+PLAIN = st.text("abcxyz01_-", min_size=1, max_size=4)
+#: (as written, as read)
+NAMES = st.one_of(
+    PLAIN.map(lambda name: (name, name)),
+    PLAIN.map(lambda name: (f'"{name} . # ]"', f"{name} . # ]")),
+    PLAIN.map(lambda name: (f"'{name}=[\"'", f'{name}=["')),
+    PLAIN.map(lambda name: (f'"{name}\\"\\u00e9\\\\"', f'{name}"é\\')),
+)
+SCALARS = st.sampled_from(
+    [
+        "1",
+        "-2.5e3",
+        "inf",
+        "true",
+        "0xff",
+        "1979-05-27T07:32:00Z",
+        "1979-05-27 07:32:00",
+        "07:32:00",
+        '"a # [b] \\" , } = c"',
+        "'a # \\'",
+        '""',
+        "''",
+        '"""one line"""',
+        '"""two\n  lines, # ] } = \\""""',
+        '"""\n""quotes"""""',
+        '""""""',
+        "'''raw\n\n'' \\ three'''''",
+        '"""folded \\\n   # no comment\n"""',
+    ]
+)
+BREAKS = st.sampled_from(["", "\n", ' # remark ] } "\n', "\n\n  # '''\n\t"])
+BLANKS = st.sampled_from(["", " ", "\t "])
+
+
+class Documents:
+    """Draws the parts of a document and writes them."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self.data, self.out = data, Writer()
+
+    def pick(self, strategy: st.SearchStrategy[Any]) -> Any:
+        return self.data.draw(strategy)
+
+    def new_name(self, taken: set[str]) -> tuple[str, str]:
+        written, name = self.pick(NAMES.filter(lambda names: names[1] not in taken))
+        taken.add(name)
+        return written, name
+
+    def value(self, key: Key, depth: int, one_line: bool) -> None:
+        kind = self.pick(st.integers(0, 3 if depth < 3 else 1))
+        if kind <= 1:
+            self.out.text += self.pick(SCALARS.filter(lambda text: not (one_line and "\n" in text)))
+        elif kind == 2:
+            self.array(key, depth, one_line)
+        else:
+            self.inline(key, depth)
+
+    def array(self, key: Key, depth: int, one_line: bool) -> None:
+        breaks = BLANKS if one_line else BREAKS
+        self.out.text += "["
+        count = self.pick(st.integers(0, 3))
+        for index in range(count):
+            self.out.text += self.pick(breaks)
+            self.out.note((*key, index))
+            self.value((*key, index), depth + 1, one_line)
+            self.out.text += self.pick(breaks) + (
+                "," if index < count - 1 or self.pick(st.booleans()) else ""
+            )
+        self.out.text += self.pick(breaks) + "]"
+
+    def inline(self, key: Key, depth: int) -> None:
+        self.out.text += "{" + self.pick(BLANKS)
+        taken: set[str] = set()
+        for index in range(self.pick(st.integers(0, 3))):
+            self.out.text += ", " if index else ""
+            self.pair(key, taken, depth + 1, one_line=False)
+        self.out.text += " }"
+
+    def pair(self, table: Key, taken: set[str], depth: int, *, one_line: bool) -> None:
+        written, name = self.new_name(taken)
+        key = (*table, name)
+        self.out.note(key)
+        self.out.text += self.pick(BLANKS) + written
+        if self.pick(st.integers(0, 3)) == 0:
+            inner, inner_name = self.new_name(set())
+            self.out.text += self.pick(BLANKS) + "." + self.pick(BLANKS) + inner
+            key = (*key, inner_name)
+            self.out.note(key)
+        self.out.text += self.pick(BLANKS) + "=" + self.pick(BLANKS)
+        self.value(key, depth, one_line)
+
+    def pairs(self, table: Key, taken: set[str]) -> None:
+        for _ in range(self.pick(st.integers(0, 3))):
+            self.out.text += self.pick(st.sampled_from(["", "\n", "# remark = [\n", "  \n"]))
+            self.pair(table, taken, 0, one_line=False)
+            self.out.text += self.pick(st.sampled_from(["\n", " # remark\n", "\t\n\n"]))
+
+    def document(self) -> Writer:
+        taken: set[str] = set()
+        self.pairs((), taken)
+        for _ in range(self.pick(st.integers(0, 3))):
+            written, name = self.new_name(taken)
+            if self.pick(st.booleans()):
+                self.out.note((name,))
+                self.out.text += f" [ {written} ] # remark\n"
+                self.pairs((name,), inner := set())
+                sub, sub_name = self.new_name(inner)
+                self.out.note((name, sub_name))
+                self.out.text += f"[{written}.{sub}]\n"
+                self.pairs((name, sub_name), set())
+                continue
+            for index in range(self.pick(st.integers(1, 3))):
+                self.out.note((name, index))
+                self.out.text += f"[[{written}]]\n"
+                self.pairs((name, index), inner := set())
+                sub, sub_name = self.new_name(inner)
+                for part in range(self.pick(st.integers(0, 2))):
+                    self.out.note((name, index, sub_name, part))
+                    self.out.text += f"[[{written} . {sub}]]\n"
+                    self.pairs((name, index, sub_name, part), set())
+        return self.out
+
+
+def keys(value: Any, key: Key = ()) -> Iterator[Key]:
+    """All keys and indices of what tomllib makes of a document."""
+    if key:
+        yield key
+    if isinstance(value, dict | list):
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from keys(inner, (*key, name))
+
+
+@settings(max_examples=15)
+@given(st.data(), st.sampled_from(["\n", "\r\n"]))
+def test_every_key_is_found_at_its_line(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, newline: str
+) -> None:
+    written = Documents(data).document()
+    file = tmp_path_factory.mktemp("toml") / "document.toml"
+    file.write_bytes(written.text.replace("\n", newline).encode())
+    document = load_toml(file)
+    assert document.data == tomllib.loads(written.text.replace("\n", newline))
+    tables = {key[:-1] for key in written.lines if isinstance(key[-1], int)}
+    assert set(keys(document.data)) - tables == set(written.lines) - tables
+    for key, line in written.lines.items():
+        assert document.lines[key] == line, key
+
+
+def test_a_problem_stands_at_the_nearest_key_that_has_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text("\n[one]\nx = 1\n\n[[two]]\n\n[[two]]\ny = [\n 1,\n 2 ]\n")
+    document = load_toml(file)
+    document.problem(("two", 1, "y", 1), "here", "b")
+    document.problem(("one", "absent", "below"), "", "a")
+    document.problem(("nowhere",), "", "c")
+    with pytest.raises(TableError) as error:
+        document.finish()
+    assert str(error.value).splitlines() == [f"{file}:1: c", f"{file}:2: a", f"{file}:10: here: b"]
+    assert [problem.line for problem in error.value.problems] == [1, 2, 10]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "message"),
+    [
+        (b"a = 1\nb = = 2\n", 2, "not valid TOML"),
+        (b"a = 1\n\nb = [1,\n", 4, "not valid TOML"),
+        (b"a = 1\na = 2\n", 2, "not valid TOML"),
+        (b"a = 1\n b = jet[0].pt # GeV\n", 2, '; text has quotation marks: b = "jet[0].pt"'),
+        (b"a = 1\nrate_hz = 100 kHz # cap\n", 2, "; rates are numbers in Hz, without the unit: 100000"),
+        (b"a = 1\na = inf\n", 2, "not valid TOML: Cannot overwrite a value (at line 2, column 8)"),
+        (b"root\x00\x00\xf0\xff", 0, "a file of events, not of text: commands take it as --samples"),
+        (b"# a remark\na = '\xff\xfe'\n", 2, "not a text file (UTF-8)"),
+        (b"a = 1\nb = 1" + b"0" * 5000, 2, "not valid TOML: an integer has too many digits"),
+        (b"a = " + b"[" * 100 + b"]" * 100, 1, "is nested too deeply"),
+        (b".".join([b"a"] * 2000) + b" = 1", 1, "is nested too deeply"),
+        (b"[" + b".".join([b"a"] * 2000) + b"]", 1, "is nested too deeply"),
+        (b"a = 1\n\0 = 2", 2, "not valid TOML: "),
+        ("a = 1".encode("utf-16"), 1, "not a text file (UTF-8)"),
+        (b'a = "\\ud800"', 1, "not valid TOML: "),
+        (b"a = " + b"[" * 5000 + b"]" * 5000, 1, "nested too deeply"),
+    ],
+)
+def test_what_is_no_toml(tmp_path: Path, content: bytes, line: int, message: str) -> None:
+    file = tmp_path / "a.toml"
+    file.write_bytes(content)
+    with pytest.raises(TableError) as error:
+        load_toml(file)
+    (problem,) = error.value.problems
+    assert problem.line == line
+    assert message in problem.message
+    assert len(problem.message) < 300
+
+
+def test_what_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TableError, match="cannot read: no file can have this name"):
+        load_toml(tmp_path / "a\0b")
+    (tmp_path / "a.toml").write_text("a = 1234567")
+    monkeypatch.setattr("trigemu.base.files.MAX_TEXT", 10)
+    with pytest.raises(TrigemuError, match="larger than 10 bytes"):
+        load_toml(tmp_path / "a.toml")
+    with pytest.raises(TableError, match=r"absent\.toml: cannot read: No such file"):
+        load_toml(tmp_path / "absent.toml")
+    with pytest.raises(TableError, match=rf"{re.escape(str(tmp_path))}: cannot read: Is a directory"):
+        load_toml(tmp_path)
+
+
+class Inner(TomlTable, frozen=True):
+    low: float | None = None
+    high: float | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if self == Inner():
+            yield "", "empty"
+
+
+class Outer(TomlTable, frozen=True, rename={"from_": "from"}):
+    further: ClassVar[str | None] = "windows"
+
+    from_: str
+    count: int = 0
+    on: bool = True
+    sign: Literal["same", "opposite"] | None = None
+    pair: tuple[int, int] | None = None
+    many: tuple[Inner, ...] = ()
+    one: Inner | None = None
+    windows: dict[str, Inner] = msgspec.field(default_factory=dict)
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        for i, inner in enumerate(self.many):
+            if inner.low == 13:
+                yield ("many", i, "low"), "unlucky"
+
+
+def read_outer(tmp_path: Path, text: str) -> tuple[Outer | None, list[tuple[int, str]]]:
+    file = tmp_path / "a.toml"
+    file.write_text(f"[[thing]]\n{text}")
+    document = load_toml(file)
+    made = read_table(document, document.data["thing"][0], Outer, ("thing", 0), "thing")
+    return made, [(problem.line, problem.message) for problem in document.problems]
+
+
+def test_a_table_becomes_a_struct(tmp_path: Path) -> None:
+    made, problems = read_outer(
+        tmp_path,
+        'from = "x"\ncount = 3\non = false\nsign = "same"\npair = [1, 2]\n'
+        "many = [{low = 1}, {high = 2.5}]\none = {low = -1}\npt = {low = 3, high = 4}\n",
+    )
+    assert not problems
+    assert made == Outer(
+        from_="x",
+        count=3,
+        on=False,
+        sign="same",
+        pair=(1, 2),
+        many=(Inner(low=1.0), Inner(high=2.5)),
+        one=Inner(low=-1.0),
+        windows={"pt": Inner(low=3.0, high=4.0)},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("count = 3", 1, "the key 'from' is missing"),
+        ("from = 3", 2, "from = 3: expected a string, got an integer"),
+        ("from = 'x'\ncount = 1.5", 3, "count = 1.5: expected an integer, got a number"),
+        ("from = 'x'\ncount = true", 3, "count = True: expected an integer, got true or false"),
+        ("from = 'x'\non = 'yes'", 3, "on = 'yes': expected true or false, got a string"),
+        (
+            "from = 'x'\nsign = 'oposite'",
+            3,
+            "sign = 'oposite': expected 'opposite' or 'same'; did you mean 'opposite'?",
+        ),
+        ("from = 'x'\nsign = 1", 3, "sign = 1: expected 'opposite' or 'same'"),
+        ("from = 'x'\npair = [1]", 3, "pair = [1]: expected a list of length 2, got 1"),
+        ("from = 'x'\npair = 1", 3, "pair = 1: expected a list, got an integer"),
+        ("from = 'x'\none = 2.0", 3, "one = 2.0: expected a table of low, high"),
+        ("from = 'x'\npt = 2.0", 3, "pt = 2.0: expected a table of low, high"),
+        ("from = 'x'\nmany = {low = 1}", 3, "many = {'low': 1}: expected a list, got a table"),
+        ("from = 'x'\nmany = [{low = 1},\n 7]", 4, "many[1] = 7: expected a table of low, high"),
+        ("from = 'x'\nmany = [{low = 1},\n {low = 13}]", 4, "unlucky"),
+        ("from = 'x'\nmany = [\n {low = 'a'}]", 4, "many[0].low = 'a': expected a number, got a string"),
+        ("from = 'x'\none = { low = nan }", 3, "one.low = nan: expected a finite number"),
+        ("from = 'x'\npt.low = -inf", 3, "pt.low = -inf: expected a finite number"),
+        ("from = 'x'\none = {}", 3, "one: empty"),
+        ("from = 'x'\npt = {}", 3, "pt: empty"),
+        ("from = 'x'\none = { lwo = 1 }", 3, "unknown key 'lwo'; did you mean 'low'? (known: high, low)"),
+        ("from = 'x'\n\ncoutn = 3", 4, "unknown key 'coutn'; did you mean 'count'?"),
+        ("from = 'x'\nones = {lo = 1, hi = 2}", 3, "unknown key 'ones'; did you mean 'one'?"),
+    ],
+)
+def test_a_mistake_says_where_what_and_what_is_allowed(
+    tmp_path: Path, text: str, line: int, message: str
+) -> None:
+    made, problems = read_outer(tmp_path, text)
+    assert made is None
+    assert problems == [(line, message)]
+
+
+def test_all_mistakes_of_a_table_at_once(tmp_path: Path) -> None:
+    made, problems = read_outer(
+        tmp_path, "count = 'a'\non = 1\nmany = [{low = ''},\n {hihg = 1}]\npt = {}\neta = []\n"
+    )
+    assert made is None
+    assert sorted(line for line, _ in problems) == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_huge_number_is_refused(tmp_path: Path) -> None:
+    made, problems = read_outer(tmp_path, f"from = 'x'\none = {{ low = 1{'0' * 400} }}")
+    assert made is None
+    assert problems[0][0] == 3
+    assert problems[0][1].endswith("number out of range")
+
+
+def test_a_byte_order_mark_and_other_ends_of_lines_are_fine(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_bytes(b"\xef\xbb\xbfa = 1\r\nb = 2\r\n")
+    document = load_toml(file)
+    assert (document.data, document.lines) == ({"a": 1, "b": 2}, {("a",): 1, ("b",): 2})
+
+
+def test_infinite_numbers_of_a_list_are_refused(tmp_path: Path) -> None:
+    class Numbers(TomlTable, frozen=True):
+        edges: tuple[float, ...]
+
+    (tmp_path / "a.toml").write_text("edges = [1.0, nan]")
+    document = load_toml(tmp_path / "a.toml")
+    assert read_table(document, document.data, Numbers, (), "") is None
+    assert document.problems[0].message == "edges = [1.0, nan]: expected finite numbers"
+
+
+def test_messages_are_bounded_and_act_on_no_terminal(tmp_path: Path) -> None:
+    name = "\\u001b[31m" + "x" * 10_000
+    (tmp_path / "a.toml").write_text("\n".join(f'"{name}{i}" = 1' for i in range(300)))
+    document = load_toml(tmp_path / "a.toml")
+    with pytest.raises(TableError) as caught:
+        read_table(document, document.data, Outer, (), "")
+    lines = str(caught.value).splitlines()
+    assert lines[-1].startswith("… and perhaps more")
+    assert max(map(len, lines)) < 1000
+    assert "\x1b" not in str(caught.value)
