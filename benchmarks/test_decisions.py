@@ -15,7 +15,8 @@ from trigemu_latency.questions import stages
 import trigemu
 from menus import menu_of
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import count_patterns
+from trigemu.counting.patterns import PatternTable, count_patterns
+from trigemu.emulation.plan import Slot
 
 Record = Callable[[BenchmarkFixture, int], None]
 Arrays = dict[str, ak.Array]
@@ -66,7 +67,7 @@ def menu(request: pytest.FixtureRequest, tmp_path: Path, benchmark: BenchmarkFix
 def run(benchmark: BenchmarkFixture, record: Record, events: trigemu.Events, menu: trigemu.Menu) -> None:
     plan = trigemu.make_plan([menu])
 
-    def counted() -> trigemu.api.PatternTable:
+    def counted() -> PatternTable:
         return count_patterns(0, trigemu.decide(events, plan), events.weight)
 
     assert counted().n.sum() == len(events)  # and warm
@@ -295,6 +296,6 @@ def test_anomaly(benchmark: BenchmarkFixture, record: Record, part: str) -> None
     sample = catalogue.background[0]
     events = sample.read(0, 0, sample.sources[0].entries, plan.needs)
     events = events.take(np.flatnonzero(np.diff(events.collections["photon"].offsets) > 0)[:16_384])
-    alone = trigemu.api.Plan((trigemu.api.Slot(slot, menu.trigger("AD")),), ({"AD": 0},), plan.needs)
+    alone = trigemu.api.Plan((Slot(slot, menu.trigger("AD")),), ({"AD": 0},), plan.needs)
     benchmark(stages(slot, events)[part] if part != "trigemu" else lambda: trigemu.decide(events, alone))
     record(benchmark, len(events))

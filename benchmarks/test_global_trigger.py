@@ -13,7 +13,7 @@ from real_data import real_file
 from trigemu_cms import CMSVector, import_cms_l1
 
 import trigemu
-from trigemu.counting.patterns import count_patterns
+from trigemu.counting.patterns import PatternTable, count_patterns
 from trigemu.samples.opening import catalogue_of
 
 Record = Callable[[BenchmarkFixture, int], None]
@@ -44,7 +44,7 @@ def test_decisions(benchmark: BenchmarkFixture, record: Record, menu: trigemu.Me
     events = sample.read(0, 0, sample.entries, plan.needs, plan.margin)
     weight = events.weight[events.core]
 
-    def counted() -> trigemu.api.PatternTable:
+    def counted() -> PatternTable:
         return count_patterns(0, trigemu.decide(events, plan)[events.core], weight)
 
     assert counted().n.sum() == sample.entries  # and warm

@@ -11,13 +11,13 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
-from trigemu.counting.patterns import count_patterns, merge_tables
+from trigemu.counting.patterns import PatternTable, count_patterns, merge_tables
 
 EVENTS, TABLES = 131_072, 16
 DISTINCT = [100, 10_000]
 
 
-def table_of(distinct: int, seed: int, bits: int = 30) -> trigemu.api.PatternTable:
+def table_of(distinct: int, seed: int, bits: int = 30) -> PatternTable:
     """Return tables of events with so many patterns, all equally frequent."""
     patterns = np.random.default_rng(0).choice(2**bits, distinct, replace=False).astype(np.uint64)
     random = np.random.default_rng(seed)

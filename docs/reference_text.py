@@ -207,7 +207,10 @@ class Name(NamedTuple):
 
     @property
     def value(self) -> Any:
-        return getattr(self.module, self.text.rpartition(".")[2])
+        name = self.text.rpartition(".")[2]
+        if not hasattr(self.module, name):  # a module that is a namespace
+            return importlib.import_module(f"{self.module.__name__}.{name}")
+        return getattr(self.module, name)
 
     @property
     def home(self) -> ModuleType:

@@ -1,5 +1,6 @@
 from . import api as api
 from .base.checkpoint import Checkpoint as Checkpoint
+from .base.engine import Engine as Engine
 from .base.errors import TrigemuError as TrigemuError
 from .base.processes import worker_pool as worker_pool
 from .emulation.budgets import solve_budgets as solve_budgets

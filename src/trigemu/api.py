@@ -1,10 +1,26 @@
-"""The interface for plugins: the only module of trigemu that a plugin imports.
+"""The interface for plugins that do not come with trigemu: all that they need of it.
 
 The stub lists its names in the order of the flow; the reference documents each. A name is imported when it is
-used. Names that are neither here nor in `trigemu.__all__` are private and may change.
+used. Names that are neither here nor in `trigemu.__all__` may change between versions.
 """
+
+import importlib
+from typing import Any
 
 import lazy_loader
 
 # The stub lists the exported names; each is imported when it is used.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub("trigemu", __file__)
+_name, __dir__, __all__ = lazy_loader.attach_stub("trigemu", __file__)
+#: Modules that serve as namespaces.
+_MODULES = {
+    "expressions": "trigemu.observables.expressions",
+    "numbers": "trigemu.results.numbers",
+    "options": "trigemu.cli.options",
+    "questions": "trigemu.triggers.questions",
+    "style": "trigemu.results.figures.style",
+    "toml_text": "trigemu.base.toml_text",
+}
+
+
+def __getattr__(name: str) -> Any:
+    return importlib.import_module(_MODULES[name]) if name in _MODULES else _name(name)
