@@ -1,11 +1,11 @@
-"""Check that two checkouts give the same numbers, to the byte, for changes of layout only.
+"""Check that two checkouts give the same numbers, for changes that should not change any.
 
     python benchmarks/same_outputs.py BEFORE AFTER
 
 Runs the commands of both on the menus that come with trigemu, each with its own `src` and `plugins`, and
-compares JSON and CSV to the byte, and the cells of reports. A checkout is run by the Python in its folder
-.venv, if there is one, else by this one. Words may differ: warnings, notes, column heads,
-the digest of plugins, the version. Exit status 1 where a number differs.
+compares JSON and CSV to the byte, the columns of Parquet, and the cells of reports. A checkout is run by
+the Python in its folder .venv, if there is one, else by this one. Words may differ: warnings, notes, column
+heads, paths, the digest of plugins, the version. Exit status 1 where a number differs.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas
+import pyarrow.parquet
+
 MENUS = ("primary", "baseline", "decade", "full", "full-decade", "decade-firmware", "alpha_t", "two-level")
 #: Parts of documents with words, the program's version, or the checks of files.
-WORDS = ("warnings", "plugins", "version", "how", "sealed", "left_out")
+WORDS = ("warnings", "plugins", "version", "how", "left_out", "provenance")
 
 
 def commands() -> Iterator[tuple[str, list[str], list[str]]]:
@@ -39,6 +42,16 @@ def commands() -> Iterator[tuple[str, list[str], list[str]]]:
     yield "efficiency", ["efficiency", "--profile", "menus/paper.toml"], ["--json", "--csv"]
     yield "calibrate", ["calibrate", "menus/decade.toml"], ["-o:toml"]
     yield "report", ["report", *menus(("primary", "baseline", "decade"))], ["-o:html"]
+    yield "scores", ["scores", *menus(("primary", "baseline"))], ["-o:parquet"]
+    yield "events", ["events", "menus/full.toml", "--fired", "any"], ["-o:parquet"]
+    yield "gate", ["gate", *menus(("primary", "baseline"))], ["--json", "--csv"]
+    lhc = ["--filling", "lhc-2018-2544", "--rules", "cms"]
+    yield "live", ["live", "menus/full.toml", *lhc, "--seconds", "0.5"], ["--json", "--csv"]
+    quick = ["--starts", "1", "--hops", "1", "--replicas", "2"]
+    yield "optimise", ["optimise", "menus/full.toml", "menus/goals.toml", *quick], ["-o:toml", "--json"]
+    yield "decade check", ["decade", "check", "menus/decade.toml"], ["--json"]
+    scan = ["firmware", "scan", "menus/decade-firmware.toml", "--trigger", "AD", "--bits", "8,10"]
+    yield "firmware scan", scan, ["--json"]
 
 
 def menus(names: tuple[str, ...]) -> list[str]:
@@ -61,14 +74,17 @@ def outputs(checkout: Path, command: list[str], files: list[str]) -> list[str]:
         subprocess.run(
             [python_of(checkout), "-m", "trigemu", *command, *options],
             cwd=checkout,
-            env={**os.environ, "PYTHONPATH": str(checkout / "src")},
+            env={**os.environ, "PYTHONPATH": f"{checkout / 'src'}{os.pathsep}{checkout / 'plugins'}"},
             stdout=subprocess.DEVNULL,
             check=True,
         )
-        return [numbers(file).replace(str(checkout), "") for _, file in written]
+        return [re.sub(r'"[^"]*/[^"]*"', '"a path"', numbers(file)) for _, file in written]
 
 
 def numbers(file: Path) -> str:
+    if file.suffix == ".parquet":
+        columns = pyarrow.parquet.read_table(file).to_pandas()
+        return "\n".join(f"{name} {pandas.util.hash_pandas_object(columns[name]).sum()}" for name in columns)
     text = file.read_text()
     if file.suffix == ".json":
         return json.dumps(without_words(json.loads(text)), indent=1)

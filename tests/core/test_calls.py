@@ -233,7 +233,7 @@ def test_wrong_calls_get_a_sentence(have: Given, monkeypatch: pytest.MonkeyPatch
 
 PLUGIN = """
 import awkward as ak
-from trigemu.triggers import Compiled, Kind
+from trigemu.api import Compiled, Kind
 
 class Central(Kind, frozen=True):
     def compile(self, context):

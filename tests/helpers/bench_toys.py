@@ -33,7 +33,7 @@ PLUGIN = """
 from dataclasses import dataclass
 import numpy as np
 from bench_toys import CLOCK, LOG
-from trigemu.api import Compiled, ScoreKind, answers, preselection
+from trigemu.api import Compiled, ScoreKind, questions
 
 class Parts(ScoreKind, frozen=True):
     requires: str | None = None
@@ -55,11 +55,11 @@ class CompiledParts(Compiled):
             score[~self.requires.evaluate(work)] = -np.inf
         return score
 
-@preselection.register(CompiledParts)
+@questions.preselection.register(CompiledParts)
 def _(trigger):
     return trigger.requires
 
-@answers("trigemu_latency.stages", CompiledParts)
+@questions.answers("trigemu_latency.stages", CompiledParts)
 def _(trigger, events):
     names = ("features", "autoencoder", "bdt", "sequential", "parallel")
     return {name: lambda name=name: LOG.append((name, events)) for name in names}

@@ -167,7 +167,7 @@ def test_a_pipe_and_a_device_are_written_to(tmp_path: Path) -> None:
 def test_the_standard_output_by_name(tmp_path: Path) -> None:
     """Also where it is a file, which is continued."""
     program = """
-from trigemu.support import write_text
+from trigemu.base.files import write_text
 print("before")
 for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
     write_text(name, f"{name}\\n")
@@ -199,7 +199,7 @@ def test_what_a_killed_program_leaves_is_removed_by_the_next(tmp_path: Path, wha
     program = """
 import os, sys
 from pathlib import Path
-from trigemu.support import files
+from trigemu.base import files
 def halt(descriptor):
     print("there", flush=True)
     sys.stdin.read()

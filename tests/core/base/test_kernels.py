@@ -15,21 +15,21 @@ from numba.np.numpy_support import from_dtype
 from trigemu.base.kernels import kernel, numbers_at
 
 FIRST = """
-from trigemu.support.kernels import kernel
+from trigemu.base.kernels import kernel
 FACTOR = {factor}
 @kernel
 def inner(x):
     return x + {term}
 """
 MIDDLE = """
-from trigemu.support.kernels import kernel
+from trigemu.base.kernels import kernel
 import first
 @kernel
 def middle(x):
     return first.inner(x)
 """
 LAST = """
-from trigemu.support.kernels import kernel
+from trigemu.base.kernels import kernel
 import first
 from first import FACTOR
 from middle import middle
@@ -76,7 +76,7 @@ def plus(typing, x):
     return types.float64(types.float64), generate
 """
 CALLER = """
-from trigemu.support.kernels import kernel
+from trigemu.base.kernels import kernel
 from generator import plus
 @kernel
 def outer(x):

@@ -262,10 +262,10 @@ def test_a_chain_that_reads_each_trigger_twice_takes_no_time(tmp_path: Path) -> 
 
 def test_a_plugin_that_fails_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text(
-        "from trigemu.api import kind_extent\n"
+        "from trigemu.api import questions\n"
         "from trigemu.triggers.threshold import Threshold\n"
         "class Broken(Threshold, frozen=True): pass\n"
-        "@kind_extent.register(Broken)\ndef _(kind, context): return 1 / 0\n"
+        "@questions.kind_extent.register(Broken)\ndef _(kind, context): return 1 / 0\n"
         'KINDS = {"broken": Broken}\n'
     )
     text = '[menu]\nplugins = ["broken"]\n[[trigger]]\nname = "B"\nkind = "broken"\n'

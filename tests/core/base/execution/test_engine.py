@@ -95,7 +95,8 @@ import sys
 sys.path[:] = {path}
 from pathlib import Path
 from work_toys import Recital, items
-from trigemu.support import Checkpoint, Engine
+from trigemu.base.checkpoint import Checkpoint
+from trigemu.base.engine import Engine
 folder = Path({folder!r})
 engine = Engine(checkpoint=Checkpoint(folder / "kept"), task_seconds=0)
 for result in engine.over(Recital(str(folder), seconds=0.01), items(1000)):

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 import numpy as np
 from trigemu.observables import momenta
-from trigemu.support import fingerprint
+from trigemu.base.fingerprint import fingerprint
 
 @dataclass(frozen=True)
 class Cut:

@@ -119,7 +119,8 @@ def test_a_block_that_is_left_ends_work_and_its_children(tmp_path: Path) -> None
 PROGRAM = """
 import sys
 sys.path[:] = {path}
-from trigemu.support import end_on_signals, worker_pool
+from trigemu.base.interruption import end_on_signals
+from trigemu.base.processes import worker_pool
 from worker_toys import perform
 end_on_signals()
 with worker_pool(2) as pool:

@@ -25,7 +25,7 @@ from trigemu.base.processes import WorkerLostError
 INNER = """
 from dataclasses import dataclass
 import numpy as np
-from trigemu.triggers import Compiled, ScoreKind
+from trigemu.api import Compiled, ScoreKind
 class Twice(ScoreKind, frozen=True):
     observable: str
     def compile(self, context):
