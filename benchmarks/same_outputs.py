@@ -43,7 +43,7 @@ def commands() -> Iterator[tuple[str, list[str], list[str]]]:
     yield "calibrate", ["calibrate", "menus/decade.toml"], ["-o:toml"]
     yield "report", ["report", *menus(("primary", "baseline", "decade"))], ["-o:html"]
     yield "scores", ["scores", *menus(("primary", "baseline"))], ["-o:parquet"]
-    yield "events", ["events", "menus/full.toml", "--fired", "any"], ["-o:parquet"]
+    yield "events", ["events", "menus/full.toml", "--fired", "J100"], ["-o:parquet"]
     yield "gate", ["gate", *menus(("primary", "baseline"))], ["--json", "--csv"]
     lhc = ["--filling", "lhc-2018-2544", "--rules", "cms"]
     yield "live", ["live", "menus/full.toml", *lhc, "--seconds", "0.5"], ["--json", "--csv"]

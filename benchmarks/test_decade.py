@@ -21,7 +21,7 @@ import trigemu
 from trigemu.observables.workspace import Workspace
 
 ROOT = Path(__file__).parent.parent
-QUANTILE = ROOT / "plugins" / "decade" / "models" / "primary" / "quantile.json"
+QUANTILE = ROOT / "plugins" / "trigemu_decade" / "models" / "primary" / "quantile.json"
 EVENTS = 131_072
 BATCHES = (1, 16, 256, 1024, 4096, EVENTS)
 #: A DMatrix is made each time, since XGBoost caches its predictions.

@@ -24,7 +24,7 @@ import trigemu
 from trigemu.observables.workspace import Workspace
 
 ROOT = Path(__file__).parent.parent
-MODELS = ROOT / "plugins" / "decade" / "models" / "primary"
+MODELS = ROOT / "plugins" / "trigemu_decade" / "models" / "primary"
 EVENTS, ROUNDS = 5000, 20_000
 PARTS = ("features", "autoencoder", "bdt", "sequential", "parallel", "bare_onnxruntime", "bare_bdt")
 Record = Callable[[BenchmarkFixture, int], None]

@@ -15,7 +15,7 @@ from patterns import Patterns, counted
 CHUNK = 250_000
 #: Opposite directions, up to rounding.
 OPPOSITE = np.pi - 1e-12
-MODELS = Path(__file__).parents[2] / "plugins" / "decade" / "models" / "primary"
+MODELS = Path(__file__).parents[2] / "plugins" / "trigemu_decade" / "models" / "primary"
 
 
 def delta_phi(phi1: Any, phi2: Any) -> Any:

@@ -10,7 +10,7 @@ import click
 from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError, excerpt
 from trigemu.base.files import check_outputs, read_bounded, write_text
-from trigemu.cli.outputs import say
+from trigemu.cli.console import say
 
 from .card import MAX_BYTES, Blocks, input_blocks, input_tables, network_table
 from .models import open_model

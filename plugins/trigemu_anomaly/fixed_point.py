@@ -228,6 +228,8 @@ def in_range(integer: float, overflow: int, lowest: int, highest: int) -> int:
     if overflow != 0:
         return lowest if integer < lowest else highest
     period = above - np.float64(lowest)
+    if lowest == 0 and -(2.0**63) < integer < 0.0:
+        return highest & int(integer)  # which a float64 may not hold, as the word of −1 of 54 bits
     low: float = integer - np.floor(integer / period) * period  # exact: a period is a power of two
     return int(low if low < above else low - period)
 

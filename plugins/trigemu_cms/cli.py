@@ -15,7 +15,8 @@ from trigemu.base.errors import TrigemuError, listed
 from trigemu.base.files import check_outputs, write_text
 from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
-from trigemu.cli.outputs import DocumentFile, check_inputs, on_disk, present, present_result, say
+from trigemu.cli.console import say
+from trigemu.cli.outputs import DocumentFile, check_inputs, on_disk, present, present_result
 from trigemu.cli.progress import events_bar
 from trigemu.cli.session import Processing, processing
 from trigemu.menus.menu import Menu

@@ -20,7 +20,8 @@ from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs
 from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, on_disk, present, say
+from trigemu.cli.console import say
+from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.progress import bar, menus_bar, steps_bar
 from trigemu.cli.session import Processing, processing
 from trigemu.menus.read import read_menu

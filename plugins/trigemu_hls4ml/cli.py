@@ -14,7 +14,7 @@ from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs, read_bounded, write_bytes, write_text
 from trigemu.base.toml import load_toml
-from trigemu.cli.outputs import say
+from trigemu.cli.console import say
 from trigemu.observables.selections import read_scope
 from trigemu.triggers.base import Context
 

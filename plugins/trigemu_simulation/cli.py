@@ -8,7 +8,7 @@ import click
 
 from trigemu.base.files import check_outputs, is_file
 from trigemu.cli import options
-from trigemu.cli.outputs import say
+from trigemu.cli.console import say
 from trigemu.cli.progress import bar
 
 from . import run as sample

@@ -77,4 +77,5 @@ from .results.view import View as View
 
 # Commands
 from .cli import options as options
-from .cli.outputs import present as present, present_result as present_result, say as say
+from .cli.console import say as say
+from .cli.outputs import present as present, present_result as present_result

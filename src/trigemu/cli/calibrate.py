@@ -10,7 +10,8 @@ import trigemu
 from trigemu.base.files import check_outputs
 from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, console, say
+from trigemu.cli.console import console, say
+from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import events_bar
 from trigemu.cli.session import Processing, processing
 from trigemu.emulation.budgets import solve_budgets, ties

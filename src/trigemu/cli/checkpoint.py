@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from trigemu.base.checkpoint import listed_tasks, prune
-from trigemu.cli.outputs import console, say
+from trigemu.cli.console import console, say
 from trigemu.results.table import Column, Page, Table
 
 _COLUMNS = (

@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 from trigemu.base.errors import PluginError, TrigemuError, excerpt, own_cause, printable
 from trigemu.base.plugin_search import CORE, find, providers, search_path, summary
 from trigemu.base.plugins import Candidate, missing_package, remedy
-from trigemu.cli.outputs import say
+from trigemu.cli.console import say
 
 #: Heading → commands, in their order. Commands of other plugins have a heading of their own.
 GROUPS = {

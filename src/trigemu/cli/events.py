@@ -11,7 +11,8 @@ import trigemu
 from trigemu.base.files import check_outputs
 from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, say
+from trigemu.cli.console import say
+from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import events_bar
 from trigemu.cli.session import Processing, processing
 from trigemu.emulation.event_table import EventTable, check_event_file, event_table, passes, write_events

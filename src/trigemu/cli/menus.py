@@ -16,7 +16,7 @@ from trigemu.base.plugin_search import available, search_path
 from trigemu.base.toml import Document, load_toml
 from trigemu.base.toml_schema import kind_of
 from trigemu.cli import options
-from trigemu.cli.outputs import say
+from trigemu.cli.console import say
 from trigemu.emulation.idle_triggers import unreached_in_first
 from trigemu.emulation.plan import Plan
 from trigemu.emulation.sample_warnings import too_loose_in_first

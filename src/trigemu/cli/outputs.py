@@ -2,58 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.console import Console
 
-from trigemu.base.errors import TrigemuError, printable
+from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs, is_file, write_text
 from trigemu.base.shown import Shown, view_of
+from trigemu.cli.console import console, say
 from trigemu.emulation.plan import make_plan
 from trigemu.menus.menu import Menu
 from trigemu.results.table import Page, Table
 from trigemu.results.terminal import printed
 from trigemu.samples.catalogue import Catalogue
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-
-def console() -> Console:
-    """Return the console that tables are printed on.
-
-    Its width is that of the terminal or of the variable COLUMNS, else 100. It has colours on terminals,
-    unless NO_COLOR is set.
-
-    Returns
-    -------
-    rich.console.Console
-        The console.
-    """
-    from trigemu.results.terminal import width_of
-
-    width = width_of(sys.stdout)
-    return FittingConsole(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
-
-
-def say(text: object, *, err: bool = False) -> None:
-    """Print a line on standard output; control characters are shown as escapes.
-
-    Parameters
-    ----------
-    text : object
-        The line.
-    err : bool
-        Whether it goes to standard error.
-    """
-    # Without a file, click writes UTF-8 where the encoding is ASCII.
-    click.echo(printable(str(text), keep="\n"), file=sys.stderr if err else sys.stdout)
 
 
 class FittingConsole(Console):

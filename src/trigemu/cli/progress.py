@@ -11,7 +11,7 @@ from threading import Event, Thread
 
 from trigemu.base.engine import Engine
 from trigemu.base.errors import printable
-from trigemu.cli.outputs import say
+from trigemu.cli.console import say
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample

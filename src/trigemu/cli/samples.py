@@ -10,8 +10,8 @@ import trigemu
 from trigemu.base.engine import Engine
 from trigemu.base.shown import view_of
 from trigemu.cli import options
+from trigemu.cli.console import console, say
 from trigemu.cli.options import Location
-from trigemu.cli.outputs import console, say
 from trigemu.cli.progress import events_bar
 from trigemu.results.samples import CATALOGUE, columns_page
 from trigemu.studies.columns_in_files import file_columns

@@ -18,7 +18,7 @@ from trigemu.base.engine import Engine
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.base.processes import worker_pool
 from trigemu.cli import options
-from trigemu.cli.outputs import say
+from trigemu.cli.console import say
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.idle_triggers import explain_idle
 from trigemu.emulation.loop import Emulation, emulate

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from trigemu.api import say
-from trigemu.cli.outputs import console
+from trigemu.cli.console import console
 
 Run = Callable[..., tuple[int, str]]
 ODD = "\\u001b[31mη→\\u0007\\u202e\\n[b]"

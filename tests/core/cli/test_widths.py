@@ -16,7 +16,8 @@ from command_checks import lines_of, printed
 from project import ROOT
 
 import trigemu as package
-from trigemu.cli.outputs import FittingConsole, console
+from trigemu.cli.console import console
+from trigemu.cli.outputs import FittingConsole
 
 MENUS = ROOT / "menus"
 #: A file with every object, and thousands of events.

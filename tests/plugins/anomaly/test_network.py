@@ -217,7 +217,7 @@ from pathlib import Path
 import trigemu
 if sys.argv[2] == "on":
     del os.environ["ORT_DISABLE_TELEMETRY"]
-from trigemu_anomaly import Network
+from trigemu_anomaly.network import Network
 assert "onnxruntime" not in sys.modules
 network = Network(Path(sys.argv[1]).read_bytes(), 3, "onnxruntime")
 network.row().run()

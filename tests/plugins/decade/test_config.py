@@ -89,7 +89,7 @@ def test_an_existing_autoencoder(configured: Configured) -> None:
 
 @pytest.mark.parametrize("name", ["primary", "full", "paper", "variational", "classifier"])
 def test_the_configurations_that_come_with_it(name: str) -> None:
-    config = read_config(ROOT / "plugins" / "decade" / "models" / name / "train.toml")
+    config = read_config(ROOT / "plugins" / "trigemu_decade" / "models" / name / "train.toml")
     assert config.menu.exists()
     assert config.inputs is not None
     assert len(config.inputs) == 34
@@ -102,7 +102,7 @@ def test_the_configurations_that_come_with_it(name: str) -> None:
 
 def test_the_two_menus_have_the_same_network() -> None:
     primary, full = (
-        read_config(ROOT / "plugins" / "decade" / "models" / name / "train.toml")
+        read_config(ROOT / "plugins" / "trigemu_decade" / "models" / name / "train.toml")
         for name in ("primary", "full")
     )
     assert primary.table.autoencoder == full.table.autoencoder

@@ -11,8 +11,8 @@ from bench_toys import BATCHES, CLOCK
 from command_checks import lines_of
 from printing import text_of
 from result_toys import menus, samples
-from trigemu_latency import Bench, bench
-from trigemu_latency.views import BENCH, bench_tables, digits, figure_of
+from trigemu_latency import Bench, bench, views
+from trigemu_latency.views import BENCH, digits, figure_of
 from view_checks import (
     check_frame,
     check_hepdata,
@@ -97,7 +97,7 @@ def test_the_answer_comes_first(measured: Bench) -> None:
 def test_only_the_slowest_triggers_are_shown(measured: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the order of the menu; each trigger without times has a sentence."""
     timed = {cost.trigger.name: cost.batch[1].p50_ns for cost in measured.triggers if cost.batch}
-    monkeypatch.setattr(bench_tables, "MOST", 2)
+    monkeypatch.setattr(views, "MOST", 2)
     lines = rendered(measured, details=False)
     shown = [line.split()[0] for line in lines if line.split() and line.split()[0] in timed]
     assert sorted(timed[name] for name in shown) == sorted(timed.values())[-2:]

@@ -177,7 +177,7 @@ def test_a_menu_is_no_configuration() -> None:
 
 
 def test_a_configuration_is_neither_menu_nor_catalogue() -> None:
-    file = ROOT / "plugins" / "simulation" / "configs" / "embedded.toml"
+    file = ROOT / "plugins" / "trigemu_simulation" / "configs" / "embedded.toml"
     for read, case in ((read_menu, "a menu"), (open_catalogue, "a catalogue of samples")):
         with pytest.raises(TableError, match=f"this is a configuration of simulated samples, not {case}"):
             read(file)  # type: ignore[operator]

@@ -39,7 +39,7 @@ CARD = 'name = "AD"\nkind = "{}"\ncard = "card.toml"\nabove = 0.0\n'
 
 
 def declared_by(plugin: str) -> Plugin:
-    return declared((ROOT / "plugins" / plugin / "__init__.py").read_bytes())
+    return declared((ROOT / "plugins" / f"trigemu_{plugin}" / "__init__.py").read_bytes())
 
 
 USES = [(name, other) for name in sorted(NAMES) for other in declared_by(name).uses]
@@ -74,7 +74,8 @@ def without(plugins: list[str], *commands: tuple[str, ...]) -> list[tuple[int, s
 
 
 def test_the_core_lists_its_packages() -> None:
-    assert {file.parent.name for file in (ROOT / "plugins").glob("*/__init__.py")} == NAMES
+    folders = {file.parent.name for file in (ROOT / "plugins").glob("*/__init__.py")}
+    assert folders == {f"trigemu_{name}" for name in NAMES}
     for part in PARTS:
         brought = {name: plugin for plugin in NAMES for name in getattr(declared_by(plugin), part)}
         assert brought == PROVIDED.get(part, brought), part

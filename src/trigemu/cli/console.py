@@ -1,0 +1,45 @@
+"""Output to the terminal, in a module that loads at once."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from trigemu.base.errors import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def console() -> Console:
+    """Return the console that tables are printed on.
+
+    Its width is that of the terminal or of the variable COLUMNS, else 100. It has colours on terminals,
+    unless NO_COLOR is set.
+
+    Returns
+    -------
+    rich.console.Console
+        The console.
+    """
+    from trigemu.cli.outputs import FittingConsole  # rich takes long to import
+    from trigemu.results.terminal import width_of
+
+    width = width_of(sys.stdout)
+    return FittingConsole(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def say(text: object, *, err: bool = False) -> None:
+    """Print a line on standard output; control characters are shown as escapes.
+
+    Parameters
+    ----------
+    text : object
+        The line.
+    err : bool
+        Whether it goes to standard error.
+    """
+    # Without a file, click writes UTF-8 where the encoding is ASCII.
+    click.echo(printable(str(text), keep="\n"), file=sys.stderr if err else sys.stdout)
