@@ -44,7 +44,7 @@ def commands() -> Iterator[tuple[str, list[str], list[str]]]:
     yield "report", ["report", *menus(("primary", "baseline", "decade"))], ["-o:html"]
     yield "scores", ["scores", *menus(("primary", "baseline"))], ["-o:parquet"]
     yield "events", ["events", "menus/full.toml", "--fired", "J100"], ["-o:parquet"]
-    yield "gate", ["gate", *menus(("primary", "baseline"))], ["--json", "--csv"]
+    yield "gate", ["gate", *menus(("primary", "baseline"))], ["--json"]
     lhc = ["--filling", "lhc-2018-2544", "--rules", "cms"]
     yield "live", ["live", "menus/full.toml", *lhc, "--seconds", "0.5"], ["--json", "--csv"]
     quick = ["--starts", "1", "--hops", "1", "--replicas", "2"]
@@ -71,13 +71,14 @@ def outputs(checkout: Path, command: list[str], files: list[str]) -> list[str]:
             option, _, ending = option.partition(":")
             written.append((option, Path(folder) / f"out.{ending or option.strip('-')}"))
         options = [str(part) for pair in written for part in pair]
-        subprocess.run(
+        done = subprocess.run(
             [python_of(checkout), "-m", "trigemu", *command, *options],
             cwd=checkout,
             env={**os.environ, "PYTHONPATH": f"{checkout / 'src'}{os.pathsep}{checkout / 'plugins'}"},
             stdout=subprocess.DEVNULL,
-            check=True,
+            check=False,
         )
+        assert done.returncode < 2, command  # 1: a verdict that does not pass
         return [re.sub(r'"[^"]*/[^"]*"', '"a path"', numbers(file)) for _, file in written]
 
 

@@ -24,18 +24,10 @@ CANNOT_START = 126
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a program.
+    """The limits of a program."""
 
-    Attributes
-    ----------
-    seconds : int
-        Wall-clock time, and processor time of each of its processes.
-    memory : int
-        Address space of each of its processes, in bytes.
-    """
-
-    seconds: int
-    memory: int
+    seconds: int  # Wall-clock time, and processor time of each of its processes
+    memory: int  # Address space of each of its processes, in bytes
 
     def __str__(self) -> str:
         return f"{self.seconds} s and {self.memory / 2**30:g} GiB of memory"
@@ -43,18 +35,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Finished:
-    """A program that ended.
+    """A program that ended."""
 
-    Attributes
-    ----------
-    code : int
-        Its exit status; −n if signal n ended it.
-    stdout, stderr : bytes
-        What it wrote.
-    """
-
-    code: int
-    stdout: bytes
+    code: int  # Its exit status; −n if signal n ended it
+    stdout: bytes  # stdout, stderr: What it wrote
     stderr: bytes
 
 
@@ -68,29 +52,6 @@ def run_limited(
     """Run a program in a folder, without a shell.
 
     If the program is stopped or interrupted, or trigemu is killed, all processes that it started end too.
-
-    Parameters
-    ----------
-    command : sequence of str or Path
-        The program and its arguments.
-    folder : Path
-        Its working folder.
-    limits : Limits
-        Its limits of time and memory.
-    stdin_content : bytes
-        Its standard input.
-
-    Returns
-    -------
-    Finished
-        Its exit status and its output.
-
-    Raises
-    ------
-    StoppedError
-        If it took too long.
-    TrigemuError
-        If it cannot be started, or there is no temporary folder.
     """
     words = [os.fspath(word) for word in command]
     name = Path(words[0]).name

@@ -109,27 +109,7 @@ class ApFixed:
         return self.words[1] * self.step
 
     def conversion(self, fraction: int, bits: int, *, relu: bool = False) -> dict[str, int]:
-        """Return how words with so many bits after the point become words of this type.
-
-        Parameters
-        ----------
-        fraction : int
-            The bits after the point before the conversion.
-        bits : int
-            The width of the integers that it is computed with, 32 or 64.
-        relu : bool
-            Whether negative words become 0 first.
-
-        Returns
-        -------
-        dict
-            The numbers of `word_code.converted`, which fit into these integers.
-
-        Raises
-        ------
-        TrigemuError
-            If the points are too far apart for these integers.
-        """
+        """Return how words with so many bits after the point become words of this type."""
         right, left = max(fraction - self.fraction, 0), max(self.fraction - fraction, 0)
         if max(right, left) > bits - 2:
             raise TrigemuError(f"{self}: its point is {max(right, left)} bits from that of the value before")

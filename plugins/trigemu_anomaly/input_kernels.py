@@ -271,26 +271,8 @@ def _write_numbers(
 
 @inner
 def fill_block(t: int, first: int, n: int, features: int, of_event: int, of_input: int, complete: int) -> int:
-    """Write the inputs of some events.
-
-    Parameters
-    ----------
-    t : int
-        The address of a table (`Inputs.run`).
-    first, n : int
-        The first event, and how many, at most BLOCK.
-    features : int
-        The address of the first input of the first event, a float32.
-    of_event, of_input : int
-        The distances of events and of inputs, in float32.
-    complete : int
-        The address of bool[n]: whether an event has all inputs that have no padding.
-
-    Returns
-    -------
-    int
-        INFINITE if an input is, FULL if the events have more objects than there is room for, else DONE.
-    """
+    """Write the inputs of some events. complete: The address of bool[n]: whether an event has all inputs that
+    have no padding."""
     if not _select(t, first, n):
         return FULL
     _add_up(t, n)
@@ -332,11 +314,6 @@ def inputs_function() -> int:
     """Return the address of `fill_block`, for `call_function`.
 
     Code that calls it by its address does not contain it, which would be compiled again each time.
-
-    Returns
-    -------
-    int
-        The address of a function of one address: that of int64[7], the arguments of `fill_block`.
     """
     return address_of(_fill_by_address, types.intp(types.intp))
 

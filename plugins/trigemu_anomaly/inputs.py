@@ -147,25 +147,7 @@ class InputTable:
         return (*row, self._selection(other), self._constants(dr), *columns)
 
     def bind(self, work: Workspace, room: int = do.ROOM) -> BoundInputs:
-        """Return the table for the events of a workspace.
-
-        Parameters
-        ----------
-        work : Workspace
-            The events.
-        room : int
-            The largest number of objects of a selection in a block of events.
-
-        Returns
-        -------
-        BoundInputs
-            The table.
-
-        Raises
-        ------
-        SampleError
-            If the events lack a column.
-        """
+        """Return the table for the events of a workspace."""
         columns = [_column_of(work, key) for key in self._columns]
         rows = [_rows_of(work, of) for of in self._rows]
         places = [n for a, first in columns for n in (_address(a) - first * a.itemsize, _TYPES[a.dtype])]
@@ -231,18 +213,10 @@ def _address(array: Array) -> int:
 
 @dataclass(frozen=True)
 class BoundInputs:
-    """The table of a range of events.
+    """The table of a range of events."""
 
-    Attributes
-    ----------
-    address : int
-        The address of the table, valid as long as this object exists.
-    memory : tuple
-        What is at the addresses.
-    """
-
-    address: int
-    memory: tuple[object, ...]
+    address: int  # The address of the table, valid as long as this object exists
+    memory: tuple[object, ...]  # What is at the addresses
 
 
 _OBJECT = re.compile(r"\w+\[\d+\]")
@@ -250,20 +224,11 @@ _OBJECT = re.compile(r"\w+\[\d+\]")
 
 @dataclass(frozen=True)
 class Inputs:
-    """The k inputs of a model.
+    """The k inputs of a model."""
 
-    Attributes
-    ----------
-    numbers : tuple of Number
-        The observables.
-    texts : tuple of str
-        The observables as written in the card.
-    padding : tuple of float or None
-        The replacement for a missing value; None if an event without that value cannot be scored.
-    """
-
-    numbers: tuple[Number, ...]
-    texts: tuple[str, ...]
+    numbers: tuple[Number, ...]  # The observables
+    texts: tuple[str, ...]  # The observables as written in the card
+    # The replacement for a missing value; None if an event without that value cannot be scored.
     padding: tuple[float | None, ...]
 
     def __len__(self) -> int:
@@ -276,20 +241,7 @@ class Inputs:
         return tuple(dict.fromkeys(found for text in texts for found in _OBJECT.findall(text)))
 
     def evaluate(self, work: Workspace) -> tuple[Features, BoolArray]:
-        """Evaluate the inputs of the n events of `work`.
-
-        Returns
-        -------
-        features : float32[n, k]
-            The inputs, never NaN.
-        complete : bool[n]
-            The events with all required values.
-
-        Raises
-        ------
-        SampleError
-            If a value is infinite; the message names the event and the input.
-        """
+        """Evaluate the inputs of the n events of `work`. Returns features float32[n, k], complete bool[n]."""
         features = np.empty((len(work.events), len(self)), np.float32)
         complete = np.empty(len(work.events), np.bool_)
         fill = inputs_function()

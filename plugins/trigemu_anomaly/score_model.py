@@ -22,22 +22,12 @@ class ScoreModel(ABC):
     """A model with one score per event. Not picklable: created in each process.
 
     An event has one score: the same bits alone and among any others.
-
-    Attributes
-    ----------
-    engine : str
-        What evaluates it, and why.
-    chosen : bool
-        Whether the card chose ONNX Runtime.
-    notes : tuple of str
-        What a reader of its file has to know; each follows the name of the file.
-    names : tuple of str
-        Names that the file gives its inputs, in the order of the card; empty if it has none.
     """
 
-    engine: str
-    chosen: bool = False
-    notes: tuple[str, ...] = ()
+    engine: str  # What evaluates it, and why
+    chosen: bool = False  # Whether the card chose ONNX Runtime
+    notes: tuple[str, ...] = ()  # What a reader of its file has to know; each follows the name of the file
+    # Names that the file gives its inputs, in the order of the card; empty if it has none.
     names: tuple[str, ...] = ()
 
     @abstractmethod

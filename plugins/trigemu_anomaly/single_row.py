@@ -45,25 +45,15 @@ class Native:
 
 @dataclass(frozen=True)
 class ModelCall:
-    """A model that decides one event at a time, and the memory of its inputs.
+    """A model that decides one event at a time, and the memory of its inputs."""
 
-    Attributes
-    ----------
-    requires : Condition or None
-        The preselection of the events that the model is evaluated on; None: all events.
-    reads : tuple of (Inputs, float32[k])
-        Inputs, and the memory to write them to. The model is not evaluated on an event that lacks an input
-        without padding.
-    model : Model
-        The model.
-    native : Native or None
-        The same as machine code, if there is any.
-    """
-
+    # The preselection of the events that the model is evaluated on; None: all events.
     requires: Condition | None
+    # tuple of (Inputs, float32[k]): Inputs, and the memory to write them to. The model is not evaluated on an
+    # event that lacks an input without padding.
     reads: tuple[tuple[Inputs, Features], ...]
-    model: Model
-    native: Native | None = None
+    model: Model  # The model
+    native: Native | None = None  # The same as machine code, if there is any
 
 
 _integer, _ = numbers_at(types.int64)

@@ -46,21 +46,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class CheckedPair:
-    """The validation of a menu on its vector.
+    """The validation of a menu on its vector."""
 
-    Attributes
-    ----------
-    pair : Pair
-        The files.
-    left_out : tuple of LeftOut
-        The algorithms that the import left out; empty for a menu in TOML.
-    result : DecisionCheck
-        The validation of the others.
-    """
-
-    pair: Pair
-    left_out: tuple[LeftOut, ...]
-    result: DecisionCheck
+    pair: Pair  # The files
+    left_out: tuple[LeftOut, ...]  # The algorithms that the import left out; empty for a menu in TOML
+    result: DecisionCheck  # The validation of the others
 
     @property
     def is_complete(self) -> bool:

@@ -144,29 +144,7 @@ _NEWLINE, _RETURN, _BAR, _HASH = b"\n\r|#"
 def decoded(
     stream: IO[bytes], widths: Mapping[int, Sequence[int]]
 ) -> tuple[tuple[int, ...], IntArray, U64Array]:
-    """Decode all lines.
-
-    Parameters
-    ----------
-    stream : binary file
-        The decompressed text.
-    widths : mapping of int to sequence of int
-        The digits of each column after the first, by the number of columns in a line.
-
-    Returns
-    -------
-    widths : tuple of int
-        The widths of the columns of this text.
-    numbers : int64[n]
-        The crossing numbers.
-    words : uint64[n, k]
-        A word for each column of up to 16 digits, several for longer ones, from the highest bits on.
-
-    Raises
-    ------
-    SampleError
-        With the line of the first mistake, and its column if there is one.
-    """
+    """Decode all lines. Returns numbers int64[n], words uint64[n, k]."""
     chosen: tuple[int, ...] = ()
     parts = []
     before = 0

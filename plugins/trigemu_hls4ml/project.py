@@ -71,24 +71,7 @@ class Weights:
 
 
 def read_project(folder: Path) -> file.IntegerFile:
-    """Read a project.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder with `defines.h`, `parameters.h`, the .cpp of the network and its weights, or a project
-        with these in `firmware`.
-
-    Returns
-    -------
-    IntegerFile
-        The network, with one number as its score.
-
-    Raises
-    ------
-    TrigemuError
-        If anything is missing, does not fit, or is not known; the message names file and line.
-    """
+    """Read a project."""
     return network_of(read_source(folder))
 
 

@@ -20,14 +20,7 @@ from trigemu.triggers.threshold import CompiledThreshold
 
 @Question
 def single(trigger: Compiled) -> Condition | Compiled | ModelCall | None:
-    """Return how one event is decided without a workspace.
-
-    Returns
-    -------
-    Condition, Compiled, ModelCall or None
-        The condition for events that pass the trigger; a trigger that `stream.program` can translate; or the
-        model that decides. None: a range of one event is evaluated like any other range.
-    """
+    """Return how one event is decided without a workspace."""
     return None
 
 

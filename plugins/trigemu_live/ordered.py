@@ -36,18 +36,7 @@ from .summary import NOT_ACCEPTED
 
 
 def is_consecutive(catalogue: Catalogue) -> bool:
-    """Return whether all events of the background are consecutive crossings.
-
-    Parameters
-    ----------
-    catalogue : Catalogue
-        The samples.
-
-    Returns
-    -------
-    bool
-        Whether each file has consecutive crossings; `not_consecutive` denies it.
-    """
+    """Return whether all events of the background are consecutive crossings."""
     return bool(catalogue.background) and all(sample.has_neighbours for sample in catalogue.background)
 
 

@@ -29,24 +29,12 @@ MAX_TABLE = 2**16
 
 @dataclass(frozen=True)
 class Component:
-    """Triggers that accept an event independently of all others.
+    """Triggers that accept an event independently of all others."""
 
-    Attributes
-    ----------
-    triggers : tuple of str
-        The triggers whose acceptance it gives.
-    leaves : tuple of str
-        The varied triggers with a score that they depend on: the columns.
-    fixed : tuple of str
-        The other triggers with a decision per event that they depend on.
-    switches : tuple of int
-        The variables, by number, that are prescales or switches of its triggers.
-    """
-
-    triggers: tuple[str, ...]
-    leaves: tuple[str, ...]
-    fixed: tuple[str, ...]
-    switches: tuple[int, ...]
+    triggers: tuple[str, ...]  # The triggers whose acceptance it gives
+    leaves: tuple[str, ...]  # The varied triggers with a score that they depend on: the columns
+    fixed: tuple[str, ...]  # The other triggers with a decision per event that they depend on
+    switches: tuple[int, ...]  # The variables, by number, that are prescales or switches of its triggers
 
     @property
     def varies(self) -> bool:
@@ -99,21 +87,12 @@ def _connected(triggers: Sequence[Trigger]) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of the components of a menu that vary, for each choice of prescales and switches.
+    """The tables of the components of a menu that vary, for each choice of prescales and switches."""
 
-    Attributes
-    ----------
-    switches : tuple of tuple of int
-        For each component, the variables that are prescales or switches of its triggers.
-    choices : tuple of tuple of int
-        The number of values of each of them.
-    values : tuple of float64[choices, sets, entries]
-        The tables of each component.
-    """
-
+    # For each component, the variables that are prescales or switches of its triggers.
     switches: tuple[tuple[int, ...], ...]
-    choices: tuple[tuple[int, ...], ...]
-    values: tuple[FloatArray, ...]
+    choices: tuple[tuple[int, ...], ...]  # The number of values of each of them
+    values: tuple[FloatArray, ...]  # tuple of float64[choices, sets, entries]: the tables of each component
 
     def missed(self, point: Sequence[int] | IntArray) -> FloatArray:
         """Return the tables of all components at a point, one after the other: float64[sets, entries]."""
@@ -173,24 +152,7 @@ def _too_many(menu: Menu, component: Component, patterns: BoolArray) -> TrigemuE
 def table_of(
     menu: Menu, component: Component, patterns: BoolArray, sets: Sequence[frozenset[str]]
 ) -> FloatArray:
-    """Return the probability that no trigger of a set in the component accepts.
-
-    Parameters
-    ----------
-    menu : Menu
-        The component's part of the menu.
-    component : Component
-        The component.
-    patterns : bool[m, f]
-        Decisions of its fixed leaves.
-    sets : sequence of frozenset of str
-        The sets.
-
-    Returns
-    -------
-    float64[sets, m · 2^leaves]
-        For each fixed pattern, the 2^leaves patterns of the leaves, the first leaf in the lowest bit.
-    """
+    """Return the probability that no trigger of a set in the component accepts. patterns: bool[m, f]."""
     v, m = len(component.leaves), len(patterns)
     free = (np.arange(1 << v)[:, None] >> np.arange(v)) & 1
     bools = np.hstack([np.tile(free, (m, 1)).astype(np.bool_), np.repeat(patterns, 1 << v, axis=0)])

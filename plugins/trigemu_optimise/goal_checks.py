@@ -19,25 +19,7 @@ from .variables import Bound
 
 
 def rate_of_live(live: Live, goals: Path, menu: Menu, catalogue: Catalogue) -> float:
-    """Return the largest rate of accepts, in Hz at the crossing rate of a menu, with a live fraction.
-
-    Parameters
-    ----------
-    live : Live
-        The rules, the filling scheme and the live fraction.
-    goals : Path
-        The file of goals, to which paths are relative.
-    menu : Menu
-        The menu. If its crossing rate is not that of the scheme, its rates are scaled to it, as by `trigemu
-        live`.
-    catalogue : Catalogue
-        The samples: rates of interactions do not depend on the crossing rate.
-
-    Raises
-    ------
-    TrigemuError
-        If there are no such rules or scheme, or no rate has such a live fraction.
-    """
+    """Return the largest rate of accepts, in Hz at the crossing rate of a menu, with a live fraction."""
     from trigemu_live import every_slot, largest_input_rate, read_filling, read_rules
 
     crossing_rate = menu.crossing_rate_hz

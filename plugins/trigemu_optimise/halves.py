@@ -32,28 +32,16 @@ from .rows import Parents
 
 @dataclass(frozen=True)
 class Halves:
-    """The halves of the events of some tables.
+    """The halves of the events of some tables."""
 
-    Attributes
-    ----------
-    tables : tuple of ScoreTable
-        The events of the background, and of each signal.
-    half : tuple of int64[n]
-        For each event, 0 if it is searched on, 1 if it judges, −1 if neither.
-    scales : tuple of float64[samples]
-        The factors from each half of the background to all of it, times the factor to the crossing rate of
-        the menu.
-    shared : frozenset of int
-        The samples whose events may share interactions.
-    trained : int or None
-        The half that models of the menu were not trained on.
-    """
-
-    tables: tuple[ScoreTable, ...]
+    tables: tuple[ScoreTable, ...]  # The events of the background, and of each signal
+    # tuple of int64[n]: for each event, 0 if it is searched on, 1 if it judges, −1 if neither.
     half: tuple[IntArray, ...]
+    # tuple of float64[samples]: the factors from each half of the background to all of it, times the factor
+    # to the crossing rate of the menu.
     scales: tuple[FloatArray, FloatArray]
-    shared: frozenset[int]
-    trained: int | None
+    shared: frozenset[int]  # The samples whose events may share interactions
+    trained: int | None  # The half that models of the menu were not trained on
 
     def of_table(
         self, number: int, which: int, counts: BoolArray | None = None

@@ -31,31 +31,19 @@ _STEP = 1e-6
 
 @dataclass(frozen=True)
 class Judged:
-    """A menu on a half of the events.
+    """A menu on a half of the events."""
 
-    Attributes
-    ----------
-    rate_hz, rate_error_hz : float
-        The rate of the menu and its statistical error, in Hz.
-    efficiencies, errors : float64[channels]
-        The efficiency of each channel, and its error.
-    loss, loss_error : float
-        The figure of merit, and its error.
-    influence : float64[m]
-        By how much each interaction moves the loss, to first order; the square root of the sum of its squares
-        is the error.
-    interactions : uint64[m]
-        The interactions, ascending.
-    """
-
-    rate_hz: float
+    rate_hz: float  # rate_hz, rate_error_hz: The rate of the menu and its statistical error, in Hz
     rate_error_hz: float
+    # efficiencies, errors: float64[channels]: the efficiency of each channel, and its error.
     efficiencies: FloatArray
     errors: FloatArray
-    loss: float
+    loss: float  # loss, loss_error: The figure of merit, and its error
     loss_error: float
+    # float64[m]: By how much each interaction moves the loss, to first order; the square root of the sum of
+    # its squares is the error.
     influence: FloatArray
-    interactions: Parents
+    interactions: Parents  # uint64[m]: the interactions, ascending
 
     def less(self, other: Judged) -> tuple[float, float]:
         """Return the loss of another menu on the same events minus that of this one, with its paired
@@ -143,25 +131,13 @@ _SIDE = 2
 
 @dataclass(frozen=True)
 class Slope:
-    """What a change of one variable does, at the best point.
+    """What a change of one variable does, at the best point."""
 
-    Attributes
-    ----------
-    low, high : float
-        The two values between which the slopes are taken.
-    rate_hz : float
-        The change of the rate of the menu from the higher to the lower value, in Hz.
-    efficiencies : float64[channels]
-        The change of the efficiencies.
-    loss : float
-        The decrease of the loss.
-    """
-
-    low: float
+    low: float  # low, high: The two values between which the slopes are taken
     high: float
-    rate_hz: float
-    efficiencies: FloatArray
-    loss: float
+    rate_hz: float  # The change of the rate of the menu from the higher to the lower value, in Hz
+    efficiencies: FloatArray  # float64[channels]: the change of the efficiencies
+    loss: float  # The decrease of the loss
 
     @property
     def rate_per_unit(self) -> float:

@@ -23,54 +23,26 @@ Levels = npt.NDArray[np.uint8]
 
 
 class Rows(NamedTuple):
-    """The rows of some events.
+    """The rows of some events."""
 
-    Attributes
-    ----------
-    level : uint8[columns, n]
-        The levels of the triggers that accept whenever they fire.
-    starts : int64[n + 1]
-        The first entry of each row.
-    component : int32[e]
-        The component of each entry.
-    base : int32[e]
-        The part of the index into the table of the component that no threshold changes.
-    leaf : uint8[e, leaves]
-        The levels of the leaves of the component.
-    fixed : float64[sets, n]
-        The probability that none of the triggers of a set accepts which nothing can change.
-    """
-
-    level: Levels
-    starts: IntArray
-    component: npt.NDArray[np.int32]
+    level: Levels  # uint8[columns, n]: the levels of the triggers that accept whenever they fire
+    starts: IntArray  # int64[n + 1]: the first entry of each row
+    component: npt.NDArray[np.int32]  # int32[e]: the component of each entry
+    # int32[e]: the part of the index into the table of the component that no threshold changes.
     base: npt.NDArray[np.int32]
-    leaf: Levels
+    leaf: Levels  # uint8[e, leaves]: the levels of the leaves of the component
+    # float64[sets, n]: the probability that none of the triggers of a set accepts which nothing can change.
     fixed: FloatArray
 
 
 class Layout(NamedTuple):
-    """The meaning of the columns and entries.
+    """The meaning of the columns and entries."""
 
-    Attributes
-    ----------
-    variable : int64[columns]
-        The variable of each column.
-    member : bool[sets, columns]
-        Whether the trigger of a column is in a set.
-    leaves : int64[components]
-        The number of leaves of each component.
-    leaf_variable : int64[components, leaves]
-        The variable of each leaf.
-    start : int64[components]
-        The position of the table of each component.
-    """
-
-    variable: IntArray
-    member: BoolArray
-    leaves: IntArray
-    leaf_variable: IntArray
-    start: IntArray
+    variable: IntArray  # int64[columns]: the variable of each column
+    member: BoolArray  # bool[sets, columns]: whether the trigger of a column is in a set
+    leaves: IntArray  # int64[components]: the number of leaves of each component
+    leaf_variable: IntArray  # int64[components, leaves]: the variable of each leaf
+    start: IntArray  # int64[components]: the position of the table of each component
 
 
 @inlined

@@ -23,43 +23,19 @@ MARGIN = 1e-9
 
 @dataclass(frozen=True)
 class Problem:
-    """A menu as a function of a point: the index of the value of each variable.
+    """A menu as a function of a point: the index of the value of each variable."""
 
-    Attributes
-    ----------
-    values : tuple of float64[k]
-        The values of each variable.
-    thresholds : tuple of bool
-        Whether each variable is a threshold.
-    tables, layout : Tables, Layout
-        The components of the menu.
-    background : Group
-        The events of the background, for all sets of triggers: the first is the menu.
-    channels : tuple of Group
-        The events of each channel, with weights that add up to 1.
-    bounds : tuple of Bound
-        The limits; the first is the cap on the rate of the menu.
-    orders : tuple of Order
-        The ties.
-    merit : {"squared", "mean", "worst"}
-        The figure of merit.
-    weights : float64[channels]
-        The weights of the channels, which add up to 1.
-    ceilings : float64[channels]
-        The efficiency of each channel with all of the rate to itself.
-    """
-
-    values: tuple[FloatArray, ...]
-    thresholds: tuple[bool, ...]
-    tables: Tables
+    values: tuple[FloatArray, ...]  # tuple of float64[k]: the values of each variable
+    thresholds: tuple[bool, ...]  # Whether each variable is a threshold
+    tables: Tables  # tables, layout: The components of the menu
     layout: Layout
-    background: Group
-    channels: tuple[Group, ...]
-    bounds: tuple[Bound, ...]
-    orders: tuple[Order, ...]
-    merit: Merit
-    weights: FloatArray
-    ceilings: FloatArray
+    background: Group  # The events of the background, for all sets of triggers: the first is the menu
+    channels: tuple[Group, ...]  # The events of each channel, with weights that add up to 1
+    bounds: tuple[Bound, ...]  # The limits; the first is the cap on the rate of the menu
+    orders: tuple[Order, ...]  # The ties
+    merit: Merit  # The figure of merit
+    weights: FloatArray  # float64[channels]: the weights of the channels, which add up to 1
+    ceilings: FloatArray  # float64[channels]: the efficiency of each channel with all of the rate to itself
 
     @property
     def cap(self) -> float:
@@ -138,15 +114,8 @@ class Evaluation:
         return float(self._of_group(0, point, self.problem.tables.missed(point), -1, -1)[0, 0, 0])
 
     def plane(self, point: IntArray, x: int = -1, y: int = -1) -> tuple[FloatArray, FloatArray]:
-        """Evaluate all points that differ in the variables x and y, −1 for none.
-
-        Returns
-        -------
-        rates : float64[sets, kx, ky]
-            The rates in Hz.
-        efficiencies : float64[channels, kx, ky]
-            The efficiencies.
-        """
+        """Evaluate all points that differ in the variables x and y, −1 for none. Returns rates float64[sets,
+        kx, ky], efficiencies float64[channels, kx, ky]."""
         for axis, variable in ((1, x), (2, y)):
             if variable >= 0 and not self.problem.thresholds[variable]:
                 return self._at_each(point, x, y, axis, variable)

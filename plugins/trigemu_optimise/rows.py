@@ -27,27 +27,14 @@ Parents = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Group:
-    """Some events, as rows.
+    """Some events, as rows."""
 
-    Attributes
-    ----------
-    rows : Rows
-        The rows.
-    row : int64[n]
-        The row of each event.
-    weight : float64[n]
-        The weights of the events.
-    interaction : uint64[n]
-        A number of the interaction that each event was made from, whichever sample it is in.
-    row_weight : float64[rows]
-        The weights of the rows.
-    """
-
-    rows: Rows
-    row: IntArray
-    weight: FloatArray
+    rows: Rows  # The rows
+    row: IntArray  # int64[n]: the row of each event
+    weight: FloatArray  # float64[n]: the weights of the events
+    # uint64[n]: a number of the interaction that each event was made from, whichever sample it is in.
     interaction: Parents
-    row_weight: FloatArray
+    row_weight: FloatArray  # float64[rows]: the weights of the rows
 
 
 @dataclass(frozen=True)

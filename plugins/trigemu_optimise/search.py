@@ -60,20 +60,8 @@ _CUMULATED = np.cumsum(np.exp(-1.0) / np.cumprod(np.concatenate([[1.0], np.arang
 
 
 def times(interaction: Parents, replica: int) -> FloatArray:
-    """Return how often each interaction counts, from Poisson's distribution of mean 1.
-
-    Parameters
-    ----------
-    interaction : uint64[n]
-        The number of the interaction of each event.
-    replica : int
-        The number of the replica.
-
-    Returns
-    -------
-    float64[n]
-        The numbers, equal for equal interactions.
-    """
+    """Return how often each interaction counts, from Poisson's distribution of mean 1. interaction:
+    uint64[n]; returns float64[n]."""
     stream = splitmix64(np.array([replica + 1], np.uint64))
     uniform = (splitmix64(splitmix64(interaction) ^ stream) >> np.uint64(11)) * 2.0**-53
     return np.searchsorted(_CUMULATED, uniform, "right").astype(np.float64)
@@ -127,28 +115,8 @@ def improve(
     order: Sequence[int] | None = None,
     expired: Callable[[], bool] = lambda: False,
 ) -> tuple[IntArray, float]:
-    """Move in one and two variables until no move is better.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The problem.
-    start : int64[variables]
-        Where to start; it may be infeasible.
-    ranges : Ranges, optional
-        The points that may be reached.
-    order : sequence of int, optional
-        The order of the variables in which moves are tried.
-    expired : callable
-        Whether to stop.
-
-    Returns
-    -------
-    point : int64[variables]
-        The best point.
-    objective : float
-        Its loss, or what an infeasible point counts.
-    """
+    """Move in one and two variables until no move is better. start: int64[variables]; returns point
+    int64[variables]."""
     sizes = evaluation.problem.sizes
     ranges = ranges or Ranges(sizes)
     variables = [v for v in (order or range(len(sizes))) if ranges.low[v] < ranges.high[v]]
@@ -172,17 +140,7 @@ def improve(
 
 def towards(evaluation: Evaluation, point: IntArray, wanted: IntArray) -> IntArray:
     """Return a point as good as another one, with each variable as near to a wanted value as that allows:
-    what makes no difference stays as it was.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The problem.
-    point : int64[variables]
-        The best point.
-    wanted : int64[variables]
-        The wanted indices.
-    """
+    what makes no difference stays as it was. point: int64[variables]; wanted: int64[variables]."""
     point, ranges = point.copy(), Ranges(evaluation.problem.sizes)
     best = evaluation.objective(point)
     for variable in range(len(point)):
@@ -245,21 +203,11 @@ KICKED = 3
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes
-    ----------
-    points : int64[m, variables]
-        The points: one, or one for each cap.
-    objectives : float64[m]
-        Their losses, or what infeasible points count.
-    evaluations : int
-        How many points, lines and planes were evaluated.
-    """
-
-    points: IntArray
-    objectives: FloatArray
-    evaluations: int
+    points: IntArray  # int64[m, variables]: the points: one, or one for each cap
+    objectives: FloatArray  # float64[m]: their losses, or what infeasible points count
+    evaluations: int  # How many points, lines and planes were evaluated
 
 
 @dataclass(frozen=True)
@@ -282,24 +230,12 @@ class Unit:
 
 @dataclass(frozen=True)
 class Hop(Unit):
-    """Basin hopping from a random point: scipy's, with exhaustive moves as its minimiser.
+    """Basin hopping from a random point: scipy's, with exhaustive moves as its minimiser."""
 
-    Attributes
-    ----------
-    seed : int
-        The seed of the random numbers.
-    number : int
-        The number of the start; start 0 is at the tightest point.
-    hops : int
-        The number of hops.
-    channel : int
-        The only channel that counts, or −1.
-    """
-
-    seed: int
-    number: int
-    hops: int
-    channel: int = -1
+    seed: int  # The seed of the random numbers
+    number: int  # The number of the start; start 0 is at the tightest point
+    hops: int  # The number of hops
+    channel: int = -1  # The only channel that counts, or −1
 
     def run(self, evaluation: Evaluation) -> Found:
         if self.channel >= 0:
@@ -348,20 +284,11 @@ def hopped(
 
 @dataclass(frozen=True)
 class Front(Unit):
-    """The best points at several caps, each found from that at the cap before.
+    """The best points at several caps, each found from that at the cap before."""
 
-    Attributes
-    ----------
-    caps : tuple of float
-        The caps in Hz, one after the other.
-    start : tuple of int
-        The best point at the cap of the problem.
-    one_way : bool
-        Whether thresholds and prescales may only fall as the cap rises, and only rise as it falls.
-    """
-
-    caps: tuple[float, ...]
-    start: tuple[int, ...]
+    caps: tuple[float, ...]  # The caps in Hz, one after the other
+    start: tuple[int, ...]  # The best point at the cap of the problem
+    # Whether thresholds and prescales may only fall as the cap rises, and only rise as it falls.
     one_way: bool
 
     def run(self, evaluation: Evaluation) -> Found:
@@ -385,18 +312,10 @@ class Front(Unit):
 
 @dataclass(frozen=True)
 class Refit(Unit):
-    """A search from the best point on the events of one replica of the bootstrap, with one hop.
+    """A search from the best point on the events of one replica of the bootstrap, with one hop."""
 
-    Attributes
-    ----------
-    replica : int
-        Its number.
-    start : tuple of int
-        The best point.
-    """
-
-    replica: int
-    start: tuple[int, ...]
+    replica: int  # Its number
+    start: tuple[int, ...]  # The best point
 
     def run(self, evaluation: Evaluation) -> Found:
         own = Evaluation(of_replica(evaluation.problem, self.replica))

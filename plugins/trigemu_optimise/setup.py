@@ -41,24 +41,7 @@ def selected(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> BoolArray:
-    """Return which events of its sample a channel counts, bool[n], in the order of the sample.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu, whose objects and sums conditions name.
-    catalogue : Catalogue
-        The samples.
-    channel : ChannelTable
-        The channel.
-    executor, progress
-        As in `emulate`.
-
-    Raises
-    ------
-    SampleError
-        If it counts no event.
-    """
+    """Return which events of its sample a channel counts, bool[n], in the order of the sample."""
     sample = catalogue.sample(channel.sample)
     require = sample.table.require if channel.require is None else channel.require
     if not require:
@@ -115,46 +98,21 @@ class Half:
 
 @dataclass(frozen=True)
 class Setup:
-    """A menu, what may vary of it, and the events.
+    """A menu, what may vary of it, and the events."""
 
-    Attributes
-    ----------
-    written : Menu
-        The menu as written, with its budgets solved.
-    menu : Menu
-        The same menu with all triggers enabled that may be, and with what has a single allowed value at it.
-    goals : Goals
-        The goals.
-    scores : Scores
-        The scores of the events.
-    tables : tuple of ScoreTable
-        The events of the background, and of each signal.
-    variables : tuple of Variable
-        What varies.
-    fixed : tuple of Variable
-        What has a single allowed value.
-    sets : tuple of frozenset of str
-        The sets of triggers whose rates are limited; the first is the menu.
-    halves : Halves
-        How the events are divided.
-    fitted, unseen : Half
-        The half for the search, and the other one.
-    problem : Problem
-        The problem on the fitted half, without ceilings.
-    """
-
-    written: Menu
+    written: Menu  # The menu as written, with its budgets solved
+    # The same menu with all triggers enabled that may be, and with what has a single allowed value at it.
     menu: Menu
-    goals: Goals
-    scores: Scores
-    tables: tuple[ScoreTable, ...]
-    variables: tuple[Variable, ...]
-    fixed: tuple[Variable, ...]
-    sets: tuple[frozenset[str], ...]
-    halves: Halves
-    fitted: Half
+    goals: Goals  # The goals
+    scores: Scores  # The scores of the events
+    tables: tuple[ScoreTable, ...]  # The events of the background, and of each signal
+    variables: tuple[Variable, ...]  # What varies
+    fixed: tuple[Variable, ...]  # What has a single allowed value
+    sets: tuple[frozenset[str], ...]  # The sets of triggers whose rates are limited; the first is the menu
+    halves: Halves  # How the events are divided
+    fitted: Half  # fitted, unseen: The half for the search, and the other one
     unseen: Half
-    problem: Problem
+    problem: Problem  # The problem on the fitted half, without ceilings
 
     @property
     def bounds(self) -> tuple[Bound, ...]:
@@ -165,29 +123,8 @@ class Setup:
 def make_setup(
     menu: Menu, goals: Goals, catalogue: Catalogue, executor: Any = None, progress: Progress | None = None
 ) -> Setup:
-    """Read the events: one pass over the background, one more for thresholds that are free, one for
-    budgets, and one for the weights of quarters if a model was trained on half of the background.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu.
-    goals : Goals
-        The goals.
-    catalogue : Catalogue
-        The samples.
-    executor, progress
-        As in `emulate`.
-
-    Returns
-    -------
-    Setup
-
-    Raises
-    ------
-    TrigemuError
-        If the goals do not fit the menu, or the samples lack events.
-    """
+    """Read the events: one pass over the background, one more for thresholds that are free, one for budgets,
+    and one for the weights of quarters if a model was trained on half of the background."""
     menu = at_own_column(menu)
     check_goals(menu, goals, catalogue)
     bounds, sets = bounds_of(_all_switched_on(menu, goals), goals, catalogue)

@@ -44,25 +44,14 @@ class Order:
 
 @dataclass(frozen=True)
 class Variable:
-    """A threshold, a prescale or a switch of one trigger, or of several that are tied.
+    """A threshold, a prescale or a switch of one trigger, or of several that are tied."""
 
-    Attributes
-    ----------
-    what : {"above", "prescale", "enabled"}
-        The key of the menu that varies.
-    triggers : tuple of str
-        The triggers.
-    values : tuple of float
-        The allowed values, from the loosest to the tightest: ascending thresholds or prescales; 1 before 0
-        for a switch.
-    written : float
-        The value in the menu, of the first trigger.
-    """
-
-    what: Literal["above", "prescale", "enabled"]
-    triggers: tuple[str, ...]
+    what: Literal["above", "prescale", "enabled"]  # The key of the menu that varies
+    triggers: tuple[str, ...]  # The triggers
+    # The allowed values, from the loosest to the tightest: ascending thresholds or prescales; 1 before 0 for
+    # a switch.
     values: tuple[float, ...]
-    written: float
+    written: float  # The value in the menu, of the first trigger
 
     @property
     def name(self) -> str:
@@ -134,13 +123,7 @@ def merge(thresholds: dict[str, Variable], tie: Tie, goals: Goals) -> None:
 
 def without_excluded(menu: Menu, variables: tuple[Variable, ...], goals: Goals) -> tuple[Variable, ...]:
     """Return the variables without the values that the ties exclude: those that no value of another threshold
-    fits.
-
-    Raises
-    ------
-    TrigemuError
-        If no value is left.
-    """
+    fits."""
     of = {name: variable for variable in variables for name in variable.triggers}
     left: dict[Variable | str, tuple[float, ...]] = {variable: variable.values for variable in variables}
     for name in (name for pair in _pairs(goals) for name in pair[:2] if name not in of):
@@ -171,24 +154,7 @@ FREE_VALUES = 120
 def variables_of(
     menu: Menu, goals: Goals, ranges: Mapping[str, tuple[float, float]], written: Menu
 ) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
-    """Return the variables, and those that have a single allowed value, which they take.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu with its budgets solved, and all triggers on that may be.
-    goals : Goals
-        The goals.
-    ranges : mapping of str to (float, float)
-        The range of the threshold of each trigger that is free.
-    written : Menu
-        The menu as written, in which triggers may be off.
-
-    Raises
-    ------
-    TrigemuError
-        If nothing varies, or the ties contradict each other.
-    """
+    """Return the variables, and those that have a single allowed value, which they take."""
     thresholds: dict[str, Variable] = {}
     others: list[Variable] = []
     for vary in goals.vary:

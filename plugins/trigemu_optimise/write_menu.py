@@ -38,24 +38,7 @@ def numbers_file(menu: Path) -> Path:
 
 
 def write_menu(written: Menu, best: Menu, summary: Summary, path: Path) -> Summary:
-    """Write the best menu, and its numbers beside it.
-
-    Parameters
-    ----------
-    written : Menu
-        The menu as written, with its budgets solved.
-    best : Menu
-        The best menu.
-    summary : Summary
-        The numbers.
-    path : Path
-        The file of the menu.
-
-    Returns
-    -------
-    Summary
-        The numbers with the SHA-256 of the menu.
-    """
+    """Write the best menu, and its numbers beside it."""
     document = calibrated_document(written, path, summary.samples)
     for table, before, after in zip(document["trigger"], written.triggers, best.triggers, strict=True):
         _change(table, before, after, written)
@@ -118,13 +101,7 @@ def _origin(summary: Summary) -> str:
 
 
 def read_summary(menu: Menu) -> Summary | None:
-    """Return the numbers beside a menu; None if there are none.
-
-    Raises
-    ------
-    TrigemuError
-        If they are damaged, or of another menu.
-    """
+    """Return the numbers beside a menu; None if there are none."""
     path = numbers_file(menu.path)
     if not path.exists():
         return None

@@ -39,21 +39,8 @@ def _is_number(name: str) -> bool:
 
 
 def equal_columns(emulated: BoolArray, stored: BoolArray, left_out: BoolArray) -> BoolArray:
-    """Return which columns are the same.
-
-    Parameters
-    ----------
-    emulated : bool[n, t]
-        The decisions of triggers.
-    stored : bool[n, b]
-        The bits.
-    left_out : bool[n, t]
-        The decisions that are not compared.
-
-    Returns
-    -------
-    bool[t, b]
-    """
+    """Return which columns are the same. emulated: bool[n, t]; stored: bool[n, b]; left_out: bool[n, t];
+    returns bool[t, b]."""
     equal = np.zeros((emulated.shape[1], stored.shape[1]), np.bool_)
     patterns, pattern_of = np.unique(left_out, axis=1, return_inverse=True)
     for number, pattern in enumerate(patterns.T):
@@ -73,24 +60,8 @@ def _coded(columns: BoolArray, known: dict[bytes, int]) -> IntArray:
 def renumbered(
     own: Sequence[str], bits: Sequence[str], equal: BoolArray, accepted: IntArray, compared: IntArray
 ) -> dict[int, str]:
-    """Return the bits that triggers seem to have in a file that numbers its bits otherwise.
-
-    Parameters
-    ----------
-    own : sequence of str, t
-        The names of the stored decisions of the triggers.
-    bits : sequence of str, b
-        The names of the bits.
-    equal : bool[t, b]
-        Which of them equal the triggers on all compared events.
-    accepted, compared : int64[t]
-        The number of events that are accepted and compared.
-
-    Returns
-    -------
-    dict of int to str
-        By the number of the trigger; triggers that equal their own bit are not in it.
-    """
+    """Return the bits that triggers seem to have in a file that numbers its bits otherwise. equal: bool[t,
+    b]; accepted, compared: int64[t]."""
     column = {bit: number for number, bit in enumerate(bits)}
     numbers = [*map(int, bits)]
     shifts: dict[int, dict[int, str]] = {}
@@ -123,23 +94,7 @@ def lacking(
     elsewhere: Collection[int],
 ) -> dict[int, str]:
     """Return why differing triggers cannot be compared: their bits, or a word that they read, are never set.
-
-    Parameters
-    ----------
-    only_emulated, only_stored, accepted : int64[t]
-        The numbers of events.
-    words : sequence of iterable of str, t
-        The columns of events that each trigger reads.
-    filled : mapping of str to bool
-        Whether such a column is different from 0 in any event.
-    elsewhere : collection of int
-        The triggers whose decisions are those of another bit.
-
-    Returns
-    -------
-    dict of int to str
-        The reason, by the number of the trigger.
-    """
+    only_emulated, only_stored, accepted: int64[t]."""
     reasons = {}
     for trigger in np.flatnonzero((accepted == 0) & (only_stored > 0)).tolist():
         if word := next((word for word in words[trigger] if not filled[word]), None):

@@ -103,18 +103,7 @@ def _row(trigger: Checked) -> dict[str, Any]:
 
 
 def summary(result: DecisionCheck) -> str:
-    """Return how many triggers were compared, agree, differ, and were skipped.
-
-    Parameters
-    ----------
-    result : DecisionCheck
-        The comparison.
-
-    Returns
-    -------
-    str
-        A line.
-    """
+    """Return how many triggers were compared, agree, differ, and were skipped."""
     compared, differ = len(result.compared), len(result.differing)
     whole = f"{numbers.count(len(result.triggers), 'trigger')}, {numbers.count(result.crossings, 'crossing')}"
     skipped = len(result.skipped)

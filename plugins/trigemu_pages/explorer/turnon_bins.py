@@ -29,26 +29,13 @@ from trigemu.triggers.base import Context
 
 @dataclass(frozen=True)
 class SignalBins:
-    """The events of a signal sample.
+    """The events of a signal sample."""
 
-    Attributes
-    ----------
-    condition : str or None
-        The condition that selects events; None: all events are selected.
-    profiles : tuple of Profile
-        The observables and their bins.
-    id : ndarray
-        uint64[n], the numbers of all events, in the order of the sample.
-    selected : ndarray
-        bool[n], whether an event is selected.
-    bin : ndarray
-        uint8[n, profiles], the bin of each observable; for events outside of the bins, the number of bins.
-    """
-
-    condition: str | None
-    profiles: tuple[Profile, ...]
-    id: Parents
-    selected: BoolArray
+    condition: str | None  # The condition that selects events; None: all events are selected
+    profiles: tuple[Profile, ...]  # The observables and their bins
+    id: Parents  # uint64[n], the numbers of all events, in the order of the sample
+    selected: BoolArray  # bool[n], whether an event is selected
+    # uint8[n, profiles], the bin of each observable; for events outside of the bins, the number of bins.
     bin: npt.NDArray[np.uint8]
 
 
@@ -61,30 +48,7 @@ def signal_bins(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> SignalBins:
-    """Find the bins of the events of a signal. Events are selected as in `efficiencies` by default.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu whose objects and sums the observables name.
-    catalogue : Catalogue
-        The samples.
-    sample : str
-        The name of the sample.
-    profiles : sequence of Profile
-        The observables and their bins, at most 254 each.
-    executor, progress
-        As in `emulate`.
-
-    Returns
-    -------
-    SignalBins
-
-    Raises
-    ------
-    SampleError
-        If no event is selected.
-    """
+    """Find the bins of the events of a signal. Events are selected as in `efficiencies` by default."""
     chosen = catalogue.sample(sample)
     require, context = chosen.table.require, Context(menu.scope)
     task = _FindBins(

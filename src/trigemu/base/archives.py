@@ -33,25 +33,6 @@ def read_arrays(path: Path, names: Iterable[str], most: int = MAX_BYTES) -> dict
     """Read arrays of an npz file that may be damaged or malicious.
 
     Objects are never unpickled, and no more memory is reserved than the file holds.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    names : iterable of str
-        The arrays to read.
-    most : int
-        The largest size of one array, in bytes.
-
-    Returns
-    -------
-    dict of str to array
-        The arrays by name.
-
-    Raises
-    ------
-    TrigemuError
-        If the file cannot be read, is damaged, or lacks one of the arrays.
     """
     check_no_pipe(path)
     try:

@@ -28,18 +28,6 @@ def folder_of_cache() -> Path:
 
     This is the folder of the variable TRIGEMU_CACHE_DIR, unless somebody else owns it; otherwise `trigemu` in
     XDG_CACHE_HOME, or in the cache folder of the system (`~/.cache`).
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    NoCacheError
-        If it cannot be made.
-    TrigemuError
-        If others may write to it: they could put code there.
     """
     folder = folder_from_environment()
     if folder is not None and not (
@@ -53,13 +41,7 @@ def folder_of_cache() -> Path:
 
 
 def cache_folders() -> list[Path]:
-    """Return the folders that are read: that of TRIGEMU_CACHE_DIR, and the user's own.
-
-    Returns
-    -------
-    list of Path
-        The folders that exist and that nobody else can write code to.
-    """
+    """Return the folders that are read: that of TRIGEMU_CACHE_DIR, and the user's own."""
     folders = []
     for folder in (folder_from_environment(), own_folder()):
         try:
@@ -113,16 +95,6 @@ def is_trusted(status: os.stat_result) -> bool:
     """Return whether a file or folder was written by somebody who can change this process anyway.
 
     This is the user, the administrator, or the owner of the installation.
-
-    Parameters
-    ----------
-    status : os.stat_result
-        What `Path.stat` returns for it.
-
-    Returns
-    -------
-    bool
-        Whether its content may be executed.
     """
     owners = {os.geteuid(), 0, _installer()}
     return status.st_uid in owners and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -76,23 +76,7 @@ class _Future:
 
 @contextmanager
 def dask_client(address: str | None, workers: int) -> Iterator[Any]:
-    """Yield a client of a cluster.
-
-    Parameters
-    ----------
-    address : str or None
-        The address of a scheduler, or the path of its file (`scheduler.json`); None: a cluster on this
-        machine, which ends with the block.
-    workers : int
-        The number of its processes.
-
-    Raises
-    ------
-    MissingExtraError
-        If dask.distributed is not installed.
-    TrigemuError
-        If there is no scheduler.
-    """
+    """Yield a client of a cluster."""
     try:
         import cryptography  # noqa: F401  # for the certificate of a local cluster
         import distributed  # noqa: F401

@@ -70,18 +70,7 @@ _SHORT = _Short()
 
 
 def quoted(value: object) -> str:
-    """Return the notation of a value in Python for a message, bounded in length.
-
-    Parameters
-    ----------
-    value : object
-        Any value.
-
-    Returns
-    -------
-    str
-        Its notation, with " … " or "..." for what is left out.
-    """
+    """Return the notation of a value in Python for a message, bounded in length."""
     return excerpt(_SHORT.repr(value), 4 * LONGEST)
 
 
@@ -176,25 +165,7 @@ class MissingExtraError(TrigemuError):
 
 
 def module_of_extra(module: str, command: str, extra: str, package: str) -> Any:
-    """Import a module of a package that an extra installs.
-
-    Parameters
-    ----------
-    module : str
-        The module.
-    command, extra, package : str
-        What `MissingExtraError` says: what needs the package, the extra of trigemu, and the package.
-
-    Returns
-    -------
-    module
-        The module.
-
-    Raises
-    ------
-    MissingExtraError
-        If the package is not installed.
-    """
+    """Import a module of a package that an extra installs."""
     top = module.partition(".")[0]
     try:
         importlib.import_module(top)
@@ -214,16 +185,6 @@ def own_cause(error: BaseException) -> TrigemuError | None:
 
     Call it where code of a plugin or a library failed: neither a trigger, a plugin nor a file is then to
     blame.
-
-    Parameters
-    ----------
-    error : BaseException
-        What was raised.
-
-    Returns
-    -------
-    TrigemuError or None
-        None if the cause is another one.
     """
     if isinstance(error, MemoryError):
         what = f" ({excerpt(str(error))})" if str(error) else ""
@@ -342,20 +303,7 @@ def chain(names: Sequence[str]) -> str:
 
 
 def listed(problems: Sequence[object], longest: int = MAX_PROBLEMS) -> str:
-    """Return one line for each problem, and the number of those left out.
-
-    Parameters
-    ----------
-    problems : sequence
-        Anything with a text: messages, or `Problem`s.
-    longest : int
-        The largest number of lines with a problem.
-
-    Returns
-    -------
-    str
-        The lines.
-    """
+    """Return one line for each problem, and the number of those left out."""
     lines = [str(problem) for problem in problems[:longest]]
     if len(problems) > longest:
         lines.append(f"… and {len(problems) - longest} more")
@@ -375,24 +323,7 @@ _NAMED = 3
 
 
 def wrong_type(what: str, value: object, expected: str, advice: str = "") -> WrongTypeError:
-    """Return the error for an argument of a type that a call does not accept.
-
-    Parameters
-    ----------
-    what : str
-        The name of the argument, such as "the menu".
-    value : object
-        Its value.
-    expected : str
-        What the call accepts.
-    advice : str
-        What to do, if the value shows it.
-
-    Returns
-    -------
-    WrongTypeError
-        The error, to be raised.
-    """
+    """Return the error for an argument of a type that a call does not accept."""
     return WrongTypeError(f"{what}: got {described(value)}; expected {expected}{advice and f'; {advice}'}")
 
 

@@ -29,27 +29,7 @@ MAX_MODEL = 2**28
 
 
 def read_bounded(path: Path, longest: int | None = None) -> bytes:
-    """Return the content of a file of bounded size.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    longest : int, optional
-        The largest size in bytes; by default `MAX_TEXT`.
-
-    Returns
-    -------
-    bytes
-        The content.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    TrigemuError
-        If the file is larger, or is a pipe, from which a read might never return.
-    """
+    """Return the content of a file of bounded size."""
     longest = MAX_TEXT if longest is None else longest
     try:
         check_no_pipe(path)
@@ -63,23 +43,7 @@ def read_bounded(path: Path, longest: int | None = None) -> bytes:
 
 
 def contents_of(digests: Mapping[str, str]) -> dict[str, bytes]:
-    """Return the content of files, to be sent to another process.
-
-    Parameters
-    ----------
-    digests : mapping of str to str
-        The sha256 of each file, by path.
-
-    Returns
-    -------
-    dict of str to bytes
-        The content of each file, by path.
-
-    Raises
-    ------
-    TrigemuError
-        If a file cannot be read, or was changed since its sha256 was taken.
-    """
+    """Return the content of files, to be sent to another process."""
     contents = {}
     for path, sha256 in digests.items():
         try:
@@ -98,34 +62,12 @@ def is_there(path: Path | str) -> bool:
 
 
 def is_file(path: Path | str) -> bool:
-    """Return whether there is an ordinary file; False also for names that the system refuses.
-
-    Parameters
-    ----------
-    path : path
-        Any path.
-
-    Returns
-    -------
-    bool
-        Unlike Path.is_file, it raises nothing.
-    """
+    """Return whether there is an ordinary file; False also for names that the system refuses."""
     return stat.S_ISREG(_mode(path) or 0)
 
 
 def is_folder(path: Path | str) -> bool:
-    """Return whether there is a folder; False also for names that the system refuses.
-
-    Parameters
-    ----------
-    path : path
-        Any path.
-
-    Returns
-    -------
-    bool
-        Unlike Path.is_dir, it raises nothing.
-    """
+    """Return whether there is a folder; False also for names that the system refuses."""
     return stat.S_ISDIR(_mode(path) or 0)
 
 
@@ -185,18 +127,6 @@ def write_bytes(path: Path | str, content: bytes) -> None:
 
     A file keeps its mode. A link stays, and the file that it points to is replaced; of several hard links,
     only this name gets the new file. Devices and pipes are written to.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    content : bytes
-        Its content.
-
-    Raises
-    ------
-    TrigemuError
-        If the file cannot be written.
     """
     path = Path(path)
     check_writable(path)
@@ -214,18 +144,7 @@ def write_bytes(path: Path | str, content: bytes) -> None:
 
 
 def check_writable(path: Path | str) -> None:
-    """Check that a file can be written, before its content is computed.
-
-    Parameters
-    ----------
-    path : path
-        The file, which need not exist.
-
-    Raises
-    ------
-    TrigemuError
-        If the file cannot be written.
-    """
+    """Check that a file can be written, before its content is computed."""
     path = Path(path)
     with _errors(path):
         target, descriptor = _destination(path)
@@ -276,24 +195,7 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | str | 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Make a folder that appears under its name only when its content is complete.
-
-    Parameters
-    ----------
-    path : Path
-        The folder, which must not exist.
-
-    Returns
-    -------
-    context manager of Path
-        A temporary folder beside it, to write into. It is renamed at the end of the block, or removed if
-        anything fails.
-
-    Raises
-    ------
-    TrigemuError
-        If the folder exists or cannot be written.
-    """
+    """Make a folder that appears under its name only when its content is complete."""
     if path.exists() or path.is_symlink():
         raise TrigemuError(f"cannot write {path}: it already exists: remove it or choose another name")
     check_writable(path)
@@ -331,18 +233,6 @@ def temporary_folder(target: Path, mode: int = 0o700) -> Iterator[Path]:
     """Make a temporary folder beside a file or folder, for the time of a block.
 
     Temporary files that killed programs left for the same target are removed first.
-
-    Parameters
-    ----------
-    target : Path
-        The file or folder that will be made from the content.
-    mode : int
-        The permissions of the folder.
-
-    Returns
-    -------
-    context manager of Path
-        The folder, which is removed at the end if it still exists.
     """
     _remove_dead(target)
     folder = _temporary_name(target)

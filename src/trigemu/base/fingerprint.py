@@ -100,18 +100,7 @@ def _is_bound(function: Any) -> bool:
 @cache
 def digest_of_code(*folders: Path) -> str:
     """Return a digest of the Python files of trigemu and of the plugins that come with it, to recognise
-    results of other versions of the code.
-
-    Parameters
-    ----------
-    *folders : Path
-        Further folders with Python files.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
+    results of other versions of the code."""
     digest = hashlib.sha256()
     own = (_ROOT.with_name(f"{OWN}{name}") for name in sorted(NAMES))
     for folder in (_ROOT, *own, *folders):

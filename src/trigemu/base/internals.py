@@ -27,41 +27,14 @@ def replace_key(table: Table, key: str, new: str, value: Any) -> None:
 
 
 def insert_after(table: Table, key: str, new: str, value: Any) -> None:
-    """Insert a key into a table of tomlkit directly after another, before any comments on what follows.
-
-    Parameters
-    ----------
-    table : tomlkit.items.Table
-        The table.
-    key : str
-        The key that it has.
-    new : str
-        The new key.
-    value : object
-        Its value.
-
-    Raises
-    ------
-    TrigemuError
-        If the installed tomlkit lacks a private name that this needs.
-    """
+    """Insert a key into a table of tomlkit directly after another, before any comments on what follows."""
     _needed("tomlkit", table.value, "_insert_after")(key, new, value)
 
 
 @contextmanager
 def without_clock() -> Iterator[None]:
-    """Keep uproot from writing the time into its files within a block: equal contents give identical files.
-
-    Returns
-    -------
-    context manager
-        The block in which files are written.
-
-    Raises
-    ------
-    TrigemuError
-        If the installed uproot lacks a private name that this needs.
-    """
+    """Keep uproot from writing the time into its files within a block: equal contents give identical
+    files."""
     import uproot
 
     original = _needed("uproot", uproot._util, "datetime_to_code")

@@ -72,18 +72,7 @@ def kernel(function: F) -> F:
 
 
 def inner(function: F) -> F:
-    """Compile a function that only other kernels call, and not Python, which takes less time.
-
-    Parameters
-    ----------
-    function : callable
-        As for `kernel`.
-
-    Returns
-    -------
-    callable
-        The kernel.
-    """
+    """Compile a function that only other kernels call, and not Python, which takes less time."""
     return _compile(function, no_cpython_wrapper=True)
 
 
@@ -91,33 +80,12 @@ def inlined(function: F) -> F:
     """Compile a small function that is inlined into the loops of other kernels.
 
     A call with array arguments takes longer than a few operations.
-
-    Parameters
-    ----------
-    function : callable
-        As for `kernel`.
-
-    Returns
-    -------
-    callable
-        The kernel.
     """
     return _compile(function, inline="always")
 
 
 def c_function(function: F) -> F:
-    """Compile a function that is called through its address, by `call_function`.
-
-    Parameters
-    ----------
-    function : callable
-        A function of integers that returns an integer.
-
-    Returns
-    -------
-    callable
-        The kernel, whose address is `address_of` it.
-    """
+    """Compile a function that is called through its address, by `call_function`."""
     return _compile(function, no_cfunc_wrapper=False)
 
 
@@ -228,16 +196,6 @@ def pointer(typing: Any, address: Any) -> Any:
     """Turn an address into the pointer that `numba.carray` accepts; for use in kernels.
 
     Unlike an array argument of a kernel, it costs no allocation.
-
-    Parameters
-    ----------
-    address : int
-        The address of memory that is kept alive elsewhere.
-
-    Returns
-    -------
-    void*
-        The pointer.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -248,20 +206,7 @@ def pointer(typing: Any, address: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def call_function(typing: Any, function: Any, row: Any) -> Any:
-    """Call a C function of one integer at an address; for use in kernels.
-
-    Parameters
-    ----------
-    function : int
-        The address, from `address_of` with the signature intp(intp).
-    row : int
-        Its argument.
-
-    Returns
-    -------
-    int
-        Its result.
-    """
+    """Call a C function of one integer at an address; for use in kernels."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(arguments[1].type, [arguments[1].type])
@@ -271,20 +216,7 @@ def call_function(typing: Any, function: Any, row: Any) -> Any:
 
 
 def address_of(compiled: Callable[..., Any], signature: Any) -> int:
-    """Return the address of the C function of a kernel.
-
-    Parameters
-    ----------
-    compiled : callable
-        A kernel made with `c_function`.
-    signature : numba signature
-        Types of the arguments and of the result, such as types.intp(types.intp).
-
-    Returns
-    -------
-    int
-        The address; it is valid as long as the kernel exists.
-    """
+    """Return the address of the C function of a kernel."""
     result: Any = compiled.get_compile_result(signature)  # type: ignore[attr-defined]
     return int(result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name))
 
@@ -293,16 +225,6 @@ def numbers_at(kind: types.Type) -> tuple[Any, Any]:
     """Make functions that read and write numbers of a type at an address; for use in kernels.
 
     They compile faster than arrays at addresses (`numba.carray`), and cost nothing when they run.
-
-    Parameters
-    ----------
-    kind : numba type
-        The type, such as `numba.types.int64`.
-
-    Returns
-    -------
-    read, write : callable
-        `read(address, number)` returns a number by its position, `write(address, number, value)` sets it.
     """
 
     def place(builder: Any, context: Any, address: Any, number: Any) -> Any:

@@ -59,40 +59,17 @@ class Environment:
 
 
 def cores() -> int:
-    """Return the number of cores that this process may use.
-
-    Returns
-    -------
-    int
-        At least 1.
-    """
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def load_average() -> tuple[float, float, float] | None:
-    """Return the load averages of the machine.
-
-    Returns
-    -------
-    tuple of three floats, or None
-        Over 1, 5 and 15 minutes; None if the system does not provide them.
-    """
+    """Return the load averages of the machine."""
     return os.getloadavg() if hasattr(os, "getloadavg") else None
 
 
 def environment(load_before: tuple[float, float, float] | None) -> Environment:
-    """Describe the machine and the software of this process, now.
-
-    Parameters
-    ----------
-    load_before : tuple of three floats, or None
-        What `load_average` returned before the measurement.
-
-    Returns
-    -------
-    Environment
-        The description, with the load averages now as those after the measurement.
-    """
+    """Describe the machine and the software of this process, now."""
     return Environment(
         cpu=_cpu(),
         cores=cores(),
@@ -108,13 +85,7 @@ def environment(load_before: tuple[float, float, float] | None) -> Environment:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Suspend garbage collection during a block that is timed.
-
-    Returns
-    -------
-    context manager
-        The block, before which garbage is collected once.
-    """
+    """Suspend garbage collection during a block that is timed."""
     enabled = gc.isenabled()
     gc.collect()
     gc.disable()

@@ -47,19 +47,7 @@ Folders = Iterable[Path | str] | Path | str | None
 
 
 def search_path(folders: Sequence[Path] = ()) -> tuple[Path, ...]:
-    """Return the folders that are searched for plugins.
-
-    Parameters
-    ----------
-    folders : sequence of Path
-        The values of --plugin-path.
-
-    Returns
-    -------
-    tuple of Path
-        These folders; without any, those of the variable TRIGEMU_PLUGIN_PATH; without that, `plugins` in the
-        current folder.
-    """
+    """Return the folders that are searched for plugins."""
     variable = os.environ.get(PATH_VARIABLE)
     if folders:
         return tuple(folders)
@@ -83,13 +71,7 @@ def plugin_path_of(folders: Sequence[Path]) -> Iterator[None]:
 
 
 def folders_of(value: Folders) -> tuple[Path, ...]:
-    """Return one folder or several as a tuple; for None, the folders of the search path.
-
-    Raises
-    ------
-    WrongTypeError
-        For anything else.
-    """
+    """Return one folder or several as a tuple; for None, the folders of the search path."""
     if value is None:
         return search_path()
     if isinstance(value, str | os.PathLike):
@@ -101,25 +83,7 @@ def folders_of(value: Folders) -> tuple[Path, ...]:
 
 
 def find(name: str, path: Folders = None) -> FoundPlugin:
-    """Find a plugin by its name: one that comes with trigemu, is installed, or is in a folder.
-
-    Parameters
-    ----------
-    name : str
-        The name, as in a menu.
-    path : path or list of paths, optional
-        The folders to search; by default those of `search_path`.
-
-    Returns
-    -------
-    FoundPlugin
-        The plugin, not loaded.
-
-    Raises
-    ------
-    PluginError
-        If no plugin has this name, if several different ones do, or if a file of it cannot be read.
-    """
+    """Find a plugin by its name: one that comes with trigemu, is installed, or is in a folder."""
     folders = folders_of(path)
     by_name = available(folders)
     candidates = by_name.get(name)
@@ -183,13 +147,6 @@ def providers(part: str, folders: Iterable[Path] | None) -> dict[str, Candidate]
     and these precede others.
 
     Plugins that cannot be read are left out; using them raises an error. None is loaded.
-
-    Parameters
-    ----------
-    part : str
-        One of `PARTS`.
-    folders : iterable of Path, optional
-        The plugin path; None: only the core and the plugins that come with trigemu.
     """
     candidates = [CORE, *(c for of_name in available(folders or ()).values() for c in of_name)]
     by_name: dict[str, Candidate] = {}

@@ -54,15 +54,8 @@ NAMES = frozenset(plugin for names in PROVIDED.values() for plugin in names.valu
 
 
 def remedy(part: str, name: str) -> str:
-    """Return the end of a message on an unknown name: the missing package that provides it, if there is one.
-
-    Parameters
-    ----------
-    part : str
-        The part of a `Plugin`: "kinds", "formats", "importers" or "commands".
-    name : str
-        The unknown name.
-    """
+    """Return the end of a message on an unknown name: the missing package that provides it, if there is
+    one."""
     plugin = PROVIDED[part].get(name)
     return f"; the plugin {plugin!r} provides it, and {absent(plugin)}" if plugin and absent(plugin) else ""
 
@@ -132,15 +125,7 @@ PARTS = tuple(part.name for part in fields(Plugin) if part.name != "uses")
 @lru_cache
 def declared(source: bytes) -> Plugin:
     """Return PLUGIN from the source of a module, or a `Plugin` with the kinds of its table KINDS, or an empty
-    one.
-
-    Raises
-    ------
-    PluginError
-        If PLUGIN is not a `Plugin` written with literals.
-    SyntaxError, ValueError, RecursionError, MemoryError
-        If the source cannot be parsed.
-    """
+    one."""
     assigned = dict(_assignments(ast.parse(source).body))
     if "PLUGIN" in assigned:
         return _plugin(assigned["PLUGIN"])
@@ -199,19 +184,7 @@ def _check_places(part: str, places: object) -> None:
 
 
 def reason_of(error: BaseException) -> str:
-    """Describe an error in code of a plugin: its kind, its message, its file and line.
-
-    Parameters
-    ----------
-    error : BaseException
-        The error that the plugin raised.
-
-    Returns
-    -------
-    str
-        Such as "ValueError: no such column (at plugins/mine.py:12)"; without file and line if no line of a
-        plugin was running.
-    """
+    """Describe an error in code of a plugin: its kind, its message, its file and line."""
     message = error.msg if isinstance(error, SyntaxError) else error
     return f"{type(error).__name__}: {message}{place_of(error)}"
 

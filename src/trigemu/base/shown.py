@@ -89,18 +89,7 @@ class Shown:
 
 
 def view_of(result: Shown) -> Any:
-    """Return the view of a result.
-
-    Parameters
-    ----------
-    result : Shown
-        The result.
-
-    Returns
-    -------
-    View
-        The view that its class names.
-    """
+    """Return the view of a result."""
     module, _, name = result._view.partition(":")
     return getattr(importlib.import_module(module), name)
 

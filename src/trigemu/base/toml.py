@@ -176,24 +176,12 @@ class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake in a file: its line, and what to do about it.
+    """One mistake in a file: its line, and what to do about it."""
 
-    Attributes
-    ----------
-    file : str
-        Path of the file.
-    line : int
-        The line; 0 if the file has none to show.
-    where : str
-        The entry, such as "trigger 'J100'"; may be empty.
-    message : str
-        What is wrong, and what would be right.
-    """
-
-    file: str
-    line: int
-    where: str
-    message: str
+    file: str  # Path of the file
+    line: int  # The line; 0 if the file has none to show
+    where: str  # The entry, such as "trigger 'J100'"; may be empty
+    message: str  # What is wrong, and what would be right
 
     def __str__(self) -> str:
         where = f"{excerpt(self.where)}: " if self.where else ""

@@ -44,15 +44,7 @@ def descriptions(struct: type[TomlTable]) -> dict[str, str]:
 def schemas(
     structs: Iterable[type[TomlTable]], reference: str = "#/$defs/{name}"
 ) -> tuple[dict[type[TomlTable], str], dict[str, Any]]:
-    """Describe tables and the tables within them in JSON Schema.
-
-    Returns
-    -------
-    names : dict
-        The name of the definition of each table.
-    definitions : dict
-        The definitions, with the descriptions of tables and keys.
-    """
+    """Describe tables and the tables within them in JSON Schema."""
     parts = with_parts(structs)
     references, definitions = msgspec.json.schema_components(parts, ref_template=reference)
     names = {part: made["$ref"].rpartition("/")[2] for part, made in zip(parts, references, strict=True)}
@@ -140,20 +132,7 @@ def kind_of(data: dict[str, Any]) -> str | None:
 
 
 def refuse_other_kinds(document: Document, table: str) -> None:
-    """Refuse a file of another kind, such as a menu where a catalogue is expected.
-
-    Parameters
-    ----------
-    document : Document
-        The file.
-    table : str
-        The table that only the expected kind of file has, a key of `KINDS`.
-
-    Raises
-    ------
-    TableError
-        If the file has the table of another kind instead; the message explains how such files are used.
-    """
+    """Refuse a file of another kind, such as a menu where a catalogue is expected."""
     other = None if table in document.data else kind_of(document.data)
     if other and KINDS[other] != KINDS[table]:
         what, use = KINDS[other]

@@ -18,11 +18,6 @@ def console() -> Console:
 
     Its width is that of the terminal or of the variable COLUMNS, else 100. It has colours on terminals,
     unless NO_COLOR is set.
-
-    Returns
-    -------
-    rich.console.Console
-        The console.
     """
     from trigemu.cli.outputs import FittingConsole  # rich takes long to import
     from trigemu.results.terminal import width_of

@@ -50,23 +50,7 @@ class DocumentFile(click.Path):
 
 
 def on_disk(*files: Path | None) -> list[Path]:
-    """Return the files to write, without the standard output.
-
-    Parameters
-    ----------
-    *files : Path or None
-        Values of options; None for an option that is not set.
-
-    Returns
-    -------
-    list of Path
-        The files.
-
-    Raises
-    ------
-    TrigemuError
-        If two documents go to the standard output.
-    """
+    """Return the files to write, without the standard output."""
     written = [file for file in files if file]
     named = [file for file in written if file is not STDOUT]
     if len(named) < len(written) - 1:
@@ -147,20 +131,6 @@ def check_inputs(outputs: Iterable[Path | None], menus: Iterable[Menu], catalogu
     """Check that no output would replace an input file of menus or samples.
 
     Input files include cards, models, plugins and event files.
-
-    Parameters
-    ----------
-    outputs : iterable of Path or None
-        The files to be written.
-    menus : iterable of Menu
-        The menus.
-    catalogue : Catalogue
-        The samples.
-
-    Raises
-    ------
-    TrigemuError
-        If an output is an input file.
     """
     existing = [output for output in outputs if output and is_file(output)]
     if existing:  # a file that does not exist is no input

@@ -23,46 +23,15 @@ LINE_S = 30.0
 def events_bar(
     samples: Iterable[Sample], engine: Engine, passes: int = 1
 ) -> AbstractContextManager[Callable[[int], None]]:
-    """Show the progress of passes over samples.
-
-    Parameters
-    ----------
-    samples : iterable of Sample
-        The samples.
-    engine : Engine
-        The engine, whose state is shown.
-    passes : int
-        The number of passes over the events.
-
-    Returns
-    -------
-    context manager of callable
-        A function of the number of events done since its last call.
-    """
+    """Show the progress of passes over samples."""
     return bar("events", passes * sum(sample.entries for sample in samples), engine)
 
 
 def menus_bar(
     menus: Iterable[Menu], catalogue: Catalogue, engine: Engine, further: int = 0
 ) -> AbstractContextManager[Callable[[int], None]]:
-    """Show the progress of menus over the background: one pass for the rates, one more if budgets are solved.
-
-    Parameters
-    ----------
-    menus : iterable of Menu
-        The menus.
-    catalogue : Catalogue
-        The samples.
-    engine : Engine
-        The engine, whose state is shown.
-    further : int
-        The number of further passes.
-
-    Returns
-    -------
-    context manager of callable
-        A function of the number of events done since its last call.
-    """
+    """Show the progress of menus over the background: one pass for the rates, one more if budgets are
+    solved."""
     return events_bar(catalogue.background, engine, 1 + any(menu.budgeted for menu in menus) + further)
 
 
@@ -70,24 +39,7 @@ def menus_bar(
 def bar(
     description: str, total: int, engine: Engine | None = None, limit: float = math.inf
 ) -> Iterator[Callable[[int], None]]:
-    """Show progress on stderr: a bar on a terminal; in a log, a line at intervals.
-
-    Parameters
-    ----------
-    description : str
-        The name of the counted steps, in the plural.
-    total : int
-        The number of steps.
-    engine : Engine, optional
-        The engine, whose state is shown.
-    limit : float
-        The time in s after which the remaining steps are left out.
-
-    Returns
-    -------
-    context manager of callable
-        A function of the number of steps done since its last call.
-    """
+    """Show progress on stderr: a bar on a terminal; in a log, a line at intervals."""
     if not sys.stderr.isatty():
         yield _Log(description, total, engine, limit).advance
         return
@@ -119,18 +71,7 @@ def bar(
 
 @contextmanager
 def steps_bar(total: int | None) -> Iterator[Callable[[str], None]]:
-    """Show the progress of work in named steps: a bar on a terminal; in a log, a line at intervals.
-
-    Parameters
-    ----------
-    total : int or None
-        The number of steps; None: it is unknown.
-
-    Returns
-    -------
-    context manager of callable
-        A function that is called with the name of each step, as it begins.
-    """
+    """Show the progress of work in named steps: a bar on a terminal; in a log, a line at intervals."""
     if not sys.stderr.isatty():
         with _logged_steps(total) as begin:
             yield begin

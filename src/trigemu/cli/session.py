@@ -46,30 +46,14 @@ class _EngineName(click.ParamType):  # type: ignore[type-arg]  # generic only in
 
 @dataclass(frozen=True)
 class Processing:
-    """The values of the options that `processing` adds to a command.
+    """The values of the options that `processing` adds to a command."""
 
-    Attributes
-    ----------
-    engine : str
-        "local", or "dask" with an address or a file.
-    workers : int
-        The number of processes on this machine.
-    retries : int
-        The number of times that a failed task is repeated.
-    checkpoint : Path or None
-        The folder of finished tasks.
-    skip_bad_files : bool
-        Whether to skip files that cannot be read.
-    tree : str or None
-        The tree with the events of a ROOT file.
-    """
-
-    engine: str
-    workers: int
-    retries: int
-    checkpoint: Path | None
-    skip_bad_files: bool
-    tree: str | None
+    engine: str  # "local", or "dask" with an address or a file
+    workers: int  # The number of processes on this machine
+    retries: int  # The number of times that a failed task is repeated
+    checkpoint: Path | None  # The folder of finished tasks
+    skip_bad_files: bool  # Whether to skip files that cannot be read
+    tree: str | None  # The tree with the events of a ROOT file
 
     @contextmanager
     def opened(self, catalogue: Path | str | None) -> Iterator[tuple[Engine, Catalogue]]:
@@ -134,18 +118,7 @@ _OPTIONS = (
 
 
 def processing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of `Processing` to a command.
-
-    Parameters
-    ----------
-    command : callable
-        A function with an argument `processing`.
-
-    Returns
-    -------
-    callable
-        The function, for the decorators of click.
-    """
+    """Add the options of `Processing` to a command."""
 
     @functools.wraps(command)
     def collected(*arguments: Any, **keywords: Any) -> Any:
@@ -161,22 +134,7 @@ def processing(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def fed(menus: Sequence[Menu], samples: Catalogue, skip_missing: bool) -> Iterator[list[Menu]]:
-    """Emulate menus within a block, with --skip-missing those that samples can feed.
-
-    Parameters
-    ----------
-    menus : sequence of Menu
-        The menus.
-    samples : Catalogue
-        The samples.
-    skip_missing : bool
-        Whether to leave out triggers that need columns that the samples lack.
-
-    Returns
-    -------
-    context manager of list of Menu
-        The menus to emulate. An error within the block about missing columns mentions the option.
-    """
+    """Emulate menus within a block, with --skip-missing those that samples can feed."""
     try:
         yield [fed_menu(menu, samples) for menu in menus] if skip_missing else [*menus]
     except LackingError as error:

@@ -134,28 +134,18 @@ def _unique(
 
 
 class Pairs(NamedTuple):
-    """The probabilities that a trigger of one list and one of another list both accept an event.
+    """The probabilities that a trigger of one list and one of another list both accept an event."""
 
-    Attributes
-    ----------
-    first, second : float64[m, s], float64[m, t]
-        The acceptances of each list.
-    same_counter : bool[s, t]
-        Whether two triggers share a counter: their joint acceptance is then the smaller one, otherwise the
-        product.
-    bound : float64[c, nodes, nodes]
-        For two triggers connected by seeds, the joint acceptance is bound[combination, of_first, of_second].
-    combination : int64[m]
-        The first index of `bound`, for each pattern.
-    of_first, of_second : int64[s], int64[t]
-        The other indices, for each trigger; −1 if no seed connects it.
-    """
-
-    first: FloatArray
+    first: FloatArray  # first, second: float64[m, s], float64[m, t]: the acceptances of each list
     second: FloatArray
+    # bool[s, t]: whether two triggers share a counter: their joint acceptance is then the smaller one,
+    # otherwise the product.
     same_counter: BoolArray
+    # float64[c, nodes, nodes]: for two triggers connected by seeds, the joint acceptance is
+    # bound[combination, of_first, of_second].
     bound: FloatArray
-    combination: IntArray
+    combination: IntArray  # int64[m]: the first index of `bound`, for each pattern
+    # of_first, of_second: int64[s], int64[t]: the other indices, for each trigger; −1 if no seed connects it.
     of_first: IntArray
     of_second: IntArray
 
@@ -356,43 +346,14 @@ def _nodes(
 
 
 def own_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
-    """Return the decisions of the triggers of a menu before prescales and without their seeds.
-
-    Parameters
-    ----------
-    words : uint64[m, w]
-        The patterns.
-    menu : Menu
-        The menu.
-    bits : mapping of str to int
-        The bit of the patterns with the decision of each trigger (`Plan`).
-
-    Returns
-    -------
-    dict of str to bool[m]
-        The decisions of each used trigger, in the `order` of the menu; where one is false, the trigger does
-        not accept.
-    """
+    """Return the decisions of the triggers of a menu before prescales and without their seeds. words:
+    uint64[m, w]; returns dict of str to bool[m]."""
     return _decisions(words, menu, bits)[0]
 
 
 def raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
-    """Return the decisions of the triggers of a menu before prescales.
-
-    Parameters
-    ----------
-    words : uint64[m, w]
-        The patterns.
-    menu : Menu
-        The menu.
-    bits : mapping of str to int
-        The bit of the patterns with the decision of each trigger (`Plan`).
-
-    Returns
-    -------
-    dict of str to bool[m]
-        The decisions of each used trigger, in the `order` of the menu.
-    """
+    """Return the decisions of the triggers of a menu before prescales. words: uint64[m, w]; returns dict of
+    str to bool[m]."""
     return _decisions(words, menu, bits)[1]
 
 

@@ -33,22 +33,8 @@ def one_number(keys: Sequence[IntArray]) -> IntArray:
 
 
 def distinct_entries(words: Words, *keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Find equal rows (open addressing).
-
-    Parameters
-    ----------
-    words : uint64[n, w]
-        The patterns.
-    *keys : int64[n]
-        Further numbers that rows must have in common.
-
-    Returns
-    -------
-    entry : int64[n]
-        The entry of each row, 0 … m − 1 in order of appearance.
-    first : int64[m]
-        The first row of each entry.
-    """
+    """Find equal rows (open addressing). words: uint64[n, w]; *keys: int64[n]; returns entry int64[n], first
+    int64[m]."""
     entry = np.empty(len(words), np.int64)
     if not keys and words.shape[1] == 1:
         first = np.empty(_NUMBERS, np.int64)
@@ -296,18 +282,7 @@ def count_patterns(
 
 
 def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
-    """Return the sum of tables; entries with equal keys are merged.
-
-    Parameters
-    ----------
-    tables : iterable of PatternTable
-        One or more.
-
-    Returns
-    -------
-    PatternTable
-        The table of all their events.
-    """
+    """Return the sum of tables; entries with equal keys are merged."""
     table = _one_after_the_other(list(tables))
     if not len(table):
         return table

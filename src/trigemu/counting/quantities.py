@@ -190,18 +190,7 @@ def fractions(
 
 
 def members_by_level(menu: Menu) -> dict[str, BoolArray]:
-    """Return the enabled triggers of each level.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu, with t enabled triggers.
-
-    Returns
-    -------
-    dict of str to bool[t]
-        By level, in order; a menu without levels has a single one with an empty name.
-    """
+    """Return the enabled triggers of each level. Returns dict of str to bool[t]."""
     of = np.array([trigger.level or "" for trigger in menu.enabled])
     return {level: of == level for level in menu.levels or ("",)}
 

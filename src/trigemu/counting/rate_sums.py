@@ -22,20 +22,12 @@ from trigemu.menus.menu import Menu
 
 @dataclass(frozen=True)
 class Scales:
-    """The factors of the m entries of a table.
+    """The factors of the m entries of a table."""
 
-    Attributes
-    ----------
-    unseen : ndarray
-        float64[m], the factor on f − f₀: s in the unseen half, 0 in the other one, 1 if nothing was fitted.
-    everything : float
-        The factor on all rates, which adapts the crossing rate.
-    stratum : ndarray or None
-        int64[m], the stratum of each entry, if the total weight of each stratum is fixed.
-    """
-
+    # float64[m], the factor on f − f₀: s in the unseen half, 0 in the other one, 1 if nothing was fitted.
     unseen: FloatArray
-    everything: float = 1.0
+    everything: float = 1.0  # The factor on all rates, which adapts the crossing rate
+    # int64[m], the stratum of each entry, if the total weight of each stratum is fixed.
     stratum: IntArray | None = None
 
     @cached_property

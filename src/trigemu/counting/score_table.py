@@ -22,35 +22,17 @@ COLUMNS = ("sample", "half", "stratum", "id", "parent", "weight", "scores", "wor
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """The events in which a trigger fires at the lowest thresholds. Tables are added with `+`.
+    """The events in which a trigger fires at the lowest thresholds. Tables are added with `+`."""
 
-    Attributes
-    ----------
-    sample : ndarray
-        int64[n], the number of the sample.
-    half, stratum : ndarray
-        int64[n], the half of the sample, and the stratum of reweighting.
-    id, parent : ndarray
-        uint64[n], the number of the event, and of its interaction.
-    weight : ndarray
-        float64[n], in Hz.
-    scores : ndarray
-        float64[n, s], the scores; −∞ if a score is not above its lowest threshold.
-    words : ndarray
-        uint64[n, w], the decisions of triggers without a score.
-    rest : PatternTable
-        The other events, in which no trigger fires: their patterns are 0.
-    """
-
-    sample: IntArray
-    half: IntArray
+    sample: IntArray  # int64[n], the number of the sample
+    half: IntArray  # half, stratum: int64[n], the half of the sample, and the stratum of reweighting
     stratum: IntArray
-    id: Parents
+    id: Parents  # id, parent: uint64[n], the number of the event, and of its interaction
     parent: Parents
-    weight: FloatArray
-    scores: FloatArray
-    words: Words
-    rest: PatternTable
+    weight: FloatArray  # float64[n], in Hz
+    scores: FloatArray  # float64[n, s], the scores; −∞ if a score is not above its lowest threshold
+    words: Words  # uint64[n, w], the decisions of triggers without a score
+    rest: PatternTable  # The other events, in which no trigger fires: their patterns are 0
 
     def __len__(self) -> int:
         return len(self.id)
@@ -71,21 +53,8 @@ class ScoreTable:
     def count(
         self, words: Words, keys: Keys, rest: PatternTable, shared: Container[int], count_rejected: bool
     ) -> PatternTable:
-        """Return the pattern table of all events.
-
-        Parameters
-        ----------
-        words : uint64[n, v]
-            The patterns of the events.
-        keys : Keys
-            The further keys, int64[n] each.
-        rest : PatternTable
-            The other events, with patterns of v words and the same keys.
-        shared : container of int
-            The samples whose events may share interactions.
-        count_rejected : bool
-            Whether an event in which no trigger fires can contribute to a rate.
-        """
+        """Return the pattern table of all events. words: uint64[n, v]; keys: The further keys, int64[n]
+        each."""
         tables = [rest]
         for sample in np.unique(self.sample).tolist():
             own = np.flatnonzero(self.sample == sample)

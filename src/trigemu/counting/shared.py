@@ -33,22 +33,12 @@ Columns = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class SharedEvents:
-    """Events of a pattern table that may share their interactions.
+    """Events of a pattern table that may share their interactions."""
 
-    Attributes
-    ----------
-    entry : int64[k]
-        Their rows in the table.
-    parent, id : uint64[k]
-        The numbers of their interactions, and of the events.
-    weight : float64[k]
-        In Hz.
-    """
-
-    entry: IntArray
-    parent: Parents
+    entry: IntArray  # int64[k]: their rows in the table
+    parent: Parents  # parent, id: uint64[k]: the numbers of their interactions, and of the events
     id: Parents
-    weight: FloatArray
+    weight: FloatArray  # float64[k]: in Hz
 
     def __len__(self) -> int:
         return len(self.entry)

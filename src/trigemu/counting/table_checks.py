@@ -26,24 +26,7 @@ _ANY = {"half": 2, "bin": 2**31, "stratum": 2**15}
 
 
 def check_array(name: str, array: Any, dtype: np.dtype[Any], *shape: int | None) -> None:
-    """Check the type and the shape of an array.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the message.
-    array : object
-        The value, which should be an array.
-    dtype : numpy.dtype
-        The type.
-    *shape : int or None
-        The length of each dimension; None: any.
-
-    Raises
-    ------
-    TrigemuError
-        If it is not such an array.
-    """
+    """Check the type and the shape of an array."""
     if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != len(shape):
         raise TrigemuError(f"{name} is not an array of {dtype} with {len(shape)} dimensions")
     if any(expected not in (None, length) for expected, length in zip(shape, array.shape, strict=True)):
@@ -52,62 +35,19 @@ def check_array(name: str, array: Any, dtype: np.dtype[Any], *shape: int | None)
 
 
 def check_within(name: str, array: IntArray, end: int) -> None:
-    """Check that numbers are in 0 … end − 1.
-
-    Parameters
-    ----------
-    name : str
-        Their name in the message.
-    array : int64[n]
-        The numbers.
-    end : int
-        The first number that is too large.
-
-    Raises
-    ------
-    TrigemuError
-        If one is outside.
-    """
+    """Check that numbers are in 0 … end − 1. array: int64[n]."""
     if len(array) and not (array.min() >= 0 and array.max() < end):
         raise TrigemuError(f"{name} is {array.min()} to {array.max()}, expected 0 to {end - 1}")
 
 
 def check_samples(array: IntArray, samples: Mapping[int, int]) -> None:
-    """Check that numbers belong to samples.
-
-    Parameters
-    ----------
-    array : int64[n]
-        The numbers.
-    samples : mapping with int keys
-        The numbers of samples.
-
-    Raises
-    ------
-    TrigemuError
-        If one belongs to no sample.
-    """
+    """Check that numbers belong to samples. array: int64[n]."""
     if unknown := {*np.unique(array).tolist()} - samples.keys():
         raise TrigemuError(f"it has events of a sample {min(unknown)}, expected {sorted(samples)}")
 
 
 def check_weights(name: str, weight: FloatArray, limit: float = exact.WEIGHT_LIMIT) -> None:
-    """Check that weights are numbers below a limit.
-
-    Parameters
-    ----------
-    name : str
-        Their name in the message.
-    weight : float64[n]
-        The weights in Hz.
-    limit : float
-        The limit of their absolute values, in Hz.
-
-    Raises
-    ------
-    TrigemuError
-        If one is NaN or not below the limit.
-    """
+    """Check that weights are numbers below a limit. weight: float64[n]."""
     bad = ~(np.abs(weight) < limit)
     if bad.any():
         raise TrigemuError(f"{name} is {weight[bad][0]:g} Hz, expected less than {limit:g} Hz")
@@ -116,24 +56,7 @@ def check_weights(name: str, weight: FloatArray, limit: float = exact.WEIGHT_LIM
 def check_table(
     table: Any, *, words: int, samples: Mapping[int, int], ends: Mapping[str, int] = _ANY
 ) -> None:
-    """Check that a pattern table is possible.
-
-    Parameters
-    ----------
-    table : object
-        The value, which should be a `PatternTable`.
-    words : int
-        The number of words of a pattern.
-    samples : mapping of int to int
-        The largest number of events of each sample, by its number.
-    ends : mapping of str to int
-        For each name in `Keys`, the upper bound of its values, exclusive; 1 for missing names.
-
-    Raises
-    ------
-    TrigemuError
-        If it is not a pattern table, or no events can produce it.
-    """
+    """Check that a pattern table is possible."""
     if not isinstance(table, PatternTable):
         raise TrigemuError("it is not a pattern table")
     check_array("n", table.n, _INTEGERS, None)

@@ -290,32 +290,8 @@ def threshold_for(
     together: tuple[Parents, BoolArray] | None = None,
     known_above: float = -math.inf,
 ) -> Solution:
-    """Return the threshold between two distinct scores with the Σ rate above it nearest to a budget.
-
-    Parameters
-    ----------
-    score : float64[n]
-        The scores, > −∞.
-    rate : float64[n]
-        The rate in Hz that each event adds above the threshold, ≥ 0.
-    budget_hz : float
-        The budget in Hz.
-    together : tuple of uint64[n] and bool[n], optional
-        The parents of the events, and whether other events may have the same parent; None: no event shares
-        its parent.
-    known_above : float
-        The value above which scores are known; −∞: all are.
-
-    Returns
-    -------
-    Solution
-        The threshold, its uncertainty, and the rate above it.
-
-    Raises
-    ------
-    ValueError
-        If the budget cannot be met, or not with the known scores; the message gives the rate that can be met.
-    """
+    """Return the threshold between two distinct scores with the Σ rate above it nearest to a budget. score:
+    float64[n]; rate: float64[n]; together: tuple of uint64[n] and bool[n], optional."""
     if not len(score):
         raise ValueError("cannot be met: no event has a score")
     order = np.lexsort((rate, -score))  # sums of floats must not depend on the order of events

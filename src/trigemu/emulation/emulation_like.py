@@ -22,29 +22,7 @@ def emulation_of(
     progress: Progress | None = None,
 ) -> Emulation:
     """Return an emulation unchanged; emulate menus on samples, as in `emulate`, and explain why triggers fire
-    in no event.
-
-    Parameters
-    ----------
-    emulation : Emulation, Menu, path, or list of menus
-        The emulation, or the menus.
-    catalogue : Catalogue, path, Events, ak.Array or None
-        The samples of the menus; None: the embedded ones.
-    executor
-        As in `emulate`.
-    progress : callable, optional
-        Called with the number of events done since the last call.
-
-    Returns
-    -------
-    Emulation
-        The emulation.
-
-    Raises
-    ------
-    TrigemuError
-        If there are samples in addition to an emulation, which already has samples.
-    """
+    in no event."""
     if isinstance(emulation, Emulation):
         if catalogue is not None:
             raise TrigemuError("the emulation already has samples: give samples with menus only")

@@ -43,31 +43,16 @@ _PAUSE_S = 1.0
 
 @dataclass(frozen=True)
 class Chunk:
-    """The entries from start to stop − 1 of one file of one sample.
+    """The entries from start to stop − 1 of one file of one sample."""
 
-    Attributes
-    ----------
-    sample : int
-        The number of the sample.
-    source : int
-        The number of the file in the sample.
-    start, stop : int
-        The entries.
-    file : Source
-        The file.
-    of : str
-        Fingerprint of the sample.
-    continues : bool
-        Whether it begins within a basket, cluster or row group, which a process decodes once for all its
-        chunks.
-    """
-
-    sample: int
-    source: int
-    start: int
+    sample: int  # The number of the sample
+    source: int  # The number of the file in the sample
+    start: int  # start, stop: The entries
     stop: int
-    file: Source = field(compare=False, repr=False)
-    of: str = field(default="", compare=False, repr=False)
+    file: Source = field(compare=False, repr=False)  # The file
+    of: str = field(default="", compare=False, repr=False)  # Fingerprint of the sample
+    # Whether it begins within a basket, cluster or row group, which a process decodes once for all its
+    # chunks.
     continues: bool = field(default=False, compare=False, repr=False)
 
     @property
@@ -103,18 +88,7 @@ def chunks_of(sample: Sample, events: int, most: int | None = None) -> Iterator[
 
 
 def entries_of(chunks: Sequence[Chunk]) -> dict[int, int]:
-    """Return the number of events of each sample.
-
-    Parameters
-    ----------
-    chunks : sequence of Chunk
-        The chunks.
-
-    Returns
-    -------
-    dict of int to int
-        The number of events in them, by the number of the sample.
-    """
+    """Return the number of events of each sample."""
     entries: Counter[int] = Counter()
     for chunk in chunks:
         entries[chunk.sample] += chunk.size
@@ -126,22 +100,6 @@ def _check(task: Any, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
 
     By default only pattern tables are compared with the chunks. A task with other arrays in its results,
     which loops index, registers a function for its class: `@check_result.register(MyTask)`.
-
-    Parameters
-    ----------
-    task : Task
-        The task.
-    plan : Plan
-        The plan of the task.
-    chunks : sequence of Chunk
-        The chunks.
-    part : object
-        The stored result.
-
-    Raises
-    ------
-    TrigemuError
-        If it cannot; the result is then computed again.
     """
     if isinstance(part, PatternTable):
         width = part.words.shape[1] if getattr(part.words, "ndim", 0) == 2 else 1
@@ -160,27 +118,7 @@ check_result: _SingleDispatchCallable[None] = singledispatch(_check)
 
 
 def check_events(part: Any, chunks: Sequence[Chunk], words: int) -> int:
-    """Check the sample, weight, parent and words of events in a stored result.
-
-    Parameters
-    ----------
-    part : object
-        The result, with arrays of these names.
-    chunks : sequence of Chunk
-        The chunks that it should belong to.
-    words : int
-        The number of words of a pattern.
-
-    Returns
-    -------
-    int
-        The number of its events.
-
-    Raises
-    ------
-    TrigemuError
-        If the chunks cannot have such events.
-    """
+    """Check the sample, weight, parent and words of events in a stored result."""
     samples = entries_of(chunks)
     check_array("sample", part.sample, np.dtype("i8"), None)
     n = len(part.sample)
@@ -234,47 +172,18 @@ class TableTask:
 
 @dataclass(frozen=True)
 class Job:
-    """The menus and samples of a task.
+    """The menus and samples of a task."""
 
-    Attributes
-    ----------
-    menus : tuple of Menu
-        The menus.
-    plan : Plan
-        Their plan.
-    catalogue : Catalogue
-        The samples to run over.
-    further : frozenset of Need
-        Columns that the task reads in addition to those of the plan.
-    """
-
-    menus: tuple[Menu, ...]
-    plan: Plan
-    catalogue: Catalogue
-    further: frozenset[Need] = frozenset()
+    menus: tuple[Menu, ...]  # The menus
+    plan: Plan  # Their plan
+    catalogue: Catalogue  # The samples to run over
+    further: frozenset[Need] = frozenset()  # Columns that the task reads in addition to those of the plan
 
 
 def over_background(
     job: Job, task: Task[R], executor: Any = None, progress: Progress | None = None
 ) -> Iterator[R]:
-    """Run a task over the background, in chunks; see `over_samples`.
-
-    Parameters
-    ----------
-    job : Job
-        The menus and the catalogue.
-    task : Task
-        Processes a chunk, and merges results.
-    executor
-        As in `emulate`.
-    progress : callable, optional
-        Called with the number of events done since the last call.
-
-    Yields
-    ------
-    object
-        The results, in the order of the chunks.
-    """
+    """Run a task over the background, in chunks; see `over_samples`."""
     return over_samples(job.catalogue.background, job, task, executor, progress)
 
 
@@ -286,33 +195,7 @@ def over_samples(
     progress: Progress | None = None,
     most: int | None = None,
 ) -> Iterator[R]:
-    """Run a task over some samples of the catalogue, in chunks.
-
-    Parameters
-    ----------
-    samples : iterable of Sample
-        The samples.
-    job : Job
-        The menus and the catalogue.
-    task : Task
-        Processes a chunk, and merges results.
-    executor
-        As in `emulate`.
-    progress : callable, optional
-        Called with the number of events done since the last call.
-    most : int, optional
-        The largest number of events of each sample, the first ones; None: all.
-
-    Yields
-    ------
-    object
-        The results, in the order of the chunks, each of one or several chunks.
-
-    Raises
-    ------
-    BadFilesError
-        At the end, if files could not be read and the catalogue allows to leave them out.
-    """
+    """Run a task over some samples of the catalogue, in chunks."""
     engine = engine_of(executor)
     chunks = [chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events, most)]
     done = _Pass(job, task)

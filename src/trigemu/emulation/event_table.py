@@ -450,13 +450,7 @@ def check_event_file(path: Path) -> None:
 
 
 def write_events(path: Path, table: EventTable, version: str, progress: Progress) -> int:
-    """Write a table into a file, whose suffix determines the format; return the number of its events.
-
-    Raises
-    ------
-    TrigemuError
-        If the file cannot be written, or events cannot be read or decided; no incomplete file remains.
-    """
+    """Write a table into a file, whose suffix determines the format; return the number of its events."""
     check_event_file(path)
     about = {
         "version": version,

@@ -81,33 +81,15 @@ class Compared:
 
 
 class Requirement(NamedTuple):
-    """A requirement of a trigger.
+    """A requirement of a trigger."""
 
-    Attributes
-    ----------
-    values : Scored, Cut or Compared
-        What it compares.
-    text : str
-        What passes it: "event with jet[0].pt above 30".
-    quantity : str
-        The name of what it compares.
-    unit : str
-        Its unit; "" if it has none or an unknown one.
-    least : float or None
-        The lower limit, if there is one.
-    key : str
-        How the menu gives this limit, with {} in its place: "above = {}".
-    objects : tuple of str
-        The objects without which it has no value.
-    """
-
-    values: Scored | Cut | Compared
-    text: str
-    quantity: str
-    unit: str
-    least: float | None
-    key: str
-    objects: tuple[str, ...] = ()
+    values: Scored | Cut | Compared  # What it compares
+    text: str  # What passes it: "event with jet[0].pt above 30"
+    quantity: str  # The name of what it compares
+    unit: str  # Its unit; "" if it has none or an unknown one
+    least: float | None  # The lower limit, if there is one
+    key: str  # How the menu gives this limit, with {} in its place: "above = {}"
+    objects: tuple[str, ...] = ()  # The objects without which it has no value
 
 
 class Part(NamedTuple):
@@ -119,24 +101,7 @@ class Part(NamedTuple):
 
 
 def parts_of(menu: Menu, trigger: Trigger, slot: int, compiled: Compiled) -> Iterator[Part]:
-    """Yield the parts of a trigger that are known: legs, comparisons of its preselection, its threshold.
-
-    Parameters
-    ----------
-    menu : Menu
-        Its menu.
-    trigger : Trigger
-        The trigger.
-    slot : int
-        Its slot in a plan.
-    compiled : Compiled
-        The same, compiled.
-
-    Yields
-    ------
-    Part
-        The threshold is last.
-    """
+    """Yield the parts of a trigger that are known: legs, comparisons of its preselection, its threshold."""
     names = {selection: name for name, selection in menu.scope.objects}
     combination = compiled.combination if isinstance(compiled, CompiledLegThreshold) else compiled
     for number, leg in enumerate(combination.legs if isinstance(combination, CompiledCombination) else ()):
@@ -301,42 +266,14 @@ class _Fired:
 
 def explain_idle(emulation: Emulation, executor: Any = None) -> Emulation:
     """Explain why triggers fire in no event, as warnings of the rates; this reads events only for such
-    triggers.
-
-    Parameters
-    ----------
-    emulation : Emulation
-        An emulation.
-    executor
-        As in `emulate`.
-
-    Returns
-    -------
-    Emulation
-        The same with `unreached`.
-    """
+    triggers."""
     job = Job(emulation.menus, emulation.plan, emulation.catalogue)
     fired = np.bitwise_or.reduce(emulation.table.words, axis=0, initial=0)
     return replace(emulation, unreached=unreached(job, fired, job.catalogue.background, executor))
 
 
 def unreached_in_first(menu: Menu, catalogue: Catalogue, most: int) -> tuple[str, ...]:
-    """Explain why triggers of a menu fire in none of the first events of each sample, also of signals.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu. Triggers with a rate budget have no threshold yet, and are left out.
-    catalogue : Catalogue
-        The samples.
-    most : int
-        The number of events of each sample.
-
-    Returns
-    -------
-    tuple of str
-        Warnings.
-    """
+    """Explain why triggers of a menu fire in none of the first events of each sample, also of signals."""
     plan = make_plan([menu])
     job, task, bits = Job((menu,), plan, catalogue), _Fired(), plan.bits[0]
     fired, slots = np.zeros(plan.words, np.uint64), [bits[trigger.name] for trigger in judged(menu, bits)]
@@ -352,26 +289,7 @@ def unreached_in_first(menu: Menu, catalogue: Catalogue, most: int) -> tuple[str
 def unreached(
     job: Job, fired: Words, samples: Sequence[Sample], executor: Any = None, most: int | None = None
 ) -> tuple[tuple[str, ...], ...]:
-    """Explain why triggers fire in no event of some samples.
-
-    Parameters
-    ----------
-    job : Job
-        The menus, their plan, and the catalogue.
-    fired : uint64[words]
-        The slots that fire in any event.
-    samples : sequence of Sample
-        The samples.
-    executor
-        As in `emulate`.
-    most : int, optional
-        `fired` is from this number of events of each sample; None: from all.
-
-    Returns
-    -------
-    tuple of tuple of str
-        For each menu, warnings. There is none for a trigger each part of which passes in some event.
-    """
+    """Explain why triggers fire in no event of some samples. fired: uint64[words]."""
     parts = [_of_idle(m, bits, job.plan, fired) for m, bits in zip(job.menus, job.plan.bits, strict=True)]
     requirements = [r for of in parts for _, own in of for part in own for r in (part.whole, *part.cuts)]
     compared = tuple(dict.fromkeys(r.values for r in requirements if r))

@@ -80,13 +80,7 @@ class Axis(Protocol):
         """Whether events that no trigger accepts also count."""
 
     def __call__(self, plan: Plan, work: Workspace) -> IntArray:
-        """Return the bin of each event.
-
-        Returns
-        -------
-        int64[n]
-            0 ≤ bin < `bins`.
-        """
+        """Return the bin of each event. Returns int64[n]."""
 
 
 @dataclass(frozen=True, repr=False)

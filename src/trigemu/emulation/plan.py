@@ -199,22 +199,7 @@ def _also(triggers: Sequence[Trigger]) -> str:
 
 
 def lacks_neighbours(sample: Sample, compiled: Compiled, called: str = "") -> str | None:
-    """Return a message if a trigger reads neighbouring crossings that a sample does not have.
-
-    Parameters
-    ----------
-    sample : Sample
-        The sample.
-    compiled : Compiled
-        The trigger.
-    called : str
-        What the message calls the sample; by default its name.
-
-    Returns
-    -------
-    str or None
-        None if nothing is missing.
-    """
+    """Return a message if a trigger reads neighbouring crossings that a sample does not have."""
     if not compiled.margin or sample.has_neighbours:
         return None
     return (
@@ -226,24 +211,7 @@ def lacks_neighbours(sample: Sample, compiled: Compiled, called: str = "") -> st
 def lacks(
     sample: Sample, need: Need, called: str = "", objects: Iterable[tuple[str, str]] = ()
 ) -> str | None:
-    """Return a message if a sample lacks a column, with the closest existing name.
-
-    Parameters
-    ----------
-    sample : Sample
-        The sample.
-    need : Need
-        The column.
-    called : str
-        What the message calls the sample; by default its name.
-    objects : iterable of (str, str)
-        Objects of the menu that may have been meant, each with its collection of the sample.
-
-    Returns
-    -------
-    str or None
-        None if the sample has it.
-    """
+    """Return a message if a sample lacks a column, with the closest existing name."""
     if (decision := decision_in(need)) is not None:
         return _lacks_stored(sample, decision, called or _named(sample))
     (collection, column), schema = need, sample.schema

@@ -37,23 +37,7 @@ _ABOVE, _IN_MEV = 1.1, 100.0
 
 
 def too_loose_in_first(menu: Menu, catalogue: Catalogue, most: int) -> tuple[str, ...]:
-    """Explain which lower limits in GeV none of the first events of each sample is below.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu. Triggers with a rate budget have no threshold yet, and are left out.
-    catalogue : Catalogue
-        The samples.
-    most : int
-        The number of events of each sample. Samples are read until every limit excludes something, usually
-        one or two.
-
-    Returns
-    -------
-    tuple of str
-        Warnings.
-    """
+    """Explain which lower limits in GeV none of the first events of each sample is below."""
     plan = make_plan([menu])
     of_limits: dict[object, tuple[Trigger, Requirement]] = {}  # those of several legs or triggers once
     for trigger in judged(menu, bits := plan.bits[0])[:EXPLAINED]:
@@ -151,20 +135,7 @@ def _(task: _Sum, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
 
 def compare_with_training(emulation: Emulation, executor: Any = None) -> Emulation:
     """Compare the background with the events that models were fitted to, as warnings of the rates; this reads
-    events only for triggers with a `sample_check`.
-
-    Parameters
-    ----------
-    emulation : Emulation
-        An emulation.
-    executor
-        As in `emulate`.
-
-    Returns
-    -------
-    Emulation
-        The same with `unlike`.
-    """
+    events only for triggers with a `sample_check`."""
     numbers = range(len(emulation.menus))
     return replace(emulation, unlike=tuple(tuple(_of_menu(emulation, n, executor)) for n in numbers))
 

@@ -24,46 +24,13 @@ from trigemu.triggers.simple import Random
 
 
 def crossing_scale(menu: Menu, catalogue: Catalogue) -> float:
-    """Return the factor on all rates from the crossing rate of samples to that of a menu.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu.
-    catalogue : Catalogue
-        The samples.
-
-    Returns
-    -------
-    float
-        1 if events are not crossings.
-    """
+    """Return the factor on all rates from the crossing rate of samples to that of a menu."""
     crossing = catalogue.table.convention == "crossing"
     return menu.crossing_rate_hz / catalogue.crossing_rate_hz if crossing else 1.0
 
 
 def unseen_half(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> int | None:
-    """Return the half of samples that no model was trained on, for rates and for solving budgets.
-
-    Parameters
-    ----------
-    menus : sequence of Menu
-        The menus.
-    plan : Plan
-        Their plan, which records the training events of models.
-    catalogue : Catalogue
-        The samples.
-
-    Returns
-    -------
-    int or None
-        TRAINING or EVALUATION; None if neither a model nor a threshold was fitted to these samples.
-
-    Raises
-    ------
-    TrigemuError
-        If models of the menus were trained on different halves.
-    """
+    """Return the half of samples that no model was trained on, for rates and for solving budgets."""
     trained = [on for of_menu in plan.trained_on for of_trigger in of_menu.values() for on in of_trigger]
     seen = {HALF_NAMES.index(on.half) for on in _on_these(trained, catalogue)}
     if len(seen) > 1:
@@ -79,22 +46,7 @@ def unseen_half(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> int 
 
 
 def fitted_in(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> tuple[frozenset[str], ...]:
-    """Return the triggers that were fitted to samples, and those that read their decisions.
-
-    Parameters
-    ----------
-    menus : sequence of Menu
-        The menus.
-    plan : Plan
-        Their plan, which records the training events of models.
-    catalogue : Catalogue
-        The samples.
-
-    Returns
-    -------
-    tuple of frozenset of str
-        Their names, for each menu: their threshold or model was fitted to these samples.
-    """
+    """Return the triggers that were fitted to samples, and those that read their decisions."""
     return tuple(
         _fitted_in(menu, of_menu, catalogue) for menu, of_menu in zip(menus, plan.trained_on, strict=True)
     )
@@ -128,27 +80,7 @@ def _on_these(trained_on: Iterable[TrainedOn], catalogue: Catalogue) -> list[Tra
 
 
 def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatArray:
-    """Return Σw(all) / Σw(half) of each sample.
-
-    Parameters
-    ----------
-    table : PatternTable
-        A table by half, as from `weights_by_half`.
-    half : int
-        TRAINING or EVALUATION.
-    catalogue : Catalogue
-        The samples.
-
-    Returns
-    -------
-    float64[samples]
-        The factors.
-
-    Raises
-    ------
-    SampleError
-        If a sample has no weight in the half.
-    """
+    """Return Σw(all) / Σw(half) of each sample. Returns float64[samples]."""
     scales = table.share_scales(half, len(catalogue.samples))
     for sample in catalogue.background:
         if not 0.0 < scales[sample.number] < np.inf:
@@ -160,40 +92,15 @@ def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatAr
 
 
 def weights_by_half(sample: int, events: Events, half: IntArray | None = None) -> PatternTable:
-    """Sum the weights of a chunk by half; `half_scales` follow from the merged tables of all chunks.
-
-    Parameters
-    ----------
-    sample : int
-        The number of the sample.
-    events : Events
-        The chunk.
-    half : int64[n], optional
-        The part of the sample that each event is in, 0 or more, in place of its half.
-
-    Returns
-    -------
-    PatternTable
-        A table by half.
-    """
+    """Sum the weights of a chunk by half; `half_scales` follow from the merged tables of all chunks. half:
+    int64[n], optional."""
     core = events.core
     part = (half_of(events.parent) if half is None else half)[core]
     return count_patterns(sample, np.zeros((len(part), 1), np.uint64), events.weight[core], Keys(part))
 
 
 def refuse_negative(events: Events) -> None:
-    """Refuse events with negative weights: neither thresholds nor models can be fitted to them.
-
-    Parameters
-    ----------
-    events : Events
-        The events.
-
-    Raises
-    ------
-    SampleError
-        If one has a negative weight; the message names it.
-    """
+    """Refuse events with negative weights: neither thresholds nor models can be fitted to them."""
     if len(events) and events.weight.min() < 0:
         at = events.id[int(events.weight.argmin())]
         raise SampleError(
@@ -312,18 +219,7 @@ class Counted:
 
 
 def constant_in(menu: Menu) -> frozenset[str]:
-    """Return the triggers that accept all events alike: random ones, and what reads nothing else.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu.
-
-    Returns
-    -------
-    frozenset of str
-        Their names.
-    """
+    """Return the triggers that accept all events alike: random ones, and what reads nothing else."""
     found: set[str] = set()
     for name in menu.order:  # each after those that it reads
         trigger = menu.trigger(name)

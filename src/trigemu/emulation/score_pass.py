@@ -231,20 +231,7 @@ def score_table(
 
 
 def passes_to_score(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> int:
-    """Return the number of passes of `score_table` over the background, for a progress bar.
-
-    Parameters
-    ----------
-    menus : sequence of Menu
-        The menus.
-    vary : mapping of str to (float, float)
-        The requested ranges of thresholds, by the name of the trigger.
-
-    Returns
-    -------
-    int
-        1 to 3.
-    """
+    """Return the number of passes of `score_table` over the background, for a progress bar."""
     budgets = any(menu.budgeted for menu in menus)
     open_ = any(isinstance(t.description, ScoreKind) and t.name not in vary for m in menus for t in m.used)
     return 1 + budgets + open_

@@ -32,38 +32,20 @@ from trigemu.triggers.base import ScoreKind
 
 
 class ThresholdRange(NamedTuple):
-    """The lowest and the highest threshold at which a score table can be evaluated.
+    """The lowest and the highest threshold at which a score table can be evaluated."""
 
-    Attributes
-    ----------
-    low, high : float
-        The two thresholds.
-    """
-
-    low: float
+    low: float  # low, high: The two thresholds
     high: float
 
 
 @dataclass(frozen=True)
 class Stored:
-    """The position in a table of the score or decision of some triggers.
+    """The position in a table of the score or decision of some triggers."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The triggers.
-    column : int
-        The column of their score, or −1.
-    bit : int
-        The bit of their decision, or −1 if they have a score.
-    above : float
-        The value above which scores are known.
-    """
-
-    names: tuple[str, ...]
-    column: int
-    bit: int
-    above: float
+    names: tuple[str, ...]  # The triggers
+    column: int  # The column of their score, or −1
+    bit: int  # The bit of their decision, or −1 if they have a score
+    above: float  # The value above which scores are known
 
 
 @dataclass(frozen=True, repr=False)
@@ -280,19 +262,6 @@ def range_mistake(low: float, high: float) -> str:
 
 
 def definition(scope: str, trigger: Trigger) -> str:
-    """Return a fingerprint of the definition of a trigger, without its threshold.
-
-    Parameters
-    ----------
-    scope : str
-        Fingerprint of the scope of its menu.
-    trigger : Trigger
-        The trigger.
-
-    Returns
-    -------
-    str
-        A key of `Scores.stored`.
-    """
+    """Return a fingerprint of the definition of a trigger, without its threshold."""
     kind = trigger.description
     return fingerprint(scope, kind.at(0.0) if isinstance(kind, ScoreKind) else kind)

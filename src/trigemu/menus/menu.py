@@ -321,37 +321,12 @@ class Menu:
 
 
 def own_prescale(description: Kind | BitKind, crossing_rate_hz: float) -> float:
-    """Return the factor by which a kind reduces its own rate.
-
-    Parameters
-    ----------
-    description : Kind or BitKind
-        The keys of the kind.
-    crossing_rate_hz : float
-        The rate of bunch crossings in Hz.
-
-    Returns
-    -------
-    float
-        1 or more; 1 for all kinds except those that accept at random.
-    """
+    """Return the factor by which a kind reduces its own rate."""
     return description.own_prescale(crossing_rate_hz) if isinstance(description, BitKind) else 1.0
 
 
 def named_apart(menus: Sequence[Menu]) -> tuple[Menu, ...]:
-    """Return menus with different names: a variant is often a copy of a menu, with its name.
-
-    Parameters
-    ----------
-    menus : sequence of Menu
-        The menus.
-
-    Returns
-    -------
-    tuple of Menu
-        The menus. Those with the same name are named after their files, with a number if these are the same
-        too.
-    """
+    """Return menus with different names: a variant is often a copy of a menu, with its name."""
     times = Counter(menu.name for menu in menus)
     names = [printable(menu.path.stem) if times[menu.name] > 1 else menu.name for menu in menus]
     repeated, taken = Counter(names), set(names)

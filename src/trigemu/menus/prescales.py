@@ -66,25 +66,7 @@ def name_mistakes(names: Sequence[str]) -> Iterator[str]:
 
 
 def read_prescales(menu: Menu, path: Path) -> Menu:
-    """Return the menu with the prescale columns of a CSV file in place of its own.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu.
-    path : Path
-        The file: the name of a trigger in each row, then its prescale in each column.
-
-    Returns
-    -------
-    Menu
-        The same triggers with these columns.
-
-    Raises
-    ------
-    TrigemuError
-        With all mistakes of the file, each with its line.
-    """
+    """Return the menu with the prescale columns of a CSV file in place of its own."""
     try:
         content = read_bounded(path)
         lines = io.StringIO(content.decode("utf-8-sig"), newline="").readlines()
@@ -177,26 +159,7 @@ def chosen_columns(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def at_column(menu: Menu, name: str) -> Menu:
-    """Return the menu with the prescales of one of its columns.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu, without a chosen column.
-    name : str
-        The name of the column.
-
-    Returns
-    -------
-    Menu
-        The same triggers; those that the column switches off are disabled.
-
-    Raises
-    ------
-    TrigemuError
-        If the menu has no such column, another one is chosen already, or the column switches every trigger
-        off.
-    """
+    """Return the menu with the prescales of one of its columns."""
     columns = menu.columns
     if name not in columns.names:
         known = f"unknown column {name!r}{nearest(name, columns.names)}" if columns.names else _NO_COLUMNS
@@ -224,23 +187,7 @@ def at_column(menu: Menu, name: str) -> Menu:
 
 
 def at_own_column(menu: Menu) -> Menu:
-    """Return the menu with the prescales of the column that it names.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu.
-
-    Returns
-    -------
-    Menu
-        The menu itself if it has no columns, or if one is chosen already.
-
-    Raises
-    ------
-    TrigemuError
-        If it has columns and names none.
-    """
+    """Return the menu with the prescales of the column that it names."""
     columns = menu.columns
     if not columns.names or columns.chosen:
         return menu

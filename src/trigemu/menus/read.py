@@ -417,25 +417,7 @@ _NAMED = 10
 
 
 def menu_of(menu: MenuLike) -> Menu:
-    """Return a menu; read it if the argument is its path.
-
-    Parameters
-    ----------
-    menu : Menu or path
-        The menu.
-
-    Returns
-    -------
-    Menu
-        The menu.
-
-    Raises
-    ------
-    WrongTypeError
-        For anything but a path or a `Menu`.
-    TrigemuError
-        If there is no such file, or the menu has mistakes.
-    """
+    """Return a menu; read it if the argument is its path."""
     if isinstance(menu, Menu):
         return menu
     if not isinstance(menu, str | os.PathLike):
@@ -444,25 +426,7 @@ def menu_of(menu: MenuLike) -> Menu:
 
 
 def menus_of(menus: MenusLike) -> tuple[Menu, ...]:
-    """Return one or several menus as a tuple.
-
-    Parameters
-    ----------
-    menus : Menu, path, or a list or iterator of these
-        The menus.
-
-    Returns
-    -------
-    tuple of Menu
-        The menus; paths are read.
-
-    Raises
-    ------
-    WrongTypeError
-        For anything else.
-    TrigemuError
-        If there is no such file, or a menu has mistakes.
-    """
+    """Return one or several menus as a tuple."""
     if isinstance(menus, Menu | str | os.PathLike):
         return (menu_of(menus),)
     if not isinstance(menus, list | tuple | Iterator):

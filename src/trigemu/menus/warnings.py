@@ -19,13 +19,7 @@ _NAMED = 4
 
 def signed_differences(requirements: Mapping[str, Iterable[Requirement]]) -> Iterator[str]:
     """Yield a warning if triggers accept only one sign of Δφ or Δη, which loses about half of the events if
-    its size is meant.
-
-    Parameters
-    ----------
-    requirements : mapping of str to iterable of Requirement
-        The requirements of each trigger, by its name.
-    """
+    its size is meant."""
     differences = [
         f"{name!r} ({excerpt(text)})" for name, of in requirements.items() for text in one_sided(of)
     ]
@@ -70,40 +64,13 @@ def _is_prescaled(trigger: Trigger) -> bool:
 
 
 def unit_of_threshold(menu: Menu, trigger: Trigger) -> str:
-    """Return the unit of the threshold of a trigger.
-
-    Parameters
-    ----------
-    menu : Menu
-        Its menu.
-    trigger : Trigger
-        The trigger.
-
-    Returns
-    -------
-    str
-        Such as "GeV"; empty if it has none or an unknown one.
-    """
+    """Return the unit of the threshold of a trigger."""
     observable = _observable(trigger)
     return unit_of_observable(menu, observable) if trigger.unit is None and observable else trigger.unit or ""
 
 
 def unit_of_observable(menu: Menu, text: str) -> str:
-    """Return the unit of an observable.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu that defines the names.
-    text : str
-        The observable.
-
-    Returns
-    -------
-    str
-        The unit of a trigger of the menu with a threshold on it, else the one that follows from the
-        observable; empty if it has none.
-    """
+    """Return the unit of an observable."""
     for trigger in menu.triggers:
         if trigger.unit is not None and _observable(trigger) == text:
             return trigger.unit
@@ -115,22 +82,7 @@ def unit_of_observable(menu: Menu, text: str) -> str:
 
 def unit_mistake(description: Kind | BitKind, unit: str, scope: Scope) -> str:
     """Return the mistake in the unit of a trigger: that its score has another one, which does not depend on
-    factors in the menu.
-
-    Parameters
-    ----------
-    description : Kind or BitKind
-        The trigger.
-    unit : str
-        The unit that the menu gives.
-    scope : Scope
-        The meaning of names.
-
-    Returns
-    -------
-    str
-        Empty if there is none, or the unit of the score is not known.
-    """
+    factors in the menu."""
     text = getattr(description, "observable", None)
     if isinstance(description, LegThreshold) and description.leg < len(description.legs):
         text = f"{description.legs[description.leg].object}[0].{description.column}"

@@ -22,13 +22,7 @@ from trigemu.triggers.base import Kind
 
 
 def number_path(menu: Menu, name: str, path: str) -> str:
-    """Return the full path of a number in the table of a trigger: `legs[0].pt.min` for `legs[0].pt`.
-
-    Raises
-    ------
-    TrigemuError
-        If the menu has no such trigger, its kind does not evaluate events, or its table has no such number.
-    """
+    """Return the full path of a number in the table of a trigger: `legs[0].pt.min` for `legs[0].pt`."""
     trigger = menu.trigger(name)
     where = f"{trigger.place}: trigger {name!r}"
     if not isinstance(trigger.description, Kind):
@@ -40,13 +34,7 @@ def number_path(menu: Menu, name: str, path: str) -> str:
 
 
 def with_values(menu: Menu, name: str, values: Mapping[str, float]) -> Menu:
-    """Return a menu with other numbers in the table of one trigger, by their paths.
-
-    Raises
-    ------
-    TrigemuError
-        As `number_path`, and if a number is not allowed.
-    """
+    """Return a menu with other numbers in the table of one trigger, by their paths."""
     trigger = menu.trigger(name)
     description = trigger.description
     assert isinstance(description, Kind)
@@ -87,22 +75,7 @@ def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:
 
 
 def calibrated_document(menu: Menu, path: Path | str, fitted_on: str) -> tomlkit.TOMLDocument:
-    """Return what `write_calibrated` writes, for further changes.
-
-    Parameters
-    ----------
-    menu : Menu
-        A menu whose budgets are solved (`solve_budgets`).
-    path : Path or str
-        The file that will be written.
-    fitted_on : str
-        The name of the catalogue with which the thresholds were found.
-
-    Returns
-    -------
-    tomlkit.TOMLDocument
-        The file, with its comments, and a table in `trigger` for each trigger of the menu.
-    """
+    """Return what `write_calibrated` writes, for further changes."""
     if not isinstance(menu, Menu):
         raise wrong_type("the menu", menu, "a Menu with solved budgets (solve_budgets)")
     path = Path(path)

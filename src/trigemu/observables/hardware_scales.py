@@ -171,20 +171,7 @@ class Integers:
 
 
 def read_integers(document: Document, base_of: Callable[[str], str]) -> Integers | None:
-    """Read the [integer] tables of a menu or a card.
-
-    Parameters
-    ----------
-    document : Document
-        The file, in which mistakes are recorded.
-    base_of : callable
-        Returns the collection of the sample that an object is selected from, by its name.
-
-    Returns
-    -------
-    Integers or None
-        None if there is no such table.
-    """
+    """Read the [integer] tables of a menu or a card."""
     if "integer" not in document.data:
         return None
     tables = document.data["integer"]

@@ -76,18 +76,7 @@ def compared_numbers(text: str) -> Iterator[tuple[str, float | None]]:
 
 @contextmanager
 def quoting(text: str) -> Iterator[None]:
-    """Prefix the message of a TrigemuError within a block with the text that it refers to.
-
-    Parameters
-    ----------
-    text : str
-        The expression.
-
-    Returns
-    -------
-    context manager
-        The block.
-    """
+    """Prefix the message of a TrigemuError within a block with the text that it refers to."""
     try:
         yield
     except TrigemuError as error:
@@ -99,25 +88,7 @@ _WORDS = {"&&": "and", "||": "or", "!(": "not ("}
 
 
 def parse_tree(text: str, longest: int = MAX_CHARACTERS) -> ast.expr:
-    """Return the syntax tree of an expression on one or more lines.
-
-    Parameters
-    ----------
-    text : str
-        The expression, at most `MAX_LEVELS` levels deep.
-    longest : int
-        The largest number of characters.
-
-    Returns
-    -------
-    ast.expr
-        Python's syntax tree. It is never run.
-
-    Raises
-    ------
-    TrigemuError
-        If the text is not an expression, or is too long or too deep.
-    """
+    """Return the syntax tree of an expression on one or more lines."""
     if not text.strip():
         raise TrigemuError("is empty")
     if len(text) > longest:

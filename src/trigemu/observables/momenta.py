@@ -19,18 +19,7 @@ _OPPOSITE = math.pi - 1e-12
 
 @kernel
 def delta_phi(phi1: float, phi2: float) -> float:
-    """Return φ1 − φ2 in (−π, π].
-
-    Parameters
-    ----------
-    phi1, phi2 : float
-        In radians.
-
-    Returns
-    -------
-    float
-        In radians.
-    """
+    """Return φ1 − φ2 in (−π, π]."""
     difference = phi1 - phi2
     if abs(difference) > math.pi:
         difference -= 2 * math.pi * np.rint(difference / (2 * math.pi))
@@ -39,145 +28,49 @@ def delta_phi(phi1: float, phi2: float) -> float:
 
 @kernel
 def delta_r(eta1: float, phi1: float, eta2: float, phi2: float) -> float:
-    """Return the distance in (η, φ).
-
-    Parameters
-    ----------
-    eta1, phi1, eta2, phi2 : float
-        The two directions; φ in radians.
-
-    Returns
-    -------
-    float
-        The distance.
-    """
+    """Return the distance in (η, φ)."""
     return math.hypot(eta1 - eta2, delta_phi(phi1, phi2))
 
 
 @kernel
 def momentum_x(pt: float, phi: float) -> float:
-    """Return px.
-
-    Parameters
-    ----------
-    pt : float
-        In GeV.
-    phi : float
-        In radians.
-
-    Returns
-    -------
-    float
-        In GeV.
-    """
+    """Return px."""
     return pt * math.cos(phi)
 
 
 @kernel
 def momentum_y(pt: float, phi: float) -> float:
-    """Return py.
-
-    Parameters
-    ----------
-    pt : float
-        In GeV.
-    phi : float
-        In radians.
-
-    Returns
-    -------
-    float
-        In GeV.
-    """
+    """Return py."""
     return pt * math.sin(phi)
 
 
 @kernel
 def momentum_z(pt: float, eta: float) -> float:
-    """Return pz.
-
-    Parameters
-    ----------
-    pt : float
-        In GeV.
-    eta : float
-        The pseudorapidity.
-
-    Returns
-    -------
-    float
-        In GeV.
-    """
+    """Return pz."""
     return pt * math.sinh(eta)
 
 
 @kernel
 def energy(pt: float, eta: float) -> float:
-    """Return the energy of a massless object.
-
-    Parameters
-    ----------
-    pt : float
-        In GeV.
-    eta : float
-        The pseudorapidity.
-
-    Returns
-    -------
-    float
-        In GeV.
-    """
+    """Return the energy of a massless object."""
     return pt * math.cosh(eta)
 
 
 @kernel
 def pseudorapidity(px: float, py: float, pz: float) -> float:
-    """Return the pseudorapidity of a momentum.
-
-    Parameters
-    ----------
-    px, py, pz : float
-        In GeV.
-
-    Returns
-    -------
-    float
-        Infinite along the beam.
-    """
+    """Return the pseudorapidity of a momentum."""
     return math.asinh(pz / math.hypot(px, py))
 
 
 @kernel
 def mass(px: float, py: float, pz: float, e: float) -> float:
-    """Return the invariant mass of a four-momentum.
-
-    Parameters
-    ----------
-    px, py, pz, e : float
-        In GeV.
-
-    Returns
-    -------
-    float
-        In GeV; 0 if rounding makes its square negative.
-    """
+    """Return the invariant mass of a four-momentum."""
     square = e * e - px * px - py * py - pz * pz
     return 0.0 if square < 0.0 else math.sqrt(square)
 
 
 @kernel
 def pair_mass(pt1: float, eta1: float, phi1: float, pt2: float, eta2: float, phi2: float) -> float:
-    """Return the invariant mass of two massless objects: m² = 2 pT1 pT2 (cosh Δη − cos Δφ).
-
-    Parameters
-    ----------
-    pt1, eta1, phi1, pt2, eta2, phi2 : float
-        The two objects; pT in GeV, φ in radians.
-
-    Returns
-    -------
-    float
-        In GeV.
-    """
+    """Return the invariant mass of two massless objects: m² = 2 pT1 pT2 (cosh Δη − cos Δφ)."""
     square = 2.0 * pt1 * pt2 * (math.cosh(eta1 - eta2) - math.cos(phi1 - phi2))
     return 0.0 if square < 0.0 else math.sqrt(square)

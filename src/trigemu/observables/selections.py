@@ -203,18 +203,7 @@ class Scope:
 
 
 def read_scope(document: Document) -> Scope:
-    """Read [objects] and [sums] of a menu or a model card.
-
-    Parameters
-    ----------
-    document : Document
-        The file; mistakes are recorded in it.
-
-    Returns
-    -------
-    Scope
-        The meaning of names.
-    """
+    """Read [objects] and [sums] of a menu or a model card."""
     return make_scope(
         _tables(document, "objects", ObjectTable),
         _tables(document, "sums", SumTable),

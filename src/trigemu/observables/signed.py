@@ -45,17 +45,6 @@ def one_sided(requirements: Iterable[Requirement]) -> tuple[str, ...]:
 
     A difference counts if it is compared by itself or with a minus sign, not within a larger expression.
     Limits that are symmetric around 0 restrict its size, and a comparison with 0 its sign: neither counts.
-
-    Parameters
-    ----------
-    requirements : iterable of (str, float or None)
-        Texts in the observable language: conditions, with None; numbers, with the threshold that they have to
-        exceed.
-
-    Returns
-    -------
-    tuple of str
-        Such as "dphi(jet[0], jet[1])", each once.
     """
     limits: defaultdict[str, set[_Limit]] = defaultdict(set)
     for text, above in requirements:

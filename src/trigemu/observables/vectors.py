@@ -52,18 +52,10 @@ class Vector:
 
 @dataclass(frozen=True)
 class ObjectVector(Vector):
-    """The momentum of one object of a collection.
+    """The momentum of one object of a collection."""
 
-    Attributes
-    ----------
-    of : ObjectSelection
-        The collection.
-    index : int
-        The number of the object, counted from 0 in descending pT.
-    """
-
-    of: ObjectSelection
-    index: int
+    of: ObjectSelection  # The collection
+    index: int  # The number of the object, counted from 0 in descending pT
 
     def element(self, column: str) -> Element:
         """Return a `column` of the object, by its name."""
@@ -80,15 +72,9 @@ class ObjectVector(Vector):
 
 @dataclass(frozen=True)
 class VectorSum(Vector):
-    """The sum of vectors.
+    """The sum of vectors."""
 
-    Attributes
-    ----------
-    parts : tuple of Vector
-        The vectors.
-    """
-
-    parts: tuple[Vector, ...]
+    parts: tuple[Vector, ...]  # The vectors
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
         terms = zip(*(part.components(work) for part in self.parts), strict=False)
@@ -105,15 +91,9 @@ class VectorSum(Vector):
 
 @dataclass(frozen=True)
 class MissingMomentum(Vector):
-    """The negative vector sum of pT over all objects of some collections: MHT.
+    """The negative vector sum of pT over all objects of some collections: MHT."""
 
-    Attributes
-    ----------
-    of : tuple of ObjectSelection
-        The collections.
-    """
-
-    of: tuple[ObjectSelection, ...]
+    of: tuple[ObjectSelection, ...]  # The collections
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
         px, py = np.zeros(len(work.events)), np.zeros(len(work.events))
@@ -151,18 +131,10 @@ class MissingEt(Vector):
 
 @dataclass(frozen=True)
 class OfVectors(Number):
-    """A number that belongs to one vector or to two.
+    """A number that belongs to one vector or to two."""
 
-    Attributes
-    ----------
-    function : str
-        "pt", "eta", "phi" or "m" of one vector; "dr", "deta", "dphi" or "m" of two.
-    vectors : tuple of Vector
-        The vectors.
-    """
-
-    function: str
-    vectors: tuple[Vector, ...]
+    function: str  # "pt", "eta", "phi" or "m" of one vector; "dr", "deta", "dphi" or "m" of two
+    vectors: tuple[Vector, ...]  # The vectors
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         first = self.vectors[0]

@@ -143,18 +143,7 @@ Windows = tuple[tuple["Column", Window | AnyOf], ...]
 
 
 def any_of(windows: Window | AnyOf) -> AnyOf:
-    """Return the windows on a column, one of which must hold.
-
-    Parameters
-    ----------
-    windows : Window or tuple of Window
-        One window, or several.
-
-    Returns
-    -------
-    tuple of Window
-        A single window as a tuple of one.
-    """
+    """Return the windows on a column, one of which must hold."""
     return (windows,) if isinstance(windows, Window) else windows
 
 

@@ -192,19 +192,7 @@ def _gains(result: Comparison) -> Table:
 
 
 def changes_table(result: Comparison) -> Table:
-    """Return what is defined differently, and how the rates change.
-
-    Parameters
-    ----------
-    result : Comparison
-        The comparison.
-
-    Returns
-    -------
-    Table
-        A row for each trigger that is defined differently, then one for each two menus: the changes of the
-        total and unique rates, and that of the total rate in percent and over its error.
-    """
+    """Return what is defined differently, and how the rates change."""
     known = _differences(result)
     rates = {(v.menu.name, t.name): t.total.hz for v in result.variants for t in v.triggers}
     rates |= {(v.menu.name, "menu"): v.rate.hz for v in result.variants}

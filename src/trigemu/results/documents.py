@@ -43,18 +43,7 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def in_json(document: Any) -> str:
-    """Return a document as JSON.
-
-    Parameters
-    ----------
-    document : object
-        Of dicts, lists, texts, numbers and None.
-
-    Returns
-    -------
-    str
-        Numbers that are infinite or NaN, which JSON does not have, are null.
-    """
+    """Return a document as JSON."""
     try:
         text = json.dumps(document, indent=2, allow_nan=False)
     except ValueError:
@@ -71,18 +60,7 @@ def _finite(value: Any) -> Any:
 
 
 def left_out(catalogue: Catalogue) -> dict[str, Any] | None:
-    """Return what a document says of files that are left out.
-
-    Parameters
-    ----------
-    catalogue : Catalogue
-        The samples.
-
-    Returns
-    -------
-    dict or None
-        None if there are no such files.
-    """
+    """Return what a document says of files that are left out."""
     if not catalogue.left_out:
         return None
     files = [
@@ -93,36 +71,12 @@ def left_out(catalogue: Catalogue) -> dict[str, Any] | None:
 
 
 def records(table: Table) -> list[dict[str, Any]]:
-    """Return the rows of a table as they are in JSON.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    Returns
-    -------
-    list of dict
-        The numbers of a row by the names of the columns in files: a rate has several, such as `total_hz`.
-    """
+    """Return the rows of a table as they are in JSON."""
     return [record(table.columns, row.values) for row in table.rows]
 
 
 def record(columns: Iterable[Column], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row as it is in JSON; columns of which it says nothing are left out.
-
-    Parameters
-    ----------
-    columns : iterable of Column
-        The columns.
-    values : mapping of str to object
-        Values by the names of columns.
-
-    Returns
-    -------
-    dict
-        The numbers by the names of the columns in files.
-    """
+    """Return a row as it is in JSON; columns of which it says nothing are left out."""
     numbers: dict[str, Any] = {}
     for column in columns:
         if column.in_files and column.name in values:
@@ -143,53 +97,18 @@ def _numbers(column: Column, value: Any) -> dict[str, Any]:
 
 
 def csv_of(table: Table) -> str:
-    """Return a table as CSV.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    Returns
-    -------
-    str
-        As of `in_csv`.
-    """
+    """Return a table as CSV."""
     head = file_columns(table)
     return in_csv([head, *([row.get(name) for name in head] for row in records(table))])
 
 
 def file_columns(table: Table) -> list[str]:
-    """Return the names that the columns of a table have in files.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    Returns
-    -------
-    list of str
-        Such as `total_hz` and `total_error_hz` for a rate.
-    """
+    """Return the names that the columns of a table have in files."""
     return [name for column in table.columns if column.in_files for name in _numbers(column, None)]
 
 
 def in_csv(rows: Iterable[Iterable[object]]) -> str:
-    """Return rows as CSV.
-
-    Parameters
-    ----------
-    rows : iterable of iterables
-        Texts, lists of names, and numbers; the first row has the names of the columns.
-
-    Returns
-    -------
-    str
-        Numbers are written as they are; None and NaN are empty, and names in a list are joined by semicolons.
-        A text that begins with = + - or @ has an apostrophe before it, so that no spreadsheet takes it for a
-        formula; control characters of a text are written as escapes.
-    """
+    """Return rows as CSV."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerows([_cell(value) for value in row] for row in rows)
@@ -241,21 +160,7 @@ def _filled(values: list[Any], is_text: bool) -> list[Any]:
 
 
 def columns_reference(columns: Sequence[Column], printed: bool) -> Iterator[str]:
-    """Yield the lines of a list in Markdown.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-        The columns.
-    printed : bool
-        Whether printed columns are listed, by their headings; else those of files, by their names, and the
-        numbers of a rate.
-
-    Yields
-    ------
-    str
-        A line.
-    """
+    """Yield the lines of a list in Markdown."""
     if printed:
         headed = (column for column in columns if column.heading and not column.wide)
         for column in headed:

@@ -161,20 +161,6 @@ def as_tables(table: Table, name: str, description: str, axis: str = "") -> list
     A table of bins has the bins as its independent variable, and a dependent variable for each number of each
     curve, with the names of the curve as qualifiers. Otherwise names are independent variables, and each row
     has its own values of the dependent ones.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-    name, description : str
-        The name and the description of the first table. Rows without bins follow as another one, "… overall".
-    axis : str
-        The label of bins, with its unit in brackets.
-
-    Returns
-    -------
-    list of hepdata_lib.Table
-        At least one.
     """
     rows = [row for row in table.rows if row.values]
     lower = next((column for column in table.columns if column.upper), None)

@@ -42,13 +42,7 @@ def as_html(page: Page) -> str:
 
 
 def table_css() -> str:
-    """Return the style sheet of tables.
-
-    Returns
-    -------
-    str
-        CSS.
-    """
+    """Return the style sheet of tables."""
     return resources.files("trigemu.results").joinpath("tables.css").read_text(encoding="utf-8")
 
 
@@ -77,20 +71,7 @@ def _line(text: str, kind: str) -> Markup:
 
 
 def table_html(table: Table, label: str = "") -> Markup:
-    """Return a table as HTML, without columns that have no text.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-    label : str
-        What it is, for those who hear the page; by default its title.
-
-    Returns
-    -------
-    markupsafe.Markup
-        A title and a region that can be scrolled; texts are escaped.
-    """
+    """Return a table as HTML, without columns that have no text."""
     headed = [column for column in table.columns if column.heading is not None]
     rows = [
         ([_text(c, row.values.get(c.name)) for c in headed], row.style) for row in table.rows if row.values

@@ -29,40 +29,14 @@ class Note(NamedTuple):
 
 
 def texts(notes: Iterable[Note]) -> Iterator[str]:
-    """Return the texts of notes.
-
-    Parameters
-    ----------
-    notes : iterable of Note
-        The notes.
-
-    Yields
-    ------
-    str
-        The lines.
-    """
+    """Return the texts of notes."""
     return (note.text + note.cases for note in notes)
 
 
 def legend(
     rates: Sequence[TriggerRates], menus: Sequence[Rate], quantities: Sequence[str] = LISTED
 ) -> Iterator[Note]:
-    """Yield a line for each mark that is shown.
-
-    Parameters
-    ----------
-    rates : sequence of TriggerRates
-        The triggers and groups that are shown, also of several menus.
-    menus : sequence of Rate
-        The rates of menus and levels.
-    quantities : sequence of str
-        The rates of triggers that are shown.
-
-    Yields
-    ------
-    Note
-        Each is a line.
-    """
+    """Yield a line for each mark that is shown."""
     every = [*menus, *(r.rates[quantity] for r in rates for quantity in quantities)]
     if any(rate.upper_limit_hz is not None for rate in every):
         yield Note("<: no event; upper limit at 68 %.")
@@ -109,20 +83,7 @@ def _unseen(rates: Sequence[TriggerRates], quantities: Sequence[str]) -> Iterato
 
 
 def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[Note]:
-    """Yield the notes below the rates of a menu.
-
-    Parameters
-    ----------
-    result : MenuRates
-        The rates.
-    marks : iterable of Note, optional
-        What explains the marks that are shown; None: those of all its rates.
-
-    Yields
-    ------
-    Note
-        Each is a line.
-    """
+    """Yield the notes below the rates of a menu."""
     yield Note("")
     yield from source(result.menu, result.catalogue)
     yield Note(f"±: statistical errors only. {conditions(result.menu, result.catalogue)}")
@@ -156,56 +117,19 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
 
 
 def source(menu: Menu, catalogue: Catalogue) -> Iterator[Note]:
-    """Yield the samples that rates are from, and the rate of each event of those without weights.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu, for its crossing rate.
-    catalogue : Catalogue
-        The samples.
-
-    Yields
-    ------
-    Note
-        Each is a line.
-    """
+    """Yield the samples that rates are from, and the rate of each event of those without weights."""
     samples = " + ".join(sample.name for sample in catalogue.background)
     yield Note(f"Sample {catalogue.table.name!r} ({catalogue.table.convention} weights): {samples}.")
     yield from of_equal_weight(menu, catalogue)
 
 
 def wholes(result: MenuRates) -> list[Rate]:
-    """Return the rates of a menu and of its levels.
-
-    Parameters
-    ----------
-    result : MenuRates
-        The rates.
-
-    Returns
-    -------
-    list of Rate
-        That of the menu is first.
-    """
+    """Return the rates of a menu and of its levels."""
     return [result.rate, *(level.rate for level in result.levels)]
 
 
 def conditions(menu: Menu, catalogue: Catalogue) -> str:
-    """Return a sentence with the mean number of interactions and the luminosity of a sample.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu, for its crossing rate.
-    catalogue : Catalogue
-        The samples.
-
-    Returns
-    -------
-    str
-        Empty if they are not known.
-    """
+    """Return a sentence with the mean number of interactions and the luminosity of a sample."""
     table, pileup = catalogue.table, catalogue.pileup
     luminosity, of_sample = table.luminosity_cm2s, table.mean_interactions
     if table.convention == "luminosity":
@@ -222,18 +146,7 @@ def conditions(menu: Menu, catalogue: Catalogue) -> str:
 
 
 def half_used(result: MenuRates) -> Iterator[Note]:
-    """Yield a sentence that says which rates are from one half of each sample.
-
-    Parameters
-    ----------
-    result : MenuRates
-        The rates.
-
-    Yields
-    ------
-    Note
-        None where nothing was fitted to the samples.
-    """
+    """Yield a sentence that says which rates are from one half of each sample."""
     if result.half:
         names = result.half.triggers
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -274,18 +187,7 @@ def of_equal_weight(menu: Menu, catalogue: Catalogue) -> Iterator[Note]:
 
 
 def solutions(menu: Menu) -> Iterator[Note]:
-    """Yield a line for each threshold found from a budget.
-
-    Parameters
-    ----------
-    menu : Menu
-        A menu whose budgets are solved.
-
-    Yields
-    ------
-    Note
-        Each is a line.
-    """
+    """Yield a line for each threshold found from a budget."""
     solved = [(t.name, t.budget, t.solution) for t in menu.triggers if t.budget and t.solution]
     for name, budget, solution in solved:
         yield Note(
@@ -296,18 +198,7 @@ def solutions(menu: Menu) -> Iterator[Note]:
 
 
 def notes_of_menus(variants: Sequence[MenuRates]) -> tuple[str, ...]:
-    """Return the notes of a report, once for all menus.
-
-    Parameters
-    ----------
-    variants : sequence of MenuRates
-        The rates of each menu.
-
-    Returns
-    -------
-    tuple of str
-        The lines.
-    """
+    """Return the notes of a report, once for all menus."""
     errors = (
         "Errors are statistical: √Σ (Σ w f)², the inner sum over the events made from one interaction. "
         "Events: those in the total; N_eff: effective number of independent interactions."

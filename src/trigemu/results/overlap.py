@@ -81,20 +81,7 @@ _COLUMNS = (
 
 
 def overlap_page(result: MenuRates, every: bool = False) -> Page:
-    """Return the rates that two triggers accept together, the largest first.
-
-    Parameters
-    ----------
-    result : MenuRates
-        The rates.
-    every : bool
-        Whether all pairs are listed; by default the `LARGEST` of each level.
-
-    Returns
-    -------
-    Page
-        A table for each level. Pairs without overlap are not listed.
-    """
+    """Return the rates that two triggers accept together, the largest first."""
     tables, notes = [], []
     for level in result.menu.levels or (None,):
         pairs = sorted(_pairs(result, level), key=lambda pair: -pair[0])

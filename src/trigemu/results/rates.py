@@ -38,36 +38,14 @@ if TYPE_CHECKING:
 
 
 def of_groups(variants: Sequence[MenuRates]) -> Picture | None:
-    """Draw the rates of groups.
-
-    Parameters
-    ----------
-    variants : sequence of MenuRates
-        The rates of each menu.
-
-    Returns
-    -------
-    Picture or None
-        None where no menu has any group.
-    """
+    """Draw the rates of groups."""
     listed = {v.menu.name: v.groups for v in variants}
     caption = "Rates by group: total (full) and unique (open)."
     return by_name("groups", caption, listed) if any(listed.values()) else None
 
 
 def of_triggers(variants: Sequence[MenuRates]) -> Picture:
-    """Draw the rates of triggers.
-
-    Parameters
-    ----------
-    variants : sequence of MenuRates
-        The rates of each menu.
-
-    Returns
-    -------
-    Picture
-        The figure and its numbers.
-    """
+    """Draw the rates of triggers."""
     caption = "Rates by trigger: total (full) and unique (open)."
     return by_name("triggers", caption, {v.menu.name: v.triggers for v in variants})
 
@@ -94,44 +72,13 @@ def by_name(name: str, caption: str, listed: Mapping[str, Sequence[TriggerRates]
 
 
 def write_figures(variants: Sequence[MenuRates], folder: Path) -> list[Path]:
-    """Write the rates of triggers, and of groups if there are any, as PNG into a folder.
-
-    Parameters
-    ----------
-    variants : sequence of MenuRates
-        The rates of each menu.
-    folder : Path
-        The folder.
-
-    Returns
-    -------
-    list of Path
-        The files.
-    """
+    """Write the rates of triggers, and of groups if there are any, as PNG into a folder."""
     pictures = (of_groups(variants), of_triggers(variants))
     return write_pictures([picture for picture in pictures if picture], folder)
 
 
 def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
-    """Write pictures as PNG into a folder.
-
-    Parameters
-    ----------
-    pictures : iterable of Picture
-        The pictures.
-    folder : Path
-        The folder, which is made if needed.
-
-    Returns
-    -------
-    list of Path
-        The files.
-
-    Raises
-    ------
-    TrigemuError
-        If a file cannot be written.
-    """
+    """Write pictures as PNG into a folder."""
     files = []
     for picture in pictures:
         files.append(folder / f"{picture.name}.png")
@@ -239,34 +186,12 @@ COLUMNS = (*_TRIGGER, *_rate_columns(), _EVENTS, Column("lost", "rate", None, ME
 
 
 def columns(with_levels: bool) -> tuple[Column, ...]:
-    """Return the columns of triggers and groups.
-
-    Parameters
-    ----------
-    with_levels : bool
-        Whether the menu has levels.
-
-    Returns
-    -------
-    tuple of Column
-        For values of `row`.
-    """
+    """Return the columns of triggers and groups."""
     return tuple(column for column in COLUMNS if with_levels or column.name not in ("level", "lost"))
 
 
 def row(trigger: TriggerRates) -> dict[str, Any]:
-    """Return the values of a trigger or group.
-
-    Parameters
-    ----------
-    trigger : TriggerRates
-        The rates.
-
-    Returns
-    -------
-    dict of str to object
-        By the names of `columns`.
-    """
+    """Return the values of a trigger or group."""
     fraction = None if trigger.unique.upper_limit_hz else trigger.unique_fraction
     budgeted = (f"{quantity}_hz" for quantity, rate in trigger.rates.items() if rate.budgeted)
     solved = None if trigger.threshold is None else (trigger.threshold, trigger.threshold_error or 0.0)
@@ -289,18 +214,7 @@ def row(trigger: TriggerRates) -> dict[str, Any]:
 
 
 def numbers_of(trigger: TriggerRates) -> dict[str, Any]:
-    """Return all numbers of a trigger or group, by their keys in JSON and CSV.
-
-    Parameters
-    ----------
-    trigger : TriggerRates
-        The rates.
-
-    Returns
-    -------
-    dict of str to object
-        In a menu without levels there is neither `level` nor `lost_…`.
-    """
+    """Return all numbers of a trigger or group, by their keys in JSON and CSV."""
     return record(columns(trigger.level is not None), row(trigger))
 
 
@@ -394,22 +308,7 @@ def _half(result: MenuRates) -> dict[str, Any] | None:
 
 
 def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a document says of the program and the files that rates are from.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu.
-    catalogue : Catalogue
-        The samples.
-    models : mapping of str to str
-        The SHA-256 of each model file by its path (`Plan.models`).
-
-    Returns
-    -------
-    dict
-        Version, menu, catalogue, files, plugins and models.
-    """
+    """Return what a document says of the program and the files that rates are from."""
     column = {"column": menu.columns.chosen} if menu.columns.chosen else {}
     source = {"path": str(catalogue.path), "sha256": catalogue.sha256}
     files = {

@@ -101,18 +101,7 @@ _COLUMNS = (
 
 
 def columns_page(result: FileColumns) -> Page:
-    """Return the page with the columns of a file, and an example of a trigger on one of them.
-
-    Parameters
-    ----------
-    result : FileColumns
-        The columns.
-
-    Returns
-    -------
-    Page
-        The collections, the numbers per event, the weight, stored decisions, and the example.
-    """
+    """Return the page with the columns of a file, and an example of a trigger on one of them."""
     table = Table(_COLUMNS)
     for collection, columns in result.objects.items():
         table.add(f"{collection}[0]", f"n_{collection}", _listed(columns))

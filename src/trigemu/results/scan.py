@@ -149,13 +149,7 @@ def _lines(brackets: Sequence[BudgetBracket]) -> Iterator[str]:
 
 
 def figure_of(scan: Scan, budgets: Sequence[float]) -> Figure:
-    """Draw the rates against one threshold, or over the plane of two, with lines at `budgets` in Hz.
-
-    Raises
-    ------
-    TrigemuError
-        If more than two thresholds are scanned.
-    """
+    """Draw the rates against one threshold, or over the plane of two, with lines at `budgets` in Hz."""
     from trigemu.results.figures.curves import draw_plane, draw_scan
 
     if len(scan.steps) > _DRAWN:

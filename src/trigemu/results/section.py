@@ -169,16 +169,5 @@ class Section:
 
 
 def slug(text: str) -> str:
-    """Return a name for files and links.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    str
-        jet_0_pt for `jet[0].pt`.
-    """
+    """Return a name for files and links."""
     return file_stem(text)

@@ -191,18 +191,7 @@ class Page:
 
 
 def stacked(tables: Iterable[Table]) -> list[Table | str]:
-    """Return tables as the parts of a page.
-
-    Parameters
-    ----------
-    tables : iterable of Table
-        The tables.
-
-    Returns
-    -------
-    list of Table or str
-        The tables with empty lines between them.
-    """
+    """Return tables as the parts of a page."""
     parts: list[Table | str] = []
     for table in tables:
         parts += ["", table] if parts else [table]

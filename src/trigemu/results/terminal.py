@@ -22,20 +22,7 @@ from trigemu.results.table import Column, Page, Role, Row, RowStyle, Table
 
 
 def text_of(column: Column, value: Any) -> str:
-    """Format a value of a table.
-
-    Parameters
-    ----------
-    column : Column
-        Its column.
-    value : object
-        The value.
-
-    Returns
-    -------
-    str
-        Empty for None; a text stays as it is.
-    """
+    """Format a value of a table."""
     if value is None or isinstance(value, str):
         return value or ""
     return (column.text or _TEXTS[column.role])(value)
@@ -416,18 +403,7 @@ class _PrintedPage:
 
 
 def printed(shown: Page | Table | str) -> _PrintedPage | _PrintedLine:
-    """Return a page, a table or a line for the `print` of a console of rich.
-
-    Parameters
-    ----------
-    shown : Page, Table or str
-        What is printed.
-
-    Returns
-    -------
-    renderable of rich
-        As wide as the console; what is too long is broken at spaces.
-    """
+    """Return a page, a table or a line for the `print` of a console of rich."""
     if isinstance(shown, Page | Table):
         return _PrintedPage(shown if isinstance(shown, Page) else Page([shown]))
     return _PrintedLine(shown)

@@ -143,16 +143,5 @@ class View(ABC, Generic[R]):
 
 
 def name(text: str) -> str:
-    """Return a name for a line.
-
-    Parameters
-    ----------
-    text : str
-        The name.
-
-    Returns
-    -------
-    str
-        In quotes, and shortened if it is long.
-    """
+    """Return a name for a line."""
     return repr(excerpt(text, _LONGEST))

@@ -87,24 +87,8 @@ def records_of(
     collections: Mapping[str, tuple[IntArray, Mapping[str, Array]]],
     where: str,
 ) -> Any:
-    """Return one record for each of n events, without copies.
-
-    Parameters
-    ----------
-    own : mapping of str to array[n]
-        The columns `OWN`.
-    scalars : mapping of str to array[n]
-        Numbers per event; those with a name of `OWN` are left out.
-    collections : mapping of str to (int64[n + 1], mapping of str to array)
-        Offsets and columns of each collection.
-    where : str
-        The name of the events in messages.
-
-    Raises
-    ------
-    SampleError
-        If a collection and a scalar have the same name.
-    """
+    """Return one record for each of n events, without copies. collections: mapping of str to (int64[n + 1],
+    mapping of str to array)."""
     import awkward as ak  # takes long to import, and most programs do not need it
 
     def numpy(column: Array) -> Any:

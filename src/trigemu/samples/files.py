@@ -86,25 +86,7 @@ OPEN_FILES = 32
 
 @dataclass(frozen=True)
 class Facts:
-    """The properties of a file; see `Source` for those that are not explained here.
-
-    Attributes
-    ----------
-    sum_of_weights : float or None
-        None if it was not requested, or a signal has none.
-    no_sum : str
-        Why a signal has no sum of weights; empty if it has one.
-    tree : str
-        The name of the tree with the events in a ROOT file; empty for other files.
-    numbering : Numbering or None
-        The numbers of its events, until they are compared with those of other files.
-    sha256 : str or None
-        Its digest; None for a remote file without a digest in the catalogue.
-    identity : str
-        A text that changes when the file does.
-    opening : str
-        Identifies the opening of the catalogue: files may change until the next.
-    """
+    """The properties of a file; see `Source` for those that are not explained here."""
 
     entries: int
     boundaries: tuple[int, ...]
@@ -112,12 +94,14 @@ class Facts:
     neighbours: Literal["none", "line", "orbit"]
     has_parents: bool
     stored: tuple[str, ...]
-    sum_of_weights: float | None
-    sha256: str | None
-    identity: str
+    sum_of_weights: float | None  # None if it was not requested, or a signal has none
+    sha256: str | None  # Its digest; None for a remote file without a digest in the catalogue
+    identity: str  # A text that changes when the file does
+    # Identifies the opening of the catalogue: files may change until the next.
     opening: str = field(compare=False)
-    no_sum: str = ""
-    tree: str = ""
+    no_sum: str = ""  # Why a signal has no sum of weights; empty if it has one
+    tree: str = ""  # The name of the tree with the events in a ROOT file; empty for other files
+    # The numbers of its events, until they are compared with those of other files.
     numbering: Numbering | None = field(default=None, compare=False)
 
     def for_reading(self) -> Facts:
@@ -228,21 +212,11 @@ Hashes = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Numbering:
-    """The numbers of the events of a file.
+    """The numbers of the events of a file."""
 
-    Attributes
-    ----------
-    hashes : uint64[k]
-        Hashes of run, section and number of its events, up to `limit`.
-    limit : int
-        The largest hash that is kept.
-    simulated : bool
-        Whether other events may have the same numbers.
-    """
-
-    hashes: Hashes
-    limit: int
-    simulated: bool
+    hashes: Hashes  # uint64[k]: Hashes of run, section and number of its events, up to `limit`
+    limit: int  # The largest hash that is kept
+    simulated: bool  # Whether other events may have the same numbers
 
 
 def numbering_of(source: Source, most: int) -> Numbering | None:

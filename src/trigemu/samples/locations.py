@@ -172,25 +172,7 @@ def _matching(pattern: Path) -> Iterator[Path]:
 
 
 def opened(location: Path | str, compression: str | None = None) -> Any:
-    """Open a file for reading bytes.
-
-    Parameters
-    ----------
-    location : path or URL
-        The file.
-    compression : str, optional
-        How it is compressed; "infer": by its suffix.
-
-    Returns
-    -------
-    context manager of a binary file
-        The file, decompressed.
-
-    Raises
-    ------
-    SampleError
-        For a device, a pipe and a socket.
-    """
+    """Open a file for reading bytes."""
     where = located(location)
     if isinstance(where, Path):
         regular(where)
@@ -223,18 +205,7 @@ def is_local_folder(location: Path | str) -> bool:
 
 
 def parts(location: Path | str) -> list[str]:
-    """Return the files at a location.
-
-    Parameters
-    ----------
-    location : path or URL
-        A file or a folder.
-
-    Returns
-    -------
-    list of str
-        The file itself, or the files `*.parquet` of the folder, ordered by name.
-    """
+    """Return the files at a location."""
     where = located(location)
     if isinstance(where, Path) and is_folder(where):
         return sorted(map(str, where.glob("*.parquet")))

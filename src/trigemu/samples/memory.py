@@ -85,20 +85,7 @@ def _only(name: str, collection: Collection, needs: frozenset[Need]) -> Collecti
 
 
 def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
-    """Return a catalogue with events in memory as its only background, in the convention `crossing`.
-
-    Parameters
-    ----------
-    events : Events
-        The events, whose weights are rates in Hz. Those outside of `core` are left out.
-    equal : bool
-        Whether the events have no weights, and count as crossings of equal weight.
-
-    Raises
-    ------
-    SampleError
-        If there are no events, or their weights do not add up to a rate.
-    """
+    """Return a catalogue with events in memory as its only background, in the convention `crossing`."""
     events = events[events.core]
     if not len(events):
         raise SampleError(f"sample {events.sample!r} has no events")

@@ -18,18 +18,7 @@ from trigemu.samples.sample import Sample
 
 
 def not_consecutive(catalogue: Catalogue) -> Catalogue:
-    """Return a catalogue in which no event is the neighbouring crossing of another.
-
-    Parameters
-    ----------
-    catalogue : Catalogue
-        The samples.
-
-    Returns
-    -------
-    Catalogue
-        The same events.
-    """
+    """Return a catalogue in which no event is the neighbouring crossing of another."""
     return replace(catalogue, samples=tuple(map(_alone, catalogue.samples)))
 
 
@@ -62,29 +51,7 @@ class _Decided(EventFile):
 
 
 def with_decisions(catalogue: Catalogue, path: Path | str, *, executor: Any = None) -> Catalogue:
-    """Return a catalogue whose recorded decisions are those in another file, event by event.
-
-    Parameters
-    ----------
-    catalogue : Catalogue
-        A catalogue of one sample.
-    path : Path or str
-        A file, or a folder of Parquet files, with a decision of each trigger for each event of that sample,
-        in the same order.
-    executor
-        As in `open_catalogue`.
-
-    Returns
-    -------
-    Catalogue
-        The same events, with these decisions.
-
-    Raises
-    ------
-    SampleError
-        If the file cannot be read, has no decisions, or has another number of events; or if the catalogue has
-        several samples.
-    """
+    """Return a catalogue whose recorded decisions are those in another file, event by event."""
     if len(catalogue.samples) != 1:
         names = ", ".join(sample.name for sample in catalogue.samples)
         raise SampleError(f"{path}: decisions belong to one sample, but {catalogue.path} has {names}")

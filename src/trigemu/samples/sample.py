@@ -42,22 +42,7 @@ def around(
 def entries_with_neighbours(
     neighbours: Literal["none", "line", "orbit"], entries: int, margin: int
 ) -> tuple[int, int]:
-    """Return the range of entries of a file that have all neighbouring crossings.
-
-    Parameters
-    ----------
-    neighbours : {"none", "line", "orbit"}
-        How entries are related (`Source.neighbours`).
-    entries : int
-        The number of entries.
-    margin : int
-        The number of crossings before and after.
-
-    Returns
-    -------
-    tuple of int
-        First and last + 1; all entries if the entries are unrelated.
-    """
+    """Return the range of entries of a file that have all neighbouring crossings."""
     if neighbours != "line":
         return 0, entries
     first = min(margin, entries)
@@ -65,20 +50,7 @@ def entries_with_neighbours(
 
 
 def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
-    """Concatenate events with the same columns.
-
-    Parameters
-    ----------
-    parts : sequence of Events
-        One or more; the result has the columns of the first.
-    core : slice
-        The rows of the result that count.
-
-    Returns
-    -------
-    Events
-        The events, in their order.
-    """
+    """Concatenate events with the same columns."""
     first = parts[0]
     if len(parts) == 1:
         return replace(first, core=core)

@@ -20,50 +20,17 @@ HALF_NAMES = ("training", "evaluation")
 
 
 def half_of(parent: npt.NDArray[np.uint64]) -> IntArray:
-    """Return the half of each event.
-
-    Parameters
-    ----------
-    parent : uint64[n]
-        The number of the interaction that each event was made from.
-
-    Returns
-    -------
-    int64[n]
-        TRAINING or EVALUATION.
-    """
+    """Return the half of each event. parent: uint64[n]; returns int64[n]."""
     return (splitmix64(parent) >> np.uint64(63)).astype(np.int64)
 
 
 def other_half(half: int) -> int:
-    """Return the other half.
-
-    Parameters
-    ----------
-    half : int
-        TRAINING or EVALUATION.
-
-    Returns
-    -------
-    int
-        EVALUATION or TRAINING.
-    """
+    """Return the other half."""
     return TRAINING if half == EVALUATION else EVALUATION
 
 
 def is_quarter(parent: npt.NDArray[np.uint64]) -> BoolArray:
-    """Select a quarter of each half, for example for early stopping.
-
-    Parameters
-    ----------
-    parent : uint64[n]
-        The number of the interaction that each event was made from.
-
-    Returns
-    -------
-    bool[n]
-        Whether each event is in the quarter.
-    """
+    """Select a quarter of each half, for example for early stopping. parent: uint64[n]; returns bool[n]."""
     quarter = (splitmix64(parent) >> np.uint64(61)) & np.uint64(3)
     chosen: BoolArray = quarter == 0
     return chosen

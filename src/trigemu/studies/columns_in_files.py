@@ -45,45 +45,18 @@ class Example:
 
 @dataclass(frozen=True)
 class FileColumns:
-    """The columns of a sample, by their names in menus.
+    """The columns of a sample, by their names in menus."""
 
-    Attributes
-    ----------
-    tree : str
-        The name of the tree with the events in a ROOT file; empty for other files.
-    objects : mapping of str to tuple of FileColumn
-        The columns of each collection.
-    numbers : tuple of FileColumn
-        The numbers per event.
-    weight : str
-        The name of the weight in the file; empty if there is none.
-    decisions : tuple of str
-        The stored decisions.
-    example : Example or None
-        A trigger that fires; None if there is none among the first events.
-    """
-
-    tree: str
-    objects: Mapping[str, tuple[FileColumn, ...]]
-    numbers: tuple[FileColumn, ...]
-    weight: str
-    decisions: tuple[str, ...]
-    example: Example | None
+    tree: str  # The name of the tree with the events in a ROOT file; empty for other files
+    objects: Mapping[str, tuple[FileColumn, ...]]  # The columns of each collection
+    numbers: tuple[FileColumn, ...]  # The numbers per event
+    weight: str  # The name of the weight in the file; empty if there is none
+    decisions: tuple[str, ...]  # The stored decisions
+    example: Example | None  # A trigger that fires; None if there is none among the first events
 
 
 def file_columns(sample: Sample) -> FileColumns:
-    """Return the columns of a sample that menus can use.
-
-    Parameters
-    ----------
-    sample : Sample
-        The sample; its first events are read for the example.
-
-    Returns
-    -------
-    FileColumns
-        The columns: jets, photons, … first; in each collection, pT, η and φ.
-    """
+    """Return the columns of a sample that menus can use."""
     schema, file = sample.schema, sample.sources[0]
     objects = {
         name: tuple(_described(name, schema.collections[name], file.types))

@@ -151,29 +151,15 @@ def _strings(value: object) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of a rate between two variants, b − a.
+    """The difference of a rate between two variants, b − a."""
 
-    Attributes
-    ----------
-    a, b : str
-        The names of the variants.
-    what : str
-        "menu", "level" followed by its name, or the name of a trigger, whose rate is 0 in a variant without
-        it.
-    quantity : str
-        The rate that is compared: "rate_hz", or "total_hz" or "unique_hz" of a trigger.
-    b_minus_a_hz : float
-        The rate of b minus that of a, in Hz; positive if b accepts more.
-    error_hz : float
-        Its statistical uncertainty in Hz, including the correlation.
-    """
-
-    a: str
+    a: str  # a, b: The names of the variants
     b: str
+    # "menu", "level" followed by its name, or the name of a trigger, whose rate is 0 in a variant without it.
     what: str
-    quantity: str
-    b_minus_a_hz: float
-    error_hz: float
+    quantity: str  # The rate that is compared: "rate_hz", or "total_hz" or "unique_hz" of a trigger
+    b_minus_a_hz: float  # The rate of b minus that of a, in Hz; positive if b accepts more
+    error_hz: float  # Its statistical uncertainty in Hz, including the correlation
 
 
 @dataclass(frozen=True)
@@ -183,21 +169,12 @@ class Gain:
 
     With prescales, this is the lower bound for all arrangements of prescale counters, and 0 for events that
     both accept with equal probability.
-
-    Attributes
-    ----------
-    a, b : str
-        The names of the variants.
-    hz : float
-        The rate in Hz.
-    error_hz : float
-        Its statistical uncertainty in Hz.
     """
 
-    a: str
+    a: str  # a, b: The names of the variants
     b: str
-    hz: float
-    error_hz: float
+    hz: float  # The rate in Hz
+    error_hz: float  # Its statistical uncertainty in Hz
 
 
 class Common(NamedTuple):
@@ -205,28 +182,16 @@ class Common(NamedTuple):
 
     Triggers of the same coherent set share their prescale counter, as do triggers of the same name outside of
     coherent sets.
-
-    Attributes
-    ----------
-    a, b : str
-        The names of the variants.
-    of_a, of_b : str
-        The names of the triggers.
-    hz : float
-        The rate in Hz, at the lower of the crossing rates of the two variants.
-    error_hz : float
-        Its statistical uncertainty in Hz.
-    a_hz, b_hz : float
-        The rates of the two triggers by themselves from the same events, at the same crossing rate: of the
-        unseen half, scaled, if one of them is fitted. The common part of a trigger is `hz` over its own.
     """
 
-    a: str
+    a: str  # a, b: The names of the variants
     b: str
-    of_a: str
+    of_a: str  # of_a, of_b: The names of the triggers
     of_b: str
-    hz: float
-    error_hz: float
+    hz: float  # The rate in Hz, at the lower of the crossing rates of the two variants
+    error_hz: float  # Its statistical uncertainty in Hz
+    # a_hz, b_hz: The rates of the two triggers by themselves from the same events, at the same crossing rate:
+    # of the unseen half, scaled, if one of them is fitted. The common part of a trigger is `hz` over its own.
     a_hz: float
     b_hz: float
 
@@ -239,22 +204,12 @@ class Common(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """A difference in the definitions of two variants.
+    """A difference in the definitions of two variants."""
 
-    Attributes
-    ----------
-    a, b : str
-        The names of the variants.
-    what : str
-        The name of the trigger, or "menu".
-    how : str
-        The difference, in words.
-    """
-
-    a: str
+    a: str  # a, b: The names of the variants
     b: str
-    what: str
-    how: str
+    what: str  # The name of the trigger, or "menu"
+    how: str  # The difference, in words
 
 
 @dataclass(frozen=True, repr=False)

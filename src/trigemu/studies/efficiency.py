@@ -478,36 +478,15 @@ def _turnons(
 
 
 class Ratio(NamedTuple):
-    """The ratio of an efficiency curve to a reference.
+    """The ratio of an efficiency curve to a reference."""
 
-    Attributes
-    ----------
-    value : ndarray
-        float64[bins], the ratio; NaN where the reference accepts no event.
-    low, high : ndarray
-        float64[bins], the ratio less and plus the bounds of its errors.
-    """
-
-    value: FloatArray
-    low: FloatArray
+    value: FloatArray  # float64[bins], the ratio; NaN where the reference accepts no event
+    low: FloatArray  # low, high: float64[bins], the ratio less and plus the bounds of its errors
     high: FloatArray
 
 
 def ratios_to(turnon: Turnon, reference: Curve) -> Iterator[tuple[Curve, Ratio]]:
-    """Yield each curve of a turn-on with its ratio to one of them.
-
-    Parameters
-    ----------
-    turnon : Turnon
-        The curves.
-    reference : Curve
-        The curve in the denominator.
-
-    Yields
-    ------
-    tuple of (Curve, Ratio)
-        In the order of the turn-on; the ratio of the reference to itself is 1 without error.
-    """
+    """Yield each curve of a turn-on with its ratio to one of them."""
     for curve in turnon.curves:
         yield curve, _ratio(curve, reference, turnon.curves[0].menu)
 

@@ -274,25 +274,8 @@ def parse_bins(bins: str | tuple[float, ...]) -> tuple[float, ...]:
 def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSet:
     """Read and check a set of profiles.
 
-    From the menus, only the names of menus and triggers are read; `read_menu` checks whether the menus can
-    be run.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    samples : iterable of Sample
-        Samples; those that the set names must have the columns that it reads.
-
-    Returns
-    -------
-    ProfileSet
-        The set.
-
-    Raises
-    ------
-    TableError
-        If the file has mistakes; the message lists all of them.
+    From the menus, only the names of menus and triggers are read; `read_menu` checks whether the menus can be
+    run.
     """
     document = load_toml(Path(path))
     refuse_other_kinds(document, "profile")

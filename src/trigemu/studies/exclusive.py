@@ -34,21 +34,11 @@ NEGLIGIBLE = 1e-6
 
 @dataclass(frozen=True)
 class ExclusiveRate:
-    """The rate of events that a combination of triggers accepts together and no other trigger accepts.
+    """The rate of events that a combination of triggers accepts together and no other trigger accepts."""
 
-    Attributes
-    ----------
-    triggers : tuple of str
-        The names of the triggers.
-    hz : float
-        The rate in Hz.
-    error_hz : float
-        Its statistical uncertainty in Hz.
-    """
-
-    triggers: tuple[str, ...]
-    hz: float
-    error_hz: float
+    triggers: tuple[str, ...]  # The names of the triggers
+    hz: float  # The rate in Hz
+    error_hz: float  # Its statistical uncertainty in Hz
 
 
 @dataclass(frozen=True, repr=False)

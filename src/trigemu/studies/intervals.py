@@ -55,27 +55,15 @@ class Profile:
 
 @dataclass(frozen=True)
 class Overall:
-    """An efficiency over all events of a category.
+    """An efficiency over all events of a category."""
 
-    Attributes
-    ----------
-    value : float
-        The efficiency.
-    low, high : float
-        Its interval at 68 %.
-    gain : float
-        The efficiency minus that of the first menu, or of its trigger with the same name.
-    gain_error : float
-        The uncertainty of the gain: that of the events and `gain_threshold_error`, added in quadrature.
-    gain_threshold_error : float
-        The contribution of the errors of thresholds found from rate budgets (`Solution.error`).
-    """
-
-    value: float
-    low: float
+    value: float  # The efficiency
+    low: float  # low, high: Its interval at 68 %
     high: float
-    gain: float
+    gain: float  # The efficiency minus that of the first menu, or of its trigger with the same name
+    # The uncertainty of the gain: that of the events and `gain_threshold_error`, added in quadrature.
     gain_error: float
+    # The contribution of the errors of thresholds found from rate budgets (`Solution.error`).
     gain_threshold_error: float
 
 

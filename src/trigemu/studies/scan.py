@@ -64,13 +64,7 @@ class Steps:
 
 
 def steps_of(menu: Menu, steps: Steps | Sequence[Steps]) -> tuple[Steps, ...]:
-    """Return one or several steps as a tuple, with values that are tuples of numbers and with full paths.
-
-    Raises
-    ------
-    TrigemuError
-        If a trigger cannot be scanned, or there are too many combinations of values.
-    """
+    """Return one or several steps as a tuple, with values that are tuples of numbers and with full paths."""
     listed = [steps] if isinstance(steps, Steps) else steps
     if not isinstance(listed, list | tuple) or not all(isinstance(step, Steps) for step in listed):
         raise wrong_type("the steps", steps, "Steps(trigger, values), or a list of these")

@@ -83,20 +83,7 @@ class Extent:
 
 
 def extent_of(conditions: Iterable[Condition], spans: Iterable[Span] = ()) -> Extent:
-    """Return the extent in which all conditions hold and all numbers are within their spans.
-
-    Parameters
-    ----------
-    conditions : iterable of Condition
-        The conditions.
-    spans : iterable of Span
-        Numbers with their limits.
-
-    Returns
-    -------
-    Extent
-        The extent, with comparisons of numbers as spans and choices, so that more inclusions can be proved.
-    """
+    """Return the extent in which all conditions hold and all numbers are within their spans."""
     objects: dict[ObjectSelection, list[float]] = {}
     all_spans, others = list(spans), []
     for condition in (part for joined in conditions for part in _conjuncts(joined)):

@@ -65,18 +65,10 @@ class Stored(Kind, frozen=True):
 
 @dataclass(frozen=True)
 class CompiledStored(Compiled):
-    """A compiled trigger that repeats a decision recorded in the sample.
+    """A compiled trigger that repeats a decision recorded in the sample."""
 
-    Attributes
-    ----------
-    column : str
-        The column of decisions, 0 or 1.
-    threshold : None
-        It gives decisions.
-    """
-
-    column: str
-    threshold: None = None
+    column: str  # The column of decisions, 0 or 1
+    threshold: None = None  # It gives decisions
 
     def evaluate(self, work: Workspace) -> BoolArray:
         return self.condition.evaluate(work)
@@ -123,24 +115,12 @@ class External(Kind, frozen=True):
 
 @dataclass(frozen=True)
 class CompiledExternal(Compiled):
-    """A compiled trigger that fires if a bit of a word in the sample is set.
+    """A compiled trigger that fires if a bit of a word in the sample is set."""
 
-    Attributes
-    ----------
-    column : str
-        The column of words, with one value per event.
-    bit : int
-        The bit in the word.
-    crossing : int
-        The crossing of the bit, relative to that of the event.
-    threshold : None
-        It gives decisions.
-    """
-
-    column: str
-    bit: int
-    crossing: int
-    threshold: None = None
+    column: str  # The column of words, with one value per event
+    bit: int  # The bit in the word
+    crossing: int  # The crossing of the bit, relative to that of the event
+    threshold: None = None  # It gives decisions
 
     @property
     def margin(self) -> int:

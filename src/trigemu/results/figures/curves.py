@@ -25,24 +25,8 @@ Bands = Mapping[str, tuple[FloatArray, FloatArray, FloatArray]]
 def draw_efficiency(
     label: str, unit: str, edges: FloatArray, curves: Bands, gains: Bands, title: str = ""
 ) -> Figure:
-    """Draw efficiencies with their intervals above gains, differences with their errors.
-
-    Parameters
-    ----------
-    label, unit : str
-        The observable, and its unit.
-    edges : float64[bins + 1]
-        The edges of the bins.
-    curves, gains : mapping of str to three of float64[bins]
-        Value, low and high of each curve, and of the gain of those that have one; NaN for no event.
-    title : str
-        The title.
-
-    Returns
-    -------
-    Figure
-        One panel, or two.
-    """
+    """Draw efficiencies with their intervals above gains, differences with their errors. edges: float64[bins
+    + 1]; curves, gains: mapping of str to three of float64[bins]."""
     edges = np.asarray(edges)
     with figure(5.6, 5.0 if gains else 4.0) as (made, axes):
         axes.remove()
@@ -199,26 +183,8 @@ def draw_scan(
     budgets: Sequence[float] = (),
     title: str = "",
 ) -> Figure:
-    """Draw rates against the values of a threshold.
-
-    Parameters
-    ----------
-    label : str
-        The label of the axis of values.
-    values : float64[v]
-        The values.
-    hz, error_hz : mapping of str to float64[v]
-        Rates in Hz and their errors, which are bands, by name.
-    budgets : sequence of float
-        Horizontal lines, in Hz.
-    title : str
-        The title.
-
-    Returns
-    -------
-    Figure
-        Curves.
-    """
+    """Draw rates against the values of a threshold. values: float64[v]; hz, error_hz: mapping of str to
+    float64[v]."""
     with figure() as (made, axes):
         highest = max((float(np.max(rate)) for rate in hz.values()), default=0.0)
         positive = highest > 0

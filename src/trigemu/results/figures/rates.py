@@ -80,21 +80,7 @@ DARK, FAINT = "#444444", "#d8d8d8"
 
 
 def draw_overlap(names: Sequence[str], share: FloatArray) -> Figure:
-    """Draw how much of the rate of each trigger the others accept too.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The t triggers.
-    share : float64[t, t]
-        The fraction of the rate of the row's trigger that the column's accepts too; NaN where the row's
-        trigger has no rate.
-
-    Returns
-    -------
-    Figure
-        A matrix.
-    """
+    """Draw how much of the rate of each trigger the others accept too. share: float64[t, t]."""
     t = len(names)
     size = 4.0 + 0.26 * t if t > 6 else 5.4
     with figure(size, size * 0.9) as (made, axes):
@@ -131,22 +117,8 @@ def _percent(value: float) -> str:
 def draw_combinations(
     names: Sequence[str], members: BoolArray, hz: FloatArray, error_hz: FloatArray
 ) -> Figure:
-    """Draw the rates of combinations of triggers (an UpSet plot).
-
-    Parameters
-    ----------
-    names : sequence of str
-        The t triggers; those that are in no combination are left out.
-    members : bool[k, t]
-        The triggers of each combination.
-    hz, error_hz : float64[k]
-        Rates in Hz and their errors.
-
-    Returns
-    -------
-    Figure
-        Bars above the combinations.
-    """
+    """Draw the rates of combinations of triggers (an UpSet plot). members: bool[k, t]; hz, error_hz:
+    float64[k]."""
     used = np.flatnonzero(members.any(axis=0))
     k, t = len(members), len(used)
     with figure(max(5.6, 2.6 + 0.42 * k), 3.4 + 0.27 * t) as (made, axes):

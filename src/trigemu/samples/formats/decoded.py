@@ -43,38 +43,15 @@ class Piece(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of a column that is decoded together.
+    """A part of a column that is decoded together."""
 
-    Attributes
-    ----------
-    column : hashable
-        The column.
-    first, last : int
-        The entries from first to last − 1.
-    """
-
-    column: Hashable
-    first: int
+    column: Hashable  # The column
+    first: int  # first, last: The entries from first to last − 1
     last: int
 
 
 def pieces(edges: Sequence[int], start: int, stop: int, most: Callable[[], int]) -> list[Piece]:
-    """Divide the reading of a range of entries.
-
-    Parameters
-    ----------
-    edges : sequence of int
-        The first entry of each part, and the end of the last.
-    start, stop : int
-        The range.
-    most : function
-        Returns the largest number of entries that may be cached, always the same.
-
-    Returns
-    -------
-    list of Piece
-        The entries to decode, in order; together they cover the range. The first and the last may exceed it.
-    """
+    """Divide the reading of a range of entries."""
     if start >= stop:
         return [Piece(start, stop, False)]
     least = (stop - start) * _SHARE
@@ -120,17 +97,7 @@ class Decoded(Generic[A]):
     def read(
         self, parts: Iterable[Part], start: int, stop: int, decode: Callable[[Part], A]
     ) -> dict[Part, A]:
-        """Return decoded parts of columns. Threads that request the same parts at once share the work.
-
-        Parameters
-        ----------
-        parts : iterable of Part
-            The parts.
-        start, stop : int
-            The range of entries that is read.
-        decode : callable
-            Decodes a part; its result has `nbytes`.
-        """
+        """Return decoded parts of columns. Threads that request the same parts at once share the work."""
         decodings: dict[Part, _Decoding[A]] = {}
         for part in parts:
             with _lock:

@@ -128,24 +128,7 @@ _CARDINALITY = re.compile(r"ROOT::RNTupleCardinality<.+>")
 
 
 def tree_with_events(file: Any, name: str, usual: Sequence[str], any_tree: bool) -> tuple[str, Any]:
-    """Return the tree with the events of a ROOT file, and its name.
-
-    Parameters
-    ----------
-    file : directory of uproot
-        The file.
-    name : str
-        The name of the tree; empty: the first of the usual names.
-    usual : sequence of str
-        The names that the format gives it.
-    any_tree : bool
-        Whether it may also be the only tree with events and numbers.
-
-    Raises
-    ------
-    SampleError
-        If the file lacks the tree, or has none or several to choose from.
-    """
+    """Return the tree with the events of a ROOT file, and its name."""
     for candidate in (name,) if name else usual:
         if _is_tree(tree := file.get(candidate)):
             return candidate, tree

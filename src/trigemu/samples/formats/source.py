@@ -251,18 +251,7 @@ class Source(ABC):
 
 
 def schema_of(needs: Iterable[Need]) -> Schema:
-    """Return the schema of a file with some columns.
-
-    Parameters
-    ----------
-    needs : iterable of Need
-        The columns: (collection or "" for a scalar, column).
-
-    Returns
-    -------
-    Schema
-        The columns by collection.
-    """
+    """Return the schema of a file with some columns."""
     collections: dict[str, set[str]] = {}
     for collection, column in needs:
         collections.setdefault(collection, set()).add(column)
@@ -271,20 +260,7 @@ def schema_of(needs: Iterable[Need]) -> Schema:
 
 
 def flat(array: ak.Array) -> tuple[IntArray, Array]:
-    """Convert lists to a flat array.
-
-    Parameters
-    ----------
-    array : ak.Array
-        A list of numbers for each event.
-
-    Returns
-    -------
-    offsets : int64[n + 1]
-        The beginning of each event's list, from 0.
-    content : array
-        The numbers of all lists.
-    """
+    """Convert lists to a flat array. Returns offsets int64[n + 1]."""
     layout = array.layout.to_ListOffsetArray64(True)
     offsets = np.asarray(layout.offsets)
     return offsets, ak.to_numpy(layout.content)[: offsets[-1]]

@@ -204,24 +204,12 @@ def _(kind: Combination, context: Context) -> Extent:
 
 @dataclass(frozen=True)
 class CompiledCombination(Compiled):
-    """A compiled combination.
+    """A compiled combination."""
 
-    Attributes
-    ----------
-    legs : tuple of CompiledLeg
-        The objects.
-    cuts : tuple of Cut
-        Cuts on pairs of legs and on all of them.
-    twins : tuple of int
-        For each leg, the earlier leg with the same requirements, or −1.
-    threshold : None
-        It gives decisions.
-    """
-
-    legs: tuple[CompiledLeg, ...]
-    cuts: tuple[Cut, ...]
-    twins: tuple[int, ...]
-    threshold: None = None
+    legs: tuple[CompiledLeg, ...]  # The objects
+    cuts: tuple[Cut, ...]  # Cuts on pairs of legs and on all of them
+    twins: tuple[int, ...]  # For each leg, the earlier leg with the same requirements, or −1
+    threshold: None = None  # It gives decisions
 
     @property
     def margin(self) -> int:
@@ -238,19 +226,8 @@ class CompiledCombination(Compiled):
         return fired
 
     def search(self, work: Workspace, events: IntArray, starts: IntArray, objects: FloatArray) -> BoolArray:
-        """Search s events for a choice among their candidates; return whether there is one, bool[s].
-
-        Parameters
-        ----------
-        work : Workspace
-            The n events.
-        events : int64[s]
-            The events to search.
-        starts : int64[legs, s + 1]
-            For each leg, the start of the candidates of each event.
-        objects : float64[1 + columns, candidates]
-            The row of each candidate, and its `COLUMNS`.
-        """
+        """Search s events for a choice among their candidates; return whether there is one, bool[s]. events:
+        int64[s]; starts: int64[legs, s + 1]; objects: float64[1 + columns, candidates]."""
         fired = np.zeros(len(events), np.bool_)
         chosen = np.empty(len(self.legs), np.int64)
         if (at := search(starts, objects, *self._arrays, chosen, fired, MATCH_AFTER, MAX_STEPS)) >= 0:
@@ -270,17 +247,8 @@ class CompiledCombination(Compiled):
         return self.arrays()
 
     def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the trigger as arrays, for compiled loops.
-
-        Returns
-        -------
-        of_legs : int64[legs, LEG]
-            For each leg, a number for its collection, and its twin.
-        cuts : int64[c, CUT]
-            For each cut, its two legs, the quantity, its mode, and the start of its numbers.
-        numbers : float64[k]
-            These numbers.
-        """
+        """Return the trigger as arrays, for compiled loops. Returns of_legs int64[legs, LEG], cuts int64[c,
+        CUT], numbers float64[k]."""
         bases = [leg.objects.base for leg in self.legs]
         begin = np.cumsum([0, *(len(cut.numbers) for cut in self.cuts)]).tolist()
         cuts = [(*cut.legs, cut.quantity, cut.mode, at) for cut, at in zip(self.cuts, begin, strict=False)]
@@ -364,29 +332,8 @@ def search(
     """Search events depth first: choose a candidate for each leg in turn, and step back when none remains.
 
     This is a single kernel because it takes five times as long with the test of a candidate in a separate
-    one.
-
-    Parameters
-    ----------
-    starts : int64[legs, s + 1]
-        For each leg, the start of the candidates of each event.
-    objects : float64[1 + columns, candidates]
-        The row of each candidate, and its `COLUMNS`.
-    of_legs, cuts, numbers : arrays
-        The result of `CompiledCombination.arrays`.
-    chosen : int64[legs]
-        Working memory.
-    fired : bool[s]
-        The result; initially false.
-    match_after : int
-        After this number of trials, events without enough objects for all legs are rejected.
-    most : int
-        The largest number of trials in one event.
-
-    Returns
-    -------
-    int
-        −1, or the first event that needs more trials.
+    one. starts: int64[legs, s + 1]; objects: float64[1 + columns, candidates]; chosen: int64[legs]; fired:
+    bool[s].
     """
     legs, n = starts.shape[0], starts.shape[1] - 1
     for s in range(n):

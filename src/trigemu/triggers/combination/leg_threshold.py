@@ -115,24 +115,13 @@ def _(kind: LegThreshold, context: Context) -> Extent | None:
 
 @dataclass(frozen=True)
 class CompiledLegThreshold(Compiled):
-    """A compiled leg threshold: the score is the largest threshold on one leg at which a combination fires.
+    """A compiled leg threshold: the score is the largest threshold on one leg at which a combination
+    fires."""
 
-    Attributes
-    ----------
-    combination : CompiledCombination
-        The combination without the threshold.
-    leg : int
-        The number of the leg.
-    column : Column
-        The column of the leg's objects with the threshold.
-    threshold : float
-        The threshold.
-    """
-
-    combination: CompiledCombination
-    leg: int
-    column: Column
-    threshold: float
+    combination: CompiledCombination  # The combination without the threshold
+    leg: int  # The number of the leg
+    column: Column  # The column of the leg's objects with the threshold
+    threshold: float  # The threshold
 
     @property
     def margin(self) -> int:
