@@ -77,42 +77,22 @@ ATTEMPTS, BATCHES = 1_000_000, 50
 
 @dataclass(frozen=True)
 class LiveFraction:
-    """The fraction of accepts that rules allow.
+    """The fraction of accepts that rules allow."""
 
-    Attributes
-    ----------
-    input_rate_hz : float
-        The rate of accepts before the rules in Hz.
-    value : float
-        The fraction.
-    error : float
-        Its statistical uncertainty.
-    """
-
-    input_rate_hz: float
-    value: float
-    error: float
+    input_rate_hz: float  #: The rate of accepts before the rules in Hz
+    value: float  #: The fraction
+    error: float  #: Its statistical uncertainty
 
 
 @dataclass(frozen=True, repr=False)
 class LiveCurve(Shown):
-    """The live fraction at several rates.
-
-    Attributes
-    ----------
-    rules : Rules
-        The rules.
-    filling : Filling
-        The filling scheme.
-    points : tuple of LiveFraction
-        The points, in the order of rates.
-    """
+    """The live fraction at several rates."""
 
     _view: ClassVar[str] = "trigemu_live.view:CURVE"
 
-    rules: Rules
-    filling: Filling
-    points: tuple[LiveFraction, ...]
+    rules: Rules  #: The rules
+    filling: Filling  #: The filling scheme
+    points: tuple[LiveFraction, ...]  #: The points, in the order of rates
 
     def at(self, input_rate_hz: float) -> float:
         """Return the live fraction L at a rate, from a parabola through 1 / L at the nearest points: for

@@ -42,51 +42,25 @@ from .rules import NO_RULES, Rules
 
 @dataclass(frozen=True, repr=False)
 class Fill(Shown):
-    """A menu through a fill.
-
-    Attributes
-    ----------
-    menu : Menu
-        The menu with its budgets solved, in the column of prescales at the beginning.
-    catalogue : Catalogue
-        The samples.
-    config : FillConfig
-        The fill.
-    filling : Filling
-        The filling scheme.
-    rules : Rules
-        The rules.
-    hours, pileup : ndarray
-        float64[steps], the beginning of each step, and its mean number of interactions.
-    controlled : tuple of str
-        The controlled triggers.
-    targets : tuple of float
-        Their targets in Hz, recorded; of a controller of the menu's rate, that of the menu.
-    target_hz : float
-        The target of the menu in Hz, recorded.
-    signals : tuple of str
-        The signals.
-    traces : tuple of FillTrace
-        Fixed thresholds, columns if there are any, and control with each seed.
-    models : mapping of str to str
-        The SHA-256 of each model file of the menu, by its path.
-    """
+    """A menu through a fill."""
 
     _view: ClassVar[str] = "trigemu_live.fill_view:FILL"
 
-    menu: Menu
-    catalogue: Catalogue
-    config: FillConfig
-    filling: Filling
-    rules: Rules
+    menu: Menu  #: The menu with its budgets solved, in the column of prescales at the beginning
+    catalogue: Catalogue  #: The samples
+    config: FillConfig  #: The fill
+    filling: Filling  #: The filling scheme
+    rules: Rules  #: The rules
+    #: hours, pileup: float64[steps], the beginning of each step, and its mean number of interactions.
     hours: FloatArray
     pileup: FloatArray
-    controlled: tuple[str, ...]
+    controlled: tuple[str, ...]  #: The controlled triggers
+    #: Their targets in Hz, recorded; of a controller of the menu's rate, that of the menu.
     targets: tuple[float, ...]
-    target_hz: float
-    signals: tuple[str, ...]
-    traces: tuple[FillTrace, ...]
-    models: Mapping[str, str]
+    target_hz: float  #: The target of the menu in Hz, recorded
+    signals: tuple[str, ...]  #: The signals
+    traces: tuple[FillTrace, ...]  #: Fixed thresholds, columns if there are any, and control with each seed
+    models: Mapping[str, str]  #: The SHA-256 of each model file of the menu, by its path
 
     def on_target(self, rates: FloatArray, target_hz: float) -> float:
         """Return the part of the steps in which a rate, float64[steps], is within the tolerance of a

@@ -153,27 +153,13 @@ class ControlTable(TomlTable, frozen=True):
 
 @dataclass(frozen=True)
 class FillConfig:
-    """A fill.
+    """A fill."""
 
-    Attributes
-    ----------
-    fill : FillTable
-        Its table.
-    columns : tuple of ColumnTable
-        Its columns of prescales.
-    controls : tuple of ControlTable
-        Its controllers.
-    path : Path
-        The file.
-    sha256 : str
-        Its SHA-256.
-    """
-
-    fill: FillTable
-    columns: tuple[ColumnTable, ...]
-    controls: tuple[ControlTable, ...]
-    path: Path
-    sha256: str
+    fill: FillTable  #: Its table
+    columns: tuple[ColumnTable, ...]  #: Its columns of prescales
+    controls: tuple[ControlTable, ...]  #: Its controllers
+    path: Path  #: The file
+    sha256: str  #: Its SHA-256
 
     def column_at(self, pileup: float) -> int | None:
         """Return the number of the column at a pile-up; None above all columns."""

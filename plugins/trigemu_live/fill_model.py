@@ -38,36 +38,16 @@ FIXED, COLUMNS, CONTROL = "fixed", "columns", "control"
 
 @dataclass(frozen=True)
 class FillTrace:
-    """A fill with one way of setting thresholds and prescales.
+    """A fill with one way of setting thresholds and prescales."""
 
-    Attributes
-    ----------
-    name : {"fixed", "columns", "control"}
-        The way.
-    seed : int
-        The seed of the counts that controllers see.
-    before : ndarray
-        float64[steps], the rate of the first level before the rules in Hz.
-    menu : ndarray
-        float64[steps], that of the menu, which is the rate of its last level.
-    live : ndarray
-        float64[steps], the part that is recorded.
-    rates : ndarray
-        float64[k, steps], the recorded rate of each controlled trigger in Hz.
-    thresholds : ndarray
-        float64[k, steps], their thresholds.
-    efficiencies : ndarray
-        float64[s, steps], the recorded part of each signal.
-    """
-
-    name: str
-    seed: int
-    before: FloatArray
-    menu: FloatArray
-    live: FloatArray
-    rates: FloatArray
-    thresholds: FloatArray
-    efficiencies: FloatArray
+    name: str  #: The way
+    seed: int  #: The seed of the counts that controllers see
+    before: FloatArray  #: float64[steps], the rate of the first level before the rules in Hz
+    menu: FloatArray  #: float64[steps], that of the menu, which is the rate of its last level
+    live: FloatArray  #: float64[steps], the part that is recorded
+    rates: FloatArray  #: float64[k, steps], the recorded rate of each controlled trigger in Hz
+    thresholds: FloatArray  #: float64[k, steps], their thresholds
+    efficiencies: FloatArray  #: float64[s, steps], the recorded part of each signal
 
     @property
     def recorded(self) -> FloatArray:

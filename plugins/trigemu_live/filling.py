@@ -31,27 +31,14 @@ ORBIT_HZ = 11_245.5
 
 @dataclass(frozen=True, eq=False)
 class Filling:
-    """The colliding bunches of an orbit.
+    """The colliding bunches of an orbit."""
 
-    Attributes
-    ----------
-    name : str
-        Its name.
-    slots : ndarray
-        int64[n], the slots with colliding bunches, ascending from 0.
-    luminosity : ndarray or None
-        float64[n], the luminosity of each, relative to their mean; None if all are equal.
-    source : str
-        Where its numbers are from.
-    orbit_hz : float
-        The revolution frequency in Hz.
-    """
-
-    name: str
-    slots: IntArray
+    name: str  #: Its name
+    slots: IntArray  #: int64[n], the slots with colliding bunches, ascending from 0
+    #: float64[n], the luminosity of each, relative to their mean; None if all are equal.
     luminosity: FloatArray | None = None
-    source: str = ""
-    orbit_hz: float = ORBIT_HZ
+    source: str = ""  #: Where its numbers are from
+    orbit_hz: float = ORBIT_HZ  #: The revolution frequency in Hz
 
     @property
     def crossing_rate_hz(self) -> float:

@@ -191,24 +191,12 @@ class _Head(TomlTable, frozen=True):
 
 @dataclass(frozen=True)
 class Rules:
-    """A set of rules.
+    """A set of rules."""
 
-    Attributes
-    ----------
-    name : str
-        Its name.
-    rules : tuple of Rule
-        The rules that veto, in the order in which they are applied.
-    prefire : Prefire or None
-        Triggers that fire early, if any.
-    source : str
-        Where its numbers are from.
-    """
-
-    name: str
-    rules: tuple[Rule, ...] = ()
-    prefire: Prefire | None = None
-    source: str = ""
+    name: str  #: Its name
+    rules: tuple[Rule, ...] = ()  #: The rules that veto, in the order in which they are applied
+    prefire: Prefire | None = None  #: Triggers that fire early, if any
+    source: str = ""  #: Where its numbers are from
 
     @property
     def labels(self) -> tuple[str, ...]:

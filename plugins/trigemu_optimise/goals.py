@@ -246,30 +246,16 @@ S = TypeVar("S", bound=TomlTable)
 
 @dataclass(frozen=True)
 class Goals:
-    """The goals of an optimisation.
+    """The goals of an optimisation."""
 
-    Attributes
-    ----------
-    path : Path
-        Their file.
-    sha256 : str
-        Its SHA-256.
-    table : GoalsTable
-        The cap and the figure of merit.
-    channels, vary, ties, limits : tuple
-        The lists of tables.
-    live : Live or None
-        The floor on the live fraction.
-    """
-
-    path: Path
-    sha256: str
-    table: GoalsTable
-    channels: tuple[ChannelTable, ...]
+    path: Path  #: Their file
+    sha256: str  #: Its SHA-256
+    table: GoalsTable  #: The cap and the figure of merit
+    channels: tuple[ChannelTable, ...]  #: channels, vary, ties, limits: The lists of tables
     vary: tuple[Vary, ...]
     ties: tuple[Tie, ...]
     limits: tuple[Limit, ...]
-    live: Live | None = None
+    live: Live | None = None  #: The floor on the live fraction
 
 
 def read_goals(path: Path | str) -> Goals:

@@ -101,26 +101,14 @@ _FRONT = 0.5, 2.0
 
 @dataclass(frozen=True, repr=False)
 class Optimised(Shown):
-    """The best menu under a cap, and what was learnt on the way.
-
-    Attributes
-    ----------
-    menu : Menu
-        The best menu.
-    written : Menu
-        The menu as written, with its budgets solved.
-    comparison : Comparison
-        Both, compared as by `trigemu compare`.
-    summary : Summary
-        All other numbers.
-    """
+    """The best menu under a cap, and what was learnt on the way."""
 
     _view: ClassVar[str] = "trigemu_optimise.view:OPTIMISATION"
 
-    menu: Menu
-    written: Menu
-    comparison: Comparison
-    summary: Summary
+    menu: Menu  #: The best menu
+    written: Menu  #: The menu as written, with its budgets solved
+    comparison: Comparison  #: Both, compared as by `trigemu compare`
+    summary: Summary  #: All other numbers
 
 
 def optimise(

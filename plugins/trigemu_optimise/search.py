@@ -25,30 +25,14 @@ CEILING_STARTS = 2
 
 @dataclass(frozen=True)
 class Effort:
-    """How thorough a search is.
+    """How thorough a search is."""
 
-    Attributes
-    ----------
-    seed : int
-        The seed of the random numbers.
-    starts : int
-        The number of random starts.
-    hops : int
-        The number of hops from each.
-    replicas : int
-        The number of replicas of the bootstrap.
-    caps : int
-        The number of caps of the front; 0 for none.
-    seconds : float
-        The time after which no further search begins.
-    """
-
-    seed: int = 1
-    starts: int = 8
-    hops: int = 8
-    replicas: int = 40
-    caps: int = 10
-    seconds: float = math.inf
+    seed: int = 1  #: The seed of the random numbers
+    starts: int = 8  #: The number of random starts
+    hops: int = 8  #: The number of hops from each
+    replicas: int = 40  #: The number of replicas of the bootstrap
+    caps: int = 10  #: The number of caps of the front; 0 for none
+    seconds: float = math.inf  #: The time after which no further search begins
 
     def steps(self, channels: int) -> int:
         """Return the number of searches, for a progress bar."""

@@ -85,44 +85,22 @@ def other_bits_of(catalogue: Catalogue, triggers: Sequence[Trigger]) -> tuple[st
 
 @dataclass(frozen=True)
 class Checked:
-    """The validation of one trigger.
+    """The validation of one trigger."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the trigger.
-    agree : int
-        The number of events on which the emulated and the stored decision agree.
-    only_emulated : int
-        The number of events on which only the emulated decision is positive.
-    only_stored : int
-        The number of events on which only the stored decision is positive.
-    first : tuple of Disagreement
-        The first events that differ.
-    skipped : str or None
-        Why the trigger was not compared; None if it was.
-    margin : int
-        The number of crossings before and after an event that the trigger uses.
-    not_compared : int
-        The number of events that are not compared, because some of these crossings are beyond the ends of
-        the file.
-    stored : str
-        The name of its stored decisions.
-    equals : str or None
-        The name of other stored decisions, which the trigger equals on all compared events while it differs
-        from its own, if the samples seem to number their bits otherwise. With `match_bits` the trigger was
-        compared with these.
-    """
-
-    name: str
-    agree: int = 0
-    only_emulated: int = 0
-    only_stored: int = 0
-    first: tuple[Disagreement, ...] = ()
-    skipped: str | None = None
-    margin: int = 0
+    name: str  #: The name of the trigger
+    agree: int = 0  #: The number of events on which the emulated and the stored decision agree
+    only_emulated: int = 0  #: The number of events on which only the emulated decision is positive
+    only_stored: int = 0  #: The number of events on which only the stored decision is positive
+    first: tuple[Disagreement, ...] = ()  #: The first events that differ
+    skipped: str | None = None  #: Why the trigger was not compared; None if it was
+    margin: int = 0  #: The number of crossings before and after an event that the trigger uses
+    #: The number of events that are not compared, because some of these crossings are beyond the ends of the
+    #: file.
     not_compared: int = 0
-    stored: str = ""
+    stored: str = ""  #: The name of its stored decisions
+    #: The name of other stored decisions, which the trigger equals on all compared events while it differs
+    #: from its own, if the samples seem to number their bits otherwise. With `match_bits` the trigger was
+    #: compared with these.
     equals: str | None = None
 
     @property
@@ -138,35 +116,18 @@ class Checked:
 
 @dataclass(frozen=True, repr=False)
 class DecisionCheck(Shown, Named[Checked]):
-    """The validation of a menu; result["L1_SingleMu22"] is the validation of a trigger.
-
-    Attributes
-    ----------
-    menu : Menu
-        The menu.
-    catalogue : Catalogue
-        The samples.
-    crossings : int
-        The number of events that were processed.
-    triggers : tuple of Checked
-        The enabled triggers of the menu, in its order.
-    injected : int
-        The number of stored decisions that were flipped on purpose.
-    found : int
-        The number of flipped decisions that changed the outcome of the comparison, as they should.
-    match_bits : bool
-        Whether triggers whose `equals` is not None were compared with that.
-    """
+    """The validation of a menu; result["L1_SingleMu22"] is the validation of a trigger."""
 
     _view: ClassVar[str] = "trigemu_validation.decisions_view:DECISIONS"
 
-    menu: Menu
-    catalogue: Catalogue
-    crossings: int
-    triggers: tuple[Checked, ...]
-    injected: int = 0
+    menu: Menu  #: The menu
+    catalogue: Catalogue  #: The samples
+    crossings: int  #: The number of events that were processed
+    triggers: tuple[Checked, ...]  #: The enabled triggers of the menu, in its order
+    injected: int = 0  #: The number of stored decisions that were flipped on purpose
+    #: The number of flipped decisions that changed the outcome of the comparison, as they should.
     found: int = 0
-    match_bits: bool = False
+    match_bits: bool = False  #: Whether triggers whose `equals` is not None were compared with that
 
     def _named(self) -> tuple[str, Mapping[str, Checked]]:
         return "trigger", {trigger.name: trigger for trigger in self.triggers}

@@ -115,26 +115,13 @@ def lacking(
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An event on which the emulated and the stored decision of a trigger differ.
+    """An event on which the emulated and the stored decision of a trigger differ."""
 
-    Attributes
-    ----------
-    sample : str
-        The name of the sample.
-    path : str
-        The file.
-    entry : int
-        The position of the event in the file.
-    emulated : bool
-        The emulated decision.
-    events : Events
-        The event with the columns that the trigger needs, and the neighbouring crossings that it uses.
-    """
-
-    sample: str
-    path: str
-    entry: int
-    emulated: bool
+    sample: str  #: The name of the sample
+    path: str  #: The file
+    entry: int  #: The position of the event in the file
+    emulated: bool  #: The emulated decision
+    #: The event with the columns that the trigger needs, and the neighbouring crossings that it uses.
     events: Events = field(repr=False)
 
 

@@ -82,24 +82,14 @@ class TriggerTolerance(Tolerance, frozen=True):
 
 @dataclass(frozen=True)
 class Tolerances:
-    """The tolerances of a gate.
+    """The tolerances of a gate."""
 
-    Attributes
-    ----------
-    default : TriggerTolerance
-        What holds where nothing else is given.
-    quantities : mapping of str to Tolerance
-        The limits of single quantities, of `QUANTITIES`.
-    triggers : mapping of str to TriggerTolerance
-        The limits of single triggers.
-    path : Path or None
-        The file that they are from.
-    """
-
+    #: What holds where nothing else is given.
     default: TriggerTolerance = field(default_factory=TriggerTolerance)
+    #: The limits of single quantities, of `QUANTITIES`.
     quantities: Mapping[str, Tolerance] = field(default_factory=dict)
-    triggers: Mapping[str, TriggerTolerance] = field(default_factory=dict)
-    path: Path | None = None
+    triggers: Mapping[str, TriggerTolerance] = field(default_factory=dict)  #: The limits of single triggers
+    path: Path | None = None  #: The file that they are from
 
     def of(self, names: Collection[str], quantity: str) -> Tolerance:
         """Return what holds for a quantity of one trigger or of several, or of the menu (no names)."""
@@ -177,34 +167,19 @@ _TOGETHER = 256
 
 @dataclass(frozen=True)
 class Drift:
-    """A quantity in the old and in the new menu.
+    """A quantity in the old and in the new menu."""
 
-    Attributes
-    ----------
-    triggers : tuple of str
-        The trigger; the two triggers of an overlap; empty for the menu.
-    quantity : str
-        "rate_hz" of the menu; "total_hz", "unique_hz"; "overlap_hz" of two triggers; "decisions_hz", the rate
-        before prescales, to which the rate of the events with different decisions is added in the new menu;
-        "differ_from_stored", the number of events on which the decision differs from the stored one; "added"
-        or "removed".
-    old, new : float
-        The values.
-    error : float
-        The statistical uncertainty of new − old, 0 for a number of events.
-    tolerance : Tolerance
-        The limits.
-    accepted : bool
-        Whether the difference is within one of the limits.
-    """
-
-    triggers: tuple[str, ...]
+    triggers: tuple[str, ...]  #: The trigger; the two triggers of an overlap; empty for the menu
+    #: "rate_hz" of the menu; "total_hz", "unique_hz"; "overlap_hz" of two triggers; "decisions_hz", the rate
+    #: before prescales, to which the rate of the events with different decisions is added in the new menu;
+    #: "differ_from_stored", the number of events on which the decision differs from the stored one; "added" or
+    #: "removed".
     quantity: str
-    old: float
+    old: float  #: old, new: The values
     new: float
-    error: float
-    tolerance: Tolerance
-    accepted: bool
+    error: float  #: The statistical uncertainty of new − old, 0 for a number of events
+    tolerance: Tolerance  #: The limits
+    accepted: bool  #: Whether the difference is within one of the limits
 
     @property
     def what(self) -> str:
@@ -229,27 +204,15 @@ class Drift:
 
 @dataclass(frozen=True, repr=False)
 class Gate(Shown):
-    """The comparison of a new menu with an old one.
-
-    Attributes
-    ----------
-    old, new : Menu
-        The menus.
-    rates : tuple of MenuRates
-        The rates of both, with the names "old" and "new".
-    drifts : tuple of Drift
-        Every compared quantity; overlaps only where they changed.
-    overlaps : int
-        The number of overlaps that were compared.
-    """
+    """The comparison of a new menu with an old one."""
 
     _view: ClassVar[str] = "trigemu_validation.gate:GATE"
 
-    old: Menu
+    old: Menu  #: old, new: The menus
     new: Menu
-    rates: tuple[MenuRates, ...]
-    drifts: tuple[Drift, ...]
-    overlaps: int
+    rates: tuple[MenuRates, ...]  #: The rates of both, with the names "old" and "new"
+    drifts: tuple[Drift, ...]  #: Every compared quantity; overlaps only where they changed
+    overlaps: int  #: The number of overlaps that were compared
 
     @property
     def failed(self) -> tuple[Drift, ...]:

@@ -139,25 +139,7 @@ class Stream:
 
     def decide_many(self, start: int, stop: int) -> Words:
         """Decide consecutive events with the faster method: up to a few hundred events one after the other,
-        more as arrays.
-
-        Parameters
-        ----------
-        start, stop : int
-            The events: start ≤ event < stop.
-
-        Returns
-        -------
-        uint64[stop - start, plan.words]
-            Their decisions, as in the function `decide`.
-
-        Raises
-        ------
-        IndexError
-            If there is no such event.
-        PluginError, SampleError
-            As raised by the function `decide`.
-        """
+        more as arrays."""
         if not 0 <= start <= stop <= len(self._events):
             raise IndexError(f"events {start} to {stop} of {len(self._events)}")
         if stop - start >= ARRAYS_FROM:

@@ -46,55 +46,34 @@ class TimedCall:
 
 @dataclass(frozen=True, repr=False)
 class Histogram(WithHistogram):
-    """The distribution of call times.
-
-    Attributes
-    ----------
-    edges_ns : ndarray
-        float64[m + 1], the edges of the bins in ns per event, equidistant in the logarithm.
-    calls : ndarray
-        int64[m], the number of calls in each bin.
-    """
+    """The distribution of call times."""
 
     _view: ClassVar[str] = "trigemu_latency.views:CALL_TIMES"
 
+    #: float64[m + 1], the edges of the bins in ns per event, equidistant in the logarithm.
     edges_ns: FloatArray
-    calls: IntArray
+    calls: IntArray  #: int64[m], the number of calls in each bin
 
 
 @dataclass(frozen=True, repr=False)
 class Timing(Shown):
-    """Measured times of calls.
-
-    Attributes
-    ----------
-    events : int
-        The number of events per call.
-    calls : int
-        The number of timed calls.
-    p50_ns, p90_ns, p99_ns, p999_ns : float
-        Percentiles over all calls in ns per event. With too few calls for a percentile (`reaches`), it lies
-        between the two largest times.
-    max_ns : float
-        The longest time in ns per event.
-    events_per_s : float
-        The throughput, from the median over several passes of the time of each call. The median suppresses
-        interference from other processes, but keeps the differences between events.
-    histogram : Histogram
-        The distribution of the times.
-    """
+    """Measured times of calls."""
 
     _view: ClassVar[str] = "trigemu_latency.views:TIMING"
 
-    events: int
-    calls: int
+    events: int  #: The number of events per call
+    calls: int  #: The number of timed calls
+    #: p50_ns, p90_ns, p99_ns, p999_ns: Percentiles over all calls in ns per event. With too few calls for a
+    #: percentile (`reaches`), it lies between the two largest times.
     p50_ns: float
     p90_ns: float
     p99_ns: float
     p999_ns: float
-    max_ns: float
+    max_ns: float  #: The longest time in ns per event
+    #: The throughput, from the median over several passes of the time of each call. The median suppresses
+    #: interference from other processes, but keeps the differences between events.
     events_per_s: float
-    histogram: Histogram
+    histogram: Histogram  #: The distribution of the times
 
     def reaches(self, one_in: int) -> bool:
         """Whether there were enough calls to observe the slowest in `one_in`."""

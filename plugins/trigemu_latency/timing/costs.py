@@ -134,21 +134,11 @@ _Drawn = Mapping[Condition | None, DrawnEvents | None]
 
 @dataclass(frozen=True)
 class PreselectionTiming:
-    """The timing of a trigger on the events that pass its preselection.
+    """The timing of a trigger on the events that pass its preselection."""
 
-    Attributes
-    ----------
-    share : float
-        The fraction of the background rate that passes the preselection.
-    distinct : int
-        The number of distinct events among the drawn ones.
-    batch : mapping of int to Timing
-        Batch size → measured times.
-    """
-
-    share: float
-    distinct: int
-    batch: Timings
+    share: float  #: The fraction of the background rate that passes the preselection
+    distinct: int  #: The number of distinct events among the drawn ones
+    batch: Timings  #: Batch size → measured times
 
 
 @dataclass(frozen=True)
@@ -162,31 +152,19 @@ class Added:
 
 @dataclass(frozen=True, repr=False)
 class TriggerCost(Shown):
-    """The cost of one trigger, evaluated alone.
-
-    Attributes
-    ----------
-    trigger : Trigger
-        The trigger.
-    rates : TriggerRates or None
-        Its rates; None if it is disabled.
-    batch : mapping of int to Timing
-        Batch size → measured times on random background events; empty for a kind that acts on decisions.
-    preselected : PreselectionTiming or None
-        Its timing on the events that pass its preselection; None without a preselection.
-    parts : mapping of str to mapping of int to Timing
-        For each part by name, batch size → measured times on events that pass the preselection.
-    engine : str
-        What evaluates its network: trigemu's kernels, or ONNX Runtime and why; "" without a network.
-    """
+    """The cost of one trigger, evaluated alone."""
 
     _view: ClassVar[str] = "trigemu_latency.views:TRIGGER_COST"
 
-    trigger: Trigger
-    rates: TriggerRates | None
+    trigger: Trigger  #: The trigger
+    rates: TriggerRates | None  #: Its rates; None if it is disabled
+    #: Batch size → measured times on random background events; empty for a kind that acts on decisions.
     batch: Timings
+    #: Its timing on the events that pass its preselection; None without a preselection.
     preselected: PreselectionTiming | None
+    #: For each part by name, batch size → measured times on events that pass the preselection.
     parts: Mapping[str, Timings]
+    #: What evaluates its network: trigemu's kernels, or ONNX Runtime and why; "" without a network.
     engine: str = ""
 
     def added(self, size: int) -> dict[str, Added]:
@@ -210,45 +188,23 @@ class RealTime:
 
 @dataclass(frozen=True, repr=False)
 class Bench(Shown, Named[TriggerCost]):
-    """The cost of a menu; result["J100"] is the cost of a trigger.
-
-    Attributes
-    ----------
-    rates : MenuRates
-        The rates of the menu.
-    menu : mapping of int to Timing
-        Batch size → measured times of all triggers together, in one thread.
-    events_per_s : mapping of int to float
-        Batch size → throughput of all threads together.
-    triggers : tuple of TriggerCost
-        The cost of each trigger.
-    environment : Environment
-        The machine and its load.
-    threads : int
-        The number of threads that ran together.
-    seed : int
-        The seed with which events were drawn.
-    events, distinct : int
-        The number of events drawn from the background, and of distinct events among them.
-    first : FirstDecision or None
-        The time of the first decision of a process; only `trigemu bench` measures it.
-    untimed : tuple of str
-        The names of the triggers that were not timed, for lack of time.
-    """
+    """The cost of a menu; result["J100"] is the cost of a trigger."""
 
     _view: ClassVar[str] = "trigemu_latency.views:BENCH"
 
-    rates: MenuRates
-    menu: Timings
-    events_per_s: Mapping[int, float]
-    triggers: tuple[TriggerCost, ...]
-    environment: machine.Environment
-    threads: int
-    seed: int
+    rates: MenuRates  #: The rates of the menu
+    menu: Timings  #: Batch size → measured times of all triggers together, in one thread
+    events_per_s: Mapping[int, float]  #: Batch size → throughput of all threads together
+    triggers: tuple[TriggerCost, ...]  #: The cost of each trigger
+    environment: machine.Environment  #: The machine and its load
+    threads: int  #: The number of threads that ran together
+    seed: int  #: The seed with which events were drawn
+    #: events, distinct: The number of events drawn from the background, and of distinct events among them.
     events: int
     distinct: int
+    #: The time of the first decision of a process; only `trigemu bench` measures it.
     first: FirstDecision | None = None
-    untimed: tuple[str, ...] = ()
+    untimed: tuple[str, ...] = ()  #: The names of the triggers that were not timed, for lack of time
 
     @property
     def batches(self) -> tuple[int, ...]:

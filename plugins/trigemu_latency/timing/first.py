@@ -21,21 +21,11 @@ _LIMITS = children.Limits(seconds=900, memory=32 * 2**30)
 
 @dataclass(frozen=True)
 class FirstDecision:
-    """The time from the start of Python to the decision of a first event by a stream.
+    """The time from the start of Python to the decision of a first event by a stream."""
 
-    Attributes
-    ----------
-    compiled : float
-        In s, without any compiled code.
-    kept : float
-        In s, in a second process with the compiled code of the first.
-    kernels : int
-        The number of functions that were compiled, not counting models.
-    """
-
-    compiled: float
-    kept: float
-    kernels: int
+    compiled: float  #: In s, without any compiled code
+    kept: float  #: In s, in a second process with the compiled code of the first
+    kernels: int  #: The number of functions that were compiled, not counting models
 
 
 def first_decision(

@@ -23,38 +23,21 @@ _clock = time.perf_counter_ns
 
 @dataclass(frozen=True)
 class Environment:
-    """The machine and software on which times were measured.
+    """The machine and software on which times were measured."""
 
-    Attributes
-    ----------
-    cpu : str
-        Model of the processor.
-    cores : int
-        Cores that this process may use.
-    system : str
-        Operating system and architecture.
-    python : str
-        Version of Python.
-    versions : mapping of str to str
-        Versions of the libraries that the times depend on, by name.
-    load_before, load_after : tuple of three floats, or None
-        Load averages over 1, 5 and 15 minutes before and after the measurement; None if the system does not
-        provide them.
-    timer_resolution_ns, timer_overhead_ns : float
-        Resolution of the clock and median time of reading it, in ns.
-    garbage_collection : str
-        State of Python's garbage collection during the measurement.
-    """
-
-    cpu: str
-    cores: int
-    system: str
-    python: str
-    versions: Mapping[str, str]
+    cpu: str  # Model of the processor
+    cores: int  # Cores that this process may use
+    system: str  # Operating system and architecture
+    python: str  # Version of Python
+    versions: Mapping[str, str]  # Versions of the libraries that the times depend on, by name
+    # load_before, load_after: Load averages over 1, 5 and 15 minutes before and after the measurement; None
+    # if the system does not provide them.
     load_before: tuple[float, float, float] | None
     load_after: tuple[float, float, float] | None
+    # timer_resolution_ns, timer_overhead_ns: Resolution of the clock and median time of reading it, in ns.
     timer_resolution_ns: float
     timer_overhead_ns: float
+    # State of Python's garbage collection during the measurement.
     garbage_collection: str = "off while timing"
 
 
