@@ -48,7 +48,11 @@ def commands() -> Iterator[tuple[str, list[str], list[str]]]:
     lhc = ["--filling", "lhc-2018-2544", "--rules", "cms"]
     yield "live", ["live", "menus/full.toml", *lhc, "--seconds", "0.5"], ["--json", "--csv"]
     quick = ["--starts", "1", "--hops", "1", "--replicas", "2"]
-    yield "optimise", ["optimise", "menus/full.toml", "menus/goals.toml", *quick], ["-o:toml", "--json"]
+    yield (
+        "optimise",
+        ["optimise", "menus/full-decade.toml", "menus/goals.toml", *quick],
+        ["-o:toml", "--json"],
+    )
     yield "decade check", ["decade", "check", "menus/decade.toml"], ["--json"]
     scan = ["firmware", "scan", "menus/decade-firmware.toml", "--trigger", "AD", "--bits", "8,10"]
     yield "firmware scan", scan, ["--json"]

@@ -172,8 +172,8 @@ class Drift:
     triggers: tuple[str, ...]  #: The trigger; the two triggers of an overlap; empty for the menu
     #: "rate_hz" of the menu; "total_hz", "unique_hz"; "overlap_hz" of two triggers; "decisions_hz", the rate
     #: before prescales, to which the rate of the events with different decisions is added in the new menu;
-    #: "differ_from_stored", the number of events on which the decision differs from the stored one; "added" or
-    #: "removed".
+    #: "differ_from_stored", the number of events on which the decision differs from the stored one; "added"
+    #: or "removed".
     quantity: str
     old: float  #: old, new: The values
     new: float
