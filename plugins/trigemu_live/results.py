@@ -73,9 +73,8 @@ class LiveRates(Shown, Named[LiveItem]):
     distance_edges: IntArray  #: int64[d], the smallest distance of each, in crossings of 25 ns
     early: tuple[int, int]  #: Accepts one crossing early, before and after the rules
     curve: LiveCurve  #: The live fraction of independent crossings at other rates
-    negative: (
-        float  #: The part of the rate in patterns that are not drawn, because their weights are negative
-    )
+    #: The part of the rate in patterns that are not drawn, because their weights are negative.
+    negative: float
     models: Mapping[str, str]  #: The SHA-256 of each model file by its path
     warnings: tuple[str, ...] = ()  #: Warnings to read before using the numbers
 
