@@ -28,6 +28,10 @@ MENUS = ("primary", "baseline", "decade", "full", "full-decade", "decade-firmwar
 WORDS = ("warnings", "plugins", "version", "how", "left_out", "provenance")
 
 
+#: Paths and digests.
+_NAMES = re.compile(r'"[^"]*/[^"]*"|\b[0-9a-f]{12,64}\b')
+
+
 def commands() -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield titles, commands without their files, and the files that they write."""
     for name in MENUS:
@@ -83,7 +87,7 @@ def outputs(checkout: Path, command: list[str], files: list[str]) -> list[str]:
             check=False,
         )
         assert done.returncode < 2, command  # 1: a verdict that does not pass
-        return [re.sub(r'"[^"]*/[^"]*"', '"a path"', numbers(file)) for _, file in written]
+        return [_NAMES.sub("", numbers(file)) for _, file in written]
 
 
 def numbers(file: Path) -> str:
