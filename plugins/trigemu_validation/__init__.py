@@ -9,7 +9,7 @@ import lazy_loader
 from trigemu.base.plugins import Plugin
 
 PLUGIN = Plugin(
-    commands={"gate": ".gate:gate"},
+    commands={"gate": ".gate_command:gate"},
 )
 
 # The stub lists the exported names; each is imported when it is first used.

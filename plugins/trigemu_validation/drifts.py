@@ -206,7 +206,7 @@ class Drift:
 class Gate(Shown):
     """The comparison of a new menu with an old one."""
 
-    _view: ClassVar[str] = "trigemu_validation.gate:GATE"
+    _view: ClassVar[str] = "trigemu_validation.gate_command:GATE"
 
     old: Menu  #: old, new: The menus
     new: Menu

@@ -16,7 +16,7 @@ from rich.cells import cell_len
 
 from trigemu.cli import outputs
 from trigemu.cli.commands import cli
-from trigemu.cli.outputs import FittingConsole
+from trigemu.results.terminal import FittingConsole
 
 Run = Callable[..., tuple[int, str]]
 

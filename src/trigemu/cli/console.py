@@ -19,8 +19,7 @@ def console() -> Console:
     Its width is that of the terminal or of the variable COLUMNS, else 100. It has colours on terminals,
     unless NO_COLOR is set.
     """
-    from trigemu.cli.outputs import FittingConsole  # rich takes long to import
-    from trigemu.results.terminal import width_of
+    from trigemu.results.terminal import FittingConsole, width_of  # which take long to import
 
     width = width_of(sys.stdout)
     return FittingConsole(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs, is_file, write_text
@@ -18,22 +16,7 @@ from trigemu.cli.console import console, say
 from trigemu.emulation.plan import make_plan
 from trigemu.menus.menu import Menu
 from trigemu.results.table import Page, Table
-from trigemu.results.terminal import printed
 from trigemu.samples.catalogue import Catalogue
-
-
-class FittingConsole(Console):
-    """A console that prints pages and lines within its width, and control characters of texts as escapes."""
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        parts = chain.from_iterable(o.split("\n") if isinstance(o, str) else [o] for o in objects)
-        ours = (str, Page, Table)
-        super().print(*(printed(o) if isinstance(o, ours) else o for o in parts), **options)
-
-    def on_broken_pipe(self) -> None:
-        """Leave it to the command line, which has its own exit status."""
-        raise
-
 
 #: The name of a document for the standard output. A file of this name is `./-`.
 STDOUT = Path("-")

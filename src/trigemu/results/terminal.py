@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, zip_longest
+from itertools import chain, dropwhile, zip_longest
 from typing import IO, Any
 
 from rich.cells import cell_len, chop_cells
@@ -407,3 +407,16 @@ def printed(shown: Page | Table | str) -> _PrintedPage | _PrintedLine:
     if isinstance(shown, Page | Table):
         return _PrintedPage(shown if isinstance(shown, Page) else Page([shown]))
     return _PrintedLine(shown)
+
+
+class FittingConsole(Console):
+    """A console that prints pages and lines within its width, and control characters of texts as escapes."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        parts = chain.from_iterable(o.split("\n") if isinstance(o, str) else [o] for o in objects)
+        ours = (str, Page, Table)
+        super().print(*(printed(o) if isinstance(o, ours) else o for o in parts), **options)
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line, which has its own exit status."""
+        raise

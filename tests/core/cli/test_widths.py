@@ -17,7 +17,7 @@ from project import ROOT
 
 import trigemu as package
 from trigemu.cli.console import console
-from trigemu.cli.outputs import FittingConsole
+from trigemu.results.terminal import FittingConsole
 
 MENUS = ROOT / "menus"
 #: A file with every object, and thousands of events.

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from toys import memory_catalogue, menu_from, toy_events
 from trigemu_validation import Drift, Gate, Tolerance
-from trigemu_validation.gate import as_junit, as_markdown, message
+from trigemu_validation.gate_command import as_junit, as_markdown, message
 
 from trigemu import run
 from trigemu.api import MenuRates
