@@ -1,4 +1,4 @@
-"""Boosted trees that XGBoost wrote: as arrays, and what evaluates them."""
+"""Boosted trees that XGBoost wrote: as arrays, what evaluates them, and classifiers of two classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The inputs of a model, as instructions for the kernel in `input_kernels`.
+"""The inputs of a model: numbers in the observable language, in the order of its card, as instructions for
+the kernel in `input_kernels`.
 
 Selections and numbers of other kinds than the kernel knows are computed as arrays first.
 """

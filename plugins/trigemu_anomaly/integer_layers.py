@@ -1,4 +1,4 @@
-"""The layers of integer networks, each as steps."""
+"""The layers of integer networks as steps, and the values that they combine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of several commands: how a CMS emulator computes, besides the menu."""
+"""`trigemu import cms-l1`, `trigemu import cms-phase2`, `trigemu check-decisions`"""
 
 from __future__ import annotations
 

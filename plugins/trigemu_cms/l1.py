@@ -1,4 +1,4 @@
-"""Check imported menus by reading them."""
+"""Conversion of a CMS Level-1 menu in XML into a menu in TOML, which is checked by reading it."""
 
 from __future__ import annotations
 

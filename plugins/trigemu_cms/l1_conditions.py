@@ -1,4 +1,5 @@
-"""Networks that compute the scores of algorithms, such as AXOL1TL for AXO."""
+"""Conversion of the conditions of CMS Level-1 algorithms into triggers, and networks that compute their
+scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The integer arithmetic of a CMS Level-1 menu: scales of the objects in pairs, and decimal digits."""
+"""Conversion of the objects of CMS Level-1 algorithms into legs, with the scales and digits of their integer
+arithmetic."""
 
 from __future__ import annotations
 

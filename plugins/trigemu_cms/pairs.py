@@ -1,4 +1,4 @@
-"""Menus and test vectors of a folder that belong together, by their names.
+"""Menus and test vectors of a folder that belong together by their names, and the validation of all of them.
 
 Names are compared without the ending, without the prefix `TestVector_`, and up to the version, `_v8` or
 `_v2_1_0`. A menu and a vector with equal names are a pair: `L1Menu_Collisions2016_v8_m2.xml.xz` and

@@ -1,4 +1,5 @@
-"""Windows on quantities of legs: alternatives, their intersections, and limits as NumPy compares them."""
+"""Windows on quantities of legs: alternatives, their intersections, limits as NumPy compares them, and cuts
+by range in |η|."""
 
 from __future__ import annotations
 

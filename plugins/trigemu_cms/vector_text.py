@@ -1,4 +1,5 @@
-"""The words of the CMS Level-1 global trigger: the bits of each column, and the scales of the integers."""
+"""The text of CMS test vectors, a crossing number and hexadecimal words, and the bits of each column in these
+words."""
 
 from __future__ import annotations
 

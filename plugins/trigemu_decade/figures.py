@@ -1,4 +1,5 @@
-"""Figures of the diagnostics, drawn from numbers only."""
+"""Figures of the diagnostics, drawn from numbers only, with densities in the plane of an observable and the
+score."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Y(x): the conditional quantile of a score given the primary observables, from boosted trees that XGBoost
-wrote as JSON, or from a network in ONNX."""
+"""Y(x): the conditional quantile of a score given the primary observables, from boosted trees or a network,
+and y − Y(x) of one event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Latency and resources of firmware, compared with the DECADE paper and the budgets of running triggers."""
+"""Latency and resources of firmware, by open tools, compared with the DECADE paper and the budgets of running
+triggers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rates and decisions against the number of bits in firmware."""
+"""Rates and decisions against the number of bits, as a figure, tables, JSON and TOML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step and range of a precision, the values that occur, and how often they overflow."""
+"""Precisions from data: bits before the point, steps, the values that occur, and how often they overflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""conifer's sources of a model, with a program for its C++, and ports and test benches for its VHDL."""
+"""conifer's sources of a model: trees in its format, a program for its C++, ports and test benches for its
+VHDL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""External programs: locating them, running them and reporting their errors."""
+"""External programs: locating and running them; the C++ of a conifer project compiled, its VHDL simulated and
+converted to Verilog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The distribution of call times."""
+"""What `trigemu bench` shows: the cost of a menu and of its triggers, call times and their distributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`trigemu live`"""
+"""`trigemu live` and `trigemu fill`"""
 
 from __future__ import annotations
 

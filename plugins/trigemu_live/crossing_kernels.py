@@ -1,4 +1,4 @@
-"""Kernels: one crossing: which triggers accept, whether the rules veto that, and what is counted.
+"""Kernels: crossings one by one: which triggers accept, whether the rules veto that, and what is counted.
 
 A crossing is given by its pattern, the nodes that fire. Prescale counters come before the rules, as in
 hardware: an accept that is vetoed has been counted.

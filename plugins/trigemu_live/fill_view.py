@@ -1,4 +1,4 @@
-"""A fill as tables: rates, time on target, efficiencies."""
+"""A fill as tables and figures: rates, time on target, efficiencies."""
 
 from __future__ import annotations
 

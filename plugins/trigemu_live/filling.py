@@ -1,4 +1,4 @@
-"""Filling schemes: which of the slots of an orbit hold bunches that collide.
+"""Filling schemes: which of the slots of an orbit hold bunches that collide, from names, files and texts.
 
 A scheme is a file of the LHC programme's filling schemes (CSV), a TOML file, or a text such as `39(72b 8e)`,
 which stands for 39 times 72 bunches and 8 empty slots. Slots are counted from 0 here and from 1 in files, as

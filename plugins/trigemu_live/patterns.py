@@ -1,4 +1,5 @@
-"""The probability of each pattern of decisions in a filled crossing, for drawing.
+"""The triggers of a menu as arrays, and the probability of each pattern of decisions in a filled crossing,
+for drawing.
 
 An event of weight w Hz stands for a share w / Σw of the crossings. In a menu with fitted triggers, w is
 counted as in its rates: events of both halves count without their fitted triggers, and those of the unseen

@@ -1,4 +1,4 @@
-"""What is recorded of a menu: immutable results."""
+"""What is recorded of a menu, and what rules leave of consecutive crossings: immutable results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Rates and errors from the counts of a run."""
+"""Rates and errors from the counts of a run, with the part of the errors that comes from the events of the
+samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What is recorded of a menu: what `trigemu live` shows."""
+"""What is recorded of a menu, of consecutive crossings, and the live fraction at several rates: what `trigemu
+live` shows."""
 
 from __future__ import annotations
 

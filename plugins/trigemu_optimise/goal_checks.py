@@ -1,4 +1,5 @@
-"""The cap that a floor on the live fraction puts on a rate, from the plugin `live`."""
+"""Whether goals fit a menu, the limits that they ask for, and the cap that a floor on the live fraction puts
+on a rate."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a menu is worth on a half of the events: its rate and efficiencies with errors, and paired
-differences.
+"""What a menu is worth on a half of the events, with errors; slopes and prices around it, and other menus at
+the same cap.
 
 Any menu of the same triggers can be judged, whatever its thresholds: events are decided one by one, by the
 functions that give the rates of `trigemu run`.

@@ -1,4 +1,5 @@
-"""Find the best menu under a cap on its rate: the stages, from the events to the result."""
+"""Find the best menu under a cap on its rate: the stages, from the events to the result, or what cannot be
+met."""
 
 from __future__ import annotations
 

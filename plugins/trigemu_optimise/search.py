@@ -1,4 +1,5 @@
-"""The searches, as units of work for any engine: basin hopping, refits of replicas, and sequences of caps."""
+"""The searches, as units of work for any engine: basin hopping with exhaustive moves, refits of replicas, and
+sequences of caps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The values that goals allow of thresholds, prescales and switches."""
+"""What varies of a menu: the values that goals allow of thresholds, prescales and switches, their ties and
+limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`trigemu explore`"""
+"""`trigemu explore` and `trigemu report`"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The overlay of the interactions of a crossing: objects are collected, momenta summed.
+"""The overlay of the interactions of a crossing: objects are collected, near jets merged, momenta summed.
 
 The detector effects of the overlap, merged jets and pile-up under objects, follow in `observed.py`.
 """

@@ -1,4 +1,5 @@
-"""Pythia 8 through its batched interface: from settings to flat arrays of final-state particles."""
+"""Pythia 8 through its batched interface: from settings to flat arrays of final-state particles, with hadrons
+that decay many times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""From final-state particles to reconstructed objects: clustering, isolation, efficiency, resolution."""
+"""From final-state particles to reconstructed objects: decays in flight, clustering, isolation, efficiency,
+resolution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Validation of emulated decisions, before prescales, against the decisions recorded in a sample."""
+"""Validation of emulated decisions, before prescales, against the decisions recorded in a sample, where both
+can be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The comparison of emulated with stored decisions, chunk by chunk, and the decisions that are flipped."""
+"""The comparison of emulated with stored decisions, chunk by chunk; the numbers that stored bits have for
+names."""
 
 from __future__ import annotations
 

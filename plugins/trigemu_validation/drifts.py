@@ -1,4 +1,4 @@
-"""Compare a new menu with an old one on the same events, within tolerances.
+"""Compare a new menu with an old one on the same events, within tolerances that a TOML file gives.
 
 Rates and their differences are computed as in `compare`; an overlap is the rate that two triggers of one menu
 accept together. Differences of overlaps, and of the decisions of a trigger, are summed event by event: their

@@ -1,4 +1,4 @@
-"""A new menu against an old one: what `trigemu gate` shows, also as Markdown and JUnit's XML."""
+"""`trigemu gate`: a new menu against an old one, as text, JSON, JUnit and Markdown."""
 
 from __future__ import annotations
 

@@ -5,10 +5,10 @@
      generator)  weights    one kind     per event)        Σw, Σw²;           unique,
                  in Hz)     per file)                       mergeable)        overlap …)
 
-Each subpackage imports only those before it: support, samples, observables, triggers, menus, counting,
+Each subpackage imports only those before it: base, samples, observables, triggers, menus, counting,
 emulation, rates, studies, results, cli. `emulation/loop.py` is the loop that joins them; read it next.
-Everything else is a plugin, which imports only `trigemu.api`. Names that are exported neither here nor there
-are private.
+Everything else is a plugin; one of yours needs `trigemu.api` alone. Names that are exported neither here nor
+there may change between versions.
 
     import trigemu
     print(trigemu.run("menus/primary.toml"))                      # the embedded samples

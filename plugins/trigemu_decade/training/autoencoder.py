@@ -1,4 +1,4 @@
-"""The autoencoder of DECADE: its input, its training, and its score in plain NumPy.
+"""The autoencoder of DECADE, also a variational one: its input, its training, and its score in plain NumPy.
 
 A dense network learns to reproduce its input, the standardised features of one event, through a bottleneck.
 An event that it reproduces badly differs from the training events: the score is the logarithm of the mean

@@ -1,4 +1,4 @@
-"""The arrays of a program, from the table of their addresses."""
+"""Instructions of programs: the arrays that they read, computations of numbers, and the search for legs."""
 
 from __future__ import annotations
 

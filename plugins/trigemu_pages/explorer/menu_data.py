@@ -1,4 +1,5 @@
-"""A menu in the format of the page: plain values for JSON."""
+"""A menu in the format of the page: plain values for JSON, expressions, and its file in pieces to write it
+with other numbers."""
 
 from __future__ import annotations
 

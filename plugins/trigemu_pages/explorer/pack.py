@@ -1,4 +1,4 @@
-"""The data of a page as one block of bytes: a header in JSON, then arrays.
+"""The data of a page, grouped events included, as one block of bytes: a header in JSON, then arrays.
 
 The block begins with the length of the header, uint32; the header is padded with zeros to a multiple of 8.
 Each array is little-endian and begins at a multiple of 8; the header has its position, counted from the first

@@ -1,4 +1,5 @@
-"""Sections as one self-contained HTML page, and as a folder of figures with their numbers."""
+"""Sections as one self-contained HTML page, with the provenance of its numbers, and as a folder of
+figures."""
 
 from __future__ import annotations
 

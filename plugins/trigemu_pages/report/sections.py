@@ -1,4 +1,4 @@
-"""The sections of a report, in their order on the page."""
+"""The sections of a report, in their order on the page: the answer in sentences first."""
 
 from __future__ import annotations
 

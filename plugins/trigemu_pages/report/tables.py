@@ -1,4 +1,4 @@
-"""Tables of a report that no command prints."""
+"""Tables of a report that no command prints, such as numbers of its menus beside published ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Engines: they run work in tasks of seconds, in this process or on an executor, and recover from failures.
+"""Engines: they run work in tasks of seconds, in this process or on an executor, in a bounded window, and
+recover from failures.
 
 An executor is anything with the method `submit` of `concurrent.futures`, whose futures have `result`: a pool
 of processes or threads, loky, parsl, MPI, TaskVine; or a client of dask.distributed.

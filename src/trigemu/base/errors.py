@@ -1,4 +1,5 @@
-"""Errors in what the user provides, with messages that the user can act on."""
+"""Errors in what the user provides, with messages that the user can act on: text of others made safe, names
+that are near, checks of arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Atomic writing: a file is either the old one or the complete new one, whatever ends the program.
+"""Reading of files, bounded in size, and atomic writing: a file is either the old one or the complete new
+one, whatever ends the program.
 
 A file is written under a temporary name in the folder of its target, synchronised to the disk, and renamed.
 The writer locks the temporary file. One without a lock was left by a program that was killed; it is removed

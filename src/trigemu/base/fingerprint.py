@@ -1,5 +1,5 @@
-"""Fingerprints: texts that are the same for equal values in every process, and differ for different
-values."""
+"""Fingerprints, which are the same for equal values in every process and differ for different values, and
+results as bytes."""
 
 from __future__ import annotations
 

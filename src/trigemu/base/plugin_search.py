@@ -1,4 +1,5 @@
-"""Find plugins: in installed packages and in folders on the plugin path.
+"""Find plugins in installed packages and in folders on the plugin path, and send them to workers that share
+no folder.
 
 A menu names a plugin, never a path, so a menu alone cannot run code that the user did not install or put on
 the path (`--plugin-path`, the variable TRIGEMU_PLUGIN_PATH, else `plugins/` in the current folder). The

@@ -1,4 +1,5 @@
-"""Plugins: what they declare, where they are found, and how they are loaded."""
+"""Plugins: what they declare, the ones that come with trigemu, messages for errors in their code, and how
+their parts are loaded."""
 
 from __future__ import annotations
 

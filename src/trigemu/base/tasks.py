@@ -1,4 +1,5 @@
-"""Tasks: what a worker receives, does and returns, wherever it runs.
+"""Tasks: what a worker receives, does and returns, wherever it runs, and the protocols of engines, workers
+and works.
 
 A task carries everything that it needs. Many tasks share their work, which a worker prepares once and caches
 by its digest. If a task arrives without its work at a worker that does not have it, its outcome reports this,

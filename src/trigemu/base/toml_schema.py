@@ -1,4 +1,5 @@
-"""Descriptions of the keys of TOML tables, from the docstrings of their structs.
+"""Descriptions of the keys of TOML tables from the docstrings of their structs, and the kind of a file by a
+table that only files of this kind have.
 
 The docstring of a struct describes the table and, under Attributes, each of its keys. Schemas and the
 reference use these descriptions.

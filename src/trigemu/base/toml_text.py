@@ -1,4 +1,4 @@
-"""Write TOML in a readable layout: short tables on one line, lists of tables with one table per line."""
+"""Write TOML in a readable layout, and replace numbers in tables by their path, such as `legs[0].pt.min`."""
 
 from __future__ import annotations
 

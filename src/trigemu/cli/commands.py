@@ -1,4 +1,5 @@
-"""The command line: each command is a thin layer over the public API, loaded when it is called."""
+"""The command line: groups of commands, of the core and of plugins, each loaded when it is called, and the
+exit statuses of errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The processing of events by a command: options that many commands share, and the engine."""
+"""What commands have in common: options of processing, the engine, samples at a pile-up, menus that samples
+can feed."""
 
 from __future__ import annotations
 

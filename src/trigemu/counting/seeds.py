@@ -1,4 +1,5 @@
-"""Triggers that are connected by seeds, and the exact probabilities that they accept.
+"""Triggers that are connected by seeds: the outcomes of their prescale counters, and the exact probabilities
+that they accept.
 
 In one event each trigger without a seed accepts according to its prescale counter (a coherent set shares
 one). Given which of them accepted, a trigger with a seed accepts with probability d / p if its expression is

@@ -1,5 +1,5 @@
 """Passes over samples, chunk by chunk, on any `Engine`, with the results of a task in the order of the
-chunks."""
+chunks, also from a checkpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Decisions of triggers event by event, before prescales, by name."""
+"""Event tables: decisions, scores and acceptances of the triggers of a menu event by event, as arrays,
+Parquet files or TTrees."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What a trigger requires of an event: its threshold, the cuts on its legs, its preselection, each with the
-values that it compares. They explain why a trigger fires in no event (`unreached.py`)."""
+"""Triggers that fire in no event, and why: a threshold above every score, a cut that nothing passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events × triggers → packed bits.
+"""Events × triggers → packed bits; and menus without the triggers that samples cannot feed.
 
 A plan is the union of the triggers of some menus. Triggers that compile to equal objects are evaluated once
 and share one bit, whichever menus they belong to. `logic`, `random`, seeds and prescales act on the bits

@@ -1,5 +1,5 @@
-"""Limits that exclude nothing, since no event of the samples is below them: a sample was made with a higher
-limit, and a rate lacks what it does not have, or its values are in MeV, where trigemu reads GeV."""
+"""Warnings of samples: limits of a menu that no event is below, and events unlike those that models were
+fitted to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Scale rates: to the crossing rate of a menu, and from one half of a sample to the full sample."""
+"""Scale rates: to the crossing rate of a menu, and from one half of a sample to the full sample; the patterns
+that rates are computed from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Score tables as Parquet files.
+"""Score tables as Parquet files, with the menus, samples and definitions of their columns as metadata.
 
 A file has a row for each event of the table: sample, id, parent, half, stratum, weight (Hz), `score_NAME` for
 each score, and the decision `fired_NAME` for each trigger without a score. Triggers that differ only in their

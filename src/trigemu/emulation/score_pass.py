@@ -1,4 +1,4 @@
-"""Make score tables: the pass over the events."""
+"""Make score tables: the default ranges of thresholds, and the pass over the events."""
 
 from __future__ import annotations
 

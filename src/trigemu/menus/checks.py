@@ -1,5 +1,5 @@
-"""Check how the triggers of a menu depend on each other: names, levels, prescale counters, and the order of
-their decisions."""
+"""Check how the triggers of a menu depend on each other, and compile each on trial: all mistakes at once,
+each at the key that causes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read and check a menu in TOML.
+"""Read and check a menu in TOML, and take menus as arguments of calls: paths or `Menu`s.
 
 All mistakes of a file are reported at once, each with its line, trigger, value and the allowed values.
 """

@@ -1,4 +1,5 @@
-"""Warnings about valid parts of a menu that authors often misunderstand."""
+"""Warnings about valid parts of a menu that authors often misunderstand, and about units of thresholds that
+do not fit their observable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Replace numbers in the table of a trigger, as if its file had them."""
+"""Write a calibrated menu, with thresholds in place of rate budgets, and replace numbers in the table of a
+trigger as if its file had them."""
 
 from __future__ import annotations
 

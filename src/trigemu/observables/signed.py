@@ -1,5 +1,5 @@
-"""Cuts on one sign of Δφ or Δη. Both have a sign in the observable language, but users often mean their size
-in such a cut."""
+"""Units of observables, and cuts on one sign of Δφ or Δη: both have a sign in the observable language, but
+users often mean their size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Triggers whose unique rate is 0 by construction, because others accept all their events.
+"""Triggers whose unique rate is 0 by construction, because others accept all their events; thresholds at
+rounded values of columns.
 
 The events that a trigger accepts are written as a sum of products of literals: its own decision (unless it is
 computed from other decisions), its prescale counter (unless its prescale is 1), and through its seed the

@@ -1,4 +1,5 @@
-"""All rates of a menu and their uncertainties, from the pattern table."""
+"""All rates of a menu and their uncertainties, from the sums over its pattern table; samples that contribute
+no event by chance."""
 
 from __future__ import annotations
 

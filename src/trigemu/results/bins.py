@@ -1,4 +1,5 @@
-"""Rates in the bins of an observable: what `trigemu rates-vs` shows."""
+"""Rates in the bins of an observable, and spectra of samples: what `trigemu rates-vs` and `samples --plots`
+show."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from trigemu.rates.results import Rate
 from trigemu.results.documents import Histograms, record
 from trigemu.results.notes import notes, texts
 from trigemu.results.numbers import EVENTS, count, events_text, in_unit
-from trigemu.results.rates import MENU_RATES as OF_MENU
+from trigemu.results.rates import MENU_RATES
 from trigemu.results.table import Column, Page, RowStyle, Table
 from trigemu.results.view import View, name
 from trigemu.studies.bins import Bin, BinnedRates, Spectrum
@@ -65,7 +66,7 @@ class _BinnedRates(View[BinnedRates]):
 
     def document(self, result: BinnedRates) -> dict[str, Any]:
         """`whole` is as in `run`; a bin without events has null rates."""
-        whole = OF_MENU.document(result.whole)
+        whole = MENU_RATES.document(result.whole)
         shared = {key: whole.pop(key) for key in ("samples", "left_out", "half", "provenance")}
         return {
             "observable": result.observable,

@@ -10,7 +10,7 @@ from trigemu.counting.quantities import COMPARED
 from trigemu.rates.results import Rate
 from trigemu.results.notes import legend, notes, texts, wholes
 from trigemu.results.numbers import count, signed
-from trigemu.results.rates import MENU_RATES as OF_MENU, columns, row
+from trigemu.results.rates import MENU_RATES, columns, row
 from trigemu.results.table import RATE_PARTS, Column, Page, RowStyle, Table, stacked
 from trigemu.results.view import View, name
 from trigemu.studies.comparison import Common, Comparison
@@ -104,7 +104,7 @@ class _Comparison(View[Comparison]):
         """`common` has a matrix for each pair of variants, with a row for each trigger of a and a column for
         each trigger of b."""
         return {
-            "variants": [*map(OF_MENU.document, result.variants)],
+            "variants": [*map(MENU_RATES.document, result.variants)],
             "differences": [asdict(difference) for difference in result.differences],
             "gained": [asdict(gain) for gain in result.gained],
             "common": list(_matrices(result)),

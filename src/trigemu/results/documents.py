@@ -1,4 +1,5 @@
-"""Documents for other programs: JSON that every parser reads, CSV that a spreadsheet cannot run."""
+"""Documents for other programs: JSON that every parser reads, CSV that a spreadsheet cannot run, data frames,
+histograms (UHI)."""
 
 from __future__ import annotations
 

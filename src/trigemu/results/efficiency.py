@@ -1,4 +1,4 @@
-"""One efficiency curve."""
+"""Efficiencies: one curve, turn-ons, and sets of them: what `trigemu efficiency` shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Efficiencies and scale factors as corrections of correctionlib (schema 2)."""
+"""Efficiencies and scale factors as corrections of correctionlib (schema 2), and tables of a HEPData
+record."""
 
 from __future__ import annotations
 

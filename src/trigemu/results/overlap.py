@@ -1,4 +1,4 @@
-"""The overlap of pairs of triggers: what `trigemu run --overlap` prints."""
+"""Overlaps of pairs of triggers, and exclusive rates of combinations: what `trigemu run --overlap` shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Rates as figures, each with its numbers."""
+"""The rates of a menu, of one trigger, and in columns of prescales: what `trigemu run` shows, as tables and
+figures."""
 
 from __future__ import annotations
 

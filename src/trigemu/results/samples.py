@@ -1,4 +1,5 @@
-"""The samples of a catalogue: what `trigemu samples` shows."""
+"""The samples of a catalogue, and the columns of a file by the names that menus give them: what `trigemu
+samples` shows."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from trigemu.counting.quantities import COMPARED
 from trigemu.rates.results import MenuRates, Rate
 from trigemu.results.notes import legend, notes, wholes
 from trigemu.results.numbers import count, in_unit, rejection_text, threshold_label
-from trigemu.results.rates import MENU_RATES as OF_MENU
+from trigemu.results.rates import MENU_RATES
 from trigemu.results.table import Column, Page, Table
 from trigemu.results.view import View, name
 from trigemu.studies.scan import BudgetBracket, Scan
@@ -63,7 +63,7 @@ class _Scan(View[Scan]):
 
     def document(self, result: Scan, brackets: Sequence[BudgetBracket] = ()) -> dict[str, Any]:
         """Each point is as in `run`, without what all share. brackets: settings that bracket a budget."""
-        documents = [OF_MENU.document(point) for point in result.points]
+        documents = [MENU_RATES.document(point) for point in result.points]
         own = ("menu", "triggers", "groups", "warnings")
         points = [
             {"values": values} | {key: document[key] for key in own}

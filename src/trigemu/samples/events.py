@@ -1,4 +1,5 @@
-"""Events: columns of objects and weights in Hz, validated once on construction.
+"""Events: columns of objects and weights in Hz, validated once on construction; the same as arrays of
+awkward.
 
 All columns are flat: a collection has one array per column and the offsets at which its events begin. Kernels
 therefore process arrays and a range of rows, and `events[a:b]` is a view without copies.

@@ -1,4 +1,5 @@
-"""Recognise the format of a file from its content."""
+"""Files of events: their format from their content, their properties, found once by a survey of many files in
+parallel, and the numbers of their events."""
 
 from __future__ import annotations
 

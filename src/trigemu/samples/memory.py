@@ -1,4 +1,5 @@
-"""Events in memory as a source, for calls with events instead of a catalogue."""
+"""Events in memory as a source, and samples as arguments of calls: a catalogue, its path, files, or
+events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded decisions in a separate file from their events."""
+"""Recorded decisions in a separate file from their events, and consecutive events as unrelated crossings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A sample of events: files of one process, which are read in ranges, with weights in Hz."""
+"""A sample of events: files of one process, which are read in ranges, with crossings before and after, and
+weights in Hz."""
 
 from __future__ import annotations
 

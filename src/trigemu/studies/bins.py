@@ -1,4 +1,4 @@
-"""Rates as functions of an observable, such as the number of interactions, from one pass over the events.
+"""Rates as functions of an observable, and spectra of the samples, from one pass over the events.
 
 Each bin contains part of the crossings and a rate of each trigger. The ratio of the two, rescaled to all
 crossings, is the rate of the trigger if all crossings were like those in the bin: R0 · Σ w f / Σ w. Its

@@ -1,4 +1,4 @@
-"""Comparison of menu variants on the same events.
+"""Comparison of menu variants on the same events, and the differences between their definitions in words.
 
 A variant accepts a fraction f of each event: or(M) for the menu, total and unique as in `quantities.py` for a
 trigger. A difference is Σ w (f_B − f_A), and its uncertainty is computed as for any rate, with f_A − f_B

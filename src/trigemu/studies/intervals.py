@@ -1,4 +1,5 @@
-"""Efficiencies of weighted events, and their intervals.
+"""Efficiencies of weighted events and their intervals, with the errors of thresholds that were found for
+budgets.
 
 The efficiency of weighted events is ε = Σ w a / Σ w, where a is the fraction of an event that is accepted.
 Its interval is the Wilson interval (JASA 22, 209) for n_eff = ε (1 − ε) / Var events of weight 1, with Var =

@@ -1,4 +1,5 @@
-"""The steps of a scan: the values of a threshold, or of another number in the table of a trigger."""
+"""Rates as functions of one or more thresholds, or of other numbers of triggers, from one pass over the
+events."""
 
 from __future__ import annotations
 

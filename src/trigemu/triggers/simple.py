@@ -1,4 +1,5 @@
-"""`random`: crossings at a fixed rate, independent of their content.
+"""Kinds that compute nothing: `random` (crossings at a fixed rate), `stored` (a decision in the sample),
+`external` (a bit of stored words).
 
 rate_hz = 1000.0
 """

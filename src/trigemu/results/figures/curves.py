@@ -1,4 +1,4 @@
-"""Efficiencies of menus in the bins of an observable, above the gain of each over the first."""
+"""Curves: efficiencies with the gain over the first menu, spectra of samples, rates against thresholds."""
 
 from __future__ import annotations
 

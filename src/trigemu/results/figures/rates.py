@@ -1,4 +1,5 @@
-"""Rates of groups or triggers in each menu, one line per group or trigger."""
+"""Rates: of groups or triggers in each menu, of pairs and combinations of triggers, in bins, and of
+samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Base class of the formats in ROOT files."""
+"""Formats in ROOT files: files are opened without running code from them, the tree with the events is found,
+and a base class reads its branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The contract of a file format: a class with a path that reads columns of ranges of entries."""
+"""The contract of a file format, a class with a path that reads columns of ranges of entries, and columns
+from files as collections."""
 
 from __future__ import annotations
 
