@@ -15,10 +15,10 @@ from trigemu_anomaly.fixed_point import MAX_WIDTH, OVERFLOWS, ROUNDINGS
 from trigemu_anomaly.trees import FixedEnsemble
 
 from trigemu import __version__
-from trigemu.base import machine
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs
 from trigemu.base.plugin_search import search_path
+from trigemu.base.processes import cores
 from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.cli.outputs import check_inputs, on_disk, present
@@ -295,7 +295,7 @@ def scan(
 def _at_once(processing: Processing) -> int:
     """Return the number of syntheses that run at once."""
     source = click.get_current_context().get_parameter_source("workers")
-    return machine.cores() if source is ParameterSource.DEFAULT else processing.workers
+    return cores() if source is ParameterSource.DEFAULT else processing.workers
 
 
 def _estimated(bars: ExitStack, workers: int, models: Sequence[FixedEnsemble]) -> list[Resources]:

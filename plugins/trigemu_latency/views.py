@@ -10,7 +10,6 @@ import numpy as np
 from trigemu_anomaly.step_model import KERNELS
 
 from trigemu import __version__
-from trigemu.base import machine
 from trigemu.results import notes, numbers
 from trigemu.results.documents import Histograms
 from trigemu.results.table import Column, Page, Table, stacked
@@ -19,6 +18,7 @@ from trigemu.results.view import View, name
 from .stream.stream import ARRAYS_FROM
 from .timing.clock import Histogram, Timing
 from .timing.costs import Bench, Timings, TriggerCost
+from .timing.environment import Environment
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -501,7 +501,7 @@ def _smallest(result: Bench) -> Iterator[Timing]:
     yield result.menu[size]
 
 
-def _surroundings(where: machine.Environment) -> Iterator[str]:
+def _surroundings(where: Environment) -> Iterator[str]:
     versions = ", ".join(f"{name} {version}" for name, version in where.versions.items())
     yield f"{where.cpu}, {where.cores} cores, {where.system}; Python {where.python}, {versions}."
     loads = [f"{load[0]:.2f}" if load else "unknown" for load in (where.load_before, where.load_after)]

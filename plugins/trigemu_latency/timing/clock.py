@@ -12,7 +12,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from trigemu.base import machine
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import PluginError, TrigemuError, own_cause
 from trigemu.base.plugins import reason_of
@@ -21,6 +20,8 @@ from trigemu.emulation.plan import Plan, decide
 from trigemu.samples.events import Events
 from trigemu_latency.questions import stages
 from trigemu_latency.stream.stream import ARRAYS_FROM, Stream
+
+from .environment import undisturbed
 
 #: Passes are repeated until there are enough calls for the slowest in a thousand and enough rounds, or until
 #: the time is up.
@@ -85,7 +86,7 @@ def measure(contenders: Sequence[TimedCall], clock: Clock) -> list[Timing]:
     passes: list[list[IntArray]] = [[] for _ in contenders]
     spent = [0] * len(contenders)
     waiting = list(range(len(contenders)))
-    with machine.undisturbed():
+    with undisturbed():
         while waiting:
             for number in waiting:
                 passes[number].append(_pass(contenders[number], clock))
@@ -125,7 +126,7 @@ def together(contenders: Sequence[TimedCall], clock: Clock) -> float:
             elapsed = clock() - begun
         return calls * contender.events / (elapsed * 1e-9)
 
-    with machine.undisturbed(), ThreadPoolExecutor(len(contenders)) as pool:
+    with undisturbed(), ThreadPoolExecutor(len(contenders)) as pool:
         return max(sum(pool.map(run, contenders)) for _ in range(WINDOWS))
 
 

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.base import machine
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.base.shown import Named, Shown
@@ -35,6 +34,7 @@ from trigemu.triggers.questions import preselection
 from trigemu_latency.stream.stream import ARRAYS_FROM, Stream
 
 from .clock import Batches, Clock, TimedCall, Timing, measure, together
+from .environment import Environment, environment, load_average
 from .first import FirstDecision
 
 
@@ -196,7 +196,7 @@ class Bench(Shown, Named[TriggerCost]):
     menu: Timings  #: Batch size → measured times of all triggers together, in one thread
     events_per_s: Mapping[int, float]  #: Batch size → throughput of all threads together
     triggers: tuple[TriggerCost, ...]  #: The cost of each trigger
-    environment: machine.Environment  #: The machine and its load
+    environment: Environment  #: The machine and its load
     threads: int  #: The number of threads that ran together
     seed: int  #: The seed with which events were drawn
     #: events, distinct: The number of events drawn from the background, and of distinct events among them.
@@ -296,7 +296,7 @@ def bench(
     """
     batches = batches_of(events, threads) if batches is None else batches
     check(batches, events, threads)
-    before = machine.load_average()
+    before = load_average()
     emulation = emulation_of(emulation, catalogue, executor)
     menu, plan, samples = emulation.menus[0], emulation.plan, emulation.catalogue
     rates = rates_of(emulation)
@@ -325,7 +325,7 @@ def bench(
         menu=of_menu,
         events_per_s=at_once,
         triggers=tuple(triggers),
-        environment=machine.environment(before),
+        environment=environment(before),
         threads=threads,
         seed=SEED,
         events=events,

@@ -26,6 +26,11 @@ from trigemu.base.interruption import undone
 R = TypeVar("R")
 
 
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class WorkerLostError(RetryableError):
     """A worker ended before it answered."""
 

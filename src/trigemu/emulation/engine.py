@@ -19,9 +19,9 @@ from trigemu.base.engine import engine_of
 from trigemu.base.errors import TrigemuError, UnreadableError
 from trigemu.base.files import contents_of
 from trigemu.base.fingerprint import digest_of_code, fingerprint
-from trigemu.base.machine import cores
 from trigemu.base.plugin_search import load_from, plugins_in, sources_of
 from trigemu.base.plugins import FoundPlugin
+from trigemu.base.processes import cores
 from trigemu.counting.patterns import PatternTable, merge_tables
 from trigemu.counting.shared import SharedEvents
 from trigemu.counting.table_checks import check_array, check_samples, check_table, check_weights

@@ -1,4 +1,4 @@
-"""The machine on which trigemu runs, and its clock."""
+"""The machine on which times are measured, and its clock."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
+
+from trigemu.base.processes import cores
 
 #: Libraries, besides Python, that the time per event depends on.
 LIBRARIES = ("numpy", "numba", "onnxruntime", "treelite", "tl2cgen")
@@ -39,11 +41,6 @@ class Environment:
     timer_overhead_ns: float
     # State of Python's garbage collection during the measurement.
     garbage_collection: str = "off while timing"
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def load_average() -> tuple[float, float, float] | None:
