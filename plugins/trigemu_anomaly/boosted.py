@@ -84,8 +84,8 @@ def _read(
     try:
         return checked, treelite.frontend.from_xgboost_json(checked.json)
     except Exception as error:
-        if own := own_cause(error):
-            raise own from error
+        if cause := own_cause(error):
+            raise cause from error
         reason = " ".join(str(error).split())[:200]
         raise TrigemuError(f"is not a model that treelite can read ({reason})") from None
 
@@ -103,7 +103,9 @@ def read_ensemble(model: treelite.Model) -> Ensemble:
             raise TrigemuError("has splits on categories, or other splits than x < threshold")
         threshold, value = tree.get_field("threshold"), tree.get_field("leaf_value")
         columns = (feature, -1), (threshold, 0.0), (left + starts[-1], -1), (right + starts[-1], -1)
-        parts.append([*(np.where(split, of, unused) for of, unused in columns), np.where(split, 0.0, value)])
+        parts.append(
+            [*(np.where(split, field, unused) for field, unused in columns), np.where(split, 0.0, value)]
+        )
         starts.append(starts[-1] + len(split))
     features, thresholds, lefts, rights, values = (
         np.concatenate(column) for column in zip(*parts, strict=True)

@@ -186,8 +186,8 @@ def open_card(
         raise TableError([Problem(str(path), 0, "", message)])
     scope = read_scope(document)
     integers = read_integers(document, lambda name: scope.object(name).base)
-    own = {key: value for key, value in document.data.items() if key not in ("objects", "sums", "integer")}
-    table = read_table(document, own, struct, (), "")
+    keys = {key: value for key, value in document.data.items() if key not in ("objects", "sums", "integer")}
+    table = read_table(document, keys, struct, (), "")
     if table is None:
         document.finish()
         raise AssertionError("a table that cannot be read has mistakes")

@@ -53,11 +53,11 @@ def hardware_input(
 
 
 def _scale(table: object, column: str, halved: bool) -> InputScale | None:
-    of = getattr(table, column)
-    if of is None:
+    scale = getattr(table, column)
+    if scale is None:
         return None
     if column == "eta":
-        return InputScale(-0.5 * of.step if of.centred else 0.0, of.step)
+        return InputScale(-0.5 * scale.step if scale.centred else 0.0, scale.step)
     if column == "phi":
-        return InputScale(0.0, 2 * math.pi / of.bins, period=of.bins)
-    return InputScale(of.first, of.step, 0, of.bins, halved=halved)
+        return InputScale(0.0, 2 * math.pi / scale.bins, period=scale.bins)
+    return InputScale(scale.first, scale.step, 0, scale.bins, halved=halved)

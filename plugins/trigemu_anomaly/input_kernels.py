@@ -80,7 +80,7 @@ def _write(address: int, number: int, value: float) -> bool:
 @inner
 def _all_rows(place: int, first: int, n: int, starts: int, chosen: int, owners: int, room: int) -> bool:
     """Select the rows of n events from the first one on; return whether there is room for them."""
-    offsets, own, base = _integer(place, 0) + 8 * first, _integer(place, 1), _integer(place, 2)
+    offsets, given, base = _integer(place, 0) + 8 * first, _integer(place, 1), _integer(place, 2)
     low = _integer(offsets, 0)
     count = _integer(offsets, n) - low
     if count >= room:
@@ -96,7 +96,7 @@ def _all_rows(place: int, first: int, n: int, starts: int, chosen: int, owners: 
     for k in range(count):
         event += _integer(owners, k)
         _set(owners, k, event)
-        _set(chosen, k, base + (_integer(own, low + k) if own != 0 else low + k))
+        _set(chosen, k, base + (_integer(given, low + k) if given != 0 else low + k))
     return True
 
 
@@ -164,21 +164,21 @@ def _select(t: int, first: int, n: int) -> bool:
         _integer(t, AT_OWNERS),
     )
     for s in range(_integer(t, SELECTIONS)):
-        selection, of = _integer(t, AT_SELECTIONS) + 8 * SELECTION * s, 8 * room * s
+        selection, start = _integer(t, AT_SELECTIONS) + 8 * SELECTION * s, 8 * room * s
         source, starts = _integer(selection, 1), all_starts + 8 * (BLOCK + 1) * s
-        chosen, owners = all_chosen + of, all_owners + of
+        chosen, owners = all_chosen + start, all_owners + start
         if _integer(selection, 0) == ROWS:
             if not _all_rows(rows + 24 * source, first, n, starts, chosen, owners, room):
                 return False
             continue
         count = _integer(all_starts + 8 * (BLOCK + 1) * source, n)
-        of = 8 * room * source
-        count = _rows_within(t, selection, count, all_chosen + of, all_owners + of, chosen, owners)
+        start = 8 * room * source
+        count = _rows_within(t, selection, count, all_chosen + start, all_owners + start, chosen, owners)
         other = _integer(selection, 4)
         if other >= 0:
             others = all_chosen + 8 * room * other
-            own = all_starts + 8 * (BLOCK + 1) * other
-            count = _without_close(t, selection, count, chosen, owners, others, own)
+            other_starts = all_starts + 8 * (BLOCK + 1) * other
+            count = _without_close(t, selection, count, chosen, owners, others, other_starts)
         _count(starts, n, owners, count)
     return True
 
@@ -194,9 +194,12 @@ def _add_up(t: int, n: int) -> None:
             _put(results, k, 0.0)
         part = _integer(t, AT_PARTS) + 8 * PART * _integer(sums, 1)
         for _ in range(_integer(sums, 2)):
-            of = _integer(part, 0)
-            chosen, owners = _integer(t, AT_CHOSEN) + 8 * room * of, _integer(t, AT_OWNERS) + 8 * room * of
-            for k in range(_integer(_integer(t, AT_STARTS) + 8 * (BLOCK + 1) * of, n)):
+            first = _integer(part, 0)
+            chosen, owners = (
+                _integer(t, AT_CHOSEN) + 8 * room * first,
+                _integer(t, AT_OWNERS) + 8 * room * first,
+            )
+            for k in range(_integer(_integer(t, AT_STARTS) + 8 * (BLOCK + 1) * first, n)):
                 row, result = _integer(chosen, k), results + 8 * RESULT * _integer(owners, k)
                 pt = _value(columns, _integer(part, 1), row)
                 _put(result, 0, _double(result, 0) + pt)

@@ -56,19 +56,21 @@ class InputTable:
         self._lists: tuple[list[tuple[int, ...]], ...] = ([], [], [], [], [], [])
         groups: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
         elements: set[tuple[tuple[int, int, int, int], int]] = set()
-        for at, (number, value) in enumerate(zip(numbers, padding, strict=True)):
+        for input_number, (number, value) in enumerate(zip(numbers, padding, strict=True)):
             step, index = self._step(number)
             if (step, index) in elements or index >= _MANY:
                 step, index = self._as_array(number), 0
             is_element = step[0] <= do.DELTA_PHIS
             if is_element:
                 elements.add((step, index))
-            groups.setdefault((*step, 0 if is_element else at), []).append((index, at, int(value is None)))
-        for of, is_vector in self._sums.items():
-            self._sum_rows(of, is_vector)
+            groups.setdefault((*step, 0 if is_element else input_number), []).append(
+                (index, input_number, int(value is None))
+            )
+        for selections, is_vector in self._sums.items():
+            self._sum_rows(selections, is_vector)
         *_, steps, members = self._lists
         for key, of_step in groups.items():
-            by_index = {index: (at, needed) for index, at, needed in of_step}
+            by_index = {index: (input_number, needed) for index, input_number, needed in of_step}
             last = max(by_index)
             steps.append((*key[:-1], len(members), last + 1, max(needed for *_, needed in of_step)))
             members += [by_index.get(index, (-1, 0)) for index in range(last + 1)]
@@ -80,8 +82,8 @@ class InputTable:
     def _step(self, number: Number) -> tuple[tuple[int, int, int, int], int]:
         """Return kind, selection, column and sum of a number, and the index of its object."""
         if isinstance(number, Element):
-            of = self._selection(number.of)
-            return (do.ELEMENTS, of, self._column((number.of.base, number.column)), 0), number.index
+            selection = self._selection(number.of)
+            return (do.ELEMENTS, selection, self._column((number.of.base, number.column)), 0), number.index
         if isinstance(number, Count):
             return (do.COUNT, self._selection(number.of), 0, 0), 0
         if isinstance(number, ScalarSum):
@@ -102,16 +104,16 @@ class InputTable:
         self.is_direct = False
         return do.SCALAR, 0, self._column(number), 0
 
-    def _sum(self, of: tuple[ObjectSelection, ...], is_vector: bool) -> int:
+    def _sum(self, selections: tuple[ObjectSelection, ...], is_vector: bool) -> int:
         """Return the number of a sum, which is made once for the same selections."""
-        self._sums[of] = self._sums.get(of, False) or is_vector
-        return list(self._sums).index(of)
+        self._sums[selections] = self._sums.get(selections, False) or is_vector
+        return list(self._sums).index(selections)
 
-    def _sum_rows(self, of: tuple[ObjectSelection, ...], is_vector: bool) -> None:
+    def _sum_rows(self, selections: tuple[ObjectSelection, ...], is_vector: bool) -> None:
         sums, parts = self._lists[2:4]
-        sums.append((int(is_vector), len(parts), len(of)))
+        sums.append((int(is_vector), len(parts), len(selections)))
         names = ("pt", "phi") if is_vector else ("pt", "pt")
-        for d in of:
+        for d in selections:
             parts.append((self._selection(d), *(self._column((d.base, name)) for name in names)))
 
     def _column(self, key: tuple[str, Column] | Number) -> int:
@@ -121,30 +123,32 @@ class InputTable:
         self._numbers += values
         return len(self._numbers) - len(values)
 
-    def _selection(self, of: ObjectSelection) -> int:
-        if of not in self._selections:
-            row = self._selection_row(of)
+    def _selection(self, selection: ObjectSelection) -> int:
+        if selection not in self._selections:
+            row = self._selection_row(selection)
             self._lists[0].append((*row, *[0] * (do.SELECTION - len(row))))
-            self._selections[of] = len(self._lists[0]) - 1
-        return self._selections[of]
+            self._selections[selection] = len(self._lists[0]) - 1
+        return self._selections[selection]
 
-    def _selection_row(self, of: ObjectSelection) -> tuple[int, ...]:
-        spans = [span for name, window in of.windows for span in _spans(name, window)]
-        derived = bool(of.source or of.windows or of.overlap)
-        if of.any_of or None in spans or not derived:
-            self.is_direct &= not (of.any_of or spans)
-            self._rows.append(of)
+    def _selection_row(self, selection: ObjectSelection) -> tuple[int, ...]:
+        spans = [span for name, window in selection.windows for span in _spans(name, window)]
+        derived = bool(selection.source or selection.windows or selection.overlap)
+        if selection.any_of or None in spans or not derived:
+            self.is_direct &= not (selection.any_of or spans)
+            self._rows.append(selection)
             return do.ROWS, len(self._rows) - 1
-        source = self._selection(of.source or ObjectSelection(of.base))
+        source = self._selection(selection.source or ObjectSelection(selection.base))
         tests = self._lists[1]
         first = len(tests)
         for name, absolute, low, high in filter(None, spans):
-            tests.append((self._column((of.base, name)), absolute, self._constants(low, high)))
+            tests.append((self._column((selection.base, name)), absolute, self._constants(low, high)))
         row = (do.WITHIN, source, first, len(tests) - first)
-        if not of.overlap:
+        if not selection.overlap:
             return (*row, -1)
-        other, dr = of.overlap
-        columns = (self._column((base, name)) for base in (of.base, other.base) for name in ("eta", "phi"))
+        other, dr = selection.overlap
+        columns = (
+            self._column((base, name)) for base in (selection.base, other.base) for name in ("eta", "phi")
+        )
         return (*row, self._selection(other), self._constants(dr), *columns)
 
     def bind(self, work: Workspace, room: int = do.ROOM) -> BoundInputs:
@@ -152,8 +156,8 @@ class InputTable:
         columns = [_column_of(work, key) for key in self._columns]
         rows = [_rows_of(work, of) for of in self._rows]
         places = [n for a, first in columns for n in (_address(a) - first * a.itemsize, _TYPES[a.dtype])]
-        for offsets, own, first in rows:
-            places += _address(offsets), 0 if own is None else _address(own), first
+        for offsets, rows_of, first in rows:
+            places += _address(offsets), 0 if rows_of is None else _address(rows_of), first
         selections, sums, *_ = self.sizes
         table = np.array([*[0] * do.TABLE, *places], np.int64)
         sizes = do.BLOCK * do.RESULT * sums, selections * (do.BLOCK + 1), selections * room, selections * room
@@ -200,12 +204,12 @@ def _native(column: Array) -> Array:
     return np.ascontiguousarray(column, column.dtype if column.dtype in _TYPES else np.float64)
 
 
-def _rows_of(work: Workspace, of: ObjectSelection) -> tuple[IntArray, IntArray | None, int]:
+def _rows_of(work: Workspace, selection: ObjectSelection) -> tuple[IntArray, IntArray | None, int]:
     """Return offsets and rows of a selection, and the row that these count from."""
-    if of == ObjectSelection(of.base) and of.base in work.events.collections:
-        return np.ascontiguousarray(work.events.collections[of.base].offsets), None, 0
-    objects = work.objects(of)
-    return objects.offsets, objects.rows, int(work.events.collections[of.base].offsets[0])
+    if selection == ObjectSelection(selection.base) and selection.base in work.events.collections:
+        return np.ascontiguousarray(work.events.collections[selection.base].offsets), None, 0
+    objects = work.objects(selection)
+    return objects.offsets, objects.rows, int(work.events.collections[selection.base].offsets[0])
 
 
 def _address(array: Array) -> int:

@@ -210,8 +210,8 @@ def _write(model: treelite.Model, folder: Path) -> None:
         with _silent():
             tl2cgen.generate_c_code(model, folder, None)
     except Exception as error:
-        if own := own_cause(error):
-            raise own from error
+        if cause := own_cause(error):
+            raise cause from error
         raise TrigemuError(f"tl2cgen cannot write the trees as C: {output_tail(str(error))}") from None
 
 

@@ -232,14 +232,14 @@ def fields(message: Any) -> Iterator[tuple[int, int, Any]]:
         at += size
 
 
-def _varint(message: memoryview, at: int) -> tuple[int, int]:
+def _varint(message: memoryview, offset: int) -> tuple[int, int]:
     value = shift = 0
     while True:
-        byte = message[at]
+        byte = message[offset]
         value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
+        offset, shift = offset + 1, shift + 7
         if byte < 0x80:
-            return (value - 2**64 if value >= 2**63 else value), at
+            return (value - 2**64 if value >= 2**63 else value), offset
         if shift > 63:
             raise ValueError(shift)
 

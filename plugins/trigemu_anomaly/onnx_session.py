@@ -93,8 +93,8 @@ class Session:
         except TrigemuError:
             raise
         except Exception as error:
-            if own := own_cause(error):
-                raise own from error
+            if cause := own_cause(error):
+                raise cause from error
             if options.terminate:
                 raise TrigemuError(
                     f"takes over {_SECONDS:g} s for {BATCH} events: expected a smaller network"
@@ -215,8 +215,8 @@ def _session(content: bytes, options: SessionOptions) -> InferenceSession:
     try:
         return InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        if own := own_cause(error):
-            raise own from error
+        if cause := own_cause(error):
+            raise cause from error
         if _NO_FOLDER in str(error) or "external data" in str(error).lower():
             raise TrigemuError(
                 "keeps its weights in another file (external data), which its sha256 does not cover: save "

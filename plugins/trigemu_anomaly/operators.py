@@ -208,10 +208,10 @@ def _size(x: Operand) -> int:
 
 
 def _gather(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
-    x, at = operands
+    x, indices = operands
     (axis,) = _axes_of(x, [attributes.get("axis", 0)])
-    check_size(_size(x) * len(_integers(at)))
-    return _arranged(x, lambda part: np.take(part, at, axis=axis))
+    check_size(_size(x) * len(_integers(indices)))
+    return _arranged(x, lambda part: np.take(part, indices, axis=axis))
 
 
 def _slice(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
@@ -224,10 +224,10 @@ def _slice(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset:
     axes = range(len(starts)) if axes is None else axes
     cuts = [slice(None)] * (x.slots.ndim if isinstance(x, Value) else x.ndim)
     for i, axis in enumerate(axes):
-        (own,) = _axes_of(x, [axis])
+        (sliced,) = _axes_of(x, [axis])
         step, stop = 1 if strides is None else strides[i], ends[i]
-        size = (x.slots if isinstance(x, Value) else x).shape[own]
-        cuts[own] = slice(starts[i], None if step < 0 and stop < -size else stop, step)
+        size = (x.slots if isinstance(x, Value) else x).shape[sliced]
+        cuts[sliced] = slice(starts[i], None if step < 0 and stop < -size else stop, step)
     return _arranged(x, lambda part: part[tuple(cuts)])
 
 
@@ -271,10 +271,10 @@ def _unsqueezed(steps: Trace, operands: list[Any], attributes: dict[str, Any], o
     x, axes = operands[0], _requested_axes(operands, attributes) or []
     events = isinstance(x, Value)
     rank = (x.slots.ndim + 1 if isinstance(x, Value) else x.ndim) + len(axes)
-    own = [axis + (rank if axis < 0 else 0) - events for axis in axes]
-    if any(axis < 0 for axis in own):
+    places = [axis + (rank if axis < 0 else 0) - events for axis in axes]
+    if any(axis < 0 for axis in places):
         raise UnknownError("an operator along the events")
-    return _arranged(x, lambda part: np.expand_dims(part, tuple(own)))
+    return _arranged(x, lambda part: np.expand_dims(part, tuple(places)))
 
 
 def _cast(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:

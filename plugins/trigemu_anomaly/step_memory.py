@@ -77,9 +77,9 @@ class Layout:
         arrays = self.steps, self.lists, self.weights, memory
         numbers = [*(int(array.ctypes.data) for array in arrays), len(self.steps), self.lanes, size]
         table = np.array(numbers, np.int64)
-        at, out = (numbers[3] + size * place for place in (self.at, self.out))
+        inputs_at, out = (numbers[3] + size * place for place in (self.at, self.out))
         run = address_of(self.machine.run, types.intp(types.intp))
-        return BoundSteps((run, int(table.ctypes.data), at, out), memory, table, self)
+        return BoundSteps((run, int(table.ctypes.data), inputs_at, out), memory, table, self)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class _Memory:
         self._lists, self._weights = _Parts(), _Parts()
 
     def layout(self, steps: list[Step], features: int, score: int) -> Layout:
-        at = self._new(np.arange(features))
+        first = self._new(np.arange(features))
         for step in steps:
             self._add(step)
         kind = self._machine.kind
@@ -183,7 +183,7 @@ class _Memory:
         lists = np.concatenate([*self._lists.parts, np.empty(0, np.int64)])
         rows = np.array(self._rows, np.int64).reshape(-1, evaluator.WIDTH)
         out = int(self._places(np.array([score]))[0])
-        return Layout(self._machine, rows, lists, weights, memory, at, out, self._lanes)
+        return Layout(self._machine, rows, lists, weights, memory, first, out, self._lanes)
 
     def _add(self, step: Step) -> None:
         n, lanes = len(step.y), self._lanes

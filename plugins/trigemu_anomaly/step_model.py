@@ -65,12 +65,12 @@ class StepModel(ScoreModel):
         columns: IntArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         scores, of_trees = np.empty((2, len(work.events)))
-        at = np.empty(0, np.int64) if columns is None else columns
+        selected = np.empty(0, np.int64) if columns is None else columns
         function, arguments = (trees.function, trees.arguments) if trees else (0, 0)
-        fill, x = inputs_function(), np.empty(len(at), np.float32)
+        fill, x = inputs_function(), np.empty(len(selected), np.float32)
 
         def run(table: int) -> int:
-            return score_events(fill, table, *steps, function, arguments, at, x, scores, of_trees)
+            return score_events(fill, table, *steps, function, arguments, selected, x, scores, of_trees)
 
         with self._bound(self._blocks) as steps:
             if inputs.run(work, run) == INFINITE:

@@ -90,20 +90,20 @@ def _parts(
     nodes: range,
 ) -> Iterator[_Part]:
     """Split a tree into parts; leaves are numbered in the order of the nodes."""
-    own = np.arange(nodes.start, nodes.stop)
-    leaves, splits = own[feature[own] < 0], own[feature[own] >= 0]
-    below: BoolArray = np.zeros((len(own), len(leaves)), np.bool_)
+    rows = np.arange(nodes.start, nodes.stop)
+    leaves, splits = rows[feature[rows] < 0], rows[feature[rows] >= 0]
+    below: BoolArray = np.zeros((len(rows), len(leaves)), np.bool_)
     below[leaves - nodes.start, np.arange(len(leaves))] = True
     sides = [child[splits] - nodes.start for child in children]
     for split, left, right in zip(splits[::-1], *(side[::-1] for side in sides), strict=True):
         below[split - nodes.start] = below[left] | below[right]
-    for at in range(0, len(leaves), _LEAVES):
-        bits = 1 << np.arange(len(leaves[at : at + _LEAVES]))
-        left, right = (below[side, at : at + _LEAVES] @ bits for side in sides)
+    for start in range(0, len(leaves), _LEAVES):
+        bits = 1 << np.arange(len(leaves[start : start + _LEAVES]))
+        left, right = (below[side, start : start + _LEAVES] @ bits for side in sides)
         chosen = (left | right) != 0
         some = splits[chosen]
         splits_of_part = feature[some].astype(np.int64), cuts[some], left[chosen], right[chosen]
-        yield _Part(*splits_of_part, values[leaves[at : at + _LEAVES]])
+        yield _Part(*splits_of_part, values[leaves[start : start + _LEAVES]])
 
 
 def _table(parts: list[_Part]) -> LookupTable:
@@ -129,9 +129,9 @@ def _table(parts: list[_Part]) -> LookupTable:
         values[column, _POSITIONS[: len(part.values)]] = part.values
         for feature, cut, left, right in zip(part.inputs, part.cuts, part.left, part.right, strict=True):
             k = int(np.searchsorted(features, feature))
-            at = edges[k] + k
-            middle = at + int(np.searchsorted(of_each[k], cut)) + 1
-            masks[at:middle, column] &= ~np.uint32(right)
+            place = edges[k] + k
+            middle = place + int(np.searchsorted(of_each[k], cut)) + 1
+            masks[place:middle, column] &= ~np.uint32(right)
             masks[middle : edges[k + 1] + k + 1, column] &= ~np.uint32(left)
     return LookupTable(
         feature=features,
@@ -193,9 +193,9 @@ def add_leaves_of(
         allowed[:] = -1
         for k in range(len(feature)):
             word = min(max(words[row, feature[k]], low[k]), high[k])
-            at = bucket[k] + ((word - low[k]) >> shift[k])
-            interval = first[at]
-            for cut in range(first[at], first[at + 1]):
+            place = bucket[k] + ((word - low[k]) >> shift[k])
+            interval = first[place]
+            for cut in range(first[place], first[place + 1]):
                 interval += cuts[cut] <= word
             for t in range(m):
                 allowed[t] &= masks[interval + k, t]

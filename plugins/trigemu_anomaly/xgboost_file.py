@@ -171,15 +171,21 @@ def _order(names: list[str], features: int, inputs: Sequence[str]) -> tuple[list
     the inputs. Raises TrigemuError if only some of its names are those of inputs in another place."""
     if names and len(names) != features:
         raise TrigemuError(f"is damaged: it has {len(names)} feature_names for {features} features")
-    own, card = ([_plain(name) for name in of] for of in (names, inputs))
+    names_here, card = ([_plain(name) for name in of] for of in (names, inputs))
     in_place = list(range(features))
-    if not own or not card or own == card or len({*own}) < features or len({*card}) < features:
+    if (
+        not names_here
+        or not card
+        or names_here == card
+        or len({*names_here}) < features
+        or len({*card}) < features
+    ):
         return in_place, []
     in_file, in_card = excerpt(", ".join(names)), excerpt(", ".join(inputs))
-    if {*own} == {*card}:
+    if {*names_here} == {*card}:
         note = f"has its features in the order {in_file}: they are matched by name to the inputs {in_card}"
-        return [card.index(name) for name in own], [note]
-    if moved := [name for name, a, b in zip(names, own, card, strict=True) if a != b and a in card]:
+        return [card.index(name) for name in names_here], [note]
+    if moved := [name for name, a, b in zip(names, names_here, card, strict=True) if a != b and a in card]:
         raise TrigemuError(
             f"has the features {in_file}, but the card names the inputs {in_card}: {excerpt(moved[0])!r} is "
             f"in another place; list the inputs in the order of the file, or all by its names"

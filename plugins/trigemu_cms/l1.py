@@ -184,9 +184,9 @@ class _Assembly:
                 for name in [*names, *([condition.name] if isinstance(condition, Signal) else [])]:
                     if name in NOT_IN_VECTORS and name not in computed:
                         placeholders.setdefault(name, []).append(algorithm.name)
-        for name, of in placeholders.items():
+        for name, text in placeholders.items():
             yield (
-                f"{name} ({_first(of)}) is not in test vectors: add the columns of these triggers to the "
+                f"{name} ({_first(text)}) is not in test vectors: add the columns of these triggers to the "
                 f"sample, or replace the triggers"
             )
 
@@ -195,8 +195,8 @@ class _Assembly:
         title = f"From {menu.path.name} (sha256 {menu.sha256[:16]}…), grammar {menu.grammar or 'unknown'}."
         yield toml_text.comment(f"{title} {menu.comment}".strip())
         yield toml_text.table("[menu]", {"name": menu.name, "format": FORMAT})
-        if own := sorted(self._objects() - set(STANDARD)):
-            yield toml_text.table("[objects]", {name: {"from": name} for name in own})
+        if missing := sorted(self._objects() - set(STANDARD)):
+            yield toml_text.table("[objects]", {name: {"from": name} for name in missing})
         yield from self._integers()
         for algorithm, converted in self.algorithms:
             comment = toml_text.comment(f"{algorithm.index}: {algorithm.expression}")

@@ -157,13 +157,13 @@ def _score(algorithm: Algorithm, signal: Signal, networks: Sequence[ScoreNetwork
             least = cut.minimum
     if least is None:
         raise InexpressibleError(f"{signal.name} has no cut on its score")
-    own = [network for network in networks if network.signal == signal.name]
-    if not own:
+    matching = [network for network in networks if network.signal == signal.name]
+    if not matching:
         column = "_".join([signal.name.lower(), *([re.sub(r"\W", "_", model)] if model else [])])
         return {"kind": "threshold", "observable": column, "above": least - step / 2}
-    network = next((network for network in own if network.is_model(model)), None)
+    network = next((network for network in matching if network.is_model(model)), None)
     if network is None:
-        given = ", ".join(f"{network.name} ({network.card})" for network in own)
+        given = ", ".join(f"{network.name} ({network.card})" for network in matching)
         raise InexpressibleError(f"it needs {signal.name} of the model {model!r}, not {given}")
     unit = network.step if step == 1.0 else 1.0  # a cut on the integer, or on the number
     return {"kind": "network", "card": network.card, "above": least * unit - network.step / 2}

@@ -115,15 +115,15 @@ _SETS = {"QLTY": "quality", "ISO": "isolation", "IP": "impact", "DISP": "displac
 _CHARGES = {"positive": 1, "negative": -1}
 
 
-def cuts_of(algorithm: Algorithm, names: Sequence[str], of: str, allowed: set[str]) -> Iterator[Cut]:
+def cuts_of(algorithm: Algorithm, names: Sequence[str], kind: str, allowed: set[str]) -> Iterator[Cut]:
     for name in names:
         if name not in algorithm.cuts:
             hint = nearest(name, algorithm.cuts)
-            raise TrigemuError(f"cut {name!r} of {of} is not among the cuts of this algorithm{hint}")
+            raise TrigemuError(f"cut {name!r} of {kind} is not among the cuts of this algorithm{hint}")
         cut = algorithm.cuts[name]
         if cut.type not in allowed:
             hint = nearest(cut.type, allowed)
-            raise TrigemuError(f"cut {name!r} of {of} (line {cut.line}) has the type {cut.type!r}{hint}")
+            raise TrigemuError(f"cut {name!r} of {kind} (line {cut.line}) has the type {cut.type!r}{hint}")
         yield cut
 
 

@@ -131,8 +131,8 @@ def read_xml(path: Path) -> XMLMenu:
         with opened(path, compression="infer") as stream:
             content: bytes = stream.read(MAX_BYTES + 1)
     except Exception as error:
-        if own := own_cause(error):
-            raise own from error
+        if cause := own_cause(error):
+            raise cause from error
         reason = getattr(error, "strerror", None) or error
         raise TableError([Problem(str(path), 0, "", f"cannot read: {reason}")]) from None
     mistakes = Mistakes(path)

@@ -92,9 +92,9 @@ def import_cms_phase2(path: Path, objects: Path, scalings: Path | None = None) -
 def _offline(seed: _Seed) -> Iterator[Identified]:
     """Yield the objects whose offline pT a seed cuts on."""
     for windows in seed.alternatives:
-        for of in windows:
-            if isinstance(of, OfLeg) and of.column == OFFLINE_PT:
-                yield seed.legs[of.leg]
+        for window in windows:
+            if isinstance(window, OfLeg) and window.column == OFFLINE_PT:
+                yield seed.legs[window.leg]
 
 
 @dataclass

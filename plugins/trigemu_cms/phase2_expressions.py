@@ -71,8 +71,8 @@ class _Reader:
     """Reads a parsed expression. legs: their numbers by name. own: the leg whose columns are written without
     its name."""
 
-    def __init__(self, legs: Mapping[str, int], own: int | None) -> None:
-        self._legs, self._own = legs, own
+    def __init__(self, legs: Mapping[str, int], own_leg: int | None) -> None:
+        self._legs, self._own = legs, own_leg
         self._read: dict[tuple[ast.expr, bool], Alternatives] = {}
 
     def condition(self, node: ast.expr, negated: bool = False) -> Alternatives:
@@ -203,7 +203,7 @@ class _Reader:
 
     def _of_columns(self, left: ast.expr, right: ast.expr, quantity: str, usual: str) -> OfPair:
         """Return a quantity of a column of each of two legs, which has usually the same name."""
-        first, second = sorted((self._column(left), self._column(right)), key=lambda of: of.leg)
+        first, second = sorted((self._column(left), self._column(right)), key=lambda column: column.leg)
         if first.leg == second.leg:
             raise TrigemuError(f"{_text(left)} and {_text(right)} are of the same object: {_ALLOWED}")
         columns = first.column, second.column

@@ -166,13 +166,13 @@ class _ObjectReader:
         if id_ not in ids:
             self._mistake(("ids",), f"has no id {id_!r}{nearest(id_, map(str, ids))}")
             return None
-        own = ids[id_] or {}
-        if not isinstance(own, dict):
+        entry = ids[id_] or {}
+        if not isinstance(entry, dict):
             self._mistake(("ids", id_), f"ids.{id_}: expected cuts: and further entries of the id")
             return None
-        parameters = {**{key: value for key, value in table.items() if key != "ids"}, **own}
-        at: Key = ("ids", id_) if "cuts" in own else ()
-        ranges = self._ranges(parameters.get("eta_ranges"), ("ids", id_) if "eta_ranges" in own else ())
+        parameters = {**{key: value for key, value in table.items() if key != "ids"}, **entry}
+        at: Key = ("ids", id_) if "cuts" in entry else ()
+        ranges = self._ranges(parameters.get("eta_ranges"), ("ids", id_) if "eta_ranges" in entry else ())
         if range_ not in (ranges or (INCLUSIVE,)):
             hint = nearest(range_, map(str, ranges or (INCLUSIVE,)))
             self._mistake((), f"has no range {range_!r} in η{hint}")
@@ -184,7 +184,7 @@ class _ObjectReader:
             return None
         return Identified(self._name, id_, range_, cuts, ranges, passing)
 
-    def _ranges(self, table: Any, at: Key) -> dict[str, tuple[float, float]] | None:
+    def _ranges(self, table: Any, key: Key) -> dict[str, tuple[float, float]] | None:
         if table is None:
             return None
         ranges: dict[str, tuple[float, float]] = {INCLUSIVE: _EVERYWHERE}
@@ -194,17 +194,17 @@ class _ObjectReader:
                     ranges[name] = (float(low), float(high))
                 case _:
                     message = f"eta_ranges.{name}: {quoted(limits)}: expected [low, high] in |η|"
-                    self._mistake((*at, "eta_ranges", name), message)
+                    self._mistake((*key, "eta_ranges", name), message)
         return ranges
 
-    def _cuts(self, table: Any, at: Key, ranges: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    def _cuts(self, table: Any, key: Key, ranges: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
         cuts: dict[str, tuple[str, ...]] = {}
         for name, texts in table.items() if isinstance(table, dict) else ():
             if name not in (ranges or (INCLUSIVE,)):
                 hint = nearest(str(name), map(str, ranges or (INCLUSIVE,)))
-                self._mistake((*at, name), f"cuts of an unknown range {name!r} in η{hint}")
+                self._mistake((*key, name), f"cuts of an unknown range {name!r} in η{hint}")
             elif not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-                self._mistake((*at, name), f"cuts.{name}: expected a list of expressions")
+                self._mistake((*key, name), f"cuts.{name}: expected a list of expressions")
             else:
                 cuts[name] = tuple(texts)
         return cuts
@@ -212,7 +212,7 @@ class _ObjectReader:
     def _passing(
         self,
         cuts: Mapping[str, tuple[str, ...]],
-        at: Key,
+        key: Key,
         ranges: Mapping[str, tuple[float, float]] | None,
         range_: str,
     ) -> Alternatives:
@@ -220,7 +220,7 @@ class _ObjectReader:
         parsed: dict[str, Alternatives] = {name: ({},) for name in cuts}
         for name, texts in cuts.items():
             for i, text in enumerate(texts):
-                alternatives = self._document.attempt(partial(parse_cut, text), (self._name, *at, name, i))
+                alternatives = self._document.attempt(partial(parse_cut, text), (self._name, *key, name, i))
                 parsed[name] = both(parsed[name], alternatives) if alternatives is not None else parsed[name]
         if ranges is None:
             return parsed.get(INCLUSIVE, ({},))
@@ -261,23 +261,32 @@ def combination(of_legs: Sequence[Identified], windows: Conjunction) -> dict[str
     """Return the entries of a trigger. TrigemuError if a combination cannot have them."""
     legs: list[dict[str, Any]] = []
     for number, leg in enumerate(of_legs):
-        own = {of: w for of, w in windows.items() if isinstance(of, OfLeg) and of.leg == number}
-        legs.append({"object": leg.name, **{of.column: written(w) for of, w in sorted_windows(own)}})
+        windows_of_leg = {
+            column: w for column, w in windows.items() if isinstance(column, OfLeg) and column.leg == number
+        }
+        legs.append(
+            {
+                "object": leg.name,
+                **{column.column: written(w) for column, w in sorted_windows(windows_of_leg)},
+            }
+        )
     for number, columns in sorted(_columns(windows).items()):
         legs[number] |= {"columns": columns} if columns else {}
     pairs: dict[tuple[int, int], dict[str, Any]] = {}
-    for of, window in windows.items():
-        if isinstance(of, OfPair):
+    for column, window in windows.items():
+        if isinstance(column, OfPair):
             cut: Any = _limits(window)
-            if of.quantity == "charge":
+            if column.quantity == "charge":
                 cut = "opposite" if window.below == 0 else "same"
-            pair = pairs.setdefault(of.legs, {"legs": list(of.legs)})
-            if pair.setdefault(of.quantity, cut) != cut:
-                raise TrigemuError(f"legs {list(of.legs)} have several cuts on {of.quantity}")
-    sums = [(of, window) for of, window in windows.items() if isinstance(of, OfSum)]
+            pair = pairs.setdefault(column.legs, {"legs": list(column.legs)})
+            if pair.setdefault(column.quantity, cut) != cut:
+                raise TrigemuError(f"legs {list(column.legs)} have several cuts on {column.quantity}")
+    sums = [(column, window) for column, window in windows.items() if isinstance(column, OfSum)]
     if len(sums) > 1:
         raise TrigemuError("a seed may have one sum over legs")
-    summed = [{"legs": list(of.legs), "column": of.column, **_limits(window)} for of, window in sums]
+    summed = [
+        {"legs": list(column.legs), "column": column.column, **_limits(window)} for column, window in sums
+    ]
     table = {"kind": "combination", "legs": legs, "pairs": [pairs[legs_] for legs_ in sorted(pairs)] or None}
     return table | ({"sum": summed[0]} if summed else {})
 

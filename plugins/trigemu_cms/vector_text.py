@@ -187,14 +187,14 @@ def _parts(stream: IO[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-def _widths(text: bytes, start: int, at: int, widths: Mapping[int, Sequence[int]]) -> tuple[int, ...]:
+def _widths(text: bytes, start: int, place: int, widths: Mapping[int, Sequence[int]]) -> tuple[int, ...]:
     """Return the widths of the columns, from the number of columns in the first line that has any."""
     line = _line(text, start)
     if len(line) > LONGEST_LINE:
-        raise SampleError(_too_long(at))
+        raise SampleError(_too_long(place))
     if (columns := len(line.split())) not in widths:
         expected = " or ".join(map(str, widths))
-        raise SampleError(f"line {at}: {columns} columns, expected {expected}")
+        raise SampleError(f"line {place}: {columns} columns, expected {expected}")
     return tuple(widths[columns])
 
 
@@ -214,27 +214,27 @@ def _line(text: bytes, start: int) -> bytes:
     return match[0]
 
 
-def _mistake(text: bytes, start: int, at: int, widths: Sequence[int]) -> str:
+def _mistake(text: bytes, start: int, place: int, widths: Sequence[int]) -> str:
     """Return the mistake in a line that was not decoded."""
     line = _line(text, start)
     if len(line) > LONGEST_LINE:
-        return _too_long(at)
+        return _too_long(place)
     number, *columns = line.split()
     if len(columns) != len(widths):
-        return f"line {at}: {len(columns) + 1} columns, the lines before have {len(widths) + 1}"
+        return f"line {place}: {len(columns) + 1} columns, the lines before have {len(widths) + 1}"
     if not number.isdigit() or len(number) > _NUMBER_DIGITS:
         expected = f"expected 1 to {_NUMBER_DIGITS} digits"
-        return f"line {at}, column 1: {_quoted(number)} is not a crossing number: {expected}"
+        return f"line {place}, column 1: {_quoted(number)} is not a crossing number: {expected}"
     for column, (digits, width) in enumerate(zip(columns, widths, strict=True), 2):
         if len(digits) != width:
-            return f"line {at}: column {column} has {len(digits)} digits, expected {width}"
+            return f"line {place}: column {column} has {len(digits)} digits, expected {width}"
         if (DIGITS[np.frombuffer(digits, np.uint8)] == 255).any():
-            return f"line {at}, column {column}: {_quoted(digits)} is not hexadecimal"
-    raise AssertionError(f"line {at} has no mistake")
+            return f"line {place}, column {column}: {_quoted(digits)} is not hexadecimal"
+    raise AssertionError(f"line {place} has no mistake")
 
 
-def _too_long(at: int) -> str:
-    return f"line {at} has more than {LONGEST_LINE} characters: this is not a test vector"
+def _too_long(place: int) -> str:
+    return f"line {place} has more than {LONGEST_LINE} characters: this is not a test vector"
 
 
 def _quoted(text: bytes) -> str:
@@ -255,22 +255,22 @@ def _after(text: _Text, end: int) -> int:
 
 
 @kernel
-def _content(text: _Text, at: int, longest: int) -> tuple[int, int]:
+def _content(text: _Text, place: int, longest: int) -> tuple[int, int]:
     """Return the start of the next line with columns, or of a line that is too long, and the number of lines
     before it."""
     lines = 0
-    while at < len(text):
-        end = at
-        header = text[at] == _BAR or text[at] == _HASH
+    while place < len(text):
+        end = place
+        header = text[place] == _BAR or text[place] == _HASH
         while end < len(text) and text[end] != _NEWLINE and text[end] != _RETURN:
             if not header and not _is_blank(text[end]):
-                return at, lines
+                return place, lines
             end += 1
-        if end - at > longest:
-            return at, lines
-        at = _after(text, end)
+        if end - place > longest:
+            return place, lines
+        place = _after(text, end)
         lines += 1
-    return at, lines
+    return place, lines
 
 
 @kernel
@@ -280,46 +280,46 @@ def _decode(
     """Decode lines up to the end or the first mistake. Return the number of crossings, the number of lines,
     and the start of the next line."""
     n = 0
-    at, lines = _content(text, 0, longest)
-    while at < len(text) and n < len(numbers):
-        end, number = _number(text, at)
+    place, lines = _content(text, 0, longest)
+    while place < len(text) and n < len(numbers):
+        end, number = _number(text, place)
         if end >= 0:
             end = _columns(text, end, widths, words[n])
-        if not 0 <= end - at <= longest:
+        if not 0 <= end - place <= longest:
             break
         numbers[n] = number
         n += 1
-        at, skipped = _content(text, _after(text, end), longest)
+        place, skipped = _content(text, _after(text, end), longest)
         lines += 1 + skipped
-    return n, lines, at
+    return n, lines, place
 
 
 @kernel
-def _number(text: _Text, at: int) -> tuple[int, int]:
+def _number(text: _Text, place: int) -> tuple[int, int]:
     """Return the end of a crossing number, −1 if there is none, and its value."""
-    while at < len(text) and _is_blank(text[at]):
-        at += 1
-    first, number = at, 0
-    while at < len(text) and at - first < _NUMBER_DIGITS and DIGITS[text[at]] < 10:
-        number = number * 10 + int(DIGITS[text[at]])
-        at += 1
-    return at if at > first else -1, number
+    while place < len(text) and _is_blank(text[place]):
+        place += 1
+    first, number = place, 0
+    while place < len(text) and place - first < _NUMBER_DIGITS and DIGITS[text[place]] < 10:
+        number = number * 10 + int(DIGITS[text[place]])
+        place += 1
+    return place if place > first else -1, number
 
 
 @kernel
-def _columns(text: _Text, at: int, widths: IntArray, words: U64Array) -> int:
+def _columns(text: _Text, place: int, widths: IntArray, words: U64Array) -> int:
     """Write the words of all columns; return the end of the line, −1 for a mistake."""
     position = 0
     for width in widths:
-        before = at
-        while at < len(text) and _is_blank(text[at]):
-            at += 1
-        if at == before or at + width > len(text):
+        before = place
+        while place < len(text) and _is_blank(text[place]):
+            place += 1
+        if place == before or place + width > len(text):
             return -1
         worst = np.uint8(0)
-        for first in range(at, at + width, _WORD_DIGITS):
+        for first in range(place, place + width, _WORD_DIGITS):
             word = np.uint64(0)
-            for i in range(first, min(first + _WORD_DIGITS, at + width)):
+            for i in range(first, min(first + _WORD_DIGITS, place + width)):
                 digit = DIGITS[text[i]]
                 worst |= digit
                 word = word << np.uint64(4) | np.uint64(digit)
@@ -327,7 +327,7 @@ def _columns(text: _Text, at: int, widths: IntArray, words: U64Array) -> int:
             position += 1
         if worst > 15:
             return -1
-        at += width
-    while at < len(text) and _is_blank(text[at]):
-        at += 1
-    return at if at == len(text) or text[at] == _NEWLINE or text[at] == _RETURN else -1
+        place += width
+    while place < len(text) and _is_blank(text[place]):
+        place += 1
+    return place if place == len(text) or text[place] == _NEWLINE or text[place] == _RETURN else -1

@@ -106,8 +106,8 @@ class CMSVector(Source):
     @cached_property
     def _crossings(self) -> _Crossings:
         with self._stream(compression="infer") as stream:
-            widths, number, words = decoded(stream, {n: of.widths for n, of in _LAYOUTS.items()})
-        layout = next(of for of in _LAYOUTS.values() if of.widths == widths)
+            widths, number, words = decoded(stream, {n: known.widths for n, known in _LAYOUTS.items()})
+        layout = next(known for known in _LAYOUTS.values() if known.widths == widths)
         return _Crossings(layout, number, _by_kind(words, layout))
 
     @property

@@ -106,8 +106,8 @@ def _entries(mapping: Any, counts: dict[int, int]) -> int:
         counts[id(mapping)] = 0
         merged = [value for key, value in mapping.value if key.tag == "tag:yaml.org,2002:merge"]
         parts = [p for value in merged for p in (value.value if value.id == "sequence" else [value])]
-        own = len(mapping.value) - len(merged)
-        counts[id(mapping)] = own + sum(_entries(part, counts) for part in parts if part.id == "mapping")
+        n_own = len(mapping.value) - len(merged)
+        counts[id(mapping)] = n_own + sum(_entries(part, counts) for part in parts if part.id == "mapping")
     return counts[id(mapping)]
 
 

@@ -124,7 +124,7 @@ class QuantileTable(ModelFile, frozen=True):
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if abs(self.missing) > float(np.finfo(np.float32).max):
             yield "missing", f"missing = {self.missing:g}: is infinite as a float32, which models read"
-        names = tuple(of.observable for of in self.seen)
+        names = tuple(seen.observable for seen in self.seen)
         if names and names != self.x:
             yield "x", f"x = {list(self.x)}: Y(x) was fitted to {list(names)} (seen), in this order"
 

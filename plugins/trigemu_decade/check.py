@@ -164,14 +164,18 @@ def summary_rows(result: Diagnostics) -> Iterator[tuple[str, ...]]:
     yield ("its ceiling", *(_estimate(overlap.ceiling, 4) for overlap in pair))
     yield ("share − ceiling", *map(_pull, pair))
     for closure in result.closures:
-        of = ", ".join(axis.observable for axis in closure.axes)
+        names = ", ".join(axis.observable for axis in closure.axes)
         for acceptances in (closure.acceptances[:2], closure.acceptances[2:]):
             threshold = "0" if acceptances[0].at_zero else f"{result.threshold:.4f}"
-            yield (f"χ²/ndf of acceptance in {of}, y′ > {threshold}", *map(_chi2, acceptances))
+            yield (f"χ²/ndf of acceptance in {names}, y′ > {threshold}", *map(_chi2, acceptances))
     yield "pinball loss", f"{result.pinball.quantile:.6f}", f"{result.pinball.constant:.6f} (constant)"
     for correlation in result.rank_correlations:
-        of = correlation.observable + (" where present" if correlation.present else "")
-        yield f"rank correlation with {of}", _estimate(correlation.after, 3), _estimate(correlation.before, 3)
+        names = correlation.observable + (" where present" if correlation.present else "")
+        yield (
+            f"rank correlation with {names}",
+            _estimate(correlation.after, 3),
+            _estimate(correlation.before, 3),
+        )
 
 
 def _estimate(estimate: Estimate, digits: int) -> str:

@@ -125,11 +125,11 @@ def _train(
         f"q = {trained.q:.5f}: out of fold, the threshold for {settings.table.training.unique_rate_hz:g} Hz "
         f"is {trained.shift.threshold:.4f} ± {trained.shift.error:.4f}, which is added to Y(x)"
     )
-    of = trained.quantile
+    quantile = trained.quantile
     say(
-        f"network of {of.weights} weights"
-        if of.weights
-        else f"{of.trees} trees, {of.split_nodes} split nodes"
+        f"network of {quantile.weights} weights"
+        if quantile.weights
+        else f"{quantile.trees} trees, {quantile.split_nodes} split nodes"
     )
     for name, digest in digests.items():
         say(f'card = "{folder / name}"\nsha256 = "{digest}"')

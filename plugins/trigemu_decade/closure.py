@@ -28,9 +28,9 @@ def squares(terms: FloatArray, interaction: IntArray) -> float:
 def squares_by_cell(terms: FloatArray, interaction: IntArray, cell: IntArray, cells: int) -> FloatArray:
     """Return the same within each cell, float64[cells]; cell: int64[n], the cell of each event."""
     pairs, pair = np.unique(cell * (interaction.max(initial=0) + 1) + interaction, return_inverse=True)
-    of = np.empty(len(pairs), np.int64)
-    of[pair] = cell
-    return np.bincount(of, np.bincount(pair, terms) ** 2, cells).astype(np.float64)
+    number_of = np.empty(len(pairs), np.int64)
+    number_of[pair] = cell
+    return np.bincount(number_of, np.bincount(pair, terms) ** 2, cells).astype(np.float64)
 
 
 #: χ² uses bins in which at least this many effective events are expected to be accepted, and rejected.

@@ -207,10 +207,10 @@ class CompiledDecade(Compiled):
     @property
     def trees(self) -> TreeModel | None:
         """The trees of Y(x), if it has any."""
-        of = self.quantile
-        if not isinstance(of.model, Trees):
+        quantile = self.quantile
+        if not isinstance(quantile.model, Trees):
             return None
-        return TreeModel(of.inputs, of.sha256, of.model.ensemble, of.precision)
+        return TreeModel(quantile.inputs, quantile.sha256, quantile.model.ensemble, quantile.precision)
 
     def stages(self, events: Events) -> dict[str, Callable[[], object]]:
         """Return its stages for timing, by name, on all of these events."""
@@ -254,14 +254,14 @@ class TrainingCheck:
     def warnings(
         self, mean: FloatArray, effective: float, threshold: tuple[float, float] | None
     ) -> Iterator[str]:
-        for of, value in zip(self.trigger.seen, mean.tolist(), strict=True):
-            far = of.spread * (_FAR + SIGNIFICANT / math.sqrt(effective)) if effective else math.inf
-            if abs(value - of.mean) > far:
+        for seen, value in zip(self.trigger.seen, mean.tolist(), strict=True):
+            far = seen.spread * (_FAR + SIGNIFICANT / math.sqrt(effective)) if effective else math.inf
+            if abs(value - seen.mean) > far:
                 yield (
-                    f"the mean of {of.observable} over the events that pass `requires` is {value:.4g}; where "
-                    f"Y(x) was fitted it was {of.mean:.4g}, with a spread of {of.spread:.4g} and values from "
-                    f"{of.min:.4g} to {of.max:.4g}: compare units, objects and `requires` with those of the "
-                    f"training"
+                    f"the mean of {seen.observable} over the events that pass `requires` is {value:.4g}; "
+                    f"where Y(x) was fitted it was {seen.mean:.4g}, with a spread of {seen.spread:.4g} and "
+                    f"values from {seen.min:.4g} to {seen.max:.4g}: compare units, objects and `requires` "
+                    f"with those of the training"
                 )
         if threshold and abs(threshold[0]) > _FAR_THRESHOLD * threshold[1] > 0:
             yield (

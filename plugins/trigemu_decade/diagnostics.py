@@ -170,9 +170,9 @@ def rank_correlations(events: ScoredEvents) -> tuple[RankCorrelation, ...]:
     for name, x in events.x.items():
         present = x != 0
         for rows in [present] if present.all() else [np.ones_like(present), present]:
-            of = events.weight[rows], events.interaction[rows]
-            before = rank_correlation(x[rows], events.y[rows], *of)
-            after = rank_correlation(x[rows], events.corrected[rows], *of)
+            columns = events.weight[rows], events.interaction[rows]
+            before = rank_correlation(x[rows], events.y[rows], *columns)
+            after = rank_correlation(x[rows], events.corrected[rows], *columns)
             correlations.append(RankCorrelation(name, rows is present, before, after))
     return tuple(correlations)
 
@@ -219,18 +219,18 @@ def overlap(events: ScoredEvents, accepted: BoolArray) -> Overlap:
     by chance. In that case the mean also gives the error of the share.
     """
     weight, lost, interaction = events.weight, 1.0 - events.any_primary, events.interaction
-    w, u, of = weight[accepted], lost[accepted], interaction[accepted]
-    ceiling, share = _mean(lost, weight, interaction), _mean(u, w, of)
+    w, u, interactions = weight[accepted], lost[accepted], interaction[accepted]
+    ceiling, share = _mean(lost, weight, interaction), _mean(u, w, interactions)
     pull = None
     if share.value is not None and ceiling.value is not None:
         excess = share.value - ceiling.value
         scatter = _error(weight * (lost - ceiling.value), interaction) / _error(weight, interaction)
-        share = Estimate(share.value, share.error or scatter * _error(w, of) / float(w.sum()))
+        share = Estimate(share.value, share.error or scatter * _error(w, interactions) / float(w.sum()))
         error = scatter * _error(weight * (accepted / w.sum() - 1.0 / weight.sum()), interaction)
         pull = excess / error if error > 0 else None
-    both = {name: _rate(w * fraction[accepted], of) for name, fraction in events.primary.items()}
-    not_unique = _rate(w * events.any_primary[accepted], of)
-    return Overlap(_rate(w, of), _rate(w * u, of), not_unique, both, share, ceiling, pull)
+    both = {name: _rate(w * fraction[accepted], interactions) for name, fraction in events.primary.items()}
+    not_unique = _rate(w * events.any_primary[accepted], interactions)
+    return Overlap(_rate(w, interactions), _rate(w * u, interactions), not_unique, both, share, ceiling, pull)
 
 
 def _rate(terms: FloatArray, interaction: IntArray) -> Estimate:

@@ -118,9 +118,9 @@ def _draw(
     result: Diagnostics, densities: Sequence[Density], labels: Mapping[str, str]
 ) -> Iterator[tuple[str, Figure]]:
     for closure in result.closures:
-        of = "_".join(file_stem(axis.observable) for axis in closure.axes)
+        names = "_".join(file_stem(axis.observable) for axis in closure.axes)
         draw = draw_acceptance if len(closure.axes) == 1 else draw_map
-        yield f"acceptance_{of}", draw(closure, result.q, labels)
+        yield f"acceptance_{names}", draw(closure, result.q, labels)
     for before, after in zip(densities[::2], densities[1::2], strict=True):
         yield f"density_{file_stem(before.observable)}", draw_densities(before, after, labels)
     yield "rank_correlation", draw_rank_correlations(result.rank_correlations, labels)

@@ -103,10 +103,10 @@ def _replica(folder: Path, number: int) -> Replica:
         raise TrigemuError(f"{folder}: not a complete replica of `decade train`: {error!r}") from None
 
 
-def with_replica(menu: Menu, of: Decade, home: Path, replica: Replica) -> Menu:
+def with_replica(menu: Menu, decade: Decade, home: Path, replica: Replica) -> Menu:
     """Return a menu with the models of a `decade` trigger replaced by a replica's, also in triggers on its
     score alone. home: the folder that the card of the trigger is relative to."""
-    card = (home / of.card).resolve()
+    card = (home / decade.card).resolve()
     score = (card.parent / load_toml(card).data["score"]["card"]).resolve()
     card_of = {card: replica.card, score: replica.score}
 
@@ -125,9 +125,9 @@ def spreads(results: Sequence[Diagnostics], replicas: Sequence[Replica]) -> dict
     """Return the results of `decade check` for all replicas, by quantity."""
     numbers: dict[str, Spread] = {}
     for quantity in ("total", "unique", "not_unique", "share", "ceiling"):
-        for name, of in (("y − Y(x)", "overlap"), ("y alone", "overlap_uncorrected")):
-            estimates = [getattr(getattr(result, of), quantity) for result in results]
-            if quantity != "ceiling" or of == "overlap":
+        for name, what in (("y − Y(x)", "overlap"), ("y alone", "overlap_uncorrected")):
+            estimates = [getattr(getattr(result, what), quantity) for result in results]
+            if quantity != "ceiling" or what == "overlap":
                 numbers[f"{_NAMES[quantity]}, {name}" if quantity != "ceiling" else _NAMES[quantity]] = (
                     _spread(estimates)
                 )
@@ -176,16 +176,16 @@ def gains(results: Sequence[Efficiencies]) -> dict[str, Spread]:
     """Return the gain in overall efficiency of each menu over the first menu, for all replicas."""
     numbers: dict[str, Spread] = {}
     first = results[0].menus[0].name
-    for at, turnon in enumerate(results[0].turnons):
+    for number, turnon in enumerate(results[0].turnons):
         if turnon.profile != results[0].turnons[0].profile:
             continue
         for position, curve in enumerate(turnon.curves):
-            overalls = [result.turnons[at].curves[position].overall for result in results]
+            overalls = [result.turnons[number].curves[position].overall for result in results]
             if curve.menu == first:
                 continue
             error = float(np.mean([overall.gain_error for overall in overalls]))
-            of = tuple(overall.gain for overall in overalls)
-            numbers[f"{turnon.full_name}: gain of {curve.name} over {first}"] = Spread(of, error)
+            gains_of = tuple(overall.gain for overall in overalls)
+            numbers[f"{turnon.full_name}: gain of {curve.name} over {first}"] = Spread(gains_of, error)
     return numbers
 
 
@@ -294,11 +294,11 @@ def check_replicas(
     name: of the trigger, if the menu has several. profiles, about: efficiency profiles to measure with each
     replica, and their menus. Raises TrigemuError like `scored_events` and `read_replicas`."""
     replicas, name = read_replicas(folder), trigger_of(menu, name)
-    of, home = menu.trigger(name).description, menu.path.parent
-    assert isinstance(of, Decade)
+    decade, home = menu.trigger(name).description, menu.path.parent
+    assert isinstance(decade, Decade)
     results, measured = [], []
     for replica in replicas:
-        exchanged = partial(with_replica, of=of, home=home, replica=replica)
+        exchanged = partial(with_replica, decade=decade, home=home, replica=replica)
         results.append(diagnose(scored_events(exchanged(menu), catalogue, name, executor)))
         if profiles:
             measured.append(

@@ -70,11 +70,11 @@ def _pictures(prefix: str, result: Diagnostics, found: Sequence[Density]) -> Ite
             dense=True,
         )
     for closure in result.closures:
-        of = " and ".join(axis.observable for axis in closure.axes)
+        names = " and ".join(axis.observable for axis in closure.axes)
         single = len(closure.axes) == 1
         yield Picture(
             f"{prefix}_acceptance_{'_'.join(slug(axis.observable) for axis in closure.axes)}",
-            f"Accepted fraction of events over q, in bins of {of}, with the correction and without."
+            f"Accepted fraction of events over q, in bins of {names}, with the correction and without."
             + ("" if single else " Grey: too few events."),
             draw_acceptance(closure, result.q, labels) if single else draw_map(closure, result.q, labels),
             _acceptances(closure, result.q),

@@ -66,9 +66,9 @@ class Verdict:
             Column("of what it cuts on, x lacks", "label", "x lacks"),
         )
         table = Table(columns, title="Triggers with the largest overlap beyond independence")
-        for of in self.shared:
-            parts = f"{100 * of.part:.1f} %", f"{100 * of.independent:.1f} %"
-            table.add(of.trigger, *parts, excerpt(", ".join(of.not_in_x)))
+        for shared in self.shared:
+            parts = f"{100 * shared.part:.1f} %", f"{100 * shared.independent:.1f} %"
+            table.add(shared.trigger, *parts, excerpt(", ".join(shared.not_in_x)))
         return table
 
 
@@ -98,13 +98,13 @@ def _reasons(
         )
     unique = result.overlap_at_zero.unique, after.unique
     if result.threshold_error is not None and _differ(*unique):
-        rates = (f"{of.value:.4g} ± {of.error:.2g} Hz" for of in unique)
+        rates = (f"{rate.value:.4g} ± {rate.error:.2g} Hz" for rate in unique)
         yield (
             f"the threshold {result.threshold:.4g} is far from 0, the only one at which the acceptance does "
             f"not depend on x: the unique rates at 0 and there are {' and '.join(rates)}"
         )
     if removed is not None and removed < LEAST_REMOVED and (after.pull or 0.0) < -SIGNIFICANT:
-        lacking = list(dict.fromkeys(text for of in shared for text in of.not_in_x))
+        lacking = list(dict.fromkeys(text for rate in shared for text in rate.not_in_x))
         yield (
             f"the unique share is {after.share.value:.3f}, that of the score alone {before.share.value:.3f}, "
             f"and {after.ceiling.value:.3f} if the decision did not depend on those of other triggers"
@@ -130,11 +130,17 @@ def _shared(events: ScoredEvents, passing: BoolArray, menu: Menu) -> Iterator[Sh
     for name, accepts in events.primary.items():
         weight = events.weight * accepts
         parts.append((float(weight[passing].sum()) / total, float(weight.sum()) / rate, name))
-    parts.sort(key=lambda of: of[1] - of[0])
+    parts.sort(key=lambda observables: observables[1] - observables[0])
     for part, independent, name in parts[:_LISTED]:
         if part > independent and part > _LEAST_PART:
-            of = _observables(menu, name)
-            yield Shared(name, part, independent, of, tuple(text for text in of if text not in events.x))
+            observables = _observables(menu, name)
+            yield Shared(
+                name,
+                part,
+                independent,
+                observables,
+                tuple(text for text in observables if text not in events.x),
+            )
 
 
 def _observables(menu: Menu, name: str) -> tuple[str, ...]:

@@ -110,8 +110,8 @@ def _backends(fixed: FixedEnsemble, requested: str) -> tuple[str, ...]:
 
 
 def _digests(menu: Menu, model: TreeModel, folder: Path) -> dict[str, str]:
-    own = {name: layout.sha256(folder / name) for name in (layout.TREES, layout.VECTORS)}
-    return {"menu": menu.sha256, "model": model.sha256, **own}
+    digests = {name: layout.sha256(folder / name) for name in (layout.TREES, layout.VECTORS)}
+    return {"menu": menu.sha256, "model": model.sha256, **digests}
 
 
 def _write_texts(fixed: FixedEnsemble, vectors: Vectors, folder: Path, backends: tuple[str, ...]) -> None:

@@ -90,11 +90,18 @@ def survey_table(survey: Survey) -> Page:
     names = ("events", "thresholds", "scale", "step", "holds", "overflows")
     table = Table((Column("", "key", ""), *(Column(name, "number", name) for name in names)))
     ranges = survey.ranges
-    for of in ranges.inputs:
-        thresholds = _span(*of.thresholds) if of.thresholds else "none"
-        scale = f"2^{of.scale}" if of.scale else "1"
-        held = _span(*of.holds), str(of.overflows)
-        table.add(of.name, _span(of.low, of.high), thresholds, scale, of.step, *held)
+    for input_range in ranges.inputs:
+        thresholds = _span(*input_range.thresholds) if input_range.thresholds else "none"
+        scale = f"2^{input_range.scale}" if input_range.scale else "1"
+        held = _span(*input_range.holds), str(input_range.overflows)
+        table.add(
+            input_range.name,
+            _span(input_range.low, input_range.high),
+            thresholds,
+            scale,
+            input_range.step,
+            *held,
+        )
     span = _span(ranges.low, ranges.high)
     table.add("score", span, "", "", ranges.step, _span(*ranges.holds), str(ranges.overflows))
     return Page([table], [*_remarks(survey)])
@@ -111,11 +118,13 @@ def _remarks(survey: Survey) -> Iterator[str]:
     if survey.chosen:
         yield f"Bits before the point were chosen on {survey.chosen} of them, which the trees may have seen."
     saturates = ApFixed.parse(survey.precision.input).overflow in SATURATING
-    if saturates and any(of.overflows for of in ranges.inputs) and not ranges.thresholds:
+    if saturates and any(input_range.overflows for input_range in ranges.inputs) and not ranges.thresholds:
         yield "Inputs that overflow saturate beyond the last threshold, where all values decide alike."
     if ranges.thresholds or ranges.leaves:
         yield f"Warning: {ranges.thresholds} thresholds and {ranges.leaves} leaf values overflow."
-    if ApFixed.parse(survey.precision.input).signed and all(_is_positive(of) for of in ranges.inputs):
+    if ApFixed.parse(survey.precision.input).signed and all(
+        _is_positive(input_range) for input_range in ranges.inputs
+    ):
         yield "No input is negative: ap_ufixed in the menu would use the sign bit for resolution."
     if survey.spared > 0:
         yield (
@@ -124,8 +133,8 @@ def _remarks(survey: Survey) -> Iterator[str]:
         )
 
 
-def _is_positive(of: InputRange) -> bool:
-    return of.low >= 0.0 and (of.thresholds is None or of.thresholds[0] >= 0.0)
+def _is_positive(input_range: InputRange) -> bool:
+    return input_range.low >= 0.0 and (input_range.thresholds is None or input_range.thresholds[0] >= 0.0)
 
 
 def scan_json(scan: BitScan) -> str:
@@ -160,13 +169,15 @@ def scan_table(scan: BitScan) -> Page:
 
 def _cells(scan: BitScan, point: Point) -> Iterator[Any]:
     for text in (point.precision.input, point.precision.score):
-        of = ApFixed.parse(text)
-        yield f"{of.width},{of.integer}"
+        kind = ApFixed.parse(text)
+        yield f"{kind.width},{kind.integer}"
     yield from ((shift.hz, shift.error_hz) for shift in (point.total, point.unique))
     yield point.differ_events
     yield _share(point.differ_events, scan.preselected_events)
     yield _share(point.differ_hz, scan.preselected_hz)
-    yield "/".join(str(n) for n in (*(of.overflows for of in point.ranges.inputs), point.ranges.overflows))
+    yield "/".join(
+        str(n) for n in (*(kind.overflows for kind in point.ranges.inputs), point.ranges.overflows)
+    )
     if point.resources:
         yield from (point.resources.lut, point.resources.ff)
 
@@ -176,14 +187,14 @@ def _share(part: float, whole: float) -> float:
 
 
 def _scan_notes(scan: BitScan) -> Iterator[str]:
-    own = scan.own
-    total, unique = (numbers.format_rate(rate) for rate in (own.total, own.unique))
+    own_precision = scan.own
+    total, unique = (numbers.format_rate(rate) for rate in (own_precision.total, own_precision.unique))
     yield (
         f"{scan.trigger} in floating point: total {total}, unique {unique}, "
-        f"threshold {own.threshold:.6g}, the same for all."
+        f"threshold {own_precision.threshold:.6g}, the same for all."
     )
     yield "Types are width,integer bits. Rates are differences from floating point, on the same events."
-    inputs = ", ".join(of.name for of in scan.points[0].ranges.inputs)
+    inputs = ", ".join(input_range.name for input_range in scan.points[0].ranges.inputs)
     yield (
         f"Differ: events whose decision changes, and their fraction of the {scan.preselected_events} events "
         f"that pass the preselection and of their rate. Overflow: number of events, by {inputs} / score."
@@ -202,14 +213,14 @@ def figure_of(scan: BitScan) -> Any:
     """Draw shifts of the rates and differing decisions against the number of bits."""
     import numpy as np
 
-    own, points = scan.own, scan.points
+    own_precision, points = scan.own, scan.points
     inputs, scores = ([getattr(p, key) for p in points] for key in ("input_bits", "score_bits"))
     varied = "inputs" if len(set(scores)) == 1 else "inputs, thresholds and score"
     shifts = {
         name: (
             np.array([getattr(p, name).hz for p in points]),
             np.array([getattr(p, name).error_hz for p in points]),
-            getattr(own, name).hz,
+            getattr(own_precision, name).hz,
         )
         for name in ("total", "unique")
     }

@@ -244,9 +244,9 @@ def _read_vectors(path: Path, events: int, features: int) -> Vectors:
         )
     arrays: dict[str, Any] = dict(read_arrays(path, expected, most=8 * events * features))
     with _damaged(path):
-        for name, (kind, of) in expected.items():
-            if arrays[name].dtype != kind or arrays[name].shape != of:
-                raise TrigemuError(f"{name}: is not the array {np.dtype(kind)}{list(of)}")
+        for name, (kind, dtype) in expected.items():
+            if arrays[name].dtype != kind or arrays[name].shape != dtype:
+                raise TrigemuError(f"{name}: is not the array {np.dtype(kind)}{list(dtype)}")
         if not np.isfinite(arrays["x"]).all():
             raise TrigemuError("an input is not finite")
     return Vectors(**arrays)

@@ -156,8 +156,10 @@ def scan_bits(
         preselected_events=len(evaluated.x),
         preselected_hz=float(np.sum(evaluated.weight * scales[evaluated.sample])),
         points=tuple(
-            _point(emulation, name, number, fixed, ranges(fixed, evaluated.x, model.inputs.texts), own)
-            for number, (fixed, own) in enumerate(zip(chosen, estimates, strict=True), start=1)
+            _point(
+                emulation, name, number, fixed, ranges(fixed, evaluated.x, model.inputs.texts), own_estimate
+            )
+            for number, (fixed, own_estimate) in enumerate(zip(chosen, estimates, strict=True), start=1)
         ),
     )
 

@@ -137,4 +137,4 @@ def _objects(slots: Array) -> dict[str, tuple[IntArray, Array]]:
     """Return offsets and columns of the objects in [n, k, 4]."""
     filled = slots[:, :, COLUMNS["pt"]] != 0
     offsets = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
-    return {name: (offsets, slots[:, :, at][filled]) for name, at in COLUMNS.items()}
+    return {name: (offsets, slots[:, :, index][filled]) for name, index in COLUMNS.items()}

@@ -106,11 +106,15 @@ class Parquet(Source):
                         f"{_name(columns[need])} and in {Path(file).name} as {_name(column)}"
                     )
                 columns[need] = column
-        single = {name.removesuffix("_pt") for of, name in columns if not of and name.endswith("_pt")}
-        for (of, name), column in list(columns.items()):
-            prefix, _, own = name.rpartition("_")
-            if not of and prefix in single and not column.decision:
-                columns.setdefault((prefix.lower(), own), column)
+        single = {
+            name.removesuffix("_pt")
+            for collection, name in columns
+            if not collection and name.endswith("_pt")
+        }
+        for (collection, name), column in list(columns.items()):
+            prefix, _, column_name = name.rpartition("_")
+            if not collection and prefix in single and not column.decision:
+                columns.setdefault((prefix.lower(), column_name), column)
         return columns
 
     @property
@@ -187,8 +191,8 @@ class Parquet(Source):
         for file in sorted({column.file for column in columns.values()}):
             of_file = {need: column for need, column in columns.items() if column.file == file}
             leaves = tuple(sorted({leaf for column in of_file.values() for leaf in column.leaves}))
-            of = self._table(file, leaves, start, stop)
-            read |= {need: _numbers(column, of[column.fields[0]]) for need, column in of_file.items()}
+            rows = self._table(file, leaves, start, stop)
+            read |= {need: _numbers(column, rows[column.fields[0]]) for need, column in of_file.items()}
         return read
 
     def _table(self, file: str, leaves: tuple[str, ...], start: int, stop: int) -> Any:
@@ -292,9 +296,9 @@ def _is_struct(type_: Any) -> bool:
     return str(type_).startswith("struct<")
 
 
-def _numbers(column: _ParquetColumn, of: Any) -> tuple[IntArray | None, Array]:
+def _numbers(column: _ParquetColumn, numbers: Any) -> tuple[IntArray | None, Array]:
     """Extract a column from Arrow's top-level column. Raises SampleError if an entry is missing (null)."""
-    array, names, offsets = of.combine_chunks(), iter(column.fields[1:]), None
+    array, names, offsets = numbers.combine_chunks(), iter(column.fields[1:]), None
     while True:
         array = getattr(array, "storage", array)
         if array.null_count:

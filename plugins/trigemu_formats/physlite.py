@@ -141,8 +141,8 @@ class Physlite(RootFile):
         words = {field: flat(arrays[paths[field]]) for field in fields}
         unknown = np.flatnonzero(~np.isin(key, [menu.key for menu in self._menus]))
         if len(unknown):
-            at = int(unknown[0])
-            raise SampleError(f"event {start + at}: the file lacks the trigger menu with the key {key[at]}")
+            row = int(unknown[0])
+            raise SampleError(f"event {start + row}: the file lacks the trigger menu with the key {key[row]}")
         decisions = {name: np.zeros(stop - start, np.bool_) for name in requested}
         for menu in self._menus:
             for name in menu.bits.keys() & decisions.keys():
@@ -161,7 +161,7 @@ class Physlite(RootFile):
             for key, payload in zip(chain(*keys), chain(*payloads), strict=True):
                 menu = json.loads(payload)[entries].items()
                 bits.setdefault(key, {}).update((name, (field, int(entry[number]))) for name, entry in menu)
-        return tuple(_Menu(key, of) for key, of in bits.items())
+        return tuple(_Menu(key, words) for key, words in bits.items())
 
     def _metadata(self, part: str, name: str) -> list[list[Any]]:
         """Return a list for each entry of the metadata; an empty list if nothing has that name."""
@@ -182,8 +182,8 @@ class Physlite(RootFile):
 
 def _bit(offsets: IntArray, words: Array, bit: int) -> BoolArray:
     """Return one bit per event, bool[n], from any number of 32-bit words per event."""
-    at = offsets[:-1] + bit // 32
-    present = at < offsets[1:]
-    set_ = np.zeros(len(at), np.bool_)
-    set_[present] = (words[at[present]].astype(np.int64) >> bit % 32) & 1 == 1
+    word = offsets[:-1] + bit // 32
+    present = word < offsets[1:]
+    set_ = np.zeros(len(word), np.bool_)
+    set_[present] = (words[word[present]].astype(np.int64) >> bit % 32) & 1 == 1
     return set_

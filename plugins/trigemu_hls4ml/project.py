@@ -234,11 +234,11 @@ class _Project:
         above, below, left, right = (
             self._size(config, f"pad_{side}") for side in ("top", "bottom", "left", "right")
         )
-        own = self.source.structs.get(config.types.get("mult_config", ""))
+        multiplication = self.source.structs.get(config.types.get("mult_config", ""))
         if (
-            own is None
-            or own.types.get("accum_t") != config.types.get("accum_t")
-            or own.numbers.get("strategy") != config.numbers.get("strategy")
+            multiplication is None
+            or multiplication.types.get("accum_t") != config.types.get("accum_t")
+            or multiplication.numbers.get("strategy") != config.numbers.get("strategy")
         ):
             raise TrigemuError(f"{config.where}: expected a mult_config with the same accum_t and strategy")
         filters = self._size(config, "n_filt")
@@ -279,12 +279,12 @@ class _Project:
     def linear(self, call: Call) -> None:
         self._unary(call, file.Linear)
 
-    def _unary(self, call: Call, of: type[file.ReLU | file.Linear]) -> None:
+    def _unary(self, call: Call, layer: type[file.ReLU | file.Linear]) -> None:
         x, y = _arguments(call, 2)
         config, x = self._config(call, "activ_config"), self._operand(x, call.where)
         size = self._size(config, "n_in")
         self._check(call, x, size)
-        self._add(of(y, self._result_type(call), x), size, call.where)
+        self._add(layer(y, self._result_type(call), x), size, call.where)
 
     def normalise(self, call: Call) -> None:
         x, y, scale, bias = _arguments(call, 4)
@@ -295,14 +295,14 @@ class _Project:
         numbers = (self.weights.numbers(name, n, call.where) for name in (scale, bias))
         self._add(file.Normalise(y, self._result_type(call), x, *numbers), size, call.where)
 
-    def merge(self, call: Call, of: Callable[..., file.Layer]) -> None:
+    def merge(self, call: Call, layer: Callable[..., file.Layer]) -> None:
         *operands, y = _arguments(call, 3)
         config = self._config(call, "merge_config")
         a, b = (self._operand(name, call.where) for name in operands)
         size = self._size(config, "n_elem")
         for name in (a, b):
             self._check(call, name, size)
-        self._add(of(y, self._result_type(call), (a, b)), size, call.where)
+        self._add(layer(y, self._result_type(call), (a, b)), size, call.where)
 
     def concatenate(self, call: Call) -> None:
         *operands, y = _arguments(call, 3)

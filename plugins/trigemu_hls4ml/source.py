@@ -226,7 +226,7 @@ def _without_comments(text: str) -> str:
 
 def _follows(lines: list[str], number: int, name: str) -> bool:
     """Return whether the next line that is not blank defines a name, as the guard of a header does."""
-    line = next((lines[at] for at in range(number, len(lines)) if lines[at].strip()), "")
+    line = next((lines[index] for index in range(number, len(lines)) if lines[index].strip()), "")
     return re.fullmatch(rf"#\s*define\s+{re.escape(name)}", line.strip()) is not None
 
 
@@ -369,7 +369,7 @@ def _evaluated(node: ast.expr, known: Sequence[Mapping[str, int | str]], depth: 
         value = _evaluated(node.operand, known, depth + 1)
         value = None if value is None else -value
     elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS and depth < _DEEPEST:
-        a, b = (_evaluated(of, known, depth + 1) for of in (node.left, node.right))
+        a, b = (_evaluated(side, known, depth + 1) for side in (node.left, node.right))
         value = None if a is None or b is None else _OPERATIONS[type(node.op)](a, b)
     return value if isinstance(value, int) and abs(value) < 2**31 else None
 

@@ -325,8 +325,8 @@ def parts(cost: TriggerCost, sizes: tuple[int, ...]) -> Table:
         cells = [timings[size].p50_ns if size in timings else "–" for size in sizes]
         table.add(PARTS.get(part, part), *cells)
     added = [cost.added(size) for size in sizes]
-    for part in dict.fromkeys(part for at in added for part in at):
-        cells = [f"{digits(at[part].ns)} ({at[part].ratio:.2f}×)" if at else "–" for at in added]
+    for part in dict.fromkeys(part for names in added for part in names):
+        cells = [f"{digits(names[part].ns)} ({names[part].ratio:.2f}×)" if names else "–" for names in added]
         table.add(f"{part} adds", *cells, style="group")
     return table
 

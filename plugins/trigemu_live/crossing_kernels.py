@@ -87,8 +87,8 @@ def vetoed_by(table: RuleTable, state: RuleState, crossing: int, orbit: int, slo
     size = len(state.recent)
     for r in range(len(table.kind)):
         if table.kind[r] == WINDOW:
-            at = (state.accepts[0] - table.a[r]) % size
-            if state.recent[at] > crossing - table.b[r]:
+            age = (state.accepts[0] - table.a[r]) % size
+            if state.recent[age] > crossing - table.b[r]:
                 return r
         elif table.kind[r] == BUCKET:
             if state.busy[r] - crossing > (table.a[r] - 1) * table.b[r]:
@@ -271,8 +271,8 @@ def _fire_early(beam: Beam, counts: Counts, crossing: int, orbit: int, slot: int
     if not fired or memory.at[1] == before or before < 0:
         return
     counts.early[0] += 1
-    at = slot - 1 if slot else ORBIT - 1
-    if vetoed_by(beam.rules, beam.state, before, orbit if slot else orbit - 1, at) >= 0:
+    slot_before = slot - 1 if slot else ORBIT - 1
+    if vetoed_by(beam.rules, beam.state, before, orbit if slot else orbit - 1, slot_before) >= 0:
         return
     counts.early[1] += 1
     _live(beam, counts, before)

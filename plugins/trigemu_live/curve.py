@@ -60,13 +60,13 @@ def _run_accepts(
             state[0] += np.uint64(0x9E3779B97F4A7C15)
             y += 1 + int(math.log(1.0 - fraction(mixed(state[0]))) / idle)
             orbit = y // len(slots)
-            at = y - orbit * len(slots)
+            slot = y - orbit * len(slots)
             state[0] += np.uint64(0x9E3779B97F4A7C15)
-            if fraction(mixed(state[0])) >= kept[at]:
+            if fraction(mixed(state[0])) >= kept[slot]:
                 continue
             done += 1
-            crossing = orbit * ORBIT + slots[at]
-            if vetoed_by(table, rules, crossing, orbit, slots[at]) < 0:
+            crossing = orbit * ORBIT + slots[slot]
+            if vetoed_by(table, rules, crossing, orbit, slots[slot]) < 0:
                 accept(table, rules, crossing)
                 live[batch] += 1
 

@@ -65,8 +65,8 @@ class Factors:
         self._grid = np.log(grid)
         tables = []
         for mean in grid.tolist():
-            at = at_pileup(samples, mean, executor=executor)
-            tables.append(at.background[0].per_interactions)
+            reweighted = at_pileup(samples, mean, executor=executor)
+            tables.append(reweighted.background[0].per_interactions)
         with np.errstate(divide="ignore"):
             self._log = np.log(np.array(tables))
 
@@ -180,7 +180,7 @@ class Model:
                     f"{np.e:.2f}, so that it cannot be moved: too many events share a score",
                 )
             scales[k] = (tighter.threshold - looser.threshold) / np.log(looser.hz / tighter.hz)
-            loosest[k] = min(self._loosest_for(at, k, hz * LOOSEST) for at in (first, lowest))
+            loosest[k] = min(self._loosest_for(step, k, hz * LOOSEST) for step in (first, lowest))
         self._start, self._scales, self._loosest = thresholds, scales, loosest
         if len(own):
             self._background = self._background.above(loosest)
@@ -229,8 +229,8 @@ class Model:
 
     def _rates(self, factor: FloatArray, thresholds: FloatArray, column: int) -> Rates:
         rows = self._background
-        first, last, own = _sums(rows, factor, thresholds, self._chance[column], self._fitted, column)
-        return Rates(first * self._hz, last * self._hz, own * self._hz)
+        first, last, chances = _sums(rows, factor, thresholds, self._chance[column], self._fitted, column)
+        return Rates(first * self._hz, last * self._hz, chances * self._hz)
 
     def _efficiency(self, number: int, step: int, thresholds: FloatArray, column: int) -> float:
         """Return the part of a signal that the menu accepts."""
@@ -255,14 +255,14 @@ class Model:
             efficiencies.append([part * self._efficiency(n, step, thresholds, column) for n in numbers])
             if name == CONTROL:
                 self._move(thresholds, errors, rates.menu * part, rates.own * part, rng)
-        first, menu, own = zip(*steps, strict=True)
+        first, menu, chances = zip(*steps, strict=True)
         return FillTrace(
             name,
             seed,
             np.array(first),
             np.array(menu),
             np.array(live),
-            (np.array(own) * np.array(live)[:, None]).T,
+            (np.array(chances) * np.array(live)[:, None]).T,
             np.array(moved).T,
             np.array(efficiencies).T,
         )
@@ -300,7 +300,7 @@ def _sums(
 ) -> tuple[float, float, FloatArray]:
     """Return the weight that the first and the last level accept, and that of each controlled trigger; the
     part without these is already summed."""
-    own, scales = np.zeros(len(thresholds)), rows.scales(factor)
+    chances, scales = np.zeros(len(thresholds)), rows.scales(factor)
     more = add_controlled(
         rows.interactions,
         rows.sample,
@@ -314,11 +314,11 @@ def _sums(
         thresholds,
         chance,
         is_fitted,
-        own,
+        chances,
     )
 
     def without(levels: FloatArray) -> float:
         return float(levels[column, 0] @ factor + scales @ (levels[column, 1:] @ factor))
 
     first = without(rows.first) + more
-    return first, first if rows.last is None else without(rows.last), own
+    return first, first if rows.last is None else without(rows.last), chances

@@ -207,13 +207,13 @@ def slots_of_pattern(text: str) -> list[int]:
     [0, 1, 3, 4, 6]
     """
     stack: list[tuple[int, _Slots]] = [(1, _Slots())]
-    at = 0
+    slot = 0
     text = text.rstrip()
-    while at < len(text):
-        token = _TOKEN.match(text, at)
+    while slot < len(text):
+        token = _TOKEN.match(text, slot)
         if token is None or (token[3] and len(stack) == 1):
             raise TrigemuError(
-                f"pattern {quoted(text)}: expected 72b, 8e or 39(72b 8e) at {text[at : at + 10]!r}"
+                f"pattern {quoted(text)}: expected 72b, 8e or 39(72b 8e) at {text[slot : slot + 10]!r}"
             )
         if token[2] == "(":
             stack.append((int(token[1]), _Slots()))
@@ -222,7 +222,7 @@ def slots_of_pattern(text: str) -> list[int]:
             stack[-1][1].add(inner, times)
         else:
             stack[-1][1].add(_Slots([token[2] == "b"], 1), int(token[1]))
-        at = token.end()
+        slot = token.end()
     if len(stack) > 1:
         raise TrigemuError(f"pattern {quoted(text)}: a bracket is not closed")
     every = stack[0][1]

@@ -180,13 +180,13 @@ def emulate_classes(
             f"reweighted: give the mean number of interactions (--pileup, or mean_interactions in the "
             f"catalogue)"
         )
-    of = classes_of(luminosity)
+    class_of = classes_of(luminosity)
     emulations = []
-    for number in range(of.max() + 1):
-        of_class = interactions * float(luminosity[of == number].mean())
-        at = at_pileup(samples, of_class, executor=executor)
-        emulations.append(emulate(nominal.menus[0], at, **every))
-    return nominal, emulations, of
+    for number in range(class_of.max() + 1):
+        of_class = interactions * float(luminosity[class_of == number].mean())
+        reweighted = at_pileup(samples, of_class, executor=executor)
+        emulations.append(emulate(nominal.menus[0], reweighted, **every))
+    return nominal, emulations, class_of
 
 
 def classes_of(luminosity: FloatArray) -> IntArray:

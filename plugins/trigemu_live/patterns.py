@@ -79,14 +79,14 @@ class MenuArrays:
     def fires(self, words: Words, bits: Mapping[str, int]) -> BoolArray:
         """Return the nodes that may accept in each pattern, bool[m, n]: without its seed, unless that cannot
         be true."""
-        own, raw = own_decisions(words, self.menu, bits), raw_decisions(words, self.menu, bits)
+        own_fired, raw = own_decisions(words, self.menu, bits), raw_decisions(words, self.menu, bits)
         columns = np.zeros((len(words), len(self.names)), np.bool_)
         for column, name in enumerate(self.names):
             trigger = self.menu.trigger(name)
             if trigger.prescale == math.inf or column in self.random:
                 continue
             own_counts = trigger.enabled and trigger.seed is not None and _negates(trigger.seed)
-            columns[:, column] = own[name] if own_counts else raw[name]
+            columns[:, column] = own_fired[name] if own_counts else raw[name]
         return columns
 
 

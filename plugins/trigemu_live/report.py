@@ -55,8 +55,8 @@ def _of_menu(variant: MenuRates) -> Section:
             )
             rate = result.levels[0]
             live = result.live, result.live_error
-            of = filling.description if filling is trains else filling.name
-            table.add(result.rules.name, of, rate.before, rate.after, live)
+            label = filling.description if filling is trains else filling.name
+            table.add(result.rules.name, label, rate.before, rate.after, live)
             if rules == RULES and filling is trains:
                 shown = result
     assert isinstance(shown, LiveRates)

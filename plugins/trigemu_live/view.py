@@ -200,9 +200,9 @@ def _notes(result: LiveRates) -> Iterator[str]:
     """Yield what explains the numbers."""
     filling, rules = result.filling, result.rules
     yield from notes_of_inputs(result.menu, result.catalogue)
-    of = filling.name if filling.name in filling.description else f"{filling.name}, {filling.description}"
+    label = filling.name if filling.name in filling.description else f"{filling.name}, {filling.description}"
     yield (
-        f"{result.seconds:.4g} s of beam, seed {result.seed}: {of}, "
+        f"{result.seconds:.4g} s of beam, seed {result.seed}: {label}, "
         f"{numbers.in_hz(filling.crossing_rate_hz)} of crossings."
     )
     source = f" ({rules.source})" if rules.source else ""

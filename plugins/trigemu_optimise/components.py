@@ -115,13 +115,13 @@ def tabulate(
     """Return the tables of components, each for the patterns of its fixed leaves that occur."""
     choices = tuple(tuple(len(variables[v].values) for v in c.switches) for c in components)
     values = []
-    for component, of_switches, own in zip(components, choices, patterns, strict=True):
-        if math.prod(of_switches) * (len(own) << len(component.leaves)) > MAX_TABLE:
-            raise _too_many(menu, component, own)
+    for component, of_switches, pattern in zip(components, choices, patterns, strict=True):
+        if math.prod(of_switches) * (len(pattern) << len(component.leaves)) > MAX_TABLE:
+            raise _too_many(menu, component, pattern)
         part = menu.part(component.triggers)
         chosen = [variables[number] for number in component.switches]
         tables = [
-            table_of(_with(part, chosen, indices), component, own, sets)
+            table_of(_with(part, chosen, indices), component, pattern, sets)
             for indices in product(*(range(most) for most in of_switches))
         ]
         values.append(np.array(tables))
@@ -133,11 +133,11 @@ def tabulate(
 def _with(menu: Menu, variables: Sequence[Variable], indices: Sequence[int]) -> Menu:
     """Return a menu with some prescales and switches, of the triggers that it has."""
     names = {trigger.name for trigger in menu.triggers}
-    own = tuple(
+    members = tuple(
         replace(variable, triggers=tuple(name for name in variable.triggers if name in names))
         for variable in variables
     )
-    return menu_at(menu, own, tuple(indices))
+    return menu_at(menu, members, tuple(indices))
 
 
 def _too_many(menu: Menu, component: Component, patterns: BoolArray) -> TrigemuError:

@@ -196,9 +196,9 @@ def draw_front(summary: Summary) -> Figure:
             axes.set_ylim(0.5 * max(min(positive), 1e-6), None)
         for contender in summary.contenders:
             if contender.name in (WRITTEN, SCALED):
-                at = contender.unseen.rate_hz / 1e3, contender.unseen.loss
-                axes.plot(*at, "*", color="black", markersize=9)
-                axes.annotate(contender.name, at, xytext=(5, 5), textcoords="offset points", fontsize=10)
+                place = contender.unseen.rate_hz / 1e3, contender.unseen.loss
+                axes.plot(*place, "*", color="black", markersize=9)
+                axes.annotate(contender.name, place, xytext=(5, 5), textcoords="offset points", fontsize=10)
         axes.set_xlabel("cap in kHz", fontsize=13)
         axes.set_ylabel("loss", fontsize=13)
         axes.legend(fontsize=11, frameon=False)
@@ -214,20 +214,20 @@ def draw_values(summary: Summary) -> Figure:
     with style.figure(2.5 * columns + 0.6, 1.7 * rows + 0.6) as (figure, axes):
         axes.remove()
         grid = figure.subplots(rows, columns, squeeze=False, sharex=True)
-        for place, own in enumerate(grid.flat):
+        for place, panel in enumerate(grid.flat):
             if place >= len(shown):
-                own.remove()
+                panel.remove()
                 continue
             variable = summary.variables[shown[place]]
             values = [entry.values[shown[place]] for entry in summary.front]
             one_way = [entry.one_way_values[shown[place]] for entry in summary.front]
             turns = variable.name in summary.turning
-            own.plot(caps, one_way, color=style.COLOURS[0], linewidth=1.5)
-            own.plot(caps, values, "o", color=style.COLOURS[2] if turns else "black", markersize=3)
-            own.axhline(variable.written, color="grey", linewidth=0.8, linestyle=":")
+            panel.plot(caps, one_way, color=style.COLOURS[0], linewidth=1.5)
+            panel.plot(caps, values, "o", color=style.COLOURS[2] if turns else "black", markersize=3)
+            panel.axhline(variable.written, color="grey", linewidth=0.8, linestyle=":")
             (label,) = style.shown([variable.name]).values()
-            own.set_title(style.literal(label), fontsize=10)
-            own.tick_params(labelsize=8)
+            panel.set_title(style.literal(label), fontsize=10)
+            panel.tick_params(labelsize=8)
         figure.supxlabel("cap in kHz; red: not one way; dotted: as written", fontsize=11)
     return figure
 

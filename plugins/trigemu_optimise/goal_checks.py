@@ -51,7 +51,9 @@ def check_goals(menu: Menu, goals: Goals, catalogue: Catalogue) -> None:
             )
     varied: dict[tuple[str, str], None] = {}
     for vary in goals.vary:
-        keys = [key for key, of in (("above", vary.above), ("prescale", vary.prescale)) if of is not None]
+        keys = [
+            key for key, table in (("above", vary.above), ("prescale", vary.prescale)) if table is not None
+        ]
         keys += ["switch"] if vary.switch else []
         for name in vary.triggers:
             trigger = _trigger(menu, name, goals, "[[vary]]")
@@ -114,7 +116,7 @@ def bounds_of(
         if limit.quantity == "rate":
             bounds.append(Bound(limit.label, sets.setdefault(members, len(sets)), -1, low, high))
             continue
-        level = next((of for of in levels.values() if members <= of), None)
+        level = next((level_members for level_members in levels.values() if members <= level_members), None)
         if level is None:
             raise TrigemuError(f"{goals.path}: [[limit]] on the {limit.label}: it is of several levels")
         whole = sets.setdefault(level, len(sets))
@@ -155,4 +157,4 @@ def _known(what: str, names: Iterable[str]) -> str:
 
 
 def _named(menu: Menu, members: np.ndarray) -> frozenset[str]:
-    return frozenset(t.name for t, own in zip(menu.enabled, members, strict=True) if own)
+    return frozenset(t.name for t, is_member in zip(menu.enabled, members, strict=True) if is_member)

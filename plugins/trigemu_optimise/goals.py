@@ -189,7 +189,7 @@ class Limit(TomlTable, frozen=True):
     max_hz: _Hz | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        if sum(of is not None for of in (self.trigger, self.group, self.level)) != 1:
+        if sum(value is not None for value in (self.trigger, self.group, self.level)) != 1:
             yield "trigger", "expected one of trigger, group and level"
         if self.min_hz is None and self.max_hz is None:
             yield "max_hz", "expected min_hz or max_hz"
@@ -321,5 +321,8 @@ def _tables(document: Document, key: str, struct: type[S]) -> list[S]:
     if not isinstance(tables, list) or len(tables) > MAX_TABLES:
         document.problem((key,), "", f"{key}: expected at most {MAX_TABLES} tables [[{key}]]")
         return []
-    read = (read_table(document, of, struct, (key, number), f"[[{key}]]") for number, of in enumerate(tables))
-    return [of for of in read if of is not None]
+    read = (
+        read_table(document, limit, struct, (key, number), f"[[{key}]]")
+        for number, limit in enumerate(tables)
+    )
+    return [limit for limit in read if limit is not None]

@@ -89,11 +89,11 @@ class Judge:
             group.weight * (accepted - efficiency)
             for (group, accepted), efficiency in zip(of_channels, efficiencies, strict=True)
         ]
-        errors = [_error(group, of) for (group, _), of in zip(of_channels, moved, strict=True)]
+        errors = [_error(group, moves) for (group, _), moves in zip(of_channels, moved, strict=True)]
         slopes = derivatives(problem.loss, efficiencies)
         interactions, influence = _by_interaction(
             np.concatenate([group.interaction for group, _ in of_channels]),
-            np.concatenate([slope * of for slope, of in zip(slopes, moved, strict=True)]),
+            np.concatenate([slope * moves for slope, moves in zip(slopes, moved, strict=True)]),
         )
         return Judged(
             float(rate.sum()),

@@ -73,14 +73,14 @@ def _breaks(rows: Rows, layout: Layout, row: int, variable: int, first: int, bre
             level = np.int64(rows.leaf[entry, leaf])
             if layout.leaf_variable[component, leaf] != variable or level <= first:
                 continue
-            at = number
-            while breaks[at - 1] > level:
-                at -= 1
-            if breaks[at - 1] == level:
+            number_before = number
+            while breaks[number_before - 1] > level:
+                number_before -= 1
+            if breaks[number_before - 1] == level:
                 continue
-            for moved in range(number, at, -1):
+            for moved in range(number, number_before, -1):
                 breaks[moved] = breaks[moved - 1]
-            breaks[at] = level
+            breaks[number_before] = level
             number += 1
     return number
 

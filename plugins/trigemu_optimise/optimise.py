@@ -205,7 +205,7 @@ class _Run:
             problem, units, lambda number: f"channel {number // CEILING_STARTS + 1} alone", True
         )
         best = [best_of(found[at : at + CEILING_STARTS]) for at in range(0, len(found), CEILING_STARTS)]
-        return np.array([max(1.0 - float(of.objectives[0]), 1e-12) for of in best])
+        return np.array([max(1.0 - float(result.objectives[0]), 1e-12) for result in best])
 
     def best(self, problem: Problem) -> IntArray:
         """Return the best point of all starts."""
@@ -239,7 +239,7 @@ class _Run:
         start = tuple(point.tolist())
         units = [Refit(number, start) for number in range(self.effort.replicas)]
         found = self._all(problem, units, lambda number: f"replica {number + 1}")
-        return np.array([of.points[0] for of in found], np.int64).reshape(-1, len(point))
+        return np.array([result.points[0] for result in found], np.int64).reshape(-1, len(point))
 
     def _all(
         self, problem: Problem, units: Sequence[Unit], name: Callable[[int], str], needed: bool = False
@@ -259,6 +259,6 @@ class _Run:
                 self.report(f"{name(number)}{so_far}")
             for part in self.engine.over(work, batch):
                 found += part
-            best = min(best, *(float(of.objectives[0]) for of in found if len(of.objectives)))
-        self.evaluations += sum(of.evaluations for of in found)
+            best = min(best, *(float(result.objectives[0]) for result in found if len(result.objectives)))
+        self.evaluations += sum(result.evaluations for result in found)
         return found

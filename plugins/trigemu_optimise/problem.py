@@ -131,11 +131,11 @@ class Evaluation:
         self, point: IntArray, x: int, y: int, axis: int, variable: int
     ) -> tuple[FloatArray, FloatArray]:
         """Evaluate a plane with a prescale or a switch as an axis, one value after the other."""
-        at, parts = point.copy(), []
+        points, parts = point.copy(), []
         others = (-1, y) if axis == 1 else (x, -1)
         for index in range(self._sizes[variable]):
-            at[variable] = index
-            parts.append(self.plane(at, *others))
+            points[variable] = index
+            parts.append(self.plane(points, *others))
         rates, efficiencies = zip(*parts, strict=True)
         return np.concatenate(rates, axis=axis), np.concatenate(efficiencies, axis=axis)
 

@@ -63,8 +63,8 @@ def new_menu(setup: Setup, point: IntArray) -> Menu:
     single allowed value."""
     menu = menu_at(setup.menu, setup.variables, point.tolist())
     fitted, fixed = (
-        {name for v in of if v.what == "above" for name in v.triggers}
-        for of in (setup.variables, setup.fixed)
+        {name for v in variable if v.what == "above" for name in v.triggers}
+        for variable in (setup.variables, setup.fixed)
     )
     samples = setup.scores.catalogue.table.name
     triggers = tuple(
@@ -205,7 +205,10 @@ def _limits(setup: Setup, learnt: Learnt, unseen: Problem) -> tuple[LimitResult,
     rates = [Evaluation(problem).at(learnt.point)[0] for problem in (learnt.problem, unseen)]
     found = []
     for bound in learnt.problem.bounds[1:]:
-        hz = [float(of[bound.of] - (of[bound.without] if bound.without >= 0 else 0.0)) for of in rates]
+        hz = [
+            float(rates_of[bound.of] - (rates_of[bound.without] if bound.without >= 0 else 0.0))
+            for rates_of in rates
+        ]
         high = None if bound.high == np.inf else bound.high
         found.append(LimitResult(bound.name, bound.low or None, high, *hz))
     return tuple(found)

@@ -104,7 +104,9 @@ def prepare(
         levels[column] = np.searchsorted(values[name], decisions.score(name), "left")
     numbered = [decisions.patterns(component.fixed) for component in varying]
     patterns_of = tuple(patterns for _, patterns in numbered)
-    number = np.array([of for of, _ in numbered], np.int64).reshape(len(varying), decisions.events)
+    number = np.array([leaf_number for leaf_number, _ in numbered], np.int64).reshape(
+        len(varying), decisions.events
+    )
     before = np.cumsum([len(columns), *(len(component.leaves) for component in varying)])
     prepared = Prepared(
         tabulate(menu, variables, varying, patterns_of, sets),
@@ -134,10 +136,10 @@ def _settle(prepared: Prepared, most: Sequence[int], variables: int) -> None:
         always = levels[column] == most[column]
         fixed[:, always] *= ~layout.member[:, column, None]
     for number, leaves in enumerate(layout.leaves.tolist()):
-        own = slice(prepared.leaf[number], prepared.leaf[number] + leaves)
-        ends = np.array(most[own], np.uint8)[:, None]
-        settled = ((levels[own] == 0) | (levels[own] == ends)).all(axis=0)
-        bits = (1 << np.arange(leaves)) @ (levels[own] > 0) if leaves else 0
+        leaves_of = slice(prepared.leaf[number], prepared.leaf[number] + leaves)
+        ends = np.array(most[leaves_of], np.uint8)[:, None]
+        settled = ((levels[leaves_of] == 0) | (levels[leaves_of] == ends)).all(axis=0)
+        bits = (1 << np.arange(leaves)) @ (levels[leaves_of] > 0) if leaves else 0
         value = missed[:, layout.start[number] + (prepared.patterns[number] << leaves) + bits]
         if prepared.tables.switches[
             number
@@ -145,7 +147,7 @@ def _settle(prepared: Prepared, most: Sequence[int], variables: int) -> None:
             settled &= (value == 1.0).all(axis=0)
         fixed[:, settled] *= value[:, settled]
         prepared.patterns[number, settled] = -1
-        levels[own, settled] = 0
+        levels[leaves_of, settled] = 0
     accepted = (fixed == 0.0).all(axis=0)
     levels[:, accepted] = 0
     prepared.patterns[:, accepted] = -1
@@ -162,15 +164,15 @@ def _layout(
     patterns: Sequence[BoolArray],
     sets: Sequence[frozenset[str]],
 ) -> Layout:
-    of = {n: i for i, v in enumerate(variables) if v.what == "above" for n in v.triggers}
+    variable_of = {n: i for i, v in enumerate(variables) if v.what == "above" for n in v.triggers}
     leaves = np.array([len(component.leaves) for component in varying], np.int64)
     leaf_variable = np.full((len(varying), max(1, int(leaves.max(initial=0)))), -1, np.int64)
     for number, component in enumerate(varying):
-        leaf_variable[number, : len(component.leaves)] = [of[name] for name in component.leaves]
+        leaf_variable[number, : len(component.leaves)] = [variable_of[name] for name in component.leaves]
     sizes = [len(p) << len(c.leaves) for c, p in zip(varying, patterns, strict=True)]
     start = np.cumsum([0, *sizes], dtype=np.int64)[:-1]
     member = np.array([[name in members for name in columns] for members in sets], np.bool_)
-    variable = np.array([of[name] for name in columns], np.int64)
+    variable = np.array([variable_of[name] for name in columns], np.int64)
     return Layout(variable, member.reshape(len(sets), len(columns)), leaves, leaf_variable, start)
 
 
@@ -209,7 +211,7 @@ class Decisions:
         """Return the number of the pattern of some triggers in each event, and the patterns."""
         fired = [self.fired(name) for name in names]
         number, first = distinct(fired, self.events)
-        patterns = np.array([of[first] for of in fired], np.bool_).reshape(len(names), len(first))
+        patterns = np.array([decided[first] for decided in fired], np.bool_).reshape(len(names), len(first))
         return number, patterns.T
 
     def _position(self, name: str) -> Stored:

@@ -144,8 +144,8 @@ def allowed(evaluation: Evaluation, point: IntArray, ranges: Ranges, x: int, y: 
     mask = np.ones((len(axes[0]), len(axes[1])), np.bool_)
     for number, variable in enumerate((x, y)):
         if variable >= 0:
-            own = (axes[number] >= ranges.low[variable]) & (axes[number] <= ranges.high[variable])
-            mask &= own[:, None] if number == 0 else own[None, :]
+            inside = (axes[number] >= ranges.low[variable]) & (axes[number] <= ranges.high[variable])
+            mask &= inside[:, None] if number == 0 else inside[None, :]
 
     def value(variable: int) -> np.ndarray:
         if variable == x:
@@ -280,18 +280,18 @@ class Front(Unit):
         problem, points, objectives, done = evaluation.problem, [], [], 0
         point, cap = np.array(self.start, np.int64), problem.cap
         for next_ in self.caps:
-            own = Evaluation(problem.with_cap(next_))
+            capped = Evaluation(problem.with_cap(next_))
             ranges = Ranges(problem.sizes)
             if self.one_way and next_ >= cap:
                 ranges = Ranges(problem.sizes, high=point)
             elif self.one_way:
                 ranges = Ranges(problem.sizes, low=point)
             starts = [point] if next_ >= cap else [point, problem.sizes - 1]
-            found = [improve(own, start, ranges) for start in starts]
+            found = [improve(capped, start, ranges) for start in starts]
             point, objective = min(found, key=lambda pair: pair[1])
             points.append(point)
             objectives.append(objective)
-            cap, done = next_, done + own.evaluations
+            cap, done = next_, done + capped.evaluations
         return Found(np.array(points), np.array(objectives), done)
 
 
@@ -303,10 +303,10 @@ class Refit(Unit):
     start: tuple[int, ...]  # The best point
 
     def run(self, evaluation: Evaluation) -> Found:
-        own = Evaluation(of_replica(evaluation.problem, self.replica))
+        resampled = Evaluation(of_replica(evaluation.problem, self.replica))
         rng = np.random.default_rng([self.replica])
-        point, objective = hopped(own, np.array(self.start, np.int64), rng, 1)
-        return Found(point[None, :], np.array([objective]), own.evaluations)
+        point, objective = hopped(resampled, np.array(self.start, np.int64), rng, 1)
+        return Found(point[None, :], np.array([objective]), resampled.evaluations)
 
 
 @dataclass(frozen=True)
@@ -356,7 +356,7 @@ class Searches:
 
 def best_of(found: Sequence[Found]) -> Found:
     """Return the search with the lowest objective, the first of equal ones."""
-    return min(found, key=lambda of: float(of.objectives[0]))
+    return min(found, key=lambda result: float(result.objectives[0]))
 
 
 def with_ceilings(problem: Problem, ceilings: FloatArray) -> Problem:

@@ -102,22 +102,24 @@ def _pairs(goals: Goals) -> Iterator[tuple[str, str, float]]:
 
 def merge(thresholds: dict[str, Variable], tie: Tie, goals: Goals) -> None:
     """Make one variable of thresholds that are equal: with the values that the steps of all of them allow."""
-    own = list(dict.fromkeys(thresholds[name] for name in tie.triggers))
-    names = tuple(name for v in own for name in v.triggers)
-    low, high = max(v.values[0] for v in own), min(v.values[-1] for v in own)
-    values = sorted({value for v in own for value in v.values if low <= value <= high})
-    stepped = {n for of in goals.vary if isinstance(of.above, Span) and of.above.step for n in of.triggers}
-    for v in own:
+    tied = list(dict.fromkeys(thresholds[name] for name in tie.triggers))
+    names = tuple(name for v in tied for name in v.triggers)
+    low, high = max(v.values[0] for v in tied), min(v.values[-1] for v in tied)
+    values = sorted({value for v in tied for value in v.values if low <= value <= high})
+    stepped = {
+        n for vary in goals.vary if isinstance(vary.above, Span) and vary.above.step for n in vary.triggers
+    }
+    for v in tied:
         if not stepped.isdisjoint(v.triggers):
             values = [value for value in values if value in v.values]
     if not values:
-        spans = ", ".join(f"{v.name} from {v.values[0]:g} to {v.values[-1]:g}" for v in own)
+        spans = ", ".join(f"{v.name} from {v.values[0]:g} to {v.values[-1]:g}" for v in tied)
         raise TrigemuError(
             f"{goals.path}: the thresholds of a [[tie]] are equal, but have no common value: {spans}: widen "
             "the ranges, or give them the same step"
         )
     values = values[:: -(-len(values) // MOST)]
-    merged = Variable("above", names, tuple(values), own[0].written)
+    merged = Variable("above", names, tuple(values), tied[0].written)
     for name in names:
         thresholds[name] = merged
 
@@ -125,9 +127,9 @@ def merge(thresholds: dict[str, Variable], tie: Tie, goals: Goals) -> None:
 def without_excluded(menu: Menu, variables: tuple[Variable, ...], goals: Goals) -> tuple[Variable, ...]:
     """Return the variables without the values that the ties exclude: those that no value of another threshold
     fits."""
-    of = {name: variable for variable in variables for name in variable.triggers}
+    variable_of = {name: variable for variable in variables for name in variable.triggers}
     left: dict[Variable | str, tuple[float, ...]] = {variable: variable.values for variable in variables}
-    for name in (name for pair in _pairs(goals) for name in pair[:2] if name not in of):
+    for name in (name for pair in _pairs(goals) for name in pair[:2] if name not in variable_of):
         kind = menu.trigger(name).description
         assert isinstance(kind, ScoreKind)
         left[name] = (kind.threshold,)
@@ -135,7 +137,7 @@ def without_excluded(menu: Menu, variables: tuple[Variable, ...], goals: Goals) 
     while left != before:
         before = dict(left)
         for lower, higher, by in _pairs(goals):
-            low, high = of.get(lower, lower), of.get(higher, higher)
+            low, high = variable_of.get(lower, lower), variable_of.get(higher, higher)
             above = tuple(value for value in left[high] if value >= left[low][0] + by)
             below = tuple(value for value in left[low] if value <= left[high][-1] - by)
             if not above or not below:

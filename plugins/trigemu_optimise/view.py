@@ -164,7 +164,7 @@ def _menus_table(summary: Summary) -> Table:
 
 
 def _channels_table(summary: Summary) -> Table:
-    table, by_name = Table(_CHANNELS), {of.name: of.unseen for of in summary.contenders}
+    table, by_name = Table(_CHANNELS), {contender.name: contender.unseen for contender in summary.contenders}
     best = by_name[BEST]
     for number, channel in enumerate(summary.channels):
         table.add(

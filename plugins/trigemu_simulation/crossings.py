@@ -275,13 +275,13 @@ def _parents(
     parent[first.crossing[::-1]] = first.pool.ids(first.rows)[::-1]
     best = np.zeros(len(keys))
     for kind, group in (("stored", crossing.objects["jet"]), *objects.items()):
-        own = group.where(group.columns["own"])
-        of, lead = np.unique(overlay.crossing_of(own), return_index=True)
-        pt = own.columns["pt"][lead].astype(np.float64)
+        own_jets = group.where(group.columns["own"])
+        of, lead = np.unique(overlay.crossing_of(own_jets), return_index=True)
+        pt = own_jets.columns["pt"][lead].astype(np.float64)
         rarity = pt * 1e-12 if kind == "stored" else 1.0 / target(kind, pt, recipe.model)
         better = rarity > best[of]
         best[of[better]] = rarity[better]
-        parent[of[better]] = own.columns["source"][lead[better]]
+        parent[of[better]] = own_jets.columns["source"][lead[better]]
     if recipe.background:
         of, lead = np.unique(overlay.crossing_of(objects["muon"]), return_index=True)
         parent[of] = objects["muon"].columns["source"][lead]

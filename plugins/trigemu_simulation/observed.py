@@ -117,8 +117,8 @@ def _badly(
 def _with_pileup(jets: Objects, interactions: Array, keys: Array, seed: int) -> Objects:
     """Return jets above JET_PT with the noise of pile-up; nearby jets of different interactions are
     merged."""
-    of = crossing_of(jets)
-    noise = detector.PILEUP_JET * np.sqrt(interactions[of]) * _normal(jets, keys, seed, _NOISE)
+    crossing = crossing_of(jets)
+    noise = detector.PILEUP_JET * np.sqrt(interactions[crossing]) * _normal(jets, keys, seed, _NOISE)
     pt = jets.columns["pt"] + np.where(jets.columns["flavour"] >= 0, noise, 0.0)
     measured = Objects(jets.counts, {**jets.columns, "pt": pt.astype(np.float32)})
     visible = measured.where(pt > detector.JET_PT)

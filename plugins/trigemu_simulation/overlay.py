@@ -98,7 +98,7 @@ def overlay(drawn: list[Drawn], n: int) -> Crossing:
 
 def merged(parts: list[tuple[Array, dict[str, Array]]], n: int) -> Objects:
     """Return objects of n crossings in descending pT, from parts of (crossing of each object, columns)."""
-    crossing = np.concatenate([of for of, _ in parts])
+    crossing = np.concatenate([crossings for crossings, _ in parts])
     columns = {name: np.concatenate([c[name] for _, c in parts]) for name in parts[0][1]}
     order = np.lexsort((-columns["pt"], crossing))
     counts = np.bincount(crossing, minlength=n)

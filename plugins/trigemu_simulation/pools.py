@@ -58,13 +58,13 @@ class Pool:
 
     def draw(self, u: Array) -> Array:
         """Draw rows in proportion to their weights, from uniform numbers."""
-        at = np.searchsorted(self.cumulative, u * self.cumulative[-1], side="right")
-        return np.asarray(np.minimum(at, len(self) - 1))
+        row = np.searchsorted(self.cumulative, u * self.cumulative[-1], side="right")
+        return np.asarray(np.minimum(row, len(self) - 1))
 
     def deck(self, turns: int, seed: int) -> Array:
         """Return rows in random order, each once per turn: int64[turns · len(self)]."""
-        own = (self.number << EVENT_BITS) + np.arange(len(self), dtype=np.uint64)
-        keys = [uniform(seed, own, _DECK + turn) for turn in range(turns)]
+        ids = (self.number << EVENT_BITS) + np.arange(len(self), dtype=np.uint64)
+        keys = [uniform(seed, ids, _DECK + turn) for turn in range(turns)]
         return np.concatenate([np.argsort(key, kind="stable") for key in keys])
 
     def ids(self, rows: Array) -> Array:
@@ -145,9 +145,9 @@ def class_rates(mu: Array, crossing_rate: float) -> Array:
 
     They add up to crossing_rate: crossings without any interaction belong to the lowest class."""
     higher = np.concatenate([np.cumsum(mu[::-1])[::-1][1:], [0.0]])
-    own = -np.expm1(-mu)
-    own[0] = 1.0
-    return np.asarray(crossing_rate * own * np.exp(-higher))
+    probability = -np.expm1(-mu)
+    probability[0] = 1.0
+    return np.asarray(crossing_rate * probability * np.exp(-higher))
 
 
 def poisson(mu: float, u: Array, *, at_least_one: bool = False) -> Array:

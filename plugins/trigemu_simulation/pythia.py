@@ -101,15 +101,15 @@ class Decayer:
         final = np.array([p.status() > 0 for p in particles])
         ancestor = np.arange(len(ids))
         mother = np.array([p.mother1() for p in particles]) - 1
-        own = len(rows) * times
-        while (later := np.flatnonzero(ancestor >= own)).size:
+        n_decays = len(rows) * times
+        while (later := np.flatnonzero(ancestor >= n_decays)).size:
             ancestor[later] = mother[ancestor[later]]
         return ids, final, ancestor // len(rows), ancestor % len(rows)
 
     def _groups(self, ids: Array, final: Array, draw: Array, hadron: Array, drawn: Array) -> Array:
         """Return the group of each combination, int64: 0 without a muon, then by the pT of the hardest muon;
         the last group has several muons."""
-        shape, own = (int(drawn.max()) + 1, drawn.shape[1]), np.arange(drawn.shape[1])
+        shape, draws = (int(drawn.max()) + 1, drawn.shape[1]), np.arange(drawn.shape[1])
         hardest, number = np.zeros(shape), np.zeros(shape, np.int64)
         for i in np.flatnonzero(final & (np.abs(ids) == MUON)):
             p = self._pythia.event[int(i) + 1]
@@ -117,8 +117,8 @@ class Decayer:
                 at = draw[i], hadron[i]
                 hardest[at] = max(hardest[at], p.pT())
                 number[at] += 1
-        several = number[drawn, own].sum(axis=1) > 1
-        return np.where(several, _SEVERAL, np.searchsorted(MUON_BINS, hardest[drawn, own].max(axis=1)))
+        several = number[drawn, draws].sum(axis=1) > 1
+        return np.where(several, _SEVERAL, np.searchsorted(MUON_BINS, hardest[drawn, draws].max(axis=1)))
 
 
 BATCH = 500  # events in memory at a time; about 600 records of 140 bytes each
@@ -335,16 +335,16 @@ def _with_decays(particles: Particles, decayer: Decayer) -> Particles:
             origin.append(i)
             share.append(1.0 if way is None else way.share)
             counts.append(len(stable_columns["id"]) + added)
-    of = np.array(origin)
+    origins = np.array(origin)
     return Particles(
         offsets=np.concatenate([[0], np.cumsum(counts)]),
         **{name: np.concatenate(parts) for name, parts in columns.items()},
-        weight=particles.weight[of] * share,
-        origin=of,
-        pt_hat=particles.pt_hat[of],
-        photon=particles.photon[of],
-        heavy=_repeated(particles.heavy, of),
-        taus=_repeated(particles.taus, of),
+        weight=particles.weight[origins] * share,
+        origin=origins,
+        pt_hat=particles.pt_hat[origins],
+        photon=particles.photon[origins],
+        heavy=_repeated(particles.heavy, origins),
+        taus=_repeated(particles.taus, origins),
     )
 
 

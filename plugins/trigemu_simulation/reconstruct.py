@@ -98,20 +98,20 @@ def _cone(taken: Candidates, jets: Objects) -> Array:
     """Return the pT of the jet around each particle (one per interaction), minus the particle's pT; 0 outside
     of jets."""
     cone = np.zeros(len(taken.pt))
-    of = np.repeat(np.arange(len(jets.counts)), jets.counts)
-    dphi = np.abs(jets.columns["phi"] - taken.phi[of])
-    dr2 = (jets.columns["eta"] - taken.eta[of]) ** 2 + np.minimum(dphi, 2 * np.pi - dphi) ** 2
+    jet = np.repeat(np.arange(len(jets.counts)), jets.counts)
+    dphi = np.abs(jets.columns["phi"] - taken.phi[jet])
+    dr2 = (jets.columns["eta"] - taken.eta[jet]) ** 2 + np.minimum(dphi, 2 * np.pi - dphi) ** 2
     inside = dr2 < detector.JET_RADIUS**2
-    np.maximum.at(cone, of[inside], (jets.columns["pt"] - taken.pt[of])[inside])
+    np.maximum.at(cone, jet[inside], (jets.columns["pt"] - taken.pt[jet])[inside])
     return cone
 
 
 def _added(muons: Objects, added: dict[str, Array]) -> Objects:
     """Return muons with one added in each interaction, in descending pT."""
     n = len(muons.counts)
-    of = np.concatenate([np.repeat(np.arange(n), muons.counts), np.arange(n)])
+    muon = np.concatenate([np.repeat(np.arange(n), muons.counts), np.arange(n)])
     columns = {k: np.concatenate([c, added[k].astype(c.dtype)]) for k, c in muons.columns.items()}
-    order = np.lexsort((-columns["pt"], of))
+    order = np.lexsort((-columns["pt"], muon))
     return Objects(muons.counts + 1, {k: c[order] for k, c in columns.items()})
 
 
@@ -191,8 +191,8 @@ def cluster(particles: Particles, keep: Array) -> Candidates:
     jets = fastjet.ClusterSequence(momenta, definition).inclusive_jets(detector.STORED_PT["jet"])
     flat = ak.flatten(jets)
     pt, eta, phi = polar(ak.to_numpy(flat.px), ak.to_numpy(flat.py), ak.to_numpy(flat.pz))
-    of = np.repeat(np.arange(n), ak.to_numpy(ak.num(jets)))
-    return Candidates(of, np.full(len(of), -1), pt, eta, phi)
+    jet = np.repeat(np.arange(n), ak.to_numpy(ak.num(jets)))
+    return Candidates(jet, np.full(len(jet), -1), pt, eta, phi)
 
 
 def polar(px: Array, py: Array, pz: Array) -> tuple[Array, Array, Array]:
@@ -356,8 +356,8 @@ def _missing(particles: Particles, visible: Candidates, jets: Candidates) -> dic
     event = events_of(particles.offsets)
     unseen = np.isin(np.abs(particles.id), NEUTRINOS)
 
-    def total(of: Array, values: Array) -> Array:
-        return np.bincount(of, weights=values, minlength=n)
+    def total(jet: Array, values: Array) -> Array:
+        return np.bincount(jet, weights=values, minlength=n)
 
     def central(objects: Candidates) -> Array:
         inside = objects.where(np.abs(objects.eta) < detector.MET_ETA)

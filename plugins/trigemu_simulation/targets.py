@@ -60,8 +60,8 @@ def lowest_target(objects: dict[str, Objects], met: Array, model: Crossings) -> 
     several = objects["muon"].counts > 1
     lowest[several] = np.minimum(lowest[several], SEVERAL_MUONS_FACTOR * model.muon_weight_hz)
     jets = objects["jet"]
-    of, pt, phi = overlay.crossing_of(jets), jets.columns["pt"], jets.columns["phi"]
-    ht, x, y = (np.bincount(of, part, n) for part in (pt, pt * np.cos(phi), pt * np.sin(phi)))
+    crossing, pt, phi = overlay.crossing_of(jets), jets.columns["pt"], jets.columns["phi"]
+    ht, x, y = (np.bincount(crossing, part, n) for part in (pt, pt * np.cos(phi), pt * np.sin(phi)))
     for (reference, power), factor, value in (
         (HT, HT_FACTOR, ht),
         (MHT, MHT_FACTOR, np.hypot(x, y)),

@@ -88,7 +88,7 @@ def catalogue(
     }
     rounding = {name: {"bits": bits, "centred": True} for name, bits in pt_bits.items()}
     tables = [toml_text.table("[catalogue]", head), toml_text.table("[catalogue.rounding]", rounding)]
-    tables += (toml_text.table("[[sample]]", dict(_sample(*of))) for of in samples)
+    tables += (toml_text.table("[[sample]]", dict(_sample(*sample))) for sample in samples)
     write_text(path, "\n".join(tables))
 
 

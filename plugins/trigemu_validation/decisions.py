@@ -40,10 +40,10 @@ from .decisions_task import (
 
 def why_not(menu: Menu, trigger: Trigger, catalogue: Catalogue, ranges: Sequence[Range]) -> str | None:
     """Return why a trigger cannot be checked, or None if it can."""
-    of = menu.with_inputs([trigger.name])
-    if any(isinstance(part.description, Random) for part in of):
+    needed = menu.with_inputs([trigger.name])
+    if any(isinstance(part.description, Random) for part in needed):
         return "it is random"
-    if open_ := next((part for part in of if part.budget and not part.solution), None):
+    if open_ := next((part for part in needed if part.budget and not part.solution), None):
         return f"the threshold of {open_.name!r} is not known: run trigemu calibrate first"
     needs, compiled = compiled_of(menu, trigger)
     for sample in catalogue.samples:
@@ -74,7 +74,7 @@ def compiled_of(menu: Menu, trigger: Trigger) -> tuple[set[Need], list[Compiled]
 
 def scalars_of(catalogue: Catalogue, *needs: set[Need]) -> tuple[str, ...]:
     """Return the needed columns that have one number for each event, in all samples."""
-    names = {column for of in needs for collection, column in of if not collection}
+    names = {column for columns in needs for collection, column in columns if not collection}
     return tuple(sorted(names.intersection(*(sample.schema.scalars for sample in catalogue.samples))))
 
 
@@ -238,26 +238,26 @@ def _results(
 ) -> Iterator[tuple[str, Checked]]:
     """Yield each trigger of a task by its name. reads: the columns of each, and the
     compiled triggers."""
-    own = [stored_name(trigger) for trigger in task.triggers]
-    not_compared = np.bincount(task.left_out % len(own), minlength=len(own))
+    names = [stored_name(trigger) for trigger in task.triggers]
+    not_compared = np.bincount(task.left_out % len(names), minlength=len(names))
     other: dict[int, str] = {}
     missing: dict[int, str] = {}
     if not len(task.flipped):  # decisions that are flipped would hide what the samples lack
-        other = renumbered(own, task.bits, tally.equal, tally.accepted, tally.events - not_compared)
+        other = renumbered(names, task.bits, tally.equal, tally.accepted, tally.events - not_compared)
         columns = [scalars_of(catalogue, needs) for needs, _ in reads]
         filled = dict(zip(task.columns, tally.filled.tolist(), strict=True))
         missing = lacking(tally.only_emulated, tally.only_stored, tally.accepted, columns, filled, other)
     for n, trigger in enumerate(task.triggers):
         needs, compiled = reads[n]
         if reason := missing.get(n):
-            yield trigger.name, Checked(trigger.name, skipped=reason, stored=own[n])
+            yield trigger.name, Checked(trigger.name, skipped=reason, stored=names[n])
             continue
         agreeing = Checked(
             trigger.name,
             agree=tally.events - int(not_compared[n]),
             margin=margin_of(compiled),
             not_compared=int(not_compared[n]),
-            stored=own[n],
+            stored=names[n],
             equals=other.get(n),
         )
         as_matched = match_bits and n in other

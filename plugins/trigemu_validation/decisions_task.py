@@ -46,9 +46,9 @@ def equal_columns(emulated: BoolArray, stored: BoolArray, left_out: BoolArray) -
     patterns, pattern_of = np.unique(left_out, axis=1, return_inverse=True)
     for number, pattern in enumerate(patterns.T):
         known: dict[bytes, int] = {}
-        of = np.flatnonzero(pattern_of.reshape(-1) == number)
-        first, second = (_coded(part[~pattern], known) for part in (emulated[:, of], stored))
-        equal[of] = first[:, None] == second
+        columns = np.flatnonzero(pattern_of.reshape(-1) == number)
+        first, second = (_coded(part[~pattern], known) for part in (emulated[:, columns], stored))
+        equal[columns] = first[:, None] == second
     return equal
 
 
@@ -79,8 +79,8 @@ def renumbered(
             found[trigger] = shift
     around = sorted((int(own[trigger]), shift) for trigger, shift in found.items())
     for trigger, of in shifts.items():
-        at = bisect(around, (int(own[trigger]), 0))
-        beside = [shift for _, shift in around[max(at - 1, 0) : at + 1]]
+        place = bisect(around, (int(own[trigger]), 0))
+        beside = [shift for _, shift in around[max(place - 1, 0) : place + 1]]
         if not both[trigger] and len(beside) == 2 and beside[0] == beside[1] and beside[0] in of:
             found[trigger] = beside[0]
     return {trigger: shifts[trigger][shift] for trigger, shift in sorted(found.items())}
@@ -130,10 +130,10 @@ def read_difference(
     catalogue: Catalogue, needs: set[Need], margin: int, sample: int, source: int, entry: int, emulated: int
 ) -> Disagreement:
     """Read a differing event, with the columns that the trigger needs and η and φ of its objects."""
-    of = catalogue.samples[sample]
-    columns_of = of.schema.collections
+    measured = catalogue.samples[sample]
+    columns_of = measured.schema.collections
     needs = needs | {(name, c) for name, _ in needs if name for c in columns_of[name] & {"eta", "phi"}}
-    events = of.read(source, entry, entry + 1, needs, margin)
+    events = measured.read(source, entry, entry + 1, needs, margin)
     collections = {
         name: replace(
             collection,
@@ -141,8 +141,8 @@ def read_difference(
         )
         for name, collection in events.collections.items()
     }
-    path = of.sources[source].path
-    return Disagreement(of.name, path, entry, bool(emulated), replace(events, collections=collections))
+    path = measured.sources[source].path
+    return Disagreement(measured.name, path, entry, bool(emulated), replace(events, collections=collections))
 
 
 #: The number of differing events that are reported for each trigger.

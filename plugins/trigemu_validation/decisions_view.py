@@ -185,12 +185,12 @@ def other_bits(result: DecisionCheck) -> Iterator[str]:
     for shift, triggers in sorted(shifts.items(), key=lambda item: -len(item[1])):
         named = [f"{trigger.name} ({trigger.stored}: {trigger.equals})" for trigger in triggers[:_NAMED]]
         more = f" and {len(triggers) - _NAMED} more" if len(triggers) > _NAMED else ""
-        count, own = numbers.count(len(triggers), "trigger"), f"their own {shift:+d}"
+        count, bits_of = numbers.count(len(triggers), "trigger"), f"their own {shift:+d}"
         names = ", ".join(named) + more
         if result.match_bits:
-            yield f"Compared with another stored bit, {own}: {count}: {names}."
+            yield f"Compared with another stored bit, {bits_of}: {count}: {names}."
         else:
-            yield f"On all crossings, {count} have the decisions of another stored bit, {own}: {names}."
+            yield f"On all crossings, {count} have the decisions of another stored bit, {bits_of}: {names}."
     if shifts and not result.match_bits:
         yield (
             "The samples seem to number their bits otherwise, or to be of another version of the menu; "

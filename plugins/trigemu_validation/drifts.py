@@ -263,10 +263,15 @@ def gate(
     samples = samples_of(catalogue, executor=executor)
     named = [replace(menu, name=name) for menu, name in ((first, "old"), (second, "new"))]
     emulation = emulate(named, samples, executor=executor, progress=progress)
-    of = _Differences(emulation, tolerances)
-    drifts = [*of.rates(), *of.presence(), *of.decisions(), *of.overlaps()]
+    differences = _Differences(emulation, tolerances)
+    drifts = [
+        *differences.rates(),
+        *differences.presence(),
+        *differences.decisions(),
+        *differences.overlaps(),
+    ]
     stored = _differ_from_stored(emulation, tolerances, executor)
-    return Gate(first, second, of.variants, (*drifts, *stored), of.pairs)
+    return Gate(first, second, differences.variants, (*drifts, *stored), differences.pairs)
 
 
 def _ratio(difference: float, unit: float) -> float:
@@ -285,7 +290,7 @@ class _Differences:
         names = [{trigger.name: n for n, trigger in enumerate(menu.enabled)} for menu in emulation.menus]
         self._removed, self._added = ([n for n in a if n not in b] for a, b in (names, names[::-1]))
         self._both = [name for name in names[0] if name in names[1]]
-        self._positions = [np.array([of[name] for name in self._both], np.int64) for of in names]
+        self._positions = [np.array([numbers[name] for name in self._both], np.int64) for numbers in names]
         self.pairs = len(self._both) * (len(self._both) - 1) // 2
 
     def _drift(self, triggers: tuple[str, ...], quantity: str, old: float, new: float, error: float) -> Drift:

@@ -178,7 +178,9 @@ def fit(
         order = rng.permutation(len(train))[: len(train) // size * size].reshape(-1, size)
         noise = (jnp.asarray(rng.standard_normal((len(train), latent), np.float32)),) if latent else ()
         layers, state = epoch_of(layers, state, (*sets[0], *noise), jnp.asarray(order.astype(np.int32)))
-        curve.append(Loss(*(float(mean_loss(layers, *s, *at)) for s, at in zip(sets, still, strict=True))))
+        curve.append(
+            Loss(*(float(mean_loss(layers, *s, *step)) for s, step in zip(sets, still, strict=True)))
+        )
         progress(epoch, curve[-1])
     return Fit(_network(layers, settings), standard, tuple(curve))
 

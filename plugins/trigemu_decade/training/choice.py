@@ -60,7 +60,7 @@ _FOLDS = 2
 
 def choose(
     sample: Sample,
-    of: Sequence[Candidate],
+    candidates: Sequence[Candidate],
     names: Sequence[str],
     budget_hz: float,
     settings: regression.Settings,
@@ -73,7 +73,7 @@ def choose(
     of each fit as it begins. At most MOST of the events are used. ValueError if no threshold on the score
     gives that rate."""
     few = sample.at_most(MOST)
-    return _Choice(few, tuple(of), tuple(names), budget_hz, settings, seed, begin).steps()
+    return _Choice(few, tuple(candidates), tuple(names), budget_hz, settings, seed, begin).steps()
 
 
 @dataclass(frozen=True)

@@ -296,8 +296,8 @@ def read_config(path: Path) -> Config:
     document = load_toml(path)
     refuse_other_kinds(document, "training")
     scope = read_scope(document)
-    own = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}
-    table = read_table(document, own, ConfigTable, (), "")
+    keys = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}
+    table = read_table(document, keys, ConfigTable, (), "")
     context = Context(scope, path.parent)
     requires = _requires(document, context, _section(document, "training", TrainingTable))
     of_autoencoder = _inputs(document, context, "autoencoder", AutoencoderTable)

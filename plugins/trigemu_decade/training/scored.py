@@ -130,8 +130,8 @@ def _events(config: Config, menu: Menu, catalogue: Catalogue, card: _Card | None
     read = _ReadInputs(config.requires, config.x, config.inputs, card)
     sample = gather(menu, catalogue, read, config.context.needs, executor).of(config.half)
     accepted = {"accepts": sample.acceptance.total, "others": sample.any_but()}
-    of = {"weight": sample.weight, "parent": sample.parent, "interaction": sample.interaction}
-    return {**sample.values, **accepted, **of}
+    columns = {"weight": sample.weight, "parent": sample.parent, "interaction": sample.interaction}
+    return {**sample.values, **accepted, **columns}
 
 
 def _network(

@@ -84,10 +84,10 @@ class Stages:
 
 def stages_of(config: Config, menu: Menu, catalogue: Catalogue, output: Path) -> Stages:
     """Return where the stages of a training are stored; nowhere if there is no cache."""
-    of = hashlib.sha256(os.fsencode(output.resolve())).hexdigest()[:16]
+    digest = hashlib.sha256(os.fsencode(output.resolve())).hexdigest()[:16]
     key = hashlib.sha256(json.dumps(list(_depends_on(config, menu, catalogue))).encode()).hexdigest()
     try:
-        return Stages(cache.folder_of_cache() / "training" / f"{of}-{key[:32]}")
+        return Stages(cache.folder_of_cache() / "training" / f"{digest}-{key[:32]}")
     except TrigemuError:
         return Stages()
 

@@ -135,7 +135,7 @@ class Assembly:
         if selection.windows:
             rows = self.within(rows, selection.base, selection.windows, crossing)
         if selection.any_of:
-            parts = [self.within(rows, selection.base, of, crossing) for of in selection.any_of]
+            parts = [self.within(rows, selection.base, window, crossing) for window in selection.any_of]
             rows = self._new(do.EITHER, rows, self.put(*parts), len(parts))
         if selection.overlap:
             other, dr = selection.overlap
@@ -148,7 +148,10 @@ class Assembly:
         """Return the selection of the objects that lie in all windows. rows: objects of a crossing."""
 
         def select() -> int:
-            columns = [(name, self.column(base, name, crossing), windows.any_of(of)) for name, of in passing]
+            columns = [
+                (name, self.column(base, name, crossing), windows.any_of(allowed))
+                for name, allowed in passing
+            ]
             tests = [test for column in columns for test in self._tests(base, *column)]
             return self._new(do.WINDOWS, rows, self.put(*(n for test in tests for n in test)), len(tests))
 

@@ -112,10 +112,10 @@ def _choose(table: int) -> int:
     pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)
     starts = integers(t, do.STARTS).reshape(-1, 2)
     objects = floats(t, do.OBJECTS).reshape(do.LINES, -1)
-    legs, at = i[3], i[2] + LEG * i[3]
+    legs, place = i[3], i[2] + LEG * i[3]
     total = 0
     for leg in range(legs):
-        selection = pool[at]
+        selection = pool[place]
         if rows[selection] == 0:
             return 0
         starts[leg, 0] = total
@@ -123,13 +123,13 @@ def _choose(table: int) -> int:
             row = rows[n]
             objects[0, total] = row
             for line in range(1, do.LINES):
-                if pool[at + line] >= 0:
-                    objects[line, total] = columns[pool[at + line] + row]
+                if pool[place + line] >= 0:
+                    objects[line, total] = columns[pool[place + line] + row]
             total += 1
         starts[leg, 1] = total
-        at += do.LINES
+        place += do.LINES
     of_legs = pool[i[2] : i[2] + LEG * legs].reshape(-1, LEG)
-    cuts = pool[at : at + CUT * i[4]].reshape(-1, CUT)
+    cuts = pool[place : place + CUT * i[4]].reshape(-1, CUT)
     numbers = floats(t, do.REGISTERS)[i[5] : i[5] + i[6]]
     fired = carray(pointer(t[1 + 2 * do.FIRED]), (1,), np.bool_)
     fired[0] = False

@@ -65,12 +65,12 @@ def _missing(t: IntArray, i: IntArray) -> None:
 def _all(t: IntArray, i: IntArray, event: int) -> None:
     """Select all objects of a collection whose offsets begin at i[2], in the crossing that is i[3] later."""
     offsets, rows = integers(t, do.OFFSETS), integers(t, do.ROWS)
-    at = event + i[3]
-    if at < 0 or at >= t[0]:
+    row = event + i[3]
+    if row < 0 or row >= t[0]:
         rows[i[1]] = 0
         return
-    first = offsets[i[2] + at]
-    count = offsets[i[2] + at + 1] - first
+    first = offsets[i[2] + row]
+    count = offsets[i[2] + row + 1] - first
     rows[i[1]] = count
     for n in range(count):
         rows[i[1] + 1 + n] = first + n
@@ -145,12 +145,12 @@ def _scaled(t: IntArray, i: IntArray) -> None:
     for k in range(i[4], i[4] + 2 * i[5], 2):
         slope, offset = r[pool[k + 1]], r[pool[k + 1] + 1]
         for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
-            at, pt = i[1] + rows[n], columns[i[3] + rows[n]]
+            row, pt = i[1] + rows[n], columns[i[3] + rows[n]]
             if i[6]:
                 term = np.float32(pt) * np.float32(slope) + np.float32(offset)
-                columns[at] = np.float32(columns[at]) + term
+                columns[row] = np.float32(columns[row]) + term
             else:
-                columns[at] += pt * slope + offset
+                columns[row] += pt * slope + offset
 
 
 @kernel
@@ -195,9 +195,9 @@ def _look(t: IntArray, i: IntArray, event: int) -> None:
     if op == do.SCALAR:
         r[i[1]] = floats(t, do.COLUMNS)[i[2] + event]
     elif op == do.BIT:
-        at = event + i[4]
-        inside = 0 <= at < t[0]
-        r[i[1]] = np.int64(floats(t, do.COLUMNS)[i[2] + at]) >> i[3] & 1 if inside else 0
+        row = event + i[4]
+        inside = 0 <= row < t[0]
+        r[i[1]] = np.int64(floats(t, do.COLUMNS)[i[2] + row]) >> i[3] & 1 if inside else 0
     elif op == do.COUNT:
         r[i[1]] = integers(t, do.ROWS)[i[2]]
     elif op == do.SUM:

@@ -75,10 +75,10 @@ class Program(Assembly):
         if register is None:
             yield
             return
-        at = len(self._code)
+        place = len(self._code)
         self.add(do.SKIP, register)
         yield
-        self._code[at] = self._padded(do.SKIP, register, len(self._code) - at - 1)
+        self._code[place] = self._padded(do.SKIP, register, len(self._code) - place - 1)
 
     def _store(self, inputs: Inputs, features: Features) -> None:
         address = int(features.ctypes.data)
@@ -90,8 +90,8 @@ class Program(Assembly):
             self.add(do.INPUTS, filler(), arguments.ctypes.data)
             return
         first = self.constant(*(math.nan if padding is None else padding for padding in inputs.padding))
-        for at, number in enumerate(inputs.numbers):
-            self.add(do.STORE, address + 4 * at, self.register(number), first + at)
+        for input_number, number in enumerate(inputs.numbers):
+            self.add(do.STORE, address + 4 * input_number, self.register(number), first + input_number)
 
     def register(self, node: Number | Condition | Compiled) -> int:
         """Return the register of the value of a node."""
@@ -184,9 +184,9 @@ def _combination(program: Program, node: CompiledCombination) -> int:
     of_legs, cuts, numbers = node.arrays()
     pool = of_legs.reshape(-1).tolist()
     for leg in node.legs:
-        base, at = leg.objects.base, leg.crossing
-        pool.append(program.within(program.selection(leg.objects, at), base, leg.windows, at))
-        pool += [program.column(base, leg.column(c), at) if c in leg.columns else -1 for c in COLUMNS]
+        base, place = leg.objects.base, leg.crossing
+        pool.append(program.within(program.selection(leg.objects, place), base, leg.windows, place))
+        pool += [program.column(base, leg.column(c), place) if c in leg.columns else -1 for c in COLUMNS]
     pool += cuts.reshape(-1).tolist()
     first = program.constant(*numbers.tolist())
     sizes = len(node.legs), len(cuts), first, len(numbers)

@@ -92,7 +92,10 @@ def measure(contenders: Sequence[TimedCall], clock: Clock) -> list[Timing]:
                 passes[number].append(_pass(contenders[number], clock))
                 spent[number] += int(passes[number][-1].sum())
             waiting = [number for number in waiting if not _enough(passes[number], spent[number])]
-    return [summary(np.array(of), contender.events) for of, contender in zip(passes, contenders, strict=True)]
+    return [
+        summary(np.array(times), contender.events)
+        for times, contender in zip(passes, contenders, strict=True)
+    ]
 
 
 def summary(passes: IntArray, events: int) -> Timing:
@@ -195,7 +198,7 @@ class Batches:
     def _check_equal(self, plan: Plan, different: Words) -> None:
         if not different.any():
             return
-        event, word = (int(at[0]) for at in np.nonzero(different))
+        event, word = (int(index[0]) for index in np.nonzero(different))
         bit = 64 * word + int(different[event, word]).bit_length() - 1
         raise PluginError(
             f"{_where(plan, bit)} decides differently in batches of {self._size} than of {len(different)}, "
@@ -213,8 +216,8 @@ class Batches:
         except TrigemuError:
             raise
         except Exception as error:
-            if own := own_cause(error):
-                raise own from error
+            if cause := own_cause(error):
+                raise cause from error
             where = _where(plan, 0)
             raise PluginError(f"{where}: its parts cannot be timed: {reason_of(error)}") from error
         return {name: TimedCall(self._number, self._size, call) for name, call in calls.items()}

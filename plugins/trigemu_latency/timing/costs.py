@@ -342,7 +342,7 @@ def _alone(plan: Plan, bits: Sequence[int]) -> dict[int, Plan]:
 def _turns(plan: Plan) -> list[range]:
     """Return the bits of the slots that are timed together; at least one turn, for the menu."""
     slots = len(plan.slots)
-    return [range(at, min(at + TOGETHER, slots)) for at in range(0, max(slots, 1), TOGETHER)]
+    return [range(start, min(start + TOGETHER, slots)) for start in range(0, max(slots, 1), TOGETHER)]
 
 
 def _drawn(plan: Plan, catalogue: Catalogue, n: int) -> _Drawn:
@@ -391,8 +391,8 @@ def _over_all(
     for size in batches:
         batch = Batches(events, size)
         calls = [batch.decisions(plan) for plan in plans]
-        for of, timing in zip(timings, measure(calls, clock), strict=True):
-            of[size] = timing
+        for slot, timing in zip(timings, measure(calls, clock), strict=True):
+            slot[size] = timing
         progress(1)
     return timings[0] if menu else {}, dict(zip(parts, timings[len(plans) - len(parts) :], strict=True))
 

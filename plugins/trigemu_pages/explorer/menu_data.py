@@ -63,15 +63,15 @@ def decision_of(trigger: Trigger, kind: BitKind) -> dict[str, Any]:
     return {"logic": {"or": cases}}
 
 
-def reach_of(expression: Any, of: Mapping[str, Reach]) -> Reach:
+def reach_of(expression: Any, reaches: Mapping[str, Reach]) -> Reach:
     """Return the reach of an expression, from the reaches of the triggers in it."""
     if isinstance(expression, str):
-        return of[expression]
+        return reaches[expression]
     ((operation, inner),) = expression.items()
     if operation == "not":
-        may, may_not = reach_of(inner, of)
+        may, may_not = reach_of(inner, reaches)
         return may_not, may
-    parts = [reach_of(part, of) for part in inner]
+    parts = [reach_of(part, reaches) for part in inner]
     accepts, rejects = [part[0] for part in parts], [part[1] for part in parts]
     if operation == "and":
         return _all(accepts), ~_all([~mask for mask in rejects])
@@ -175,11 +175,11 @@ def _keys(trigger: Trigger, menu: Menu, fitted_on: str | None) -> dict[str, dict
 
 
 def _cut(marked: str, slots: Iterator[dict[str, Any]]) -> Iterator[Piece]:
-    at = 0
+    place = 0
     for match in _MARKED.finditer(marked):
-        if match.start() > at:
-            yield marked[at : match.start()]
-        at = match.end()
+        if match.start() > place:
+            yield marked[place : match.start()]
+        place = match.end()
         slot = next(slots)
         if match[0] != _NEW:
             value = match[2].rstrip()
@@ -189,8 +189,8 @@ def _cut(marked: str, slots: Iterator[dict[str, Any]]) -> Iterator[Piece]:
                 yield match[2][len(value) :]
         else:
             yield slot
-    if at < len(marked):
-        yield marked[at:]
+    if place < len(marked):
+        yield marked[place:]
 
 
 def menu_entry(contents: Contents, columns: Columns, number: int) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def menu_entry(contents: Contents, columns: Columns, number: int) -> dict[str, A
 
 def _contained(rates: Sequence[TriggerRates]) -> list[tuple[str, list[str]]]:
     """Return each trigger or group whose unique rate is 0 by construction, and what contains it."""
-    return [(of.name, list(of.unique.contained_in)) for of in rates if of.unique.contained_in]
+    return [(rate.name, list(rate.unique.contained_in)) for rate in rates if rate.unique.contained_in]
 
 
 def _trigger_entry(columns: Columns, number: int, menu: Menu, trigger: Trigger) -> dict[str, Any]:

@@ -267,8 +267,8 @@ def sections_of(plugin: FoundPlugin, name: str, contents: Contents) -> list[Sect
     except TrigemuError:
         raise
     except Exception as error:
-        if own := own_cause(error):
-            raise own from error
+        if cause := own_cause(error):
+            raise cause from error
         raise PluginError(f"{plugin.where}: its section {name!r} fails: {reason_of(error)}") from error
     for section in made:
         if not isinstance(section, Section):

@@ -233,13 +233,13 @@ def differences(comparison: Comparison) -> Table:
     names = Column("pair", "key", "difference"), Column("of", "key", "of")
     title = "Differences of rates, with paired errors: events that both menus accept cancel."
     table, gains = Table((*names, *quantities, *_GAINS), title=title), _gains(comparison)
-    for (a, b, what), of in by_pair.items():
+    for (a, b, what), rows in by_pair.items():
         values: dict[str, Any] = {"pair": f"{b} − {a}", "of": what}
         style: RowStyle = "summary" if what == "menu" else "plain"
-        if "rate_hz" in of:  # of a menu or level, beside the total rates of triggers
-            values["total_hz"] = of["rate_hz"]
+        if "rate_hz" in rows:  # of a menu or level, beside the total rates of triggers
+            values["total_hz"] = rows["rate_hz"]
         else:
-            values |= {f"{quantity}_hz": of.get(f"{quantity}_hz", "0 Hz") for quantity in COMPARED}
+            values |= {f"{quantity}_hz": rows.get(f"{quantity}_hz", "0 Hz") for quantity in COMPARED}
         if what == "menu":
             values |= {"gained": gains[a, b], "lost": gains[b, a]}
         table.add_record(values, style)
@@ -275,9 +275,9 @@ def efficiencies_by_sample(result: Efficiencies, labels: Mapping[str, str]) -> I
 
 
 def _of_menus(turnon: Turnon, names: Sequence[str]) -> Iterator[str]:
-    of: dict[str, Curve] = {curve.menu: curve for curve in turnon.curves if curve.trigger is None}
+    curves: dict[str, Curve] = {curve.menu: curve for curve in turnon.curves if curve.trigger is None}
     for name in names:
-        overall = of[name].overall
+        overall = curves[name].overall
         yield f"{overall.value:.3f} ± {(overall.high - overall.low) / 2:.3f}"
         if name != names[0]:
             yield f"{overall.gain:+.3f} ± {overall.gain_error:.3f}"

@@ -118,11 +118,11 @@ class Checkpoint:
         is called with a message for each damaged file."""
         tasks = self._tasks(work.key, warn)
         keys = [unit.key for unit in units] if tasks else []
-        begin = at = 0
-        while at < len(keys):
-            for path, head in tasks.get(keys[at], ()):
-                end = at + len(head.units)
-                if tuple(keys[at:end]) != head.units:
+        begin = position = 0
+        while position < len(keys):
+            for path, head in tasks.get(keys[position], ()):
+                end = position + len(head.units)
+                if tuple(keys[position:end]) != head.units:
                     continue
                 try:
                     result = unpack(_body(path), work.classes)
@@ -130,17 +130,17 @@ class Checkpoint:
                     warn(f"{path} {error}: its part is done again")
                     continue
                 try:
-                    work.check(units[at:end], result)
+                    work.check(units[position:end], result)
                 except TrigemuError as error:
                     warn(f"{path} holds what no task gives ({error}): its part is done again")
                     continue
-                if begin < at:
-                    yield Part(units[begin:at])
-                yield Part(units[at:end], result)
-                begin = at = end
+                if begin < position:
+                    yield Part(units[begin:position])
+                yield Part(units[position:end], result)
+                begin = position = end
                 break
             else:
-                at += 1
+                position += 1
         if begin < len(units):
             yield Part(units[begin:])
 

@@ -306,8 +306,8 @@ class Engine:
         """The present number of workers; None if the executor does not report it."""
         if self.executor is None:
             return 1
-        at, number = self._workers
-        if time.monotonic() - at > _VALID_S:
+        when, number = self._workers
+        if time.monotonic() - when > _VALID_S:
             try:
                 names = ("number", "_max_workers", "num_workers")
                 reported = next(

@@ -256,8 +256,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     folded = {known_name.casefold(): known_name for known_name in reversed(names)}
     near: Collection[str] = folded
     if len(folded) > MAX_COMPARED:
-        at = bisect_left(names, name)
-        near = [n.casefold() for n in names[max(0, at - MAX_COMPARED // 2) : at + MAX_COMPARED // 2]]
+        place = bisect_left(names, name)
+        near = [n.casefold() for n in names[max(0, place - MAX_COMPARED // 2) : place + MAX_COMPARED // 2]]
     unknown = name[:MAX_EXCERPT].casefold()
     if (meant := _MEANT.get(unknown)) in folded:
         unknown = str(meant)
@@ -368,8 +368,8 @@ def described(value: object) -> str:
     if isinstance(value, list | tuple | set | frozenset):
         kinds = list(dict.fromkeys(_name(type(item)) for item in value))
         more = " …" if len(kinds) > _NAMED else ""
-        of = f"of {', '.join(kinds[:_NAMED])}{more}" if kinds else "without any element"
-        return f"{_with_article(_name(type(value)))} {of}"
+        elements = f"of {', '.join(kinds[:_NAMED])}{more}" if kinds else "without any element"
+        return f"{_with_article(_name(type(value)))} {elements}"
     if callable(value) and hasattr(value, "__name__"):
         return excerpt(f"the function {value.__name__}", LONGEST)
     return _with_article(_name(type(value)))
@@ -378,8 +378,8 @@ def described(value: object) -> str:
 def _name(kind: type[Any]) -> str:
     """Return the name of a type as users write it: with its package, unless that is Python or trigemu."""
     package = kind.__module__.partition(".")[0]
-    own = kind.__name__ if package in ("builtins", "trigemu") else f"{package}.{kind.__name__}"
-    return excerpt(own, LONGEST)
+    shown = kind.__name__ if package in ("builtins", "trigemu") else f"{package}.{kind.__name__}"
+    return excerpt(shown, LONGEST)
 
 
 def _with_article(name: str) -> str:

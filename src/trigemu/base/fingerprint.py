@@ -102,8 +102,8 @@ def digest_of_code(*folders: Path) -> str:
     """Return a digest of the Python files of trigemu and of the plugins that come with it, to recognise
     results of other versions of the code."""
     digest = hashlib.sha256()
-    own = (_ROOT.with_name(f"{OWN}{name}") for name in sorted(NAMES))
-    for folder in (_ROOT, *own, *folders):
+    packages = (_ROOT.with_name(f"{OWN}{name}") for name in sorted(NAMES))
+    for folder in (_ROOT, *packages, *folders):
         for file in sorted(folder.rglob("*.py")):
             digest.update(
                 file.relative_to(folder.parent).as_posix().encode() + b"\0" + file.read_bytes() + b"\0"

@@ -45,11 +45,11 @@ def without_clock() -> Iterator[None]:
         uproot._util.datetime_to_code = original
 
 
-def _needed(library: str, of: Any, name: str) -> Any:
+def _needed(library: str, owner: Any, name: str) -> Any:
     try:
-        return getattr(of, name)
+        return getattr(owner, name)
     except AttributeError:
         raise TrigemuError(
-            f"{library} {version(library)} has no {type(of).__name__}.{name}, which trigemu needs: it was "
+            f"{library} {version(library)} has no {type(owner).__name__}.{name}, which trigemu needs: it was "
             f"checked with version {CHECKED[library]}"
         ) from None

@@ -178,8 +178,12 @@ def _digest(function: Callable[..., Any]) -> str:
         value = function.__globals__.get(name)
         if isinstance(value, ModuleType):
             named = [vars(value).get(n) for n in code.co_names]
-            parts += [of for of in named if isinstance(of, int | float)]
-            parts += [_MADE_OF[of] for of in named if isinstance(of, Hashable) and of in _MADE_OF]
+            parts += [constant for constant in named if isinstance(constant, int | float)]
+            parts += [
+                _MADE_OF[constant]
+                for constant in named
+                if isinstance(constant, Hashable) and constant in _MADE_OF
+            ]
         elif isinstance(value, int | float | str | tuple):
             parts.append(value)
         elif isinstance(value, type) and issubclass(value, tuple):  # a named tuple that is made there
@@ -241,8 +245,8 @@ def numbers_at(kind: types.Type) -> tuple[Any, Any]:
     @intrinsic  # type: ignore[untyped-decorator]
     def write(typing: Any, address: Any, number: Any, value: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            *at, value = arguments
-            builder.store(value, place(builder, context, *at))
+            *index, value = arguments
+            builder.store(value, place(builder, context, *index))
             return context.get_dummy_value()
 
         return types.void(types.int64, types.int64, kind), generate

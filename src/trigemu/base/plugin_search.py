@@ -124,8 +124,8 @@ def _installed() -> list[Candidate]:
         except Exception:  # a package that cannot be imported must not hide the others
             continue
         if spec and spec.origin:
-            own = point.dist is not None and point.dist.name == "trigemu"
-            imported = module if own else f"{MODULE}{point.name}"
+            is_own = point.dist is not None and point.dist.name == "trigemu"
+            imported = module if is_own else f"{MODULE}{point.name}"
             candidates.append(Candidate(point.name, Path(spec.origin).resolve(), imported))
     return sorted(candidates, key=lambda candidate: not candidate.comes_with_trigemu)
 

@@ -350,8 +350,8 @@ class FoundPlugin(Candidate):
         except TrigemuError:
             raise
         except (Exception, SystemExit) as error:
-            if own := own_cause(error):
-                raise own from error
+            if cause := own_cause(error):
+                raise cause from error
             raise PluginError(f"{self.where}{what}: {missing_package(error) or reason_of(error)}") from error
 
 

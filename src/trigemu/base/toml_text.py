@@ -230,8 +230,8 @@ def _entry(value: Any, kind: Any, key: Key, index: int) -> tuple[Any, Any]:
         raise TrigemuError(f"{shown_path(key)} is no list: it has no entry [{index}]")
     if index >= len(value):
         raise TrigemuError(f"{shown_path((*key, index))}: {shown_path(key)} has {len(value)} entries, from 0")
-    of = next(option for option in _options(kind) if typing.get_origin(option) is tuple)
-    types_of = typing.get_args(of)
+    tuple_type = next(option for option in _options(kind) if typing.get_origin(option) is tuple)
+    types_of = typing.get_args(tuple_type)
     return value[index], types_of[0] if types_of[1:] == (...,) else types_of[index]
 
 

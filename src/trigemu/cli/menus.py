@@ -100,11 +100,11 @@ def _from_redefined(document: Document) -> Iterator[str]:
         derived = [
             other for other, definition in tables.items() if definition["from"] == name and other != name
         ]
-        own = {key: value for key, value in table.items() if key != "from"}
-        if derived and own and (name in STANDARD or table["from"] == name):
+        keys = {key: value for key, value in table.items() if key != "from"}
+        if derived and keys and (name in STANDARD or table["from"] == name):
             more = f" and {len(derived) - _NAMED} more" if len(derived) > _NAMED else ""
             line = document.lines.get(("objects", name), 1)
-            cuts = ", ".join(toml_text.entry(key, value) for key, value in own.items())
+            cuts = ", ".join(toml_text.entry(key, value) for key, value in keys.items())
             yield (
                 f"{', '.join(derived[:_NAMED])}{more}: from = {toml_text.value(name)} means [objects.{name}] "
                 f"of this menu (line {line}: {excerpt(cuts, _LONGEST)}), not all of the sample's"

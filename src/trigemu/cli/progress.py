@@ -101,8 +101,8 @@ def _logged_steps(total: int | None) -> Iterator[Callable[[str], None]]:
         while not ended.wait(LINE_S):
             if steps:
                 seconds = time.monotonic() - start
-                of = "" if total is None else f" of {total}"
-                say(f"trigemu: {seconds:.0f} s, step {len(steps)}{of}: {steps[-1]}", err=True)
+                total_text = "" if total is None else f" of {total}"
+                say(f"trigemu: {seconds:.0f} s, step {len(steps)}{total_text}: {steps[-1]}", err=True)
 
     reporter = Thread(target=report, daemon=True)
     reporter.start()

@@ -75,7 +75,7 @@ def run(
     columns_of = rates_of_columns(emulation) if columns else None
     rates = columns_of or {"": trigemu.rates_of(emulation)}
     further: list[Page | str] = []
-    for name, of in rates.items() if overlap else ():
-        further += ["", *([f"Column {name}"] if name else []), overlap_page(of, overlap == "all")]
+    for name, menu_rates in rates.items() if overlap else ():
+        further += ["", *([f"Column {name}"] if name else []), overlap_page(menu_rates, overlap == "all")]
     drawn = written_figures([*rates.values()], figures)
     present_result(columns_of or rates[""], json_file, csv_file, further, drawn)

@@ -123,10 +123,10 @@ def processing(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def collected(*arguments: Any, **keywords: Any) -> Any:
-        own = {field.name: keywords.pop(field.name) for field in fields(Processing)}
-        if own["workers"] > 1 and own["engine"].startswith(f"{DASK}:"):
+        settings = {field.name: keywords.pop(field.name) for field in fields(Processing)}
+        if settings["workers"] > 1 and settings["engine"].startswith(f"{DASK}:"):
             raise TrigemuError("--workers is for processes on this machine: a cluster has its own workers")
-        return command(*arguments, processing=Processing(**own), **keywords)
+        return command(*arguments, processing=Processing(**settings), **keywords)
 
     for option in reversed(_OPTIONS):
         option(collected)

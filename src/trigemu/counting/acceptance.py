@@ -81,8 +81,8 @@ def _flat(sets: Sets) -> tuple[IntArray, IntArray]:
 def _best(accepted: FloatArray, row: int, member: IntArray, first: int, last: int) -> float:
     """Return the probability that a set accepts: its largest acceptance."""
     best = 0.0
-    for at in range(first, last):
-        best = max(best, accepted[row, member[at]])
+    for index in range(first, last):
+        best = max(best, accepted[row, member[index]])
     return best
 
 
@@ -125,12 +125,12 @@ def _unique(
             before *= 1.0 - best[number]
             if others == 0.0 or best[number] == 0.0:
                 continue
-            for at in range(starts[number], starts[number + 1]):
+            for index in range(starts[number], starts[number + 1]):
                 without = 0.0
                 for other in range(starts[number], starts[number + 1]):
-                    if other != at:
+                    if other != index:
                         without = max(without, accepted[row, member[other]])
-                unique[row, member[at]] = others * (best[number] - without)
+                unique[row, member[index]] = others * (best[number] - without)
 
 
 class Pairs(NamedTuple):
@@ -265,8 +265,8 @@ def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance
     """
     if menu.columns.names and not menu.columns.chosen:
         raise TrigemuError(no_column(menu))
-    own, raw = _decisions(words, menu, bits)
-    nodes = list(_nodes(menu, own, raw, _bound_counters(menu)))
+    own_decided, raw = _decisions(words, menu, bits)
+    nodes = list(_nodes(menu, own_decided, raw, _bound_counters(menu)))
     bound = {node.column for node in nodes}
     seeded = Seeded(nodes) if nodes else None
     free = [i for i in range(len(menu.enabled)) if i not in bound]
@@ -274,7 +274,7 @@ def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance
     total = np.empty((len(words), len(menu.enabled)))
     for column in free:
         trigger = menu.enabled[column]
-        total[:, column] = own[trigger.name] / trigger.prescale
+        total[:, column] = own_decided[trigger.name] / trigger.prescale
     if seeded:
         placed = seeded.column >= 0
         total[:, seeded.column[placed]] = seeded.total()[:, placed]
@@ -289,7 +289,9 @@ def pairs_between(
     a, b = (acceptances(words, *which) for which in (first, second))
     s, t = (menu.enabled for menu, _ in (first, second))
     number = {counter: i for i, counter in enumerate(dict.fromkeys(map(counter_of, (*s, *t))))}
-    of_s, of_t = (np.array([number[counter_of(trigger)] for trigger in of], np.int64) for of in (s, t))
+    of_s, of_t = (
+        np.array([number[counter_of(trigger)] for trigger in triggers], np.int64) for triggers in (s, t)
+    )
     same_counter = np.equal(of_s[:, None], of_t)
     if not (a.seeded or b.seeded):
         return Pairs(a.total, b.total, same_counter, *_UNBOUND, np.full(len(s), -1), np.full(len(t), -1))
@@ -324,7 +326,7 @@ def _bound_counters(menu: Menu) -> set[Hashable]:
 
 def _nodes(
     menu: Menu,
-    own: Mapping[str, BoolArray],
+    own_decided: Mapping[str, BoolArray],
     raw: Mapping[str, BoolArray],
     counters: Container[Hashable],
 ) -> Iterator[Node]:
@@ -339,7 +341,7 @@ def _nodes(
             seed = trigger.seed
             reads = {other: other for other in seed.names()} if seed else {}
             column, prescale = enabled[name], trigger.prescale
-            yield Node(name, name, column, counter_of(trigger), prescale, seed, reads, own[name])
+            yield Node(name, name, column, counter_of(trigger), prescale, seed, reads, own_decided[name])
         elif name not in enabled and name in read:
             fired = raw[name] & (trigger.prescale < math.inf)
             yield Node(name, name, -1, ("disabled", name), 1.0, None, {}, fired)
@@ -361,7 +363,7 @@ def _decisions(
     words: Words, menu: Menu, bits: Mapping[str, int]
 ) -> tuple[dict[str, BoolArray], dict[str, BoolArray]]:
     """Return the decisions bool[m] of each trigger before prescales: without its seed, and with it (raw)."""
-    own: dict[str, BoolArray] = {}
+    own_decided: dict[str, BoolArray] = {}
     raw: dict[str, BoolArray] = {}
     used = {trigger.name for trigger in menu.used}
     for name in menu.order:
@@ -370,11 +372,11 @@ def _decisions(
         trigger = menu.trigger(name)
         if name in bits:
             word, bit = divmod(bits[name], 64)
-            own[name] = (words[:, word] >> np.uint64(bit)) & np.uint64(1) != 0
+            own_decided[name] = (words[:, word] >> np.uint64(bit)) & np.uint64(1) != 0
         else:
-            own[name] = _of_bits(trigger, raw, len(words))
-        raw[name] = own[name] & trigger.seed.evaluate(raw) if trigger.seed else own[name]
-    return own, raw
+            own_decided[name] = _of_bits(trigger, raw, len(words))
+        raw[name] = own_decided[name] & trigger.seed.evaluate(raw) if trigger.seed else own_decided[name]
+    return own_decided, raw
 
 
 def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
@@ -383,8 +385,8 @@ def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArra
     try:
         fired: object = trigger.description.decide(raw, n)  # a plugin may return any type
     except Exception as error:
-        if own := own_cause(error):
-            raise own from error
+        if cause := own_cause(error):
+            raise cause from error
         raise PluginError(f"{where} failed: {reason_of(error)}") from error
     if not isinstance(fired, np.ndarray) or fired.dtype != np.bool_ or fired.shape != (n,):
         location = place_of_method(trigger.description, "decide")

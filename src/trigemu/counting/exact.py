@@ -109,20 +109,20 @@ def add_to_cells(cells: IntArray, lowest: int, entry: IntArray, values: FloatArr
         bits = np.float64(value).view(np.uint64)
         square = np.float64(value * value).view(np.uint64)
         exponent = (bits >> _52) & np.uint64(0x7FF)
-        at = (np.uint64(entry[row]) * exponents + exponent - np.uint64(lowest)) * np.uint64(8)
-        of_square = at + np.uint64(2) * ((square >> _52) + np.uint64(1023) - np.uint64(2) * exponent)
+        bit = (np.uint64(entry[row]) * exponents + exponent - np.uint64(lowest)) * np.uint64(8)
+        of_square = bit + np.uint64(2) * ((square >> _52) + np.uint64(1023) - np.uint64(2) * exponent)
         mantissa = np.int64((bits & _MANTISSA) | _IMPLICIT)
         if value < 0:
             mantissa = -mantissa
-        flat[at] += mantissa & 0xFFFFFFFF
-        flat[at + np.uint64(1)] += mantissa >> 32
+        flat[bit] += mantissa & 0xFFFFFFFF
+        flat[bit + np.uint64(1)] += mantissa >> 32
         mantissa = np.int64((square & _MANTISSA) | _IMPLICIT)
         flat[of_square + np.uint64(2)] += mantissa & 0xFFFFFFFF
         flat[of_square + np.uint64(3)] += mantissa >> 32
-        flat[at + np.uint64(6)] += 1
+        flat[bit + np.uint64(6)] += 1
         size = np.int64(bits & _SIZE)
-        if size > flat[at + np.uint64(7)]:  # floats of one sign are in the order of their bits
-            flat[at + np.uint64(7)] = size
+        if size > flat[bit + np.uint64(7)]:  # floats of one sign are in the order of their bits
+            flat[bit + np.uint64(7)] = size
 
 
 @kernel
@@ -140,8 +140,10 @@ def from_cells(
             position = lowest + i - 1075 - LOWEST_BIT
             of_square = 2 * (lowest + i) - 1023 - 1075 - LOWEST_BIT
             for part in range(6):  # one inlined call, to compile it once
-                at = position if part < 2 else of_square + (part >> 2)
-                _add_shifted(sums[entry] if part < 2 else squares[entry], cell[part], at + 32 * (part & 1))
+                offset = position if part < 2 else of_square + (part >> 2)
+                _add_shifted(
+                    sums[entry] if part < 2 else squares[entry], cell[part], offset + 32 * (part & 1)
+                )
 
 
 @inlined

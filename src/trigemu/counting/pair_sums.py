@@ -53,9 +53,9 @@ class PairSums:
         self._with_seeds: SeededPairSums | None = None
         self._first: list[Sparse] = []
         self._second: list[Sparse] = []
-        self._same_counter = np.zeros([len(of) for of in fitted], np.bool_)
-        self._halves = 1 + any(of.any() for of in fitted)  # all events; and the unseen half
-        self._alone = exact.ColumnSums(self._halves * sum(len(of) for of in fitted[upper:]))
+        self._same_counter = np.zeros([len(flags) for flags in fitted], np.bool_)
+        self._halves = 1 + any(flags.any() for flags in fitted)  # all events; and the unseen half
+        self._alone = exact.ColumnSums(self._halves * sum(len(flags) for flags in fitted[upper:]))
 
     def add(self, rows: slice, pairs: Pairs) -> None:
         """Add the pairs of the entries in `rows`."""
@@ -128,7 +128,7 @@ def _joined(parts: list[Sparse]) -> Sparse:
     if not parts:
         return Sparse(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0))
     begin = np.cumsum([0, *(len(part.column) for part in parts)])
-    starts = [part.starts[:-1] + at for part, at in zip(parts, begin, strict=False)]
+    starts = [part.starts[:-1] + shift for part, shift in zip(parts, begin, strict=False)]
     column, value = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
     return Sparse(np.concatenate([*starts, begin[-1:]]), column, value)
 
@@ -433,15 +433,15 @@ def equal_factor_runs(factor: FloatArray) -> Iterator[tuple[int, int]]:
     yield from pairwise([0, *ends.tolist(), len(factor)])
 
 
-def add_usual(of: UsualSums) -> None:
+def add_usual(sums: UsualSums) -> None:
     """Add the entries of each pair with its first fraction."""
-    exact.carry(of.summed.reshape(-1, exact.LIMBS))
-    _add_usual(of)
+    exact.carry(sums.summed.reshape(-1, exact.LIMBS))
+    _add_usual(sums)
 
 
 @kernel
-def _add_usual(of: UsualSums) -> None:
-    for i in range(of.usual.shape[0]):
-        for j in range(of.usual.shape[1]):
-            if of.usual[i, j] > 0.0:
-                _add_both(of.sums, i, j, of.summed[i, j], of.usual[i, j])
+def _add_usual(sums: UsualSums) -> None:
+    for i in range(sums.usual.shape[0]):
+        for j in range(sums.usual.shape[1]):
+            if sums.usual[i, j] > 0.0:
+                _add_both(sums.sums, i, j, sums.summed[i, j], sums.usual[i, j])

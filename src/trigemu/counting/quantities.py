@@ -60,7 +60,9 @@ class Accepted:
 
     @cached_property
     def unique(self) -> FloatArray:
-        unique: FloatArray = np.sum([self.acceptance.unique(of) for of in self.levels.values()], axis=0)
+        unique: FloatArray = np.sum(
+            [self.acceptance.unique(members) for members in self.levels.values()], axis=0
+        )
         return unique
 
     @cached_property
@@ -191,11 +193,11 @@ def fractions(
 
 def members_by_level(menu: Menu) -> dict[str, BoolArray]:
     """Return the enabled triggers of each level. Returns dict of str to bool[t]."""
-    of = np.array([trigger.level or "" for trigger in menu.enabled])
-    return {level: of == level for level in menu.levels or ("",)}
+    level_of = np.array([trigger.level or "" for trigger in menu.enabled])
+    return {level: level_of == level for level in menu.levels or ("",)}
 
 
 def members_by_group(menu: Menu) -> dict[str, BoolArray]:
     """bool[t] over the enabled triggers, for each group in the order of the file."""
-    of = np.array([trigger.group or "" for trigger in menu.enabled])
-    return {group: of == group for group in dict.fromkeys(t.group for t in menu.enabled if t.group)}
+    group_of = np.array([trigger.group or "" for trigger in menu.enabled])
+    return {group: group_of == group for group in dict.fromkeys(t.group for t in menu.enabled if t.group)}

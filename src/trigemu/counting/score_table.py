@@ -57,9 +57,9 @@ class ScoreTable:
         each."""
         tables = [rest]
         for sample in np.unique(self.sample).tolist():
-            own = np.flatnonzero(self.sample == sample)
-            made_from = (self.parent[own], self.id[own]) if sample in shared else None
-            counted = (words[own], self.weight[own], keys.take(own))
+            rows = np.flatnonzero(self.sample == sample)
+            made_from = (self.parent[rows], self.id[rows]) if sample in shared else None
+            counted = (words[rows], self.weight[rows], keys.take(rows))
             tables.append(
                 count_patterns(sample, *counted, made_from=made_from, count_rejected=count_rejected)
             )

@@ -114,14 +114,14 @@ def _thresholds(component: IntArray, number: int, graph: Graph) -> tuple[FloatAr
         if component[node] != number or not read[c] or prescale[node] <= 1.0:
             continue
         share = 1.0 / prescale[node]
-        at = n[c]
-        while at > 0 and value[c, at - 1] < share:
-            at -= 1
-        if at > 0 and value[c, at - 1] == share:
+        place = n[c]
+        while place > 0 and value[c, place - 1] < share:
+            place -= 1
+        if place > 0 and value[c, place - 1] == share:
             continue
-        for k in range(n[c], at, -1):
+        for k in range(n[c], place, -1):
             value[c, k] = value[c, k - 1]
-        value[c, at] = share
+        value[c, place] = share
         n[c] += 1
     return value, n
 
@@ -181,10 +181,10 @@ def total_acceptance(component: IntArray, graph: Graph) -> FloatArray:
     result = np.zeros(component.shape)
     for row in range(len(component)):
         for number in range(component[row].max() + 1):
-            of = outcomes_of(component[row], number, graph, -1)
-            for o in range(len(of.probability)):
+            outcomes = outcomes_of(component[row], number, graph, -1)
+            for o in range(len(outcomes.probability)):
                 for node in range(component.shape[1]):
-                    result[row, node] += of.probability[o] * of.accept[o, node]
+                    result[row, node] += outcomes.probability[o] * outcomes.accept[o, node]
     return result
 
 
@@ -195,8 +195,8 @@ def either_and_none(component: IntArray, graph: Graph, members: BoolArray) -> Fl
     for row in range(len(component)):
         either, none = 0.0, 1.0
         for number in range(component[row].max() + 1):
-            of = outcomes_of(component[row], number, graph, -1)
-            hit, missed = _hit_and_missed(of, graph, members, best)
+            outcomes = outcomes_of(component[row], number, graph, -1)
+            hit, missed = _hit_and_missed(outcomes, graph, members, best)
             either = hit + either * (1.0 - hit)  # exactly 1 if either is
             none *= missed
         result[row, 0], result[row, 1] = either, none
@@ -210,10 +210,10 @@ def unique(component: IntArray, graph: Graph, members: BoolArray) -> FloatArray:
     for row in range(len(component)):
         missed = np.ones(nodes)  # of each component
         for number in range(component[row].max() + 1):
-            of = outcomes_of(component[row], number, graph, -1)
-            for o in range(len(of.probability)):
-                _add_unique(of.accept[o], of.probability[o], graph, members, best, result[row])
-            missed[number] = _hit_and_missed(of, graph, members, best)[1]
+            outcomes = outcomes_of(component[row], number, graph, -1)
+            for o in range(len(outcomes.probability)):
+                _add_unique(outcomes.accept[o], outcomes.probability[o], graph, members, best, result[row])
+            missed[number] = _hit_and_missed(outcomes, graph, members, best)[1]
         for node in range(nodes):
             for number in range(nodes):
                 if result[row, node] > 0.0 and number != component[row, node]:
@@ -230,14 +230,16 @@ def lost(component: IntArray, graph: Graph, members: BoolArray, removed: int) ->
             continue
         change, none = 0.0, 1.0
         for number in range(component[row].max() + 1):
-            of = outcomes_of(component[row], number, graph, -1)
+            outcomes = outcomes_of(component[row], number, graph, -1)
             if component[row, removed] != number:
-                none *= _hit_and_missed(of, graph, members, best)[1]
+                none *= _hit_and_missed(outcomes, graph, members, best)[1]
                 continue
             without = outcomes_of(component[row], number, graph, removed)
-            for o in range(len(of.probability)):  # in most outcomes the loss is exactly 0
+            for o in range(len(outcomes.probability)):  # in most outcomes the loss is exactly 0
                 either_without = _either(without.accept[o], graph, members, best)
-                change += of.probability[o] * (_either(of.accept[o], graph, members, best) - either_without)
+                change += outcomes.probability[o] * (
+                    _either(outcomes.accept[o], graph, members, best) - either_without
+                )
         result[row] = change * none
     return result
 
@@ -251,8 +253,8 @@ def exactly(component: IntArray, graph: Graph, members: BoolArray, others: BoolA
             continue
         result[row] = 1.0
         for number in range(component[row].max() + 1):
-            of, inside = outcomes_of(component[row], number, graph, -1), component[row] == number
-            result[row] *= _sum_exactly(of, graph, inside, members, others, least)
+            outcomes, inside = outcomes_of(component[row], number, graph, -1), component[row] == number
+            result[row] *= _sum_exactly(outcomes, graph, inside, members, others, least)
     return result
 
 
@@ -291,18 +293,20 @@ def _either(accept: FloatArray, graph: Graph, members: BoolArray, best: FloatArr
 
 
 @kernel
-def _hit_and_missed(of: Outcomes, graph: Graph, members: BoolArray, best: FloatArray) -> tuple[float, float]:
+def _hit_and_missed(
+    outcomes: Outcomes, graph: Graph, members: BoolArray, best: FloatArray
+) -> tuple[float, float]:
     """Return the probabilities that any member accepts, and that none does.
 
     The first is exactly 1 if every outcome gives 1. The second is a sum of products, because 1 − the first
     would cancel near 1; it is exactly 1 if the first is 0.
     """
     total_acceptance, certain, missed = 0.0, True, 0.0
-    for o in range(len(of.probability)):
-        either = _either(of.accept[o], graph, members, best)
-        total_acceptance += of.probability[o] * either
+    for o in range(len(outcomes.probability)):
+        either = _either(outcomes.accept[o], graph, members, best)
+        total_acceptance += outcomes.probability[o] * either
         certain &= either == 1.0
-        none = of.probability[o]
+        none = outcomes.probability[o]
         for c in range(len(best)):
             none *= 1.0 - best[c]
         missed += none
@@ -338,33 +342,38 @@ def _add_unique(
 
 @kernel
 def _sum_exactly(
-    of: Outcomes, graph: Graph, inside: BoolArray, members: BoolArray, others: BoolArray, least: FloatArray
+    outcomes: Outcomes,
+    graph: Graph,
+    inside: BoolArray,
+    members: BoolArray,
+    others: BoolArray,
+    least: FloatArray,
 ) -> float:
     """Return the probability that all members of a component accept and none of its others does. inside:
     bool[nodes], the component. least: memory, one number for each counter."""
     total_acceptance = 0.0
-    for o in range(len(of.probability)):
+    for o in range(len(outcomes.probability)):
         least[:] = 1.0
         for node in range(len(members)):
             if inside[node] and members[node]:
-                least[graph.counter[node]] = min(least[graph.counter[node]], of.accept[o, node])
-        exactly = of.probability[o]
+                least[graph.counter[node]] = min(least[graph.counter[node]], outcomes.accept[o, node])
+        exactly = outcomes.probability[o]
         for c in range(len(least)):
             most = 0.0
             for node in range(len(members)):
                 if inside[node] and others[node] and graph.counter[node] == c:
-                    most = max(most, of.accept[o, node])
+                    most = max(most, outcomes.accept[o, node])
             exactly *= max(0.0, least[c] - most)
         total_acceptance += exactly
     return total_acceptance
 
 
 @kernel
-def _add_both(of: Outcomes, graph: Graph, both: FloatArray) -> None:
+def _add_both(outcomes: Outcomes, graph: Graph, both: FloatArray) -> None:
     """Add the probability that two nodes of a component accept together to float64[nodes, nodes]."""
-    counter, nodes = graph.counter, of.accept.shape[1]
-    for o in range(len(of.probability)):
-        p, accept = of.probability[o], of.accept[o]
+    counter, nodes = graph.counter, outcomes.accept.shape[1]
+    for o in range(len(outcomes.probability)):
+        p, accept = outcomes.probability[o], outcomes.accept[o]
         for a in range(nodes):
             if accept[a] == 0.0:
                 continue
@@ -479,8 +488,8 @@ class Seeded:
     def _too_many_outcomes(self, fired: BoolArray) -> TrigemuError:
         names = [
             repr(node.name)
-            for node, of, counter in zip(self._nodes, fired, self._graph.counter, strict=True)
-            if of and node.prescale > 1 and self._graph.read[counter]
+            for node, accepts, counter in zip(self._nodes, fired, self._graph.counter, strict=True)
+            if accepts and node.prescale > 1 and self._graph.read[counter]
         ]
         return TrigemuError(
             f"the seeds {', '.join(dict.fromkeys(names))} are prescaled, fire together and are connected "

@@ -188,24 +188,24 @@ def _shared_squares(events: ByParent, fractions: Sparse, sums: ParentSums) -> No
 
 
 @inlined
-def enter(c: int, x: float, of: ParentSums, n: int) -> int:
+def enter(c: int, x: float, sums: ParentSums, n: int) -> int:
     """Add an event of a parent to the sums of a column. The first n of `touched` are the columns whose sums
     are not 0; return n."""
     if x * x == 0.0:
         return n
-    if of.squares[c] == 0.0:
-        of.touched[n] = c
+    if sums.squares[c] == 0.0:
+        sums.touched[n] = c
         n += 1
-    of.sums[c] += x
-    of.squares[c] += x * x
+    sums.sums[c] += x
+    sums.squares[c] += x * x
     return n
 
 
 @inlined
-def leave(of: ParentSums, n: int) -> None:
+def leave(sums: ParentSums, n: int) -> None:
     """Add (Σ x)² − Σ x² of a parent to the total, and reset its sums for the next one."""
     for k in range(n):
-        c = of.touched[k]
-        of.total[c] += of.sums[c] * of.sums[c] - of.squares[c]
-        of.sums[c] = 0.0
-        of.squares[c] = 0.0
+        c = sums.touched[k]
+        sums.total[c] += sums.sums[c] * sums.sums[c] - sums.squares[c]
+        sums.sums[c] = 0.0
+        sums.squares[c] = 0.0

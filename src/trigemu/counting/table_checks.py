@@ -81,8 +81,8 @@ def _check_sums(table: PatternTable, samples: Mapping[int, int]) -> None:
     if len(n) and not (n.min() > 0 and table.largest.min() >= 0.0):
         raise TrigemuError("an entry has no events, or a largest weight below 0")
     for sample, most in samples.items():
-        own = n[table.sample == sample]
-        if len(own) and (own.max() > most or own.sum() > most):
+        counts = n[table.sample == sample]
+        if len(counts) and (counts.max() > most or counts.sum() > most):
             raise TrigemuError(f"it has more events of sample {sample} than the {most} that exist")
     for limbs in (table.weight, table.square):
         if ((limbs[:, :-1] >> 32) != 0).any():
@@ -94,10 +94,10 @@ def _check_sums(table: PatternTable, samples: Mapping[int, int]) -> None:
     possible = np.abs(weight) <= most_hz
     possible &= (square <= n * heaviest * (1 + _ROUNDING)) & (square >= heaviest * (1 - _ROUNDING) - cut_off)
     if not possible.all():
-        at = int(possible.argmin())
+        row = int(possible.argmin())
         raise TrigemuError(
-            f"sums of {weight[at]:g} Hz and {square[at]:g} Hz² are impossible for {n[at]} events of at most "
-            f"{table.largest[at]:g} Hz"
+            f"sums of {weight[row]:g} Hz and {square[row]:g} Hz² are impossible for {n[row]} events of at "
+            f"most {table.largest[row]:g} Hz"
         )
 
 

@@ -74,7 +74,7 @@ class Chunk:
 def chunks_of(sample: Sample, events: int, most: int | None = None) -> Iterator[Chunk]:
     """Divide the files of a sample, or its first `most` events, into chunks of at most `events` events, if
     possible at boundaries where reading can begin at no extra cost."""
-    of, left = sample.identity, sample.entries if most is None else most
+    identity, left = sample.identity, sample.entries if most is None else most
     for number, source in enumerate(sample.sources):
         start, continues = 0, False
         end = min(source.entries, left)
@@ -83,7 +83,7 @@ def chunks_of(sample: Sample, events: int, most: int | None = None) -> Iterator[
             stop = source.boundaries[bisect_right(source.boundaries, start + events) - 1]
             within = stop <= start
             stop = min(start + events if within else stop, end)
-            yield Chunk(sample.number, number, start, stop, source, of, continues)
+            yield Chunk(sample.number, number, start, stop, source, identity, continues)
             start, continues = stop, within
 
 

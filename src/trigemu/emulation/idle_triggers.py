@@ -104,8 +104,8 @@ def parts_of(menu: Menu, trigger: Trigger, slot: int, compiled: Compiled) -> Ite
     names = {selection: name for name, selection in menu.scope.objects}
     combination = compiled.combination if isinstance(compiled, CompiledLegThreshold) else compiled
     for number, leg in enumerate(combination.legs if isinstance(combination, CompiledCombination) else ()):
-        own = ObjectSelection(leg.objects.base, leg.objects, leg.windows)
-        yield Part(None, tuple(_cuts(own, names, f" (leg {number})")))
+        selected = ObjectSelection(leg.objects.base, leg.objects, leg.windows)
+        yield Part(None, tuple(_cuts(selected, names, f" (leg {number})")))
     requires = getattr(trigger.description, "requires", None)
     with suppress(TrigemuError):  # a plugin may have a key of this name for something else
         for text in _comparisons(parse_tree(requires)) if isinstance(requires, str) else ():
@@ -176,17 +176,19 @@ def _cuts(
     if selection.source:
         yield from _cuts(selection.source, names)
     objects = selection.source or ObjectSelection(selection.base)
-    for column, of in selection.windows:
+    for column, allowed in selection.windows:
         name = _name(column)
-        limits = [{k: v for k, v in msgspec.structs.asdict(w).items() if v is not None} for w in any_of(of)]
-        written = toml_text.entry(name, limits[0] if isinstance(of, Window) else limits)
-        key = "min" if isinstance(of, Window) and of.min is not None else "above"
+        limits = [
+            {k: v for k, v in msgspec.structs.asdict(w).items() if v is not None} for w in any_of(allowed)
+        ]
+        written = toml_text.entry(name, limits[0] if isinstance(allowed, Window) else limits)
+        key = "min" if isinstance(allowed, Window) and allowed.min is not None else "above"
         yield Requirement(
-            Cut(objects, column, of),
+            Cut(objects, column, allowed),
             f"{names.get(objects, objects.base)} with {excerpt(written)}{where}",
             name,
             unit_of(Element(objects, 0, column)),
-            of.lowest if isinstance(of, Window) else None,
+            allowed.lowest if isinstance(allowed, Window) else None,
             f"{name} = {{ {key} = {{}} }}",
         )
 
@@ -290,14 +292,22 @@ def unreached(
 ) -> tuple[tuple[str, ...], ...]:
     """Explain why triggers fire in no event of some samples. fired: uint64[words]."""
     parts = [_of_idle(m, bits, job.plan, fired) for m, bits in zip(job.menus, job.plan.bits, strict=True)]
-    requirements = [r for of in parts for _, own in of for part in own for r in (part.whole, *part.cuts)]
+    requirements = [
+        r
+        for trigger_parts in parts
+        for _, leg_parts in trigger_parts
+        for part in leg_parts
+        for r in (part.whole, *part.cuts)
+    ]
     compared = tuple(dict.fromkeys(r.values for r in requirements if r))
     if not compared or not any(sample.entries for sample in samples):
         return tuple(() for _ in job.menus)
     task, read = Measure(compared), most or max(1, MOST // len(samples))
     ranges = task.merge([*over_samples(samples, job, task, executor, most=read)])
-    explained = _Explained({of: i for i, of in enumerate(compared)}, ranges, *_where(samples, most, read))
-    return tuple(tuple(explained.warnings(of)) for of in parts)
+    explained = _Explained(
+        {trigger_parts: i for i, trigger_parts in enumerate(compared)}, ranges, *_where(samples, most, read)
+    )
+    return tuple(tuple(explained.warnings(trigger_parts)) for trigger_parts in parts)
 
 
 def judged(menu: Menu, bits: Mapping[str, int]) -> list[Trigger]:

@@ -170,7 +170,12 @@ class Emulation:
         table = self.table
         if self.only is not None:
             table = table.take(np.flatnonzero(table.bin == self.only))
-        read = {of[t.name] for menu, of in zip(menus, bits, strict=True) for t in menu.used if t.name in of}
+        read = {
+            bit_of[t.name]
+            for menu, bit_of in zip(menus, bits, strict=True)
+            for t in menu.used
+            if t.name in bit_of
+        }
         if self.half is None or not any(fitted):
             table = table.onto(read, ("stratum",))
             unseen = np.ones(len(table))

@@ -140,8 +140,10 @@ class Plan:
         for sample in samples:
             for check in self._checks():
                 if problem := check(sample, "sample"):
-                    of = lacking.setdefault(problem, (check, []))[1]
-                    of += [] if of[-1:] == [sample] else [sample]  # of several columns of one collection
+                    needing = lacking.setdefault(problem, (check, []))[1]
+                    needing += (
+                        [] if needing[-1:] == [sample] else [sample]
+                    )  # of several columns of one collection
         for check, (first, *others) in lacking.values():
             more = f" (and {len(others)} other{'s' * (len(others) > 1)})" if others else ""
             yield check(first, f"{_named(first)}{more}")
@@ -275,7 +277,7 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
     warnings: list[tuple[str, ...]] = []
     objects: set[tuple[str, str]] = set()
     for menu in menus_of(menus):
-        objects.update((name, of.base) for name, of in menu.scope.objects)
+        objects.update((name, selection.base) for name, selection in menu.scope.objects)
         bits.append({})
         models.append({})
         trained_on.append({})
@@ -349,10 +351,10 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
             continue
         numbers = _pack_above(words, group.bits, result, group.thresholds)
         if not numbers and not score_above.is_answered(group.slot.compiled):
-            trigger, at = group.slot.trigger, first_nan(result)
+            trigger, event = group.slot.trigger, first_nan(result)
             raise PluginError(
                 f"{trigger.place}: trigger {trigger.name!r}: its score is not a number (NaN) in sample "
-                f"{events.sample!r}, event {events.id[at]}; a score without a value is -inf"
+                f"{events.sample!r}, event {events.id[event]}; a score without a value is -inf"
                 f"{_code(group.slot.compiled)}"
             )
     return words
@@ -389,8 +391,8 @@ def _evaluate(group: Group, work: Workspace) -> Any:
     except TrigemuError as error:
         raise PluginError(f"{_place(trigger)}: {error}") from error
     except Exception as error:
-        if own := own_cause(error):
-            raise own from error
+        if cause := own_cause(error):
+            raise cause from error
         where = f"{_place(trigger)} failed on sample {work.events.sample!r}, from event {work.events.id[0]}"
         raise PluginError(f"{where}: {reason_of(error)}") from error
     expected, n = np.dtype(np.bool_ if compiled.threshold is None else np.float64), len(work.events)

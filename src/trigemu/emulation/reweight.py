@@ -258,7 +258,7 @@ def _check_sparse(catalogue: Catalogue, mean: float, enough: BoolArray) -> None:
     if len(covered):
         held = f"enough with {covered[0]} to {covered[-1]}"
         means = _STEP * np.arange(1, round(2 * len(enough) / _STEP))
-        allowed = [of for of in means if _sparse(float(of), enough) <= MAX_SPARSE]
+        allowed = [pileup for pileup in means if _sparse(float(pileup), enough) <= MAX_SPARSE]
         held += f", which allows means of {allowed[0]:.3g} to {allowed[-1]:.3g}" if allowed else ""
     raise SampleError(
         f"{catalogue.path}: pile-up {mean:g}: {100 * sparse:.3g} % of the crossings would have a number of "

@@ -43,44 +43,48 @@ def too_loose_in_first(menu: Menu, catalogue: Catalogue, most: int) -> tuple[str
     for trigger in judged(menu, bits := plan.bits[0])[:EXPLAINED]:
         slot = bits[trigger.name]
         for part in parts_of(menu, trigger, slot, plan.slots[slot].compiled):
-            for of in (*part.cuts, *([part.whole] if part.whole else [])):
-                if _is_judged(of):
-                    key = of.text if isinstance(of.values, Scored) else of.values
-                    of_limits.setdefault(key, (trigger, of))
+            for requirement in (*part.cuts, *([part.whole] if part.whole else [])):
+                if _is_judged(requirement):
+                    key = requirement.text if isinstance(requirement.values, Scored) else requirement.values
+                    of_limits.setdefault(key, (trigger, requirement))
     job, open_ = Job((menu,), plan, catalogue), [*of_limits.values()]
     lowest = np.full(len(open_), np.inf)
     for sample in sorted(catalogue.samples, key=lambda sample: -np.nan_to_num(sample.rate_hz)):
         if not open_:
             break
-        lowest = np.minimum(lowest, _smallest(sample, job, [of for _, of in open_], most))
-        keep = lowest > [_ABOVE * (of.least or 0.0) for _, of in open_]
+        lowest = np.minimum(lowest, _smallest(sample, job, [requirement for _, requirement in open_], most))
+        keep = lowest > [_ABOVE * (requirement.least or 0.0) for _, requirement in open_]
         open_, lowest = [pair for pair, kept in zip(open_, keep, strict=True) if kept], lowest[keep]
     found = [(*pair, float(low)) for pair, low in zip(open_, lowest, strict=True) if low < np.inf]
     where = f"the first {most} events of each sample"
-    return tuple(_text(trigger, of, low, where) for trigger, of, low in found[:NAMED])
+    return tuple(_text(trigger, requirement, low, where) for trigger, requirement, low in found[:NAMED])
 
 
-def _is_judged(of: Requirement) -> bool:
+def _is_judged(requirement: Requirement) -> bool:
     """Return whether a limit may be lower than those of the samples: not one on the mass of a pair, which
     the limits on its objects bound."""
-    return of.unit == "GeV" and (of.least or 0.0) >= LEAST_GEV and not of.quantity.startswith("m(")
+    return (
+        requirement.unit == "GeV"
+        and (requirement.least or 0.0) >= LEAST_GEV
+        and not requirement.quantity.startswith("m(")
+    )
 
 
 def _smallest(sample: Sample, job: Job, limits: Sequence[Requirement], most: int) -> FloatArray:
     """Return the smallest value that each requirement compares, float64[q]; ∞ without any."""
-    task = Measure(tuple(of.values for of in limits))
+    task = Measure(tuple(requirement.values for requirement in limits))
     parts = [*over_samples([sample], job, task, most=most)]
     return task.merge(parts).lowest if parts else np.full(len(limits), np.inf)
 
 
-def _text(trigger: Trigger, of: Requirement, low: float, where: str) -> str:
-    assert of.least is not None
-    in_mev = low >= _IN_MEV * of.least
+def _text(trigger: Trigger, requirement: Requirement, low: float, where: str) -> str:
+    assert requirement.least is not None
+    in_mev = low >= _IN_MEV * requirement.least
     lacking = "the rate lacks what the samples do not have below it"
     why = "MeV? trigemu reads GeV: convert the sample" if in_mev else lacking
     return (
-        f"{trigger.name!r} ({trigger.place}): {of.text!r} excludes nothing, the smallest {of.quantity} in "
-        f"{where} is {low:.4g} {of.unit}: {why}"
+        f"{trigger.name!r} ({trigger.place}): {requirement.text!r} excludes nothing, the smallest "
+        f"{requirement.quantity} in {where} is {low:.4g} {requirement.unit}: {why}"
     )
 
 

@@ -60,8 +60,10 @@ def _fitted_in(
     used = {trigger.name for trigger in menu.used}
     for name in menu.order:  # each after those that it reads
         trigger = menu.trigger(name)
-        own = _has_fitted_threshold(trigger, catalogue) or _on_these(trained_on.get(name, ()), catalogue)
-        if name in used and (own or not fitted.isdisjoint(trigger.inputs())):
+        is_fitted = _has_fitted_threshold(trigger, catalogue) or _on_these(
+            trained_on.get(name, ()), catalogue
+        )
+        if name in used and (is_fitted or not fitted.isdisjoint(trigger.inputs())):
             fitted.add(name)
     return frozenset(fitted)
 
@@ -103,10 +105,10 @@ def weights_by_half(sample: int, events: Events, half: IntArray | None = None) -
 def refuse_negative(events: Events) -> None:
     """Refuse events with negative weights: neither thresholds nor models can be fitted to them."""
     if len(events) and events.weight.min() < 0:
-        at = events.id[int(events.weight.argmin())]
+        event = events.id[int(events.weight.argmin())]
         raise SampleError(
-            f"sample {events.sample!r}, event {at}: its weight is negative: neither a threshold nor a model "
-            f"can be fitted if accepting an event lowers the rate"
+            f"sample {events.sample!r}, event {event}: its weight is negative: neither a threshold nor a "
+            f"model can be fitted if accepting an event lowers the rate"
         )
 
 
@@ -158,26 +160,28 @@ class Counted:
         """The same for `constant`."""
         return self._enabled(self.constant)
 
-    def _enabled(self, of: tuple[frozenset[str], ...]) -> tuple[BoolArray, ...]:
+    def _enabled(self, fitted_names: tuple[frozenset[str], ...]) -> tuple[BoolArray, ...]:
         return tuple(
             np.array([trigger.name in names for trigger in menu.enabled], np.bool_)
-            for menu, names in zip(self.menus, of, strict=True)
+            for menu, names in zip(self.menus, fitted_names, strict=True)
         )
 
     def sums(
-        self, of: Callable[[Words, tuple[Menu, ...]], FloatArray], columns: int
+        self, fractions_of: Callable[[Words, tuple[Menu, ...]], FloatArray], columns: int
     ) -> tuple[FloatArray, FloatArray]:
         """Return Σ w f of some quantities in Hz and its variance in Hz², float64[columns] each; `of` as in
         `fractions`."""
-        constant = self.constant_part(of)
+        constant = self.constant_part(fractions_of)
         sums = RateSums(self.table, self.scales, columns, constant)
         for rows in self.blocks():
-            fractions = self.fractions(rows, of)
+            fractions = self.fractions(rows, fractions_of)
             some = fractions.any(axis=1) | (constant is not None)
             sums.add(np.flatnonzero(some) + rows.start, fractions[some])
         return sums.result()
 
-    def constant_part(self, of: Callable[[Words, tuple[Menu, ...]], FloatArray]) -> FloatArray | None:
+    def constant_part(
+        self, fractions_of: Callable[[Words, tuple[Menu, ...]], FloatArray]
+    ) -> FloatArray | None:
         """Return the fractions of an event that only `constant` triggers accept, float64[columns]; None
         without such a trigger."""
         if not any(self.constant):
@@ -187,22 +191,27 @@ class Counted:
             frozenset(t.name for t in menu.triggers) - names
             for menu, names in zip(self.menus, self.constant, strict=True)
         )
-        part: FloatArray = of(nothing, tuple(map(switched_off, self.menus, others)))[0]
+        part: FloatArray = fractions_of(nothing, tuple(map(switched_off, self.menus, others)))[0]
         return part
 
-    def fractions(self, rows: slice, of: Callable[[Words, tuple[Menu, ...]], FloatArray]) -> FloatArray:
+    def fractions(
+        self, rows: slice, fractions_of: Callable[[Words, tuple[Menu, ...]], FloatArray]
+    ) -> FloatArray:
         """Return the fractions of the entries of a block in some quantities. `of` computes these from
         patterns uint64[m, w] and menus, float64[m, columns]."""
-        return self.judged(rows, of(self.table.words[rows], self.menus), of)
+        return self.judged(rows, fractions_of(self.table.words[rows], self.menus), fractions_of)
 
     def judged(
-        self, rows: slice, fractions: FloatArray, of: Callable[[Words, tuple[Menu, ...]], FloatArray]
+        self,
+        rows: slice,
+        fractions: FloatArray,
+        fractions_of: Callable[[Words, tuple[Menu, ...]], FloatArray],
     ) -> FloatArray:
         """Return the same from known fractions in the menus."""
         touched = np.flatnonzero(self._touched[rows])
         if len(touched):
             entries = touched + rows.start
-            without = of(self.table.words[entries], self.without_fitted)
+            without = fractions_of(self.table.words[entries], self.without_fitted)
             fractions = fractions.copy()
             fractions[touched] = self.scales.judged(entries, fractions[touched], without)
         return fractions
@@ -213,9 +222,9 @@ class Counted:
         touched = np.zeros(len(self.table), np.bool_)
         for menu, bits, names in zip(self.menus, self.bits, self.fitted, strict=True):
             if names:  # in a column of prescales, some may not be used
-                own = own_decisions(self.table.words, menu.part(names), bits)
-                for name in names & own.keys():
-                    touched |= own[name]
+                decided = own_decisions(self.table.words, menu.part(names), bits)
+                for name in names & decided.keys():
+                    touched |= decided[name]
         return touched
 
 

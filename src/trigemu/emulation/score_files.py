@@ -113,7 +113,9 @@ def about_scores(scores: Scores, columns: list[Column], version: str) -> About:
         menus=[menu.name for menu in scores.menus],
         background={sample.name: _content(sample) for sample in scores.catalogue.background},
         signals={name: _content(scores.catalogue.sample(name)) for name in scores.signals},
-        threshold_ranges={name: (of.low, of.high) for name, of in scores.threshold_ranges.items()},
+        threshold_ranges={
+            name: (limits.low, limits.high) for name, limits in scores.threshold_ranges.items()
+        },
         columns=columns,
         made_with=sorted(scores.made_with),
         rest=[_Rest(*entry) for entry in zip(*(array.tolist() for array in arrays), strict=True)],
@@ -151,7 +153,7 @@ def _mistakes(about: About) -> Iterator[str]:
         if mistake := range_mistake(*ends):
             yield f"the thresholds of {excerpt(name)!r}: {mistake}"
     for column in about.columns:
-        for name in (name for of in column.definitions.values() for name in of):
+        for name in (name for definitions in column.definitions.values() for name in definitions):
             low, _ = about.threshold_ranges.get(name, (-math.inf, math.inf))
             if column.above is not None and not -math.inf < column.above <= low:
                 yield (
@@ -233,7 +235,9 @@ def write_scores(path: Path, scores: Scores, version: str) -> None:
         for table in (scores.table, *scores.signals.values()):
             sample, *others = _arrays_of(table, columns)
             arrays = [pyarrow.DictionaryArray.from_arrays(sample.astype(np.int32), names)]
-            arrays += [pyarrow.array(of, field.type) for of, field in zip(others, fields[1:], strict=True)]
+            arrays += [
+                pyarrow.array(values, field.type) for values, field in zip(others, fields[1:], strict=True)
+            ]
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
 
 
@@ -312,7 +316,7 @@ def _described(
     yield "weight", pyarrow.float64(), "Hz", "the rate that the event stands for"
     units = {t.name: unit_of_threshold(menu, t) for menu in scores.menus for t in menu.triggers}
     for column in columns:
-        names = [name for of in column.definitions.values() for name in of]
+        names = [name for definitions in column.definitions.values() for name in definitions]
         if column.above is None:
             description = f"decision of {', '.join(names)}, before prescale and seed"
             yield column.name, pyarrow.bool_(), "", description
@@ -408,10 +412,10 @@ def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) ->
     except TrigemuError as error:
         raise TrigemuError(f"{path}: {error}: the file is damaged, make the table again") from None
     for name, sample in samples.items():
-        own = table.weight[table.sample == sample.number]
-        if not sample.weighted and len(own) and own.min() < 0:
+        weights = table.weight[table.sample == sample.number]
+        if not sample.weighted and len(weights) and weights.min() < 0:
             raise TrigemuError(
-                f"{path}: the column 'weight' is {own.min():g} Hz, but events of sample {name!r} have no "
+                f"{path}: the column 'weight' is {weights.min():g} Hz, but events of sample {name!r} have no "
                 f"weights below 0: make the table again"
             )
         events = int(

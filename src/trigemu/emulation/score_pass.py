@@ -141,8 +141,8 @@ def _below(bin_: int) -> float:
 
 def _range(binned: BinnedScores, slot: int, threshold: float) -> tuple[float, float]:
     """Return the lowest and the highest threshold of a slot whose present threshold is `threshold`."""
-    own = binned.slot == slot
-    bins, weight, present = binned.bin[own][::-1], binned.weight[own][::-1], int(binned.present[own].sum())
+    rows = binned.slot == slot
+    bins, weight, present = binned.bin[rows][::-1], binned.weight[rows][::-1], int(binned.present[rows].sum())
     if present <= 0:
         return threshold, threshold
     above = np.cumsum(weight)
@@ -305,9 +305,9 @@ def _collection(
     firing = np.zeros(plan.words, np.uint64)
     # A trigger with a seed that excludes others may fire where none without a seed does.
     negated = any(_negates(t.seed) for menu in menus for t in menu.used if t.seed)
-    for menu, of in zip(menus, plan.bits, strict=True):
+    for menu, bit_of in zip(menus, plan.bits, strict=True):
         scope = fingerprint(menu.scope)
-        for name, slot in of.items():
+        for name, slot in bit_of.items():
             trigger = menu.trigger(name)
             key, column = definition(scope, trigger), columns.get(slot, -1)
             names = (*stored[key].names, name) if key in stored else (name,)

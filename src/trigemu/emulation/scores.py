@@ -145,8 +145,8 @@ class Scores:
         half = EVALUATION if unseen is None else unseen
         bits, words = self._decided(menus, plan)
         stored_of = {
-            of[trigger.name]: self._stored(scope, trigger)
-            for menu, of in zip(menus, bits, strict=True)
+            bit_of[trigger.name]: self._stored(scope, trigger)
+            for menu, bit_of in zip(menus, bits, strict=True)
             for scope in [fingerprint(menu.scope)]
             for trigger in menu.budgeted
         }
@@ -185,10 +185,10 @@ class Scores:
         TrigemuError
             If the table has no such score.
         """
-        of = self.menus[0] if menu is None else menu_of(menu)
-        stored = self._stored(fingerprint(of.scope), of.trigger(trigger))
+        scored_menu = self.menus[0] if menu is None else menu_of(menu)
+        stored = self._stored(fingerprint(scored_menu.scope), scored_menu.trigger(trigger))
         if stored.column < 0:
-            raise TrigemuError(f"{of.trigger(trigger).place}: trigger {trigger!r} has no score")
+            raise TrigemuError(f"{scored_menu.trigger(trigger).place}: trigger {trigger!r} has no score")
         return self.table.scores[:, stored.column]
 
     def _rest(self, words: int, keys: tuple[str, ...]) -> PatternTable:

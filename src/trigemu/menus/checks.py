@@ -51,8 +51,8 @@ def check_inputs(document: Document, triggers: Iterable[Trigger], names: set[str
 
 def _read(trigger: Trigger) -> Iterator[tuple[str, str]]:
     """Yield (key, name) for each trigger whose decision a trigger reads."""
-    own = trigger.description.inputs() if isinstance(trigger.description, BitKind) else ()
-    yield from (("expression", name) for name in dict.fromkeys(own))
+    inputs = trigger.description.inputs() if isinstance(trigger.description, BitKind) else ()
+    yield from (("expression", name) for name in dict.fromkeys(inputs))
     yield from (("seed", name) for name in (trigger.seed.names() if trigger.seed else ()))
 
 
@@ -208,8 +208,8 @@ def try_compile(
     except TrigemuError as error:
         context.mistakes.append(("", str(error)))
     except Exception as error:
-        if own := own_cause(error):
-            raise own from error
+        if cause := own_cause(error):
+            raise cause from error
         if not context.mistakes:
             failed(document, "compile", error, key, where)
     texts = dict(_texts(table, ()))
@@ -225,7 +225,7 @@ def try_compile(
 
 def try_known(
     document: Document,
-    own: dict[str, Any],
+    own_keys: dict[str, Any],
     struct: type[Kind] | type[BitKind],
     scope: Scope,
     key: Key,
@@ -233,7 +233,7 @@ def try_known(
 ) -> None:
     """Compile a trigger with mistakes without its unknown keys, to report its other mistakes."""
     names = {field.encode_name for field in msgspec.structs.fields(struct)}
-    table = {name: value for name, value in own.items() if name in names}
+    table = {name: value for name, value in own_keys.items() if name in names}
     description = read_table(replace(document, problems=[]), table, struct, key, where)
     if isinstance(description, Kind):
         try_compile(document, description, scope, table, key, where)

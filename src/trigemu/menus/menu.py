@@ -128,14 +128,14 @@ class Trigger:
 
     def inputs(self) -> tuple[str, ...]:
         """Return the names of the triggers whose decisions this trigger reads."""
-        own = self.description.inputs() if isinstance(self.description, BitKind) else ()
-        return (*own, *(self.seed.names() if self.seed else ()))
+        read = self.description.inputs() if isinstance(self.description, BitKind) else ()
+        return (*read, *(self.seed.names() if self.seed else ()))
 
     @property
     def levels(self) -> int:
         """The number of nested levels of its expressions over other triggers; 0 if it reads none."""
-        own = self.description.levels() if isinstance(self.description, BitKind) else 0
-        return max(own, self.seed.levels if self.seed else 0)
+        depth = self.description.levels() if isinstance(self.description, BitKind) else 0
+        return max(depth, self.seed.levels if self.seed else 0)
 
     def solved(self, solution: Solution) -> Trigger:
         """Return the same trigger with the threshold of a `solution`."""
@@ -268,8 +268,8 @@ class Menu:
         try:
             return kind_extent(kind, Context(self.scope, self.path.parent))
         except Exception as error:
-            if own := own_cause(error):
-                raise own from error
+            if cause := own_cause(error):
+                raise cause from error
             where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
             raise PluginError(f"{where} failed: {reason_of(error)}") from error
 
@@ -330,9 +330,9 @@ def named_apart(menus: Sequence[Menu]) -> tuple[Menu, ...]:
     times = Counter(menu.name for menu in menus)
     names = [printable(menu.path.stem) if times[menu.name] > 1 else menu.name for menu in menus]
     repeated, taken = Counter(names), set(names)
-    for at, name in enumerate(names):
+    for position, name in enumerate(names):
         if repeated[name] > 1:
             free = (f"{name} ({number})" for number in count(1))
-            names[at] = next(numbered for numbered in free if numbered not in taken)
-            taken.add(names[at])
+            names[position] = next(numbered for numbered in free if numbered not in taken)
+            taken.add(names[position])
     return tuple(replace(menu, name=name) for menu, name in zip(menus, names, strict=True))

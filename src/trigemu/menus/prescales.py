@@ -110,8 +110,8 @@ def _no_row(triggers: Sequence[Trigger]) -> str:
 def _with(trigger: Trigger, rows: Rows, crossing_rate_hz: float) -> Trigger:
     if trigger.name not in rows:
         return trigger
-    own = own_prescale(trigger.description, crossing_rate_hz)
-    return replace(trigger, prescales=tuple(value * own for value in rows[trigger.name][1]))
+    kind_prescale = own_prescale(trigger.description, crossing_rate_hz)
+    return replace(trigger, prescales=tuple(value * kind_prescale for value in rows[trigger.name][1]))
 
 
 def _parse(lines: Sequence[str]) -> tuple[tuple[str, ...], Rows, list[tuple[int, str]]]:

@@ -249,7 +249,7 @@ def _unknown(document: Document, key: str) -> str | None:
         written = f"table [[{name}]]"
     meant = next(iter(get_close_matches(name.lower(), _TABLES, 1)), None)
     hint = f"; did you mean {_TABLES[meant]}?" if meant else ""
-    if other := next((of for kind, of in KINDS.items() if key in (kind, f"{kind}s") and not meant), None):
+    if other := next((text for kind, text in KINDS.items() if key in (kind, f"{kind}s") and not meant), None):
         hint = f"; {other[0]} is a file of its own: {other[1]}"
     document.problem((key,), "", f"unknown {written}{hint} (a menu has {', '.join(_TABLES.values())})")
     return meant
@@ -321,7 +321,7 @@ def _trigger(
     where = f"trigger {table.get('name', f'number {int(key[1]) + 1}')!r}"
     kind = table.get("kind")
     struct = _struct(document, kinds, kind, key, where) if isinstance(kind, str) else None
-    own = {name: value for name, value in table.items() if name not in _COMMON}
+    kind_keys = {name: value for name, value in table.items() if name not in _COMMON}
     head_table = {name: value for name, value in table.items() if name in _COMMON}
     if "kind" not in table:
         document.problem(key, where, f"the key 'kind' is missing{nearest('', kinds)}")
@@ -337,9 +337,9 @@ def _trigger(
     if struct is None:
         return None
     try:
-        description = read_table(document, own, struct, key, where, also=_COMMON)
+        description = read_table(document, kind_keys, struct, key, where, also=_COMMON)
         if description is None:
-            try_known(document, own, struct, scope, key, where)
+            try_known(document, kind_keys, struct, scope, key, where)
         factor = 1.0 if description is None else own_prescale(description, rate)
         if isinstance(description, BitKind):
             description.inputs()
@@ -358,7 +358,7 @@ def _trigger(
     if head.unit and (message := unit_mistake(description, head.unit, scope)):
         document.problem((*key, "unit"), where, message)
     if isinstance(description, Kind):
-        try_compile(document, description, scope, own, key, where)
+        try_compile(document, description, scope, kind_keys, key, where)
     if trigger_table is None:
         return None
     place = f"{document.path}:{document.lines.get(key, 1)}"

@@ -49,17 +49,17 @@ def menu_schema(plugin_names: Iterable[str] = (), plugin_path: Folders = None) -
         definitions.pop(names[struct], None)
     variants = []
     named = {"description": common["properties"]["kind"]["description"]}
-    for kind, own in own_tables.items():
+    for kind, kind_table in own_tables.items():
         keys = _THRESHOLD_KEYS if issubclass(kinds[kind], ScoreKind) else ()
         of_score = () if keys else (*_THRESHOLD_KEYS, "unit")
         shared = {k: v for k, v in common["properties"].items() if k not in of_score}
         variants.append(
             {
                 "title": kind,
-                "description": own.get("description", ""),
+                "description": kind_table.get("description", ""),
                 "type": "object",
-                "properties": shared | {"kind": named | {"const": kind}} | own["properties"],
-                "required": [*common["required"], *own["required"]],
+                "properties": shared | {"kind": named | {"const": kind}} | kind_table["properties"],
+                "required": [*common["required"], *kind_table["required"]],
                 "additionalProperties": False,
             }
             | ({"oneOf": [{"required": [key]} for key in keys]} if keys else {})

@@ -22,7 +22,9 @@ def signed_differences(requirements: Mapping[str, Iterable[Requirement]]) -> Ite
     """Yield a warning if triggers accept only one sign of Δφ or Δη, which loses about half of the events if
     its size is meant."""
     differences = [
-        f"{name!r} ({excerpt(text)})" for name, of in requirements.items() for text in one_sided(of)
+        f"{name!r} ({excerpt(text)})"
+        for name, requirement in requirements.items()
+        for text in one_sided(requirement)
     ]
     if differences:
         more = f" and {len(differences) - _NAMED} more" if len(differences) > _NAMED else ""

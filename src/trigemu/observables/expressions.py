@@ -284,9 +284,9 @@ def _element(column: Array, offsets: IntArray, index: int, bits: IntArray) -> No
     always reads some element, to avoid an unpredictable branch."""
     last = len(column) - 1
     for event in range(len(bits)):
-        at = offsets[event] + index
-        value = np.float64(column[np.uint64(min(at, last))])
-        bits[event] = value.view(np.int64) | -np.int64(at >= offsets[event + 1])
+        row = offsets[event] + index
+        value = np.float64(column[np.uint64(min(row, last))])
+        bits[event] = value.view(np.int64) | -np.int64(row >= offsets[event + 1])
 
 
 @kernel
@@ -294,9 +294,9 @@ def _selected_element(column: Array, rows: IntArray, offsets: IntArray, index: i
     """Variant of `_element` for selected rows, which avoids gathering the column."""
     last = len(rows) - 1
     for event in range(len(bits)):
-        at = offsets[event] + index
-        value = np.float64(column[rows[np.uint64(min(at, last))]])
-        bits[event] = value.view(np.int64) | -np.int64(at >= offsets[event + 1])
+        row = offsets[event] + index
+        value = np.float64(column[rows[np.uint64(min(row, last))]])
+        bits[event] = value.view(np.int64) | -np.int64(row >= offsets[event + 1])
 
 
 @kernel

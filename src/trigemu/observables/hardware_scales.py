@@ -214,10 +214,10 @@ def _digits(
             yield frozenset(bases[name] for name in names), digits
 
 
-def needed(of: Digits, pair: tuple[str, str], *names: str) -> tuple[int, ...]:
+def needed(digits: Digits, pair: tuple[str, str], *names: str) -> tuple[int, ...]:
     """Return the named digits of a pair; raise TrigemuError that lists the missing ones."""
-    missing = [name for name in names if getattr(of, name) is None]
+    missing = [name for name in names if getattr(digits, name) is None]
     if missing:
         keys = ", ".join(f"{name} = …" for name in missing)
         raise TrigemuError(f"[integer.digits] lacks {'-'.join(pair)} = {{ {keys} }}")
-    return tuple(getattr(of, name) for name in names)
+    return tuple(getattr(digits, name) for name in names)

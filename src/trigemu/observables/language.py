@@ -98,10 +98,10 @@ def parse_tree(text: str, longest: int = MAX_CHARACTERS) -> ast.expr:
         tree = ast.parse(_in_one(text), mode="eval").body
     except (SyntaxError, ValueError) as error:
         column = getattr(error, "offset", None)
-        at = f" at column {column}" if column else ""
+        where = f" at column {column}" if column else ""
         words = [f"write {word} for {sign}" for sign, word in _WORDS.items() if sign in text]
         reason = ", ".join(words) or str(getattr(error, "msg", error))
-        raise TrigemuError(f"cannot be read{at}: {reason}") from None
+        raise TrigemuError(f"cannot be read{where}: {reason}") from None
     except (RecursionError, MemoryError):  # the stack of Python's parser is full
         raise TrigemuError(deep) from None
     if len(text) > MAX_LEVELS and _deeper(tree, MAX_LEVELS):

@@ -234,9 +234,9 @@ def _object_selection(
         Scaled(name, tuple((p.slope, p.offset, source.named(p.windows)) for p in pieces))
         for name, pieces in sorted(table.scaled.items())
     )
-    own = ObjectSelection(source.base, source if is_derived else None, scaled=scaled)
-    any_of = tuple(own.named(alternative.windows) for alternative in table.any_of)
-    return replace(own, windows=own.named(table.windows), any_of=any_of, overlap=overlap)
+    selection = ObjectSelection(source.base, source if is_derived else None, scaled=scaled)
+    any_of = tuple(selection.named(alternative.windows) for alternative in table.any_of)
+    return replace(selection, windows=selection.named(table.windows), any_of=any_of, overlap=overlap)
 
 
 Report = Callable[[tuple[str, ...], str], None]

@@ -54,12 +54,12 @@ def one_sided(requirements: Iterable[Requirement]) -> tuple[str, ...]:
                 sign, difference = _sign_and_rest(number)
                 limit_sign, size = _sign_and_size(limit)
                 if _is_signed(difference) and size != "0.0":
-                    of = limits[ast.unparse(difference)]
-                    of.add((is_lower is (sign > 0), sign * limit_sign, size))
+                    sides = limits[ast.unparse(difference)]
+                    sides.add((is_lower is (sign > 0), sign * limit_sign, size))
     return tuple(
         name
-        for name, of in limits.items()
-        if any((not is_lower, -sign, size) not in of for is_lower, sign, size in of)
+        for name, sides in limits.items()
+        if any((not is_lower, -sign, size) not in sides for is_lower, sign, size in sides)
     )
 
 

@@ -228,8 +228,8 @@ class Alternative(TomlTable, frozen=True):
 def window_mistakes(windows: Mapping[str, Window | AnyOf]) -> Iterator[tuple[str, str]]:
     """Yield mistakes in windows. Only φ wraps around: on other columns, no value passes a min above the
     max."""
-    for name, of in windows.items():
-        if not of:
+    for name, window in windows.items():
+        if not window:
             yield name, f"{name} = []: expected one window or more"
-        for w in any_of(of) if name != "phi" else ():
+        for w in any_of(window) if name != "phi" else ():
             yield from ((name, f"{name}: {message}") for _, message in w.contradictions())

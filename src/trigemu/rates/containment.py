@@ -67,8 +67,8 @@ def with_containment(
         if rates.unique.events:
             return ()
         is_group = rates.kind == "group"
-        of = (t for t in levels[rates.level] if rates.name == (t.group if is_group else t.name))
-        return containments[rates.level].of([trigger.name for trigger in of])
+        trigger_rates = (t for t in levels[rates.level] if rates.name == (t.group if is_group else t.name))
+        return containments[rates.level].of([trigger.name for trigger in trigger_rates])
 
     inside = {rates.name: others for rates in triggers if (others := within(rates))}
     limits = _limits(triggers, inside)

@@ -63,9 +63,9 @@ class Unseen:
             np.add.at(self._limbs[1, power], numbers[accepted], limbs[accepted])
         hz = exact.approximate(self._table.weight[rows]) * self._scale
         for sample in np.unique(numbers):
-            own = numbers == sample
-            entering = fractions[own]
-            self._hz[sample] += hz[own] @ entering
+            in_sample = numbers == sample
+            entering = fractions[in_sample]
+            self._hz[sample] += hz[in_sample] @ entering
             self._seen[sample] |= (entering != 0).any(axis=0)
         np.maximum(self._fraction, np.abs(fractions).max(axis=0, initial=0.0), out=self._fraction)
 
@@ -251,9 +251,9 @@ class Sums:
         """Return the rates by quantity. If a trigger accepts events, the largest weight among them bounds the
         weights of its unique events."""
         could_enter = self._could_enter(triggers)
-        own = float(self._largest_entered[self._column[Label(what, name, "total")]]) or could_enter
+        largest = float(self._largest_entered[self._column[Label(what, name, "total")]]) or could_enter
         return {
-            quantity.name: self.rate(label, own if quantity.part_of_total else could_enter)
+            quantity.name: self.rate(label, largest if quantity.part_of_total else could_enter)
             for quantity in QUANTITIES
             if (label := Label(what, name, quantity.name)) in self._column
         }

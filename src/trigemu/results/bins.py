@@ -59,9 +59,9 @@ class _BinnedRates(View[BinnedRates]):
         """The rates of the menu and of each trigger in each bin that has crossings."""
         table = Table(COLUMNS)
         for part in result.bins:
-            for number, (of, *rates) in enumerate(_each(part)):
+            for number, (item, *rates) in enumerate(_each(part)):
                 place = result.observable, part.low, part.high, part.crossings.hz
-                table.add(*place, of, "trigger" if number else "menu", *rates)
+                table.add(*place, item, "trigger" if number else "menu", *rates)
         return table
 
     def document(self, result: BinnedRates) -> dict[str, Any]:
@@ -83,14 +83,14 @@ class _BinnedRates(View[BinnedRates]):
         """A bin without crossings has a rate of 0; its rescaled rate is NaN."""
         rescaled = options["rescaled"]
         missing = (np.nan, np.nan) if rescaled else (0.0, 0.0)
-        of = {}
+        values = {}
         for key, (in_bins, if_all) in _curves(result).items():
             pairs = [
                 (rate.hz, rate.error_hz) if rate else missing for rate in (if_all if rescaled else in_bins)
             ]
             hz, error = np.array(pairs).T
-            of[key] = (hz, error**2)
-        return Histograms(_label(result), _edges(result), of)
+            values[key] = (hz, error**2)
+        return Histograms(_label(result), _edges(result), values)
 
 
 BINNED_RATES = _BinnedRates()
@@ -140,7 +140,7 @@ def _printed(result: BinnedRates, triggers: Sequence[str]) -> Table:
         (*names, crossings, *_RATES, Column("events", "number", EVENTS, gives_way=2, text=events_text))
     )
     (menu, of_menu), *others = _curves(result).items()
-    shown = [(key, of) for key, of in others if key in triggers or not triggers]
+    shown = [(key, rates) for key, rates in others if key in triggers or not triggers]
     for label, (in_bins, if_all) in ((menu, of_menu), *shown):
         first = label
         for part, total, rescaled in zip(result.bins, in_bins, if_all, strict=True):
@@ -215,12 +215,12 @@ class _Spectrum(View[Spectrum]):
 
     def document(self, result: Spectrum) -> dict[str, Any]:
         quantity = result.quantity
-        of = {
+        documents = {
             sample: {"sum_w_hz": sum_w.tolist(), "variance_hz2": result.variance[sample].tolist()}
             for sample, sum_w in result.sum_w.items()
         }
         head = {"quantity": quantity.name, "label": quantity.label, "unit": quantity.unit}
-        return head | {"edges": quantity.edges.tolist(), "samples": of}
+        return head | {"edges": quantity.edges.tolist(), "samples": documents}
 
     def figures(self, result: Spectrum) -> Iterator[Figure]:
         from trigemu.results.figures.curves import draw_spectrum
@@ -229,8 +229,8 @@ class _Spectrum(View[Spectrum]):
         yield draw_spectrum(q.label, q.unit, q.edges, result.sum_w, result.variance, result.signals)
 
     def histograms(self, result: Spectrum, **options: bool) -> Histograms:
-        of = {sample: (sum_w, result.variance[sample]) for sample, sum_w in result.sum_w.items()}
-        return Histograms(_spectrum_label(result), result.quantity.edges, of)
+        values = {sample: (sum_w, result.variance[sample]) for sample, sum_w in result.sum_w.items()}
+        return Histograms(_spectrum_label(result), result.quantity.edges, values)
 
 
 SPECTRUM = _Spectrum()

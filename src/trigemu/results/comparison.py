@@ -84,14 +84,14 @@ class _Comparison(View[Comparison]):
         """A line for each number."""
         table = Table(NUMBER)
         for variant in result.variants:
-            of = variant.menu.name
+            menu_name = variant.menu.name
             wholes = {"menu": variant.rate} | {f"level {level.name}": level.rate for level in variant.levels}
             for what, rate in wholes.items():
-                table.add("rate", of, "", what, "", "rate_hz", *_with_unseen(rate))
+                table.add("rate", menu_name, "", what, "", "rate_hz", *_with_unseen(rate))
             for trigger in variant.triggers:
                 for quantity in COMPARED:
                     numbers = _with_unseen(trigger.rates[quantity])
-                    table.add("rate", of, "", trigger.name, "", f"{quantity}_hz", *numbers)
+                    table.add("rate", menu_name, "", trigger.name, "", f"{quantity}_hz", *numbers)
         for d in result.differences:
             table.add("b_minus_a", d.a, d.b, d.what, "", d.quantity, d.b_minus_a_hz, d.error_hz)
         for gain in result.gained:
@@ -158,10 +158,10 @@ def _rates(result: Comparison, triggers: Iterable[str]) -> Table:
         """Add the line of each variant. quantities: those of differences, by the names of columns."""
         label = what
         style: RowStyle = "plain" if len(quantities) > 1 else "summary"
-        for variant, own in zip(result.variants, rates, strict=True):
+        for variant, row_rates in zip(result.variants, rates, strict=True):
             values: dict[str, Any] = {"name": label, "variant": variant.menu.name}
             for column, quantity in quantities.items():
-                rate = own.get(column)
+                rate = row_rates.get(column)
                 change = differences.get((first, variant.menu.name, what, quantity))
                 values[column] = rate or "– "
                 values[f"{column} less"] = change and signed(*change, rate.hz if rate else 0.0)
@@ -255,10 +255,10 @@ def _notes(result: Comparison, shown: Collection[str]) -> Iterator[str]:
     triggers = [trigger for v in result.variants for trigger in v.triggers if trigger.name in shown]
     marks = [*legend(triggers, [rate for v in result.variants for rate in wholes(v)], COMPARED)]
     of_variants = [[n for n in notes(v, marks) if n.about != "events"] for v in result.variants]
-    of_all = set.intersection(*(set(texts(of)) for of in of_variants))
+    of_all = set.intersection(*(set(texts(listed)) for listed in of_variants))
     lines: dict[str, None] = {}
-    for variant, of in zip(result.variants, of_variants, strict=True):
-        for note, text in zip(of, texts(of), strict=True):
+    for variant, listed in zip(result.variants, of_variants, strict=True):
+        for note, text in zip(listed, texts(listed), strict=True):
             named = note.about in ("menu", "column") and text not in of_all
             lines[f"{variant.menu.name}: {text}" if named else text] = None
     yield from filter(None, lines)

@@ -53,8 +53,8 @@ class _Curve(View[Curve]):
         yield draw_efficiency(profile.name, profile.unit, np.array(profile.edges), {result.name: band}, {})
 
     def histograms(self, result: Curve, **options: bool) -> Histograms:
-        of = {"": (result.value, ((result.high - result.low) / 2) ** 2)}
-        return Histograms(with_unit(result.profile), np.array(result.profile.edges), of)
+        values = {"": (result.value, ((result.high - result.low) / 2) ** 2)}
+        return Histograms(with_unit(result.profile), np.array(result.profile.edges), values)
 
     def correction(self, result: Curve, **options: Any) -> Any:
         about = Described(result.name, f"The efficiency of {result.name}.", "efficiency", EFFICIENCY)
@@ -158,8 +158,8 @@ class _Turnon(View[Turnon]):
         yield figure_of(result)
 
     def histograms(self, result: Turnon, **options: bool) -> Histograms:
-        of = {c.name: (c.value, ((c.high - c.low) / 2) ** 2) for c in result.curves}
-        return Histograms(with_unit(result.profile), np.array(result.profile.edges), of)
+        values = {c.name: (c.value, ((c.high - c.low) / 2) ** 2) for c in result.curves}
+        return Histograms(with_unit(result.profile), np.array(result.profile.edges), values)
 
     def correction(self, result: Turnon, **options: Any) -> Any:
         key = ", ".join(_key(result))
@@ -272,7 +272,7 @@ def turnon_table(turnon: Turnon, with_bins: bool = True) -> Table:
     table = printed_table(turnon.name, turnon.profile.name if with_bins else "", turnon)
     rows = [[*printed_rows(curve)] for curve in turnon.curves]
     for i, (low, high) in enumerate(pairwise(turnon.profile.edges) if with_bins else ()):
-        _add_lines(table, turnon, f"{low:g} to {high:g}", turnon.events[i], [of[i] for of in rows])
+        _add_lines(table, turnon, f"{low:g} to {high:g}", turnon.events[i], [row[i] for row in rows])
     add_overall(table, turnon, "all", "summary")
     return table
 

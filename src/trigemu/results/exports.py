@@ -66,7 +66,12 @@ def of_curves(
     """Return a Correction of curves by menu and trigger, which are further inputs."""
     content, menus = _by_variation(axis, flow), dict.fromkeys(menu for menu, _ in curves)
     of_menus = (
-        (menu, _category("trigger", ((t or "", content(of)) for (m, t), of in curves.items() if m == menu)))
+        (
+            menu,
+            _category(
+                "trigger", ((t or "", content(curve)) for (m, t), curve in curves.items() if m == menu)
+            ),
+        )
         for menu in menus
     )
     return _correction(about, axis, CURVE.items(), _category("menu", of_menus))
@@ -87,18 +92,18 @@ def as_set(description: str, corrections: Iterable[Any]) -> Any:
 
 
 def _correction(about: Described, axis: Axis, inputs: Iterable[tuple[str, str]], data: Any) -> Any:
-    of = schema()
+    models = schema()
     variation = "nominal, or the ends of its interval, up and down."
-    return of.Correction(
+    return models.Correction(
         name=about.name,
         description=_signed(about.description),
         version=1,
         inputs=[
-            of.Variable(name=axis.observable, type="real", description=axis.label),
-            *(of.Variable(name=name, type="string", description=meaning) for name, meaning in inputs),
-            of.Variable(name=VARIATION, type="string", description=variation),
+            models.Variable(name=axis.observable, type="real", description=axis.label),
+            *(models.Variable(name=name, type="string", description=meaning) for name, meaning in inputs),
+            models.Variable(name=VARIATION, type="string", description=variation),
         ],
-        output=of.Variable(name=about.output, type="real", description=about.meaning),
+        output=models.Variable(name=about.output, type="real", description=about.meaning),
         data=data,
     )
 
@@ -107,14 +112,14 @@ def _by_variation(axis: Axis, flow: str) -> Callable[[CorrectionValues], Any]:
     """Return a function that gives the content of a curve."""
     if flow not in FLOWS:
         raise TrigemuError(f"flow = {flow!r}: expected one of {', '.join(map(repr, FLOWS))}")
-    of = schema()
+    models = schema()
     edges = [edge if math.isfinite(edge) else str(edge) for edge in axis.edges]  # "inf" or "-inf"
     # JSON has no NaN; this is evaluated to it.
-    nan = of.Formula(nodetype="formula", expression="0/0", parser="TFormula", variables=[])
+    nan = models.Formula(nodetype="formula", expression="0/0", parser="TFormula", variables=[])
 
     def content(values: CorrectionValues) -> Any:
         binned = (
-            of.Binning(
+            models.Binning(
                 nodetype="binning",
                 input=axis.observable,
                 edges=edges,
@@ -129,9 +134,9 @@ def _by_variation(axis: Axis, flow: str) -> Callable[[CorrectionValues], Any]:
 
 
 def _category(name: str, contents: Iterable[tuple[str, Any]]) -> Any:
-    of = schema()
-    items = [of.CategoryItem(key=key, value=value) for key, value in contents]
-    return of.Category(nodetype="category", input=name, content=items)
+    models = schema()
+    items = [models.CategoryItem(key=key, value=value) for key, value in contents]
+    return models.Category(nodetype="category", input=name, content=items)
 
 
 def _signed(description: str) -> str:
@@ -206,7 +211,7 @@ def _of_bins(table: Table, lower: Column, rows: Sequence[Row], axis: str) -> Ite
     for row in rows:
         curves.setdefault(tuple(_text(row.values.get(c.name)) for c in names), []).append(row.values)
     first, *others = curves.values()
-    edges = [(of[lower.name], of[lower.upper]) for of in first]
+    edges = [(points[lower.name], points[lower.upper]) for points in first]
     labelled = _LABEL.fullmatch(axis)
     name, unit = labelled.group("name", "unit") if labelled else (axis or "bin", "")
     yield _variable(name, True, edges, unit, is_binned=True)
@@ -216,16 +221,17 @@ def _of_bins(table: Table, lower: Column, rows: Sequence[Row], axis: str) -> Ite
         if column.role in ("count", "number")
         and not column.errors
         and all(
-            [of.get(column.name) for of in other] == [of.get(column.name) for of in first] for other in others
+            [points.get(column.name) for points in other] == [points.get(column.name) for points in first]
+            for other in others
         )
     ]
     for column in shared:
         yield from _dependent(column, first, {})
-    for key, of in curves.items():
+    for key, points in curves.items():
         qualifiers = {c.heading or c.name: text for c, text in zip(names, key, strict=True) if text}
         for column in _numbers(table):
             if column not in shared:
-                yield from _dependent(column, of, qualifiers)
+                yield from _dependent(column, points, qualifiers)
 
 
 def _names(table: Table) -> list[Column]:
@@ -249,7 +255,7 @@ def _numbers(table: Table) -> list[Column]:
 
 def _dependent(column: Column, rows: Sequence[TableValues], qualifiers: Mapping[str, str]) -> Iterator[Any]:
     """Yield a column as a dependent variable, if it has a value in any row."""
-    numbers = [_number(column, of) for of in rows]
+    numbers = [_number(column, row) for row in rows]
     if all(number.value == _MISSING for number in numbers):
         return
     name, unit = _name_and_unit(column)

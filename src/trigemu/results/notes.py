@@ -175,13 +175,13 @@ def of_equal_weight(menu: Menu, catalogue: Catalogue) -> Iterator[Note]:
             each = in_unit(menu.crossing_rate_hz / sample.entries, 0.0)
             mean = " on average" if sample.per_interactions else ""
             files = len(sample.sources)
-            of, what = f" of {catalogue.path.name}", "a file given as --samples is"
+            source, what = f" of {catalogue.path.name}", "a file given as --samples is"
             if sample.in_memory:
-                of, what = "", "events without weights are"
+                source, what = "", "events without weights are"
             elif files > 1:
-                of, what = f" of {files} files", "files without a catalogue are"
+                source, what = f" of {files} files", "files without a catalogue are"
             yield Note(
-                f"Each of the {sample.entries} events{of} counts as {each}{mean}: {what} taken as "
+                f"Each of the {sample.entries} events{source} counts as {each}{mean}: {what} taken as "
                 f"crossings of equal weight that make up the crossing rate."
             )
 

@@ -85,8 +85,8 @@ def overlap_page(result: MenuRates, every: bool = False) -> Page:
     tables, notes = [], []
     for level in result.menu.levels or (None,):
         pairs = sorted(_pairs(result, level), key=lambda pair: -pair[0])
-        of = f", level {level}" if level else ""
-        table = Table(_COLUMNS, title=f"Overlap{of}: rates that two triggers accept together")
+        level_text = f", level {level}" if level else ""
+        table = Table(_COLUMNS, title=f"Overlap{level_text}: rates that two triggers accept together")
         for hz, i, j in pairs if every else pairs[:LARGEST]:
             error, totals = (
                 result.overlap_error[i, j],
@@ -96,9 +96,9 @@ def overlap_page(result: MenuRates, every: bool = False) -> Page:
             table.add(*names, (hz, error), *(100 * hz / total for total in totals))
         tables.append(table)
         if more := len(pairs) - len(table.rows):
-            notes.append(f"{count(more, 'smaller pair')}{of} not shown: --overlap all.")
+            notes.append(f"{count(more, 'smaller pair')}{level_text} not shown: --overlap all.")
         if not pairs:
-            notes.append(f"No two triggers{of} accept the same event.")
+            notes.append(f"No two triggers{level_text} accept the same event.")
     return Page(stacked(table for table in tables if table.rows), notes)
 
 

@@ -379,13 +379,13 @@ class _ColumnRates(View[ColumnRates]):
         for trigger, rates in _of_triggers(result):
             _add(table, trigger, rates)
         for group in dict.fromkeys(g.name for rates in result.values() for g in rates.groups):
-            of = {c: next((g for g in r.groups if g.name == group), None) for c, r in result.items()}
-            _add(table, f"group {group}", of, "group")
+            group_rates = {c: next((g for g in r.groups if g.name == group), None) for c, r in result.items()}
+            _add(table, f"group {group}", group_rates, "group")
         for number, level in enumerate(menu.levels):
             _add_summary(table, f"level {level}", {c: r.levels[number].rate for c, r in result.items()})
         _add_summary(table, f"menu {menu.name}", {c: r.rate for c, r in result.items()})
         of_columns = {c: [n for n in notes(rates) if n.about != "column"] for c, rates in result.items()}
-        shared = set.intersection(*(set(texts(of)) for of in of_columns.values()))
+        shared = set.intersection(*(set(texts(group_rates)) for group_rates in of_columns.values()))
         below: dict[str, None] = {}
         for c, listed in of_columns.items():
             for note, text in zip(listed, texts(listed), strict=True):
@@ -406,13 +406,13 @@ class _ColumnRates(View[ColumnRates]):
     def document(self, result: ColumnRates) -> dict[str, Any]:
         """Each column is as in `run`, without what all share, and with the triggers that are off in it."""
         documents = {c: MENU_RATES.document(rates) for c, rates in result.items()}
-        own = ("menu", "triggers", "groups", "overlap", "warnings")
+        keys = ("menu", "triggers", "groups", "overlap", "warnings")
         each = [
-            {"column": c, "off": _off(result[c].menu, c)} | {key: document[key] for key in own}
+            {"column": c, "off": _off(result[c].menu, c)} | {key: document[key] for key in keys}
             for c, document in documents.items()
         ]
         first = next(iter(documents.values()))
-        shared = {key: value for key, value in first.items() if key not in own}
+        shared = {key: value for key, value in first.items() if key not in keys}
         models = {path: sha256 for rates in result.values() for path, sha256 in rates.models.items()}
         shared["provenance"] |= {"prescales": _menu(result).columns.file, "models": models}
         del shared["provenance"]["menu"]["column"]

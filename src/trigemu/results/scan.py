@@ -64,9 +64,9 @@ class _Scan(View[Scan]):
     def document(self, result: Scan, brackets: Sequence[BudgetBracket] = ()) -> dict[str, Any]:
         """Each point is as in `run`, without what all share. brackets: settings that bracket a budget."""
         documents = [MENU_RATES.document(point) for point in result.points]
-        own = ("menu", "triggers", "groups", "warnings")
+        keys = ("menu", "triggers", "groups", "warnings")
         points = [
-            {"values": values} | {key: document[key] for key in own}
+            {"values": values} | {key: document[key] for key in keys}
             for (values, _), document in zip(_points(result), documents, strict=True)
         ]
         return {
@@ -99,14 +99,14 @@ def _scanned(scan: Scan) -> list[str]:
 
 def _names(scan: Scan) -> list[str]:
     """Return the names of the columns of rates: of the scanned triggers, of the levels and of the menu."""
-    own = [f"{name} {quantity}" for name in _scanned(scan) for quantity in COMPARED]
-    return [*own, *(f"{level} rate" for level in scan.points[0].menu.levels), "menu rate"]
+    names = [f"{name} {quantity}" for name in _scanned(scan) for quantity in COMPARED]
+    return [*names, *(f"{level} rate" for level in scan.points[0].menu.levels), "menu rate"]
 
 
 def _rates(scan: Scan, point: MenuRates) -> list[Rate]:
     """List the rates of `_names` at a point."""
-    own = {trigger.name: trigger.rates for trigger in point.triggers}
-    of_triggers = [own[name][quantity] for name in _scanned(scan) for quantity in COMPARED]
+    rates = {trigger.name: trigger.rates for trigger in point.triggers}
+    of_triggers = [rates[name][quantity] for name in _scanned(scan) for quantity in COMPARED]
     return [*of_triggers, *(level.rate for level in point.levels), point.rate]
 
 
@@ -143,9 +143,9 @@ def _lines(brackets: Sequence[BudgetBracket]) -> Iterator[str]:
         if entry.low != entry.high:
             rates = f"{in_unit(entry.low_hz, 0.0)} and {in_unit(entry.high_hz, 0.0)}"
             where = f"between {low} and {_short(entry.high)}, where it is {rates}"
-        at = "".join(f" with {name} at {_short(value)}" for name, value in entry.at)
+        others = "".join(f" with {name} at {_short(value)}" for name, value in entry.at)
         what = _NAMES[entry.quantity]
-        yield f"{entry.trigger}: {what} is {in_unit(entry.budget_hz, 0.0)} {where}{at}."
+        yield f"{entry.trigger}: {what} is {in_unit(entry.budget_hz, 0.0)} {where}{others}."
 
 
 def figure_of(scan: Scan, budgets: Sequence[float]) -> Figure:

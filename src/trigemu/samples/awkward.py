@@ -80,18 +80,18 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
         raise SampleError(f"{where}: the array is of type {kind}: expected records, with fields such as jet")
     ragged, scalars = _columns(layout, where)
     n = len(array)
-    own = {name: scalars.pop(name, None) for name in OWN}
+    given = {name: scalars.pop(name, None) for name in OWN}
     for name in ("id", "parent"):
-        if (column := own[name]) is not None and column.dtype.kind not in "iu":
+        if (column := given[name]) is not None and column.dtype.kind not in "iu":
             raise SampleError(f"{where}: {name} is of type {column.dtype}: expected integers")
     weight = np.full(n, CROSSING_RATE_HZ / max(n, 1))
     return make_events(
         sample,
-        weight if own["weight"] is None else own["weight"],
+        weight if given["weight"] is None else given["weight"],
         {name: _collection(name, columns, where) for name, columns in ragged.items()},
         scalars,
-        id=own["id"],
-        parent=own["parent"] if own["parent"] is not None else own["id"],
+        id=given["id"],
+        parent=given["parent"] if given["parent"] is not None else given["id"],
         physical=True,
     )
 
@@ -192,8 +192,8 @@ def _present(layout: Any, where: str, name: str, offsets: IntArray | None) -> An
     while True:
         if layout.is_option:
             if (missing := np.flatnonzero(np.asarray(layout.mask_as_bool(valid_when=False)))).size:
-                at = int(missing[0])
-                event = at if offsets is None else int(np.searchsorted(offsets, at, side="right")) - 1
+                first = int(missing[0])
+                event = first if offsets is None else int(np.searchsorted(offsets, first, side="right")) - 1
                 raise SampleError(f"{where}, event {event}: {name} is missing (None)")
             layout = layout.project()
         elif layout.is_indexed:

@@ -148,8 +148,8 @@ class Catalogue(Shown, Named[Sample]):
         out = everything = 0.0
         for sample in self.background:
             mean = sample.entries / len(sample.sources)
-            own = (f for f in self.left_out if f.sample == sample.name)
-            lost = sum(mean if file.entries is None else file.entries for file in own)
+            files = (f for f in self.left_out if f.sample == sample.name)
+            lost = sum(mean if file.entries is None else file.entries for file in files)
             out, everything = out + lost, everything + lost + sample.entries
         return out / everything
 

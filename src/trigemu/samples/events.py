@@ -252,9 +252,9 @@ class Events:
         >>> array.photon.pt.to_list()
         [[304.25, 287.75], [17.578125, 13.8515625]]
         """
-        own = {name: getattr(self, name) for name in OWN}
+        scalars = {name: getattr(self, name) for name in OWN}
         collections = {name: (c.offsets, c.columns) for name, c in self.collections.items()}
-        return records_of(own, self.scalars, collections, f"sample {self.sample!r}")
+        return records_of(scalars, self.scalars, collections, f"sample {self.sample!r}")
 
     def take(self, rows: IntArray) -> Events:
         """Copy the events `rows`, int64[m], in this order; all of them count."""
@@ -324,9 +324,9 @@ def make_events(
     _check_finite(sample, "weight", weight, first)
     too_large = np.flatnonzero(np.abs(weight) > MAX_WEIGHT_HZ)
     if len(too_large):
-        at = int(too_large[0])
+        row = int(too_large[0])
         raise SampleError(
-            f"sample {sample!r}, event {first + at}: the weight {weight[at]:g} Hz is above "
+            f"sample {sample!r}, event {first + row}: the weight {weight[row]:g} Hz is above "
             f"{MAX_WEIGHT_HZ:g} Hz; weights are rates in Hz, check the normalisation"
         )
     checked = {
@@ -337,8 +337,8 @@ def make_events(
     for name, column in columns.items():
         _check_length(sample, name, len(column), n)
         limits = SCALAR_LIMITS.get(name) if physical else None
-        if limits and (at := outside(column, *limits, open_=False)) >= 0:
-            raise impossible(sample, first + at, name, column[at], *limits)
+        if limits and (row := outside(column, *limits, open_=False)) >= 0:
+            raise impossible(sample, first + row, name, column[row], *limits)
         if not limits:
             _check_nan(sample, name, column, first)
     return Events(
@@ -374,11 +374,11 @@ def _checked_collection(
                 f"sample {sample!r}: {name}.{key} has {len(column)} objects, its events {offsets[-1]}"
             )
         limits = LIMITS.get(key, ANY) if physical else ANY
-        at = outside(column[offsets[0] : offsets[-1]], *limits, open_=key == "pt")
-        if at >= 0:
-            at += int(offsets[0])
-            event = first + int(np.searchsorted(offsets, at, side="right")) - 1
-            raise impossible(sample, event, f"{name}.{key}", column[at], *limits)
+        row = outside(column[offsets[0] : offsets[-1]], *limits, open_=key == "pt")
+        if row >= 0:
+            row += int(offsets[0])
+            event = first + int(np.searchsorted(offsets, row, side="right")) - 1
+            raise impossible(sample, event, f"{name}.{key}", column[row], *limits)
     if "pt" in columns:
         event = first_unordered(offsets, columns["pt"])
         if event >= 0:

@@ -146,8 +146,8 @@ def open_catalogue(
     if isinstance(where, str) or (where.suffix != ".toml" and (is_there(where) or has_wildcards(where))):
         return catalogue_of(where, tree=tree, executor=engine)
     if tree:
-        own = 'in a catalogue, write tree = "NAME" under [[sample]]' if path else "give it as --samples"
-        raise SampleError(f"{where}: --tree {excerpt(tree)} is for a file of events: {own}")
+        advice = 'in a catalogue, write tree = "NAME" under [[sample]]' if path else "give it as --samples"
+        raise SampleError(f"{where}: --tree {excerpt(tree)} is for a file of events: {advice}")
     file = where if path is None else Path(path)
     regular(file)
     document = load_toml(file)

@@ -54,8 +54,8 @@ def _places(path: str) -> Iterator[object]:
         if isinstance(where, str) or not is_there(where):
             yield part
         else:
-            of = where.stat()
-            yield of.st_dev, of.st_ino, of.st_size
+            status = where.stat()
+            yield status.st_dev, status.st_ino, status.st_size
 
 
 def _twice(sample: Sample, path: str, other: Sample, before: str) -> str:
@@ -95,10 +95,10 @@ class _File:
     def positions(self, hashes: Hashes) -> Iterator[tuple[int, int, tuple[int, int, int]]]:
         """Yield the hash, the entry, and run, section and number of the events with these hashes."""
         with naming(self.sample.name, self.source.path):
-            for start, numbers, of in hashed(self.source, numbers_of(self.source)):
-                for row in np.flatnonzero(np.isin(of, hashes)).tolist():
+            for start, numbers, rows in hashed(self.source, numbers_of(self.source)):
+                for row in np.flatnonzero(np.isin(rows, hashes)).tolist():
                     run, block, number = (int(column[row]) for column in numbers)
-                    yield int(of[row]), start + row, (run, block, number)
+                    yield int(rows[row]), start + row, (run, block, number)
 
 
 def _repeated(files: Sequence[_File]) -> Iterator[str]:
@@ -107,15 +107,15 @@ def _repeated(files: Sequence[_File]) -> Iterator[str]:
     again = hashes[1:][hashes[1:] == hashes[:-1]]
     if not len(again):
         return
-    for (one, entry), (other, at), numbers in _pairs(files, again, limit):
-        if one.numbers.simulated and not _same(one, entry, other, at):
+    for (one, entry), (other, other_entry), numbers in _pairs(files, again, limit):
+        if one.numbers.simulated and not _same(one, entry, other, other_entry):
             continue
         names = " and ".join(dict.fromkeys(repr(file.sample.name) for file in (one, other)))
         total = f"{'about ' * (limit < ALL)}{len(again) * (ALL / limit):.0f}"
         yield (
             f"{total} events of {names} are there twice, by run, section and number: the first, "
-            f"{', '.join(map(str, numbers))}, is entry {entry} of {one.source.path} and entry {at} of "
-            f"{other.source.path}; errors are too small, up to a factor of √2: leave one of the two out"
+            f"{', '.join(map(str, numbers))}, is entry {entry} of {one.source.path} and entry {other_entry} "
+            f"of {other.source.path}; errors are too small, up to a factor of √2: leave one of the two out"
         )
         return
 
@@ -126,16 +126,16 @@ def _pairs(
     """Yield a few pairs of events with the same numbers, and these: events of the first file that has some,
     in the order of its entries, with those of the first file that has them again, which may be the same."""
     owns = ((file, np.sort(file.upto(limit))) for file in files)
-    one, own = next((file, own) for file, own in owns if np.isin(own, again).any())
-    shared, two = own[1:][own[1:] == own[:-1]], one
+    one, hashes = next((file, hashes) for file, hashes in owns if np.isin(hashes, again).any())
+    shared, two = hashes[1:][hashes[1:] == hashes[:-1]], one
     if not len(shared):
-        shared, two = next((both, of) for of, o in owns if len(both := np.intersect1d(o, own)))
+        shared, two = next((both, match) for match, o in owns if len(both := np.intersect1d(o, hashes)))
     first: dict[int, tuple[int, tuple[int, int, int]]] = {}
     for key, entry, numbers in islice(one.positions(shared), _PAIRS):
         first.setdefault(key, (entry, numbers))
     second = {
-        key: at
-        for key, at, numbers in two.positions(np.array(list(first), np.uint64))
+        key: position
+        for key, position, numbers in two.positions(np.array(list(first), np.uint64))
         if numbers == first[key][1]
     }  # the last of each, so that it is another one within a file
     for key, (entry, numbers) in first.items():
@@ -143,17 +143,19 @@ def _pairs(
             yield (one, entry), (two, second[key]), numbers
 
 
-def _same(one: _File, entry: int, other: _File, at: int) -> bool:
+def _same(one: _File, entry: int, other: _File, other_entry: int) -> bool:
     """Whether two events have the same objects and numbers, of those that both files have."""
     of_both = [file.source.schema for file in (one, other)]
     collections = sorted(of_both[0].collections.keys() & of_both[1].collections.keys())
     scalars = sorted(of_both[0].numbers & of_both[1].numbers)
-    needs = [(name, "pt") for name in collections if all("pt" in of.collections[name] for of in of_both)]
+    needs = [
+        (name, "pt") for name in collections if all("pt" in these.collections[name] for these in of_both)
+    ]
     needs = needs[:_COMPARED] + [("", name) for name in scalars[:_COMPARED]]
     with naming(one.sample.name, one.source.path):
         first = one.source.read(entry, entry + 1, needs)
     with naming(other.sample.name, other.source.path):
-        second = other.source.read(at, at + 1, needs)
+        second = other.source.read(other_entry, other_entry + 1, needs)
     return all(
         np.array_equal(a, b) for a, b in zip(_values(first, needs), _values(second, needs), strict=True)
     )
@@ -161,6 +163,6 @@ def _same(one: _File, entry: int, other: _File, at: int) -> bool:
 
 def _values(events: ReadEvents, needs: Sequence[Need]) -> Iterator[Array]:
     for name, column in needs:
-        of: Collection | None = events.collections[name] if name else None
-        yield of.columns[column] if of else events.scalars[column]
+        collection: Collection | None = events.collections[name] if name else None
+        yield collection.columns[column] if collection else events.scalars[column]
     yield np.asarray(events.weight)

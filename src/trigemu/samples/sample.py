@@ -155,8 +155,8 @@ class Sample:
     @property
     def identity(self) -> str:
         """Fingerprint of everything that the weights of its events depend on besides the files."""
-        own = self.number, self.name, self.table.format, self.table.tree, self.hz_per_weight
-        return fingerprint(own, self.weighted, self.per_interactions)
+        parts = self.number, self.name, self.table.format, self.table.tree, self.hz_per_weight
+        return fingerprint(parts, self.weighted, self.per_interactions)
 
     @property
     def schema(self) -> Schema:
@@ -246,8 +246,8 @@ class Sample:
             in_file = file.counted(need for need in needs if need not in stored.values())
             columns = file.read(start, stop, in_file)
             decisions = file.read_stored(start, stop, stored) if stored else {}
-        own = columns.weight if self.weighted else np.ones(stop - start)
-        weight = np.multiply(own, self.hz_per_weight, dtype=np.float64)
+        weights = columns.weight if self.weighted else np.ones(stop - start)
+        weight = np.multiply(weights, self.hz_per_weight, dtype=np.float64)
         if self.per_interactions:
             weight *= np.array(self.per_interactions)[columns.scalars[INTERACTIONS[1]]]
         return make_events(
@@ -275,8 +275,8 @@ def naming(sample: str, path: str) -> Iterator[None]:
             f"sample {sample!r}: {path} needs a package that is not installed: {error}"
         ) from error
     except Exception as error:
-        if own := own_cause(error):
-            raise own from error
+        if cause := own_cause(error):
+            raise cause from error
         modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
         ours = isinstance(error, AssertionError) and modules[-1].startswith("trigemu")
         if ours or any(module.startswith("numba.") for module in modules):

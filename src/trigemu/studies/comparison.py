@@ -334,8 +334,8 @@ class _Pair:
     ) -> FloatArray:
         """Return the difference of each compared rate, and the gains over each other, float64[m, columns]."""
         first, second = (
-            _fractions(words, menu, of, scale / max(self._crossing))
-            for menu, of, scale in zip(menus, bits, self._crossing, strict=True)
+            _fractions(words, menu, bit_of, scale / max(self._crossing))
+            for menu, bit_of, scale in zip(menus, bits, self._crossing, strict=True)
         )
         nothing = np.zeros(len(words))
         columns = [first.get(label, nothing) - second.get(label, nothing) for label in self._labels]

@@ -103,8 +103,8 @@ class Turnon(WithHistograms, WithCorrection, Named[Curve]):
     def heading(self) -> str:
         """The samples and the category, for a figure: `yy, no jet`."""
         many = len(self.samples) > _NAMED_SAMPLES
-        of = f"{len(self.samples)} samples" if many else " + ".join(self.samples)
-        return ", ".join(filter(None, (of, "" if self.name == "all" else self.name)))
+        samples_text = f"{len(self.samples)} samples" if many else " + ".join(self.samples)
+        return ", ".join(filter(None, (samples_text, "" if self.name == "all" else self.name)))
 
     def to_correction(self, *, over: str | tuple[str, str] | None = None, flow: str = "error") -> Any:
         """Return the efficiencies, or their ratios to one of them, as a correctionlib.schemav2.Correction.
@@ -195,11 +195,11 @@ class Efficiencies(WithCorrection, Named[Turnon]):
         categories = {turnon.category for turnon in self.turnons}
         turnons: dict[Any, Turnon] = {}
         for turnon in self.turnons:
-            of = () if turnon.sample is None else (turnon.sample,)
+            sample_names = () if turnon.sample is None else (turnon.sample,)
             observable = turnon.profile.observable
             if len(categories) == 1:
-                turnons[(observable, *of) if of else observable] = turnon
-            turnons[observable, turnon.category, *of] = turnon
+                turnons[(observable, *sample_names) if sample_names else observable] = turnon
+            turnons[observable, turnon.category, *sample_names] = turnon
         return "curves", turnons
 
 
@@ -326,8 +326,8 @@ def _negative(catalogue: Catalogue, table: PatternTable, bit: int) -> Iterator[s
     """Yield a warning for each sample with negative weights, which a bit in the last word marks."""
     weight, negative = np.abs(exact.to_float(table.weight)), table.words[:, -1] >> np.uint64(bit) != 0
     for number in np.unique(table.sample):
-        own = table.sample == number
-        share = weight[own & negative].sum() / max(weight[own].sum(), 1e-300)
+        rows = table.sample == number
+        share = weight[rows & negative].sum() / max(weight[rows].sum(), 1e-300)
         if share > 0:
             yield (
                 f"{100 * share:.2g} % of the weight of {catalogue.samples[number].name!r} is negative: an "
@@ -393,7 +393,7 @@ class _CountProfiles:
         if self.require:
             enters &= self.require.evaluate(work)
         inside = [*(category.evaluate(work) for category in self.categories), events.weight < 0]
-        mask = sum(of.astype(np.uint64) << np.uint64(bit) for bit, of in enumerate(inside))
+        mask = sum(flags.astype(np.uint64) << np.uint64(bit) for bit, flags in enumerate(inside))
         words = np.column_stack([words, mask])
         has_parents = chunk.sample in self.with_parents
         made_from = (events.parent[enters], events.id[enters]) if has_parents else None
@@ -435,7 +435,7 @@ def _with_unit(profile: Profile, menu: Menu) -> Profile:
 def _turnons(
     profile: Profile,
     table: PatternTable,
-    of: Sample | None,
+    sample: Sample | None,
     menus: tuple[Menu, ...],
     plan: Plan,
     categories: Sequence[str],
@@ -464,16 +464,16 @@ def _turnons(
             f"{profile.observable!r} has no value from {first:g} to {last:g} in any selected event"
         )
     for inside, category in inside_of:
-        inside = inside if of is None else inside & (table.sample == of.number)
+        inside = inside if sample is None else inside & (table.sample == sample.number)
         if not inside.any():
             continue
         sums = Sums(table, inside, profile)
         curves = tuple(
-            sums.curve(*of, fraction, references.get(of[1], nothing), shifts.get(of, ()))
-            for of, fraction in columns
+            sums.curve(*sample, fraction, references.get(sample[1], nothing), shifts.get(sample, ()))
+            for sample, fraction in columns
         )
         selected, events = int(sums.events[-1]), sums.events[: n - 1]
-        name = None if of is None else of.name
+        name = None if sample is None else sample.name
         yield Turnon(profile, category, selected, events, sums.effective[: n - 1], curves, sample=name)
 
 

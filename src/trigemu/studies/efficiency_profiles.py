@@ -358,7 +358,7 @@ def _check_language(
         texts.append((("profile", "require"), head.require, parse_condition))
     for key, text, parse in texts:
         parsed = document.attempt(lambda parse=parse, text=text: parse(text, scope), key)  # type: ignore[misc]
-        objects = [(name, of.base) for name, of in scope.objects]
+        objects = [(name, selection.base) for name, selection in scope.objects]
         needs = sorted(set(parsed.needs())) if parsed else []
         problems = (lacks(sample, need, "", objects) for sample in samples for need in needs)
         for problem in dict.fromkeys(filter(None, problems)):

@@ -107,9 +107,11 @@ def exclusive_rates(
     table, unseen = counted.table, counted.scales.unseen
     hz = exact.to_float(table.weight) * counted.scales.everything
     rates: dict[tuple[int, ...], float] = {}
-    for of, factor in ((menu, unseen), (counted.without_fitted[0], 1.0 - unseen)):  # `Scales`
+    for part, factor in ((menu, unseen), (counted.without_fitted[0], 1.0 - unseen)):  # `Scales`
         for rows in counted.blocks() if factor.any() else ():
-            _add_approximate(rates, acceptances(table.words[rows], of, bits), hz[rows] * factor[rows], level)
+            _add_approximate(
+                rates, acceptances(table.words[rows], part, bits), hz[rows] * factor[rows], level
+            )
     order = sorted(rates, key=lambda combination: (-rates[combination], combination))
     chosen = [np.isin(np.arange(len(menu.enabled)), combination) for combination in order[:most]]
 

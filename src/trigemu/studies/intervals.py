@@ -231,7 +231,8 @@ class Threshold:
         shifts: list[Fractions] = []
         for menu, bits, lower, higher in zip(menus, plan.bits, self.lower, self.higher, strict=False):
             low, high = (
-                accepted(menu, {**bits, **own}, words, triggers) if own else {} for own in (lower, higher)
+                accepted(menu, {**bits, **limits}, words, triggers) if limits else {}
+                for limits in (lower, higher)
             )
             shifts.append({name: (high[name] - low[name]) / 2 for name in low})
         return shifts
@@ -240,8 +241,8 @@ class Threshold:
 def accepted(menu: Menu, bits: Mapping[str, int], words: Words, triggers: Iterable[str]) -> Fractions:
     """Return the accepted fractions of patterns, of a menu and of those of `triggers` that it contains."""
     values = fractions(menu, acceptances(words, menu, bits), ("total",))
-    own = [trigger.name for trigger in menu.enabled if trigger.name in triggers]
-    return {None: values[MENU], **{name: values[Label("trigger", name, "total")] for name in own}}
+    names = [trigger.name for trigger in menu.enabled if trigger.name in triggers]
+    return {None: values[MENU], **{name: values[Label("trigger", name, "total")] for name in names}}
 
 
 def with_moved(menus: tuple[Menu, ...]) -> tuple[Menu, ...]:

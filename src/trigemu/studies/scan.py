@@ -299,9 +299,9 @@ def _refuse_varied(steps: Sequence[Steps]) -> None:
 def _variants(menu: Menu, steps: Sequence[Steps]) -> Iterator[tuple[_Variant, Menu]]:
     """Yield each varied trigger at all combinations of its values, alone in a menu."""
     for name in dict.fromkeys(step.trigger for step in steps if step.vary):
-        own = [step for step in steps if step.trigger == name]
-        for values in product(*(step.values for step in own)):
-            numbers = {str(step.vary): value for step, value in zip(own, values, strict=True)}
+        menu_steps = [step for step in steps if step.trigger == name]
+        for values in product(*(step.values for step in menu_steps)):
+            numbers = {str(step.vary): value for step, value in zip(menu_steps, values, strict=True)}
             yield (name, values), with_values(menu, name, numbers).part([name])
 
 
@@ -335,12 +335,12 @@ def budget_brackets(scan: Scan, budget_hz: float) -> tuple[BudgetBracket, ...]:
     n = len(last.values)
     brackets = []
     for number, chosen in enumerate(product(*(step.values for step in others))):
-        at = tuple((step.name, value) for step, value in zip(others, chosen, strict=True))
+        place = tuple((step.name, value) for step, value in zip(others, chosen, strict=True))
         points = scan.points[number * n : (number + 1) * n]
         for quantity, hz in quantities(points, last.trigger).items():
             if quantity == "rate_hz" or not others:
                 between = ((quantity, last.trigger, *pair) for pair in _between(last.values, hz, budget_hz))
-                brackets += [BudgetBracket(budget_hz, *where, at=at, vary=last.vary) for where in between]
+                brackets += [BudgetBracket(budget_hz, *where, at=place, vary=last.vary) for where in between]
     return tuple(brackets)
 
 
@@ -432,7 +432,7 @@ class _Points:
         its own bit, because in the plan it may share a bit with an identical trigger."""
         emulation, plan = self.emulation, self.emulation.plan
         menu, bits, table = emulation.menus[0], dict(plan.bits[0]), emulation.table
-        own = np.zeros((len(table), 1), np.uint64)
+        words = np.zeros((len(table), 1), np.uint64)
         triggers = {trigger.name: trigger for trigger in menu.triggers}
         of_triggers: dict[str, tuple[float, ...]] = {}
         for step, value in zip(self.steps, values, strict=True):
@@ -441,7 +441,7 @@ class _Points:
                 continue
             position = self.axis.steps.index(step)
             above = self.axis.above(table.bin, position, bisect_left(step.values, value))
-            own[:, 0] |= above.astype(np.uint64) << np.uint64(position)
+            words[:, 0] |= above.astype(np.uint64) << np.uint64(position)
             bits[step.trigger] = 64 * table.words.shape[1] + position
             triggers[step.trigger] = _at_threshold(triggers[step.trigger], value)
         for name, chosen in of_triggers.items():
@@ -453,5 +453,5 @@ class _Points:
             menus=(replace(menu, triggers=tuple(triggers.values())),),
             plan=replace(plan, bits=(bits,)),
             fitted=emulation.fitted[:1],
-            table=replace(table, words=np.hstack([table.words, own])),
+            table=replace(table, words=np.hstack([table.words, words])),
         )

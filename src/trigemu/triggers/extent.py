@@ -77,7 +77,9 @@ class Extent:
         """Return whether it holds whenever the `other` does; False if that cannot be proved."""
         return (
             all(_span_contains(span, other.spans) for span in self.spans)
-            and all(any(own.contains(choice) for choice in other.choices) for own in self.choices)
+            and all(
+                any(choice_here.contains(choice) for choice in other.choices) for choice_here in self.choices
+            )
             and all(condition in other.conditions for condition in self.conditions)
         )
 
@@ -140,13 +142,13 @@ def _as_objects(span: Span, objects: dict[ObjectSelection, list[float]]) -> bool
         return False
     floors = objects.setdefault(number.of, [])
     floors += [-math.inf] * (int(least) - len(floors))
-    floors[: int(least)] = [max(own, floor) for own in floors[: int(least)]]
+    floors[: int(least)] = [max(held, floor) for held in floors[: int(least)]]
     return True
 
 
-def _legs(of: ObjectSelection, floors: list[float]) -> Iterator[CompiledLeg]:
+def _legs(selection: ObjectSelection, floors: list[float]) -> Iterator[CompiledLeg]:
     for floor in floors:
-        yield CompiledLeg(of, (("pt", Window(min=floor)),) if floor > -math.inf else ())
+        yield CompiledLeg(selection, (("pt", Window(min=floor)),) if floor > -math.inf else ())
 
 
 def _span_contains(wide: Span, others: Iterable[Span]) -> bool:
@@ -169,11 +171,11 @@ def _leg_contains(wide: CompiledLeg, narrow: CompiledLeg) -> bool:
     )
 
 
-def _among(objects: ObjectSelection, of: ObjectSelection) -> bool:
+def _among(objects: ObjectSelection, ranges_of: ObjectSelection) -> bool:
     """Whether one selection contains all objects of another."""
-    if of in (objects, ObjectSelection(objects.base)):
+    if ranges_of in (objects, ObjectSelection(objects.base)):
         return True
-    return objects.source is not None and _among(objects.source, of)
+    return objects.source is not None and _among(objects.source, ranges_of)
 
 
 def _all_windows(leg: CompiledLeg) -> Iterator[tuple[Column, Window | AnyOf]]:

@@ -192,9 +192,13 @@ def _in_tree(tree: Any) -> dict[str, bool]:
 
 def _in_rntuple(events: Any) -> dict[str, bool]:
     types = {field.name: str(field.typename) for field in events.fields}
-    lists = {name: _LIST.fullmatch(of) for name, of in types.items()}
-    is_list = {name: True for name, of in lists.items() if of and of["of"] in _NUMBERS}
-    scalars = (name for name, of in types.items() if of in _NUMBERS or _CARDINALITY.fullmatch(of))
+    lists = {name: _LIST.fullmatch(type_name) for name, type_name in types.items()}
+    is_list = {name: True for name, type_name in lists.items() if type_name and type_name["of"] in _NUMBERS}
+    scalars = (
+        name
+        for name, type_name in types.items()
+        if type_name in _NUMBERS or _CARDINALITY.fullmatch(type_name)
+    )
     return is_list | dict.fromkeys(scalars, False)
 
 
@@ -275,8 +279,10 @@ class RootFile(Source):
 
     @property
     def types(self) -> Mapping[Need, str]:
-        of = {need: _NUMBER.search(str(self._events[name].typename)) for need, name in self._branches.items()}
-        return {need: found[0] for need, found in of.items() if found}
+        matches = {
+            need: _NUMBER.search(str(self._events[name].typename)) for need, name in self._branches.items()
+        }
+        return {need: found[0] for need, found in matches.items() if found}
 
     @property
     def weight_column(self) -> str:

@@ -40,7 +40,7 @@ class Schema:
         """The numbers per event that do not count the objects of a branch, as nJet and njet_pt do; menus
         write n_jet."""
         counters = {f"n{name}" for name in self.collections}
-        counters |= {f"n{name}_{column}" for name, of in self.collections.items() for column in of}
+        counters |= {f"n{name}_{column}" for name, columns in self.collections.items() for column in columns}
         return frozenset(name for name in self.scalars if name.casefold() not in counters)
 
 

@@ -113,13 +113,13 @@ def limits(
 
 
 def _eta(names: tuple[str, str], scales: tuple[Scale, Scale]) -> list[float]:
-    of = [scale.eta for scale in scales]
-    for name, eta in zip(names, of, strict=True):
+    steps = [scale.eta for scale in scales]
+    for name, eta in zip(names, steps, strict=True):
         if eta is None:
             raise TrigemuError(f"[integer.{name}] has no eta")
-    step = min(eta.step for eta in of if eta)
+    step = min(eta.step for eta in steps if eta)
     numbers = [step]
-    for eta in of:
+    for eta in steps:
         assert eta is not None
         ratio = round(eta.step / step)
         numbers += [float(ratio), 0.0 if eta.centred else float(ratio // 2)]
@@ -127,14 +127,15 @@ def _eta(names: tuple[str, str], scales: tuple[Scale, Scale]) -> list[float]:
 
 
 def _phi(names: tuple[str, str], scales: tuple[Scale, Scale]) -> list[float]:
-    of = [scale.phi.bins if scale.phi else 0 for scale in scales]
-    if 0 in of:
-        raise TrigemuError(f"[integer.{names[of.index(0)]}] has no phi")
-    bins = max(of)
-    ratios = [bins // own for own in of]
-    if any(bins % own for own in of):
+    counts = [scale.phi.bins if scale.phi else 0 for scale in scales]
+    if 0 in counts:
+        raise TrigemuError(f"[integer.{names[counts.index(0)]}] has no phi")
+    bins = max(counts)
+    ratios = [bins // count for count in counts]
+    if any(bins % count for count in counts):
         raise TrigemuError(
-            f"[integer.{names[0]}], [integer.{names[1]}]: {bins} bins of phi are not a multiple of {min(of)}"
+            f"[integer.{names[0]}], [integer.{names[1]}]: {bins} bins of phi are not a multiple of "
+            f"{min(counts)}"
         )
     return [2 * math.pi / bins, float(bins), *(n for r in ratios for n in (float(r), float(r // 2)))]
 
@@ -194,52 +195,56 @@ def pair_quantity(
     eta2: float,
     phi2: float,
     r: FloatArray,
-    at: int,
+    start: int,
 ) -> np.int64:
     """Compute a quantity from the integers of two objects; the numbers of the pair begin at r[at]."""
     d_eta = d_phi = 0.0
     if quantity != DPHI:
-        d_eta = _bins(eta1, eta2, r[at + ETA_1], r[at + ETA_OFFSET_1], r[at + ETA_2], r[at + ETA_OFFSET_2])
+        d_eta = _bins(
+            eta1, eta2, r[start + ETA_1], r[start + ETA_OFFSET_1], r[start + ETA_2], r[start + ETA_OFFSET_2]
+        )
     if quantity != DETA:
-        d_phi = _bins(phi1, phi2, r[at + PHI_1], r[at + PHI_OFFSET_1], r[at + PHI_2], r[at + PHI_OFFSET_2])
-        d_phi = _nearer(d_phi, r[at + PHI_BINS])
+        d_phi = _bins(
+            phi1, phi2, r[start + PHI_1], r[start + PHI_OFFSET_1], r[start + PHI_2], r[start + PHI_OFFSET_2]
+        )
+        d_phi = _nearer(d_phi, r[start + PHI_BINS])
     if quantity <= DR:
-        dd_eta = _fixed(r[at + ETA_STEP] * d_eta, r[at + DELTA])
-        dd_phi = _fixed(r[at + PHI_STEP] * d_phi, r[at + DELTA])
+        dd_eta = _fixed(r[start + ETA_STEP] * d_eta, r[start + DELTA])
+        dd_phi = _fixed(r[start + PHI_STEP] * d_phi, r[start + DELTA])
         return (
             dd_eta if quantity == DETA else dd_phi if quantity == DPHI else dd_eta * dd_eta + dd_phi * dd_phi
         )
-    p1 = _pt(pt1, r[at + PT_FIRST_1], r[at + PT_STEP_1], r[at + PT_BINS_1], r[at + PT])
-    p2 = _pt(pt2, r[at + PT_FIRST_2], r[at + PT_STEP_2], r[at + PT_BINS_2], r[at + PT])
+    p1 = _pt(pt1, r[start + PT_FIRST_1], r[start + PT_STEP_1], r[start + PT_BINS_1], r[start + PT])
+    p2 = _pt(pt2, r[start + PT_FIRST_2], r[start + PT_STEP_2], r[start + PT_BINS_2], r[start + PT])
     if quantity == PAIR_PT:
-        return _pair_pt_squared(p1, phi1, p2, phi2, r, at)
-    last_cosh, last_cos = r[at + COSHES] - 1.0, r[at + COSINES] - 1.0
-    cosh = r[at + NUMBERS + np.int64(0.0 if quantity == TRANSVERSE else min(d_eta, last_cosh))]
-    cos = r[at + NUMBERS + np.int64(last_cosh + 1.0 + max(0.0, min(d_phi, last_cos)))]
+        return _pair_pt_squared(p1, phi1, p2, phi2, r, start)
+    last_cosh, last_cos = r[start + COSHES] - 1.0, r[start + COSINES] - 1.0
+    cosh = r[start + NUMBERS + np.int64(0.0 if quantity == TRANSVERSE else min(d_eta, last_cosh))]
+    cos = r[start + NUMBERS + np.int64(last_cosh + 1.0 + max(0.0, min(d_phi, last_cos)))]
     half_mass2 = p1 * p2 * np.int64(cosh - cos)
     if quantity != MASS_OVER_DR or half_mass2 == 0:
         return half_mass2
-    dr2 = (r[at + ETA_STEP] * d_eta) ** 2 + (r[at + PHI_STEP] * d_phi) ** 2
-    inverse, power = np.int64(math.floor(r[at + DELTA] / dr2 + 0.5)), np.int64(r[at + DELTA])
+    dr2 = (r[start + ETA_STEP] * d_eta) ** 2 + (r[start + PHI_STEP] * d_phi) ** 2
+    inverse, power = np.int64(math.floor(r[start + DELTA] / dr2 + 0.5)), np.int64(r[start + DELTA])
     return half_mass2 // power * inverse + half_mass2 % power * inverse // power  # the product may overflow
 
 
 @kernel
 def _pair_pt_squared(
-    p1: np.int64, phi1: float, p2: np.int64, phi2: float, r: FloatArray, at: int
+    p1: np.int64, phi1: float, p2: np.int64, phi2: float, r: FloatArray, start: int
 ) -> np.int64:
-    power, step = r[at + TRIGONOMETRY], r[at + PHI_STEP]
-    angle1 = step * (r[at + PHI_1] * phi1 + r[at + PHI_OFFSET_1])
-    angle2 = step * (r[at + PHI_2] * phi2 + r[at + PHI_OFFSET_2])
+    power, step = r[start + TRIGONOMETRY], r[start + PHI_STEP]
+    angle1 = step * (r[start + PHI_1] * phi1 + r[start + PHI_OFFSET_1])
+    angle2 = step * (r[start + PHI_2] * phi2 + r[start + PHI_OFFSET_2])
     cos = _fixed(math.cos(angle1), power) * _fixed(math.cos(angle2), power)
     sin = _fixed(math.sin(angle1), power) * _fixed(math.sin(angle2), power)
     return (p1 * p1 + p2 * p2) * np.int64(power) * np.int64(power) + 2 * p1 * p2 * (cos + sin)
 
 
 @kernel
-def length(r: FloatArray, at: int) -> np.int64:
+def length(r: FloatArray, start: int) -> np.int64:
     """Return the number of values that the kernels read for a pair, including the tables."""
-    return NUMBERS + np.int64(r[at + COSHES] + r[at + COSINES])
+    return NUMBERS + np.int64(r[start + COSHES] + r[start + COSINES])
 
 
 @inlined

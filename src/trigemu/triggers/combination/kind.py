@@ -230,11 +230,11 @@ class CompiledCombination(Compiled):
         int64[s]; starts: int64[legs, s + 1]; objects: float64[1 + columns, candidates]."""
         fired = np.zeros(len(events), np.bool_)
         chosen = np.empty(len(self.legs), np.int64)
-        if (at := search(starts, objects, *self._arrays, chosen, fired, MATCH_AFTER, MAX_STEPS)) >= 0:
-            objects_of = ", ".join(map(str, starts[:, at + 1] - starts[:, at]))
+        if (found_at := search(starts, objects, *self._arrays, chosen, fired, MATCH_AFTER, MAX_STEPS)) >= 0:
+            objects_of = ", ".join(map(str, starts[:, found_at + 1] - starts[:, found_at]))
             raise TrigemuError(
-                f"sample {work.events.sample!r}, event {work.events.id[events[at]]}: {objects_of} objects "
-                f"for its legs need more than {MAX_STEPS} trials: give tighter windows, or fewer legs"
+                f"sample {work.events.sample!r}, event {work.events.id[events[found_at]]}: {objects_of} "
+                f"objects for its legs need more than {MAX_STEPS} trials: give tighter windows, or fewer legs"
             )
         return fired
 
@@ -251,7 +251,10 @@ class CompiledCombination(Compiled):
         CUT], numbers float64[k]."""
         bases = [leg.objects.base for leg in self.legs]
         begin = np.cumsum([0, *(len(cut.numbers) for cut in self.cuts)]).tolist()
-        cuts = [(*cut.legs, cut.quantity, cut.mode, at) for cut, at in zip(self.cuts, begin, strict=False)]
+        cuts = [
+            (*cut.legs, cut.quantity, cut.mode, begin_at)
+            for cut, begin_at in zip(self.cuts, begin, strict=False)
+        ]
         numbers = [number for cut in self.cuts for number in cut.numbers]
         return (
             np.array([(bases.index(name), twin) for name, twin in zip(bases, self.twins, strict=True)]),

@@ -145,13 +145,13 @@ def _score_above(trigger: CompiledLegThreshold, work: Workspace, threshold: floa
     above = trigger.fired_above(threshold)
     events = np.flatnonzero(above.evaluate(work))
     starts, rows, objects = candidates(work, above.legs, events, COLUMNS)
-    own = starts[trigger.leg]
+    start = starts[trigger.leg]
     values = np.full(objects.shape[1], -np.inf)
-    of_leg = slice(own[0], own[-1])
+    of_leg = slice(start[0], start[-1])
     values[of_leg] = work.column(above.legs[trigger.leg].objects, trigger.column)[rows[of_leg]]
-    falling = own[0] + np.lexsort((-values[of_leg], np.repeat(np.arange(len(events)), np.diff(own))))
+    falling = start[0] + np.lexsort((-values[of_leg], np.repeat(np.arange(len(events)), np.diff(start))))
     score = np.full(len(work.events), -np.inf)
-    tried, waiting = own[:-1] - own[0], np.arange(len(events))
+    tried, waiting = start[:-1] - start[0], np.arange(len(events))
     while len(waiting):
         chosen = falling[tried[waiting]]
         fired = above.search(work, events[waiting], *_with_one(starts, objects, waiting, trigger.leg, chosen))
@@ -181,16 +181,16 @@ def _with_one(
     legs, n = starts.shape[0], len(events)
     begin = np.empty((legs, n + 1), np.int64)
     total = 0
-    for of in range(legs):
+    for one in range(legs):
         for s in range(n):
-            begin[of, s] = total
-            total += 1 if of == leg else starts[of, events[s] + 1] - starts[of, events[s]]
-        begin[of, n] = total
+            begin[one, s] = total
+            total += 1 if one == leg else starts[one, events[s] + 1] - starts[one, events[s]]
+        begin[one, n] = total
     table = np.empty((objects.shape[0], total))
-    for of in range(legs):
+    for one in range(legs):
         for s in range(n):
-            first = chosen[s] if of == leg else starts[of, events[s]]
-            for i in range(begin[of, s + 1] - begin[of, s]):
+            first = chosen[s] if one == leg else starts[one, events[s]]
+            for i in range(begin[one, s + 1] - begin[one, s]):
                 for line in range(objects.shape[0]):
-                    table[line, begin[of, s] + i] = objects[line, first + i]
+                    table[line, begin[one, s] + i] = objects[line, first + i]
     return begin, table

@@ -74,9 +74,9 @@ def groups_of(legs: Sequence[CompiledLeg]) -> tuple[LegGroup, ...]:
     for leg in legs:
         floors.setdefault((leg.objects, leg.rest, leg.crossing), []).append(leg.floor)
 
-    def group(objects: ObjectSelection, rest: Windows, crossing: int, of: list[float]) -> LegGroup:
+    def group(objects: ObjectSelection, rest: Windows, crossing: int, floors: list[float]) -> LegGroup:
         least = sum((leg.objects, leg.crossing) == (objects, crossing) for leg in legs)
-        return LegGroup(objects, rest, crossing, tuple(sorted(of, reverse=True)), least)
+        return LegGroup(objects, rest, crossing, tuple(sorted(floors, reverse=True)), least)
 
     return tuple(group(*key, of) for key, of in floors.items())
 
@@ -123,9 +123,11 @@ def candidates(
     chosen: list[IntArray] = []
     total = 0
     for leg in read:
-        of = leg.objects
-        passing, pt = work.passing(of, leg.rest), _pt(work, of, leg.floor)
-        begin, rows = _candidates(events, leg.crossing, work.objects(of).offsets, passing, pt, leg.floor)
+        selection = leg.objects
+        passing, pt = work.passing(selection, leg.rest), _pt(work, selection, leg.floor)
+        begin, rows = _candidates(
+            events, leg.crossing, work.objects(selection).offsets, passing, pt, leg.floor
+        )
         starts[[replace(other, columns=frozenset()) == leg for other in legs]] = begin + total
         chosen.append(rows)
         total += len(rows)
@@ -229,10 +231,10 @@ def _narrow(
 ) -> None:
     """Unset `fired` for events whose leading objects do not reach the thresholds."""
     for event in events:
-        at = event + crossing
+        row = event + crossing
         n_found = 0
-        if 0 <= at < len(fired) and offsets[at + 1] - offsets[at] >= least:
-            for i in range(offsets[at], offsets[at + 1]):
+        if 0 <= row < len(fired) and offsets[row + 1] - offsets[row] >= least:
+            for i in range(offsets[row], offsets[row + 1]):
                 if passing[i]:
                     if np.float64(pt[i]) < floors[n_found]:
                         break
@@ -255,8 +257,8 @@ def _candidates(
     count = 0
     starts[0] = 0
     for s in range(len(events)):
-        at = events[s] + crossing
-        for i in range(offsets[at], offsets[at + 1]):
+        row = events[s] + crossing
+        for i in range(offsets[row], offsets[row + 1]):
             chosen[count] = i
             count += passing[i] & (np.float64(pt[i]) >= floor)
         starts[s + 1] = count

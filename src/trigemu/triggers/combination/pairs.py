@@ -261,23 +261,23 @@ def _limited(pair: Pair) -> Iterator[tuple[str, Range]]:
 
 
 @inlined
-def passes(quantity: int, mode: int, o: FloatArray, i: int, j: int, r: FloatArray, at: int) -> bool:
+def passes(quantity: int, mode: int, o: FloatArray, i: int, j: int, r: FloatArray, start: int) -> bool:
     """Whether candidates i and j pass a cut. o: rows and `COLUMNS` of candidates, as lines; r[at]: the first
     number of the cut."""
     if quantity <= OPPOSITE:
         product = o[_CHARGE, i] * o[_CHARGE, j]
         return bool(product > 0) if quantity == SAME else bool(product < 0)
     if quantity < _INTEGER:
-        inside = bool(r[at] <= _quantity(quantity, o, i, j) <= r[at + 1])
+        inside = bool(r[start] <= _quantity(quantity, o, i, j) <= r[start + 1])
         return inside == (mode == INSIDE)
-    of = quantity - _INTEGER
-    pt = _UPT if of == MASS_UPT else _PT
+    number = quantity - _INTEGER
+    pt = _UPT if number == MASS_UPT else _PT
     value = integer.pair_quantity(
-        of, o[pt, i], o[_ETA, i], o[_PHI, i], o[pt, j], o[_ETA, j], o[_PHI, j], r, at + 2
+        number, o[pt, i], o[_ETA, i], o[_PHI, i], o[pt, j], o[_ETA, j], o[_PHI, j], r, start + 2
     )
-    if value < 0 and (of >= MASS or of == TRANSVERSE):
+    if value < 0 and (number >= MASS or number == TRANSVERSE):
         return False  # from a pT below 0, in the lowest bin of some scales
-    inside = integer.within(value, r[at], r[at + 1], r[at + 2 + integer.LIMIT])
+    inside = integer.within(value, r[start], r[start + 1], r[start + 2 + integer.LIMIT])
     return inside == (mode == INSIDE)
 
 
@@ -305,13 +305,13 @@ def _quantity(quantity: int, o: FloatArray, i: int, j: int) -> float:
 
 
 @kernel
-def all_pass(quantity: int, o: FloatArray, chosen: IntArray, legs: int, r: FloatArray, at: int) -> bool:
+def all_pass(quantity: int, o: FloatArray, chosen: IntArray, legs: int, r: FloatArray, start: int) -> bool:
     """Whether the candidates chosen for all legs pass a cut."""
     if quantity == SUM:
         summed = 0.0
-        for k in range(at + 3, at + 3 + int(r[at + 2])):
+        for k in range(start + 3, start + 3 + int(r[start + 2])):
             summed += o[_SUMMED, chosen[int(r[k])]]
-        return bool(r[at] <= summed <= r[at + 1])
+        return bool(r[start] <= summed <= r[start + 1])
     if quantity == NOT_ALL_SAME:
         positive = negative = 0
         for leg in range(legs):
@@ -326,8 +326,8 @@ def all_pass(quantity: int, o: FloatArray, chosen: IntArray, legs: int, r: Float
                 i, j = chosen[first], chosen[second]
                 mass = pair_mass(o[_PT, i], o[_ETA, i], o[_PHI, i], o[_PT, j], o[_ETA, j], o[_PHI, j])
                 square += mass * mass
-        return bool(r[at] <= math.sqrt(square) <= r[at + 1])
-    total, pair = np.int64(0), at + 2
+        return bool(r[start] <= math.sqrt(square) <= r[start + 1])
+    total, pair = np.int64(0), start + 2
     for first in range(2):
         for second in range(first + 1, 3):
             i, j = chosen[first], chosen[second]
@@ -335,4 +335,4 @@ def all_pass(quantity: int, o: FloatArray, chosen: IntArray, legs: int, r: Float
                 MASS, o[_PT, i], o[_ETA, i], o[_PHI, i], o[_PT, j], o[_ETA, j], o[_PHI, j], r, pair
             )
             pair += int(integer.length(r, pair))
-    return bool(total >= 0 and integer.within(total, r[at], r[at + 1], r[at + 2 + integer.LIMIT]))
+    return bool(total >= 0 and integer.within(total, r[start], r[start + 1], r[start + 2 + integer.LIMIT]))
