@@ -290,8 +290,8 @@ def _inputs_of(card: Card[AnomalyCard]) -> tuple[Inputs, tuple[InputScale | None
     for i, block in enumerate(card.table.network.inputs):
         for j, text in enumerate(block.observables):
             key = ("network", "inputs", i, "observables", j)
-            of = (text, block.padding, block.scale is not None, card.integers, card.context.scope)
-            if read := card.attempt(partial(hardware_input, *of), key):
+            what = (text, block.padding, block.scale is not None, card.integers, card.context.scope)
+            if read := card.attempt(partial(hardware_input, *what), key):
                 blocks.append(InputBlock(read[:1], read[1]))
                 scales.append(read[2])
                 keys.append(key)

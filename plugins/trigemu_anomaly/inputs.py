@@ -154,7 +154,7 @@ class InputTable:
     def bind(self, work: Workspace, room: int = do.ROOM) -> BoundInputs:
         """Return the table for the events of a workspace."""
         columns = [_column_of(work, key) for key in self._columns]
-        rows = [_rows_of(work, of) for of in self._rows]
+        rows = [_rows_of(work, selection) for selection in self._rows]
         places = [n for a, first in columns for n in (_address(a) - first * a.itemsize, _TYPES[a.dtype])]
         for offsets, rows_of, first in rows:
             places += _address(offsets), 0 if rows_of is None else _address(rows_of), first
@@ -162,8 +162,8 @@ class InputTable:
         table = np.array([*[0] * do.TABLE, *places], np.int64)
         sizes = do.BLOCK * do.RESULT * sums, selections * (do.BLOCK + 1), selections * room, selections * room
         memory = np.empty(sum(sizes), np.int64)
-        at, place = _address(table) + 8 * do.TABLE, _address(memory)
-        addresses = [*self._addresses, at, at + 16 * len(columns)]
+        table_address, place = _address(table) + 8 * do.TABLE, _address(memory)
+        addresses = [*self._addresses, table_address, table_address + 16 * len(columns)]
         for size in sizes:
             addresses.append(place)
             place += 8 * size
@@ -284,7 +284,7 @@ class Inputs:
     def within(self, other: Inputs) -> IntArray | None:
         """Return the columns int64[k] of the `other` model's features that equal these inputs, in all events;
         None if one is missing."""
-        column_of = {key: at for at, key in enumerate(zip(other.numbers, other._filled, strict=True))}
+        column_of = {key: index for index, key in enumerate(zip(other.numbers, other._filled, strict=True))}
         columns = [column_of.get(key, -1) for key in zip(self.numbers, self._filled, strict=True)]
         return None if -1 in columns else np.array(columns, np.int64)
 

@@ -159,11 +159,11 @@ def _tensor(content: memoryview) -> tuple[str, Array | None]:
         return name, None
     if min(dims, default=0) < 0:
         raise ValueError(dims)
-    dtype, own = _TYPES[kind]
-    if _RAW not in data and own in _OF_INTEGERS:
-        array: Array = np.array(integers.get(own, []), np.int64)
+    dtype, field = _TYPES[kind]
+    if _RAW not in data and field in _OF_INTEGERS:
+        array: Array = np.array(integers.get(field, []), np.int64)
     else:
-        array = np.frombuffer(data.get(_RAW, data.get(own, b"")), np.dtype(dtype).newbyteorder("<"))
+        array = np.frombuffer(data.get(_RAW, data.get(field, b"")), np.dtype(dtype).newbyteorder("<"))
     return name, array.astype(dtype).reshape(dims)
 
 
@@ -199,11 +199,11 @@ def _integers(values: Any) -> list[int]:
     """Return integers, which are packed or one by one."""
     if isinstance(values, int):
         return [values]
-    numbers, at = list[int](), 0
-    while at < len(values):
+    numbers, position = list[int](), 0
+    while position < len(values):
         if len(numbers) == MAX_NUMBERS:
             raise ValueError("too many integers")
-        number, at = _varint(values, at)
+        number, position = _varint(values, position)
         numbers.append(number)
     return numbers
 
@@ -212,24 +212,24 @@ def fields(message: Any) -> Iterator[tuple[int, int, Any]]:
     """Yield the fields of a protobuf message: number, wire type, and an integer or bytes."""
     if not isinstance(message, memoryview):
         raise ValueError("a number in place of a message")
-    at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
+    position = 0
+    while position < len(message):
+        key, position = _varint(message, position)
         kind = key & 7
         if kind == _VARINT:
-            value, at = _varint(message, at)
+            value, position = _varint(message, position)
             yield key >> 3, kind, value
             continue
         if kind == _BYTES:
-            size, at = _varint(message, at)
+            size, position = _varint(message, position)
         elif kind in (_EIGHT, _FOUR):
             size = 8 if kind == _EIGHT else 4
         else:
             raise ValueError(kind)
-        if size < 0 or at + size > len(message):
+        if size < 0 or position + size > len(message):
             raise ValueError(size)
-        yield key >> 3, kind, message[at : at + size]
-        at += size
+        yield key >> 3, kind, message[position : position + size]
+        position += size
 
 
 def _varint(message: memoryview, offset: int) -> tuple[int, int]:

@@ -63,8 +63,8 @@ class CellTable:
         if x.ndim != 2 or x.shape[1] < self.width:
             raise ValueError(f"trees that read {self.width} features got an array {x.shape}")
         scores = np.empty(len(x), np.float32)
-        at = self.feature, self.stride, self.level, self.start, self.cuts, self.values
-        _predict(np.ascontiguousarray(x, np.float32), *at, scores)
+        arrays = self.feature, self.stride, self.level, self.start, self.cuts, self.values
+        _predict(np.ascontiguousarray(x, np.float32), *arrays, scores)
         return scores
 
 
@@ -152,8 +152,8 @@ def _predict(
         for k in range(len(feature)):
             value = x[row, feature[k]]
             below = 0  # number of thresholds of a level at or below the value
-            for at in range(level[k], level[k + 1]):
-                first = start[at] + _WIDTH * below
+            for place in range(level[k], level[k + 1]):
+                first = start[place] + _WIDTH * below
                 below *= _WIDTH
                 for i in range(first, first + _WIDTH):
                     below += int(value >= cuts[i])
@@ -169,8 +169,8 @@ def _of_arguments(arguments: int) -> int:
     for k in range(_integer(t, 0)):
         value = _single(x, _integer(feature, k))
         below = 0  # as in `_predict`
-        for at in range(_integer(level, k), _integer(level, k + 1)):
-            first = _integer(start, at) + _WIDTH * below
+        for place in range(_integer(level, k), _integer(level, k + 1)):
+            first = _integer(start, place) + _WIDTH * below
             below *= _WIDTH
             for i in range(first, first + _WIDTH):
                 below += int(value >= _single(cuts, i))

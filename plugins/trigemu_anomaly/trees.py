@@ -79,7 +79,7 @@ def tables(
     parts: list[_Part] = []
     for start, stop in pairwise(starts.tolist()):
         parts += _parts(feature, cuts, children, values, range(start, stop))
-    return [_table(parts[at : at + _MASKS]) for at in range(0, len(parts), _MASKS)]
+    return [_table(parts[first : first + _MASKS]) for first in range(0, len(parts), _MASKS)]
 
 
 def _parts(

@@ -171,7 +171,7 @@ def _order(names: list[str], features: int, inputs: Sequence[str]) -> tuple[list
     the inputs. Raises TrigemuError if only some of its names are those of inputs in another place."""
     if names and len(names) != features:
         raise TrigemuError(f"is damaged: it has {len(names)} feature_names for {features} features")
-    names_here, card = ([_plain(name) for name in of] for of in (names, inputs))
+    names_here, card = ([_plain(name) for name in texts] for texts in (names, inputs))
     in_place = list(range(features))
     if (
         not names_here

@@ -171,25 +171,27 @@ class _SeedReader:
             return first
         return self._parsed(lambda: both(first, second), key, where) or ()
 
-    def _leg(self, leg: Any, at: Key, where: str) -> tuple[Identified | None, str | None]:
+    def _leg(self, leg: Any, path: Key, where: str) -> tuple[Identified | None, str | None]:
         obj = leg.get("obj") if isinstance(leg, dict) else None
         threshold = leg.get("threshold_cut") if isinstance(leg, dict) else None
         if not isinstance(obj, str):
             self.document.problem(
-                at, where, f"{at[-1]}: expected obj: NAME:ID and threshold_cut: an expression"
+                path, where, f"{path[-1]}: expected obj: NAME:ID and threshold_cut: an expression"
             )
             return None, None
         for key in leg:
             if key not in ("obj", "threshold_cut"):
-                self.document.problem((*at, key), where, f"{at[-1]}: unknown key {quoted(key)}")
+                self.document.problem((*path, key), where, f"{path[-1]}: unknown key {quoted(key)}")
         if threshold is not None and not isinstance(threshold, str):
-            message = f"{at[-1]}: threshold_cut: {quoted(threshold)}: expected an expression, such as pt > 5"
-            self.document.problem((*at, "threshold_cut"), where, message)
+            message = (
+                f"{path[-1]}: threshold_cut: {quoted(threshold)}: expected an expression, such as pt > 5"
+            )
+            self.document.problem((*path, "threshold_cut"), where, message)
             threshold = None
         try:
             return self.files.identified(obj), threshold
         except TrigemuError as error:
-            self.document.problem((*at, "obj"), where, f"{at[-1]}: {error}")
+            self.document.problem((*path, "obj"), where, f"{path[-1]}: {error}")
             return None, threshold
 
     def _masks(self, masks: Any, name: str, where: str) -> list[str]:

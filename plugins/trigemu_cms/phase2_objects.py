@@ -83,7 +83,8 @@ class Identified:
         """Return its entries in a menu, with offline pT if there are constants for it."""
         entries: dict[str, Any] = {"from": self.collection.lower()}
         alternatives = [
-            {of.column: written(window) for of, window in sorted_windows(windows)} for windows in self.passing
+            {passed.column: written(window) for passed, window in sorted_windows(windows)}
+            for windows in self.passing
         ]
         if len(alternatives) == 1:
             entries |= alternatives[0]
@@ -171,16 +172,16 @@ class _ObjectReader:
             self._mistake(("ids", id_), f"ids.{id_}: expected cuts: and further entries of the id")
             return None
         parameters = {**{key: value for key, value in table.items() if key != "ids"}, **entry}
-        at: Key = ("ids", id_) if "cuts" in entry else ()
+        path: Key = ("ids", id_) if "cuts" in entry else ()
         ranges = self._ranges(parameters.get("eta_ranges"), ("ids", id_) if "eta_ranges" in entry else ())
         if range_ not in (ranges or (INCLUSIVE,)):
             hint = nearest(range_, map(str, ranges or (INCLUSIVE,)))
             self._mistake((), f"has no range {range_!r} in η{hint}")
             return None
-        cuts = self._cuts(parameters.get("cuts") or {}, (*at, "cuts"), ranges or {})
-        passing = self._passing(cuts, (*at, "cuts"), ranges, range_)
+        cuts = self._cuts(parameters.get("cuts") or {}, (*path, "cuts"), ranges or {})
+        passing = self._passing(cuts, (*path, "cuts"), ranges, range_)
         if not self._document.problems and not passing:
-            self._mistake(at, f"no object can have the id {id_!r}: its cuts contradict each other")
+            self._mistake(path, f"no object can have the id {id_!r}: its cuts contradict each other")
             return None
         return Identified(self._name, id_, range_, cuts, ranges, passing)
 
@@ -298,10 +299,10 @@ def _limits(window: Window) -> dict[str, float]:
 def _columns(windows: Conjunction) -> dict[int, dict[str, str]]:
     """Return by leg the columns that differ from the usual ones of z0 and charge."""
     read: dict[tuple[int, str], str] = {}
-    for of in windows:
-        if isinstance(of, OfPair) and of.quantity in ("dz0", "charge"):
-            usual = Z0 if of.quantity == "dz0" else "charge"
-            for leg, column in zip(of.legs, of.columns or (usual, usual), strict=True):
+    for quantity in windows:
+        if isinstance(quantity, OfPair) and quantity.quantity in ("dz0", "charge"):
+            usual = Z0 if quantity.quantity == "dz0" else "charge"
+            for leg, column in zip(quantity.legs, quantity.columns or (usual, usual), strict=True):
                 if read.setdefault((leg, usual), column) != column:
                     raise TrigemuError(
                         f"leg{leg + 1} has two columns as its {usual}, {read[leg, usual]!r} and {column!r}"

@@ -96,7 +96,9 @@ def train(
         bar("epochs", epochs) as advance,
         _choosing(settings) as begin,
     ):
-        verdicts = [_train(of, samples, new, advance, engine, begin) for of, new in sets]
+        verdicts = [
+            _train(configuration, samples, new, advance, engine, begin) for configuration, new in sets
+        ]
     if not all(verdict.passes for verdict in verdicts):
         context.exit(1)
 

@@ -190,8 +190,8 @@ def rank_correlation(a: FloatArray, b: FloatArray, weight: FloatArray, interacti
         return Estimate(None, None)
     rho = cross / np.sqrt(square_a * square_b)
     lift_a, lift_b = _below(weight * a, order_a), _below(weight * b, order_b)
-    own = a * b - _below(weight * b, order_a) - _below(weight * a, order_b)
-    influence = own / np.sqrt(square_a * square_b)
+    concordance = a * b - _below(weight * b, order_a) - _below(weight * a, order_b)
+    influence = concordance / np.sqrt(square_a * square_b)
     influence -= 0.5 * rho * ((a * a - 2 * lift_a) / square_a + (b * b - 2 * lift_b) / square_b)
     return Estimate(float(rho), _error(weight * influence, interaction))
 

@@ -166,11 +166,11 @@ def _compared(
     different = np.flatnonzero(scores != vectors.scores[rows])
     if not len(different):
         return FirmwareCheck(backend, len(rows), 0)
-    at = int(different[0])
-    row = int(rows[at])
+    index = int(different[0])
+    row = int(rows[index])
     where = _first_tree(leaves(project.fixed, vectors.words[row]), trees(row))
     x, words = vectors.x[row].tolist(), vectors.words[row].tolist()
-    first = Mismatch(row, tuple(x), tuple(words), int(vectors.scores[row]), int(scores[at]), where)
+    first = Mismatch(row, tuple(x), tuple(words), int(vectors.scores[row]), int(scores[index]), where)
     return FirmwareCheck(backend, len(rows), len(different), first)
 
 

@@ -217,12 +217,12 @@ class Parquet(Source):
         with self._opened(file, metadata) as parquet:
             if not groups or (first, last) == (edges[groups[0]], edges[groups[-1] + 1]):
                 return parquet.read_row_groups(groups, columns=list(leaves))
-            batches, at = [], edges[groups[0]]
+            batches, row = [], edges[groups[0]]
             for batch in parquet.iter_batches(CHUNK_EVENTS, row_groups=groups, columns=list(leaves)):
-                begin, end = max(first - at, 0), min(last - at, len(batch))
-                at += len(batch)
+                begin, end = max(first - row, 0), min(last - row, len(batch))
+                row += len(batch)
                 batches += [batch[begin:end]] if begin < end else []
-                if at >= last:
+                if row >= last:
                     break
             return Table.from_batches(batches)
 

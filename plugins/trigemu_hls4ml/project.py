@@ -107,7 +107,9 @@ class _Project:
     def _ends(self) -> tuple[str, str]:
         """Return the names of the input and the output."""
         source, where = self.source, self.source.calls[0].where
-        written = {call.arguments[at] for call in source.calls if len(call.arguments) > (at := _result(call))}
+        written = {
+            call.arguments[index] for call in source.calls if len(call.arguments) > (index := _result(call))
+        }
         outputs = [name for name in source.parameters if name in written]
         inputs = [name for name in source.parameters if name not in written and name not in source.arrays]
         if len(inputs) != 1 or len(outputs) != 1:

@@ -253,8 +253,8 @@ def costs(result: Bench) -> Table:
     for cost in result.triggers:
         if cost.trigger.name in result.untimed:  # hundreds, with a note
             continue
-        of = (cost.rates.total, cost.rates.unique) if cost.rates else ("disabled ", None)
-        table.add(cost.trigger.name, *of, *_mean(cost.batch, result.batches))
+        shown = (cost.rates.total, cost.rates.unique) if cost.rates else ("disabled ", None)
+        table.add(cost.trigger.name, *shown, *_mean(cost.batch, result.batches))
     whole = (result.rates.rate, None, *_mean(result.menu, result.batches))
     table.add(f"menu {result.rates.menu.name}", *whole, style="summary")
     return table

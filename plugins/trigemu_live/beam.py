@@ -77,12 +77,12 @@ def _gap(state: np.ndarray, idle: float) -> int:
 
 
 @inlined
-def _drawn(state: np.ndarray, keep: FloatArray, other: IntArray, of: int) -> int:
+def _drawn(state: np.ndarray, keep: FloatArray, other: IntArray, total: int) -> int:
     """Draw a pattern by Walker's tables."""
     m = keep.shape[1]
     scaled = _uniform(state) * m
     number = min(int(scaled), m - 1)
-    drawn: int = number if scaled - number < keep[of, number] else other[of, number]
+    drawn: int = number if scaled - number < keep[total, number] else other[total, number]
     return drawn
 
 

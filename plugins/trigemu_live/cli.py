@@ -213,7 +213,7 @@ def fill(
     check_outputs(files, (menu, config, catalogue, filling, rules, prescales))
     scheme = filling_of(filling, colliding)
     applied = read_rules(rules) if rules else NO_RULES
-    of = read_fill(config)
+    about = read_fill(config)
     read = at_prescales(read_menu(menu, search_path(plugin_path)), prescales)
     with processing.opened(catalogue) as (engine, samples):
         check_inputs(files, [read], samples)
@@ -222,7 +222,7 @@ def fill(
                 samples,
                 lambda good: through_fill(
                     read,
-                    of,
+                    about,
                     good,
                     filling=scheme,
                     rules=applied,

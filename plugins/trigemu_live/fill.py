@@ -118,9 +118,9 @@ def through_fill(
     at_rate = at_crossing_rate(first, filling.crossing_rate_hz)
     (solved,) = solve_budgets((at_rate,), samples, executor=executor, progress=progress)
     solutions = {trigger.name: trigger.solution for trigger in solved.triggers if trigger.solution}
-    menus = tuple(at_crossing_rate(of.solved(solutions), filling.crossing_rate_hz) for of in of_columns) or (
-        solved,
-    )
+    menus = tuple(
+        at_crossing_rate(models.solved(solutions), filling.crossing_rate_hz) for models in of_columns
+    ) or (solved,)
     plan = make_plan(menus)
     plan.check_background(samples)
     half = scaling.unseen_half(menus, plan, samples)
@@ -155,7 +155,7 @@ def through_fill(
         model.target_hz,
         tuple(config.fill.signals),
         tuple(traces),
-        {path: sha256 for of in plan.models for path, sha256 in of.items()},
+        {path: sha256 for models in plan.models for path, sha256 in models.items()},
     )
 
 

@@ -139,9 +139,9 @@ class Model:
             self._curve = fine, np.array([curve.at(rate) for rate in fine.tolist()])
         return float(np.interp(before, *self._curve))
 
-    def _begin(self, menu: Menu, own: FloatArray) -> None:
+    def _begin(self, menu: Menu, controlled: FloatArray) -> None:
         """Set targets, the thresholds at the beginning, their scales, and the loosest ones."""
-        first, thresholds, live = self._of[0][0], own.copy(), np.nan
+        first, thresholds, live = self._of[0][0], controlled.copy(), np.nan
         for _ in range(TURNS):
             rates, before = self._rates(first, thresholds, self.column), live
             live = self._live(rates.first)
@@ -157,7 +157,7 @@ class Model:
                 f"is no rate to follow: give target_hz under [fill], or another menu"
             )
         self.targets: list[float] = []
-        scales, loosest = np.zeros(len(own)), np.zeros(len(own))
+        scales, loosest = np.zeros(len(controlled)), np.zeros(len(controlled))
         lowest = self._of[0][int(np.argmin(self._factors.pileup))]
         for k, control in enumerate(self._controls):
             default = self.target_hz if control.of == "menu" else float(rates.own[k]) * live
@@ -182,7 +182,7 @@ class Model:
             scales[k] = (tighter.threshold - looser.threshold) / np.log(looser.hz / tighter.hz)
             loosest[k] = min(self._loosest_for(step, k, hz * LOOSEST) for step in (first, lowest))
         self._start, self._scales, self._loosest = thresholds, scales, loosest
-        if len(own):
+        if len(controlled):
             self._background = self._background.above(loosest)
             self._signals = [signal.above(loosest) for signal in self._signals]
 
@@ -272,12 +272,12 @@ class Model:
         thresholds: FloatArray,
         errors: FloatArray,
         menu: float,
-        own: FloatArray,
+        controlled: FloatArray,
         rng: np.random.Generator,
     ) -> None:
         """Let the controllers move their thresholds after a step."""
         for k, control in enumerate(self._controls):
-            rate = menu if control.of == "menu" else float(own[k])
+            rate = menu if control.of == "menu" else float(controlled[k])
             exposure = self._exposure(control)
             counted = rng.poisson(rate * exposure)
             error = float(np.log(max(counted, 0.5) / (self.targets[k] * exposure)))

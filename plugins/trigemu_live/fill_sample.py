@@ -45,7 +45,7 @@ def add_controlled(
     thresholds: FloatArray,
     chance: FloatArray,
     is_fitted: BoolArray,
-    own: FloatArray,
+    controlled: FloatArray,
 ) -> float:
     """Return the weight that the first level accepts in addition because of k controlled triggers, and add to
     own, float64[k], what each accepts.
@@ -62,7 +62,7 @@ def add_controlled(
         missed = missed_plain = 1.0
         for k in range(len(thresholds)):
             if scores[row, k] > thresholds[k]:
-                own[k] += chance[k] * by * (judged if is_fitted[k] else weight[row])
+                controlled[k] += chance[k] * by * (judged if is_fitted[k] else weight[row])
                 missed *= 1.0 - chance[k]
                 if not is_fitted[k]:
                     missed_plain *= 1.0 - chance[k]

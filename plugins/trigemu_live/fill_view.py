@@ -160,10 +160,12 @@ def _rates(result: Fill) -> Iterator[dict[str, Any]]:
                 yield _row(result, way, trigger, [trace.rates[k] for trace in traces], None)
 
 
-def _row(result: Fill, way: str, of: str, rates: list[FloatArray], target: float | None) -> dict[str, Any]:
+def _row(
+    result: Fill, way: str, quantity: str, rates: list[FloatArray], target: float | None
+) -> dict[str, Any]:
     row = {
         "way": way,
-        "of": of,
+        "of": quantity,
         "first_hz": float(np.mean([rate[0] for rate in rates])),
         "last_hz": float(np.mean([rate[-1] for rate in rates])),
     }

@@ -117,13 +117,23 @@ def live_rates(
     samples = samples_of(catalogue, executor=executor)
     menu = at_crossing_rate(menu, filling.crossing_rate_hz)
     check_names(menu, without, rules)
-    nominal, emulations, of = emulate_classes(menu, samples, filling, pileup, executor, progress)
+    nominal, emulations, class_of = emulate_classes(menu, samples, filling, pileup, executor, progress)
     arrays = menu_arrays(nominal.menus[0])
     weighed = weigh(arrays, emulations)
     factor = scale_to(input_rate_hz, nominal)
     removed = np.array([name in without for name in arrays.names], np.bool_)
     setup = Setup(
-        arrays, to_draw(weighed, factor), filling, of, rules, table, removed, factor, counters, seed, orbits
+        arrays,
+        to_draw(weighed, factor),
+        filling,
+        class_of,
+        rules,
+        table,
+        removed,
+        factor,
+        counters,
+        seed,
+        orbits,
     )
     counts = run(setup, workers)
     return summarise(setup, counts, nominal, weighed.negative)
@@ -192,16 +202,16 @@ def emulate_classes(
 def classes_of(luminosity: FloatArray) -> IntArray:
     """Return the class of each bunch, int64[f]: bunches of equal luminosity; if there are more than
     MAX_CLASSES values, neighbours are joined, each time those that add least to the spread within classes."""
-    mean, of, bunches = np.unique(luminosity, return_inverse=True, return_counts=True)
-    of = of.reshape(-1).astype(np.int64)
+    mean, class_of, bunches = np.unique(luminosity, return_inverse=True, return_counts=True)
+    class_of = class_of.reshape(-1).astype(np.int64)
     while len(mean) > MAX_CLASSES:
         both = bunches[:-1] + bunches[1:]
         k = int(np.argmin(bunches[:-1] * bunches[1:] / both * np.diff(mean) ** 2))
         mean[k] = (bunches[k : k + 2] @ mean[k : k + 2]) / both[k]
         bunches[k] = both[k]
         mean, bunches = np.delete(mean, k + 1), np.delete(bunches, k + 1)
-        of[of > k] -= 1
-    return of
+        class_of[class_of > k] -= 1
+    return class_of
 
 
 def scale_to(input_rate_hz: float | None, emulation: Emulation) -> float:

@@ -214,12 +214,12 @@ def weigh(arrays: MenuArrays, emulations: list[Emulation]) -> Weighed:
     packed = np.packbits(np.concatenate([nothing, everything]), axis=1)
     _, first, number = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     fires = np.concatenate([nothing, everything])[first]
-    number, at = number.ravel()[1:], 0
+    number, position = number.ravel()[1:], 0
     share = np.zeros((len(found), len(fires)))
     for row, (_, weight) in enumerate(found):
-        np.add.at(share[row], number[at : at + len(weight)], weight)
+        np.add.at(share[row], number[position : position + len(weight)], weight)
         share[row] /= share[row].sum()
-        at += len(weight)
+        position += len(weight)
     enabled = arrays.nodes.rows[:, 0] >= 0
     some: BoolArray = np.asarray(fires[:, enabled].any(axis=1))
     negative = float(-np.minimum(share[:, some], 0).sum() / max(share[:, some].sum(), _TINY))

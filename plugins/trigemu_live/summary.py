@@ -234,13 +234,13 @@ class _Summary:
 
     def items(self) -> Iterator[LiveItem]:
         """Yield the rates of triggers, groups and levels."""
-        arrays, of = self._setup.arrays, self._table
+        arrays, events_table = self._setup.arrays, self._table
         t, g = len(arrays.menu.enabled), len(arrays.groups)
         names = [*(trigger.name for trigger in arrays.menu.enabled), *arrays.groups, *arrays.levels]
         for row, name in enumerate(names):
-            before, *_ = self._rate(BEFORE, row, of.before, of.hz)
-            after, drawing, table = self._rate(AFTER, row, of.after, of.hz)
-            unique, *_ = self._rate(UNIQUE_AFTER, row, of.unique_after, of.unique_hz)
+            before, *_ = self._rate(BEFORE, row, events_table.before, events_table.hz)
+            after, drawing, table = self._rate(AFTER, row, events_table.after, events_table.hz)
+            unique, *_ = self._rate(UNIQUE_AFTER, row, events_table.unique_after, events_table.unique_hz)
             live, live_error = self._live(row)
             level = arrays.levels[int(arrays.nodes.level_of[row]) - t - g] or None
             is_first = arrays.nodes.level_of[row] == self._first

@@ -207,7 +207,7 @@ def draw_front(summary: Summary) -> Figure:
 
 def draw_values(summary: Summary) -> Figure:
     """Draw the thresholds along the front, over those as written: a small plot for each."""
-    shown = [number for number, of in enumerate(summary.variables) if of.what == "above"]
+    shown = [number for number, varied in enumerate(summary.variables) if varied.what == "above"]
     columns = min(4, len(shown)) or 1
     rows = -(-len(shown) // columns)
     caps = [entry.cap_hz / 1e3 for entry in summary.front]

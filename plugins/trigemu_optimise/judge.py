@@ -149,7 +149,7 @@ def slopes(evaluation: Evaluation, point: IntArray) -> tuple[Slope, ...]:
     """Return the slopes of each variable at a point."""
     problem, found = evaluation.problem, []
     for variable, values in enumerate(problem.values):
-        rates, efficiencies = (of[:, :, 0] for of in evaluation.plane(point, variable))
+        rates, efficiencies = (parts[:, :, 0] for parts in evaluation.plane(point, variable))
         side = _SIDE if problem.thresholds[variable] else 1
         low = max(int(point[variable]) - side, 0)
         high = min(int(point[variable]) + side, len(values) - 1)
@@ -177,8 +177,8 @@ def prices(found: tuple[Slope, ...]) -> FloatArray:
 def intervals(points: IntArray, values: tuple[FloatArray, ...]) -> tuple[tuple[float, float], ...]:
     """Return the central interval of 68 % of the values of each variable over replicas."""
     ends = []
-    for variable, own in enumerate(values):
-        low, high = np.quantile(own[points[:, variable]], [0.16, 0.84])
+    for variable, column in enumerate(values):
+        low, high = np.quantile(column[points[:, variable]], [0.16, 0.84])
         ends.append((float(low), float(high)))
     return tuple(ends)
 
@@ -186,7 +186,7 @@ def intervals(points: IntArray, values: tuple[FloatArray, ...]) -> tuple[tuple[f
 def correlations(points: IntArray, values: tuple[FloatArray, ...]) -> FloatArray:
     """Return the correlations of the values over replicas, float64[variables, variables]; 0 for a variable
     that does not move."""
-    moved = np.array([own[points[:, variable]] for variable, own in enumerate(values)])
+    moved = np.array([column[points[:, variable]] for variable, column in enumerate(values)])
     centred = moved - moved.mean(axis=1, keepdims=True)
     size = np.sqrt((centred**2).sum(axis=1))
     norm = np.outer(size, size)

@@ -46,14 +46,14 @@ class Layout(NamedTuple):
 
 
 @inlined
-def _missed(rows: Rows, layout: Layout, row: int, at: IntArray, missed: FloatArray, set_: int) -> float:
+def _missed(rows: Rows, layout: Layout, row: int, point: IntArray, missed: FloatArray, set_: int) -> float:
     """Return the probability that neither the fixed part nor an entry of a row accepts at a point."""
     result: float = rows.fixed[set_, row]
     for entry in range(rows.starts[row], rows.starts[row + 1]):
         component = rows.component[entry]
         index = layout.start[component] + rows.base[entry]
         for leaf in range(layout.leaves[component]):
-            if rows.leaf[entry, leaf] > at[layout.leaf_variable[component, leaf]]:
+            if rows.leaf[entry, leaf] > point[layout.leaf_variable[component, leaf]]:
                 index += 1 << leaf
         result *= missed[set_, index]
     return result
@@ -86,13 +86,13 @@ def _breaks(rows: Rows, layout: Layout, row: int, variable: int, first: int, bre
 
 
 @inlined
-def _cover(rows: Rows, layout: Layout, at: IntArray, set_: int, x: int, y: int, covered: Levels) -> None:
+def _cover(rows: Rows, layout: Layout, point: IntArray, set_: int, x: int, y: int, covered: Levels) -> None:
     """Mark the rows that a column accepts, without those of the variables x and y."""
     covered[:] = 0
     for column in range(len(layout.variable)):
         variable = layout.variable[column]
         if layout.member[set_, column] and variable != x and variable != y:
-            level, index = rows.level[column], np.uint8(at[variable])
+            level, index = rows.level[column], np.uint8(point[variable])
             for row in range(len(covered)):
                 covered[row] |= level[row] > index
 
@@ -113,7 +113,7 @@ def missed_sums(
     rows: Rows,
     weight: FloatArray,
     layout: Layout,
-    at: IntArray,
+    point: IntArray,
     tables: FloatArray,
     x: int,
     y: int,
@@ -126,9 +126,9 @@ def missed_sums(
     The weight at a point of the plane of the variables x and y, −1 for none, is the sum of all differences up
     to it. `at` is changed and restored. covered: uint8[n] and breaks: int64[2, …], for use in the kernel.
     """
-    at_x, at_y = at[x], at[y]
+    at_x, at_y = point[x], point[y]
     for set_ in range(tables.shape[0]):
-        _cover(rows, layout, at, set_, x, y, covered)
+        _cover(rows, layout, point, set_, x, y, covered)
         for row in range(len(covered)):
             if covered[row] or rows.fixed[set_, row] == 0.0:
                 continue
@@ -141,11 +141,11 @@ def missed_sums(
             of_y = _breaks(rows, layout, row, y, first_y, breaks[1])
             for i in range(of_x):
                 if x >= 0:
-                    at[x] = breaks[0, i]
+                    point[x] = breaks[0, i]
                 for j in range(of_y):
                     if y >= 0:
-                        at[y] = breaks[1, j]
-                    value = weight[row] * _missed(rows, layout, row, at, tables, set_)
+                        point[y] = breaks[1, j]
+                    value = weight[row] * _missed(rows, layout, row, point, tables, set_)
                     if value == 0.0:
                         continue
                     sums[set_, breaks[0, i], breaks[1, j]] += value
@@ -156,6 +156,6 @@ def missed_sums(
                     if i + 1 < of_x and j + 1 < of_y:
                         sums[set_, breaks[0, i + 1], breaks[1, j + 1]] += value
             if x >= 0:
-                at[x] = at_x
+                point[x] = at_x
             if y >= 0:
-                at[y] = at_y
+                point[y] = at_y

@@ -204,7 +204,9 @@ class _Run:
         found = self._all(
             problem, units, lambda number: f"channel {number // CEILING_STARTS + 1} alone", True
         )
-        best = [best_of(found[at : at + CEILING_STARTS]) for at in range(0, len(found), CEILING_STARTS)]
+        best = [
+            best_of(found[begin : begin + CEILING_STARTS]) for begin in range(0, len(found), CEILING_STARTS)
+        ]
         return np.array([max(1.0 - float(result.objectives[0]), 1e-12) for result in best])
 
     def best(self, problem: Problem) -> IntArray:
@@ -223,15 +225,17 @@ class _Run:
         caps = [float(f"{problem.cap * factor:.3g}") for factor in factors]
         above, below = [cap for cap in caps if cap > problem.cap], [cap for cap in caps if cap < problem.cap]
         start = tuple(point.tolist())
-        units = [Front(tuple(of), start, one_way) for of in (above, below[::-1]) for one_way in (False, True)]
+        units = [
+            Front(tuple(line), start, one_way) for line in (above, below[::-1]) for one_way in (False, True)
+        ]
         found = self._all(problem, units, lambda number: "front")
         if len(found) < len(units):
             return []
         entries = [AtCap(problem.cap, point, point)]
-        for of, free, one_way in ((above, found[0], found[1]), (below[::-1], found[2], found[3])):
+        for line, free, one_way in ((above, found[0], found[1]), (below[::-1], found[2], found[3])):
             better = (free.objectives <= one_way.objectives)[:, None]  # both are free to be taken
             points = np.where(better, free.points, one_way.points)
-            entries += [AtCap(*entry) for entry in zip(of, points, one_way.points, strict=True)]
+            entries += [AtCap(*entry) for entry in zip(line, points, one_way.points, strict=True)]
         return sorted(entries, key=lambda entry: entry.cap)
 
     def replicas(self, problem: Problem, point: IntArray) -> IntArray:

@@ -230,13 +230,13 @@ def distinct(columns: Sequence[npt.NDArray[Any]], events: int) -> tuple[IntArray
     size = 1
     for column in columns:
         if column.dtype == np.uint8 or column.dtype == np.bool_:
-            own, more = column.astype(np.int64), int(column.max(initial=0)) + 1
+            keys, more = column.astype(np.int64), int(column.max(initial=0)) + 1
         else:
-            values, own = np.unique(column, return_inverse=True)
-            own, more = own.ravel(), len(values)
+            values, keys = np.unique(column, return_inverse=True)
+            keys, more = keys.ravel(), len(values)
         if size * more >= 2**62:
             values, code = np.unique(code, return_inverse=True)
             code, size = code.ravel(), len(values)
-        code, size = code * more + own, size * more
+        code, size = code * more + keys, size * more
     _, first, number = np.unique(code, return_index=True, return_inverse=True)
     return number.ravel(), first

@@ -123,7 +123,7 @@ def _wrong(summary: Summary) -> Iterator[str]:
     names = {contender.name for contender in summary.contenders}
     if not {WRITTEN, SCALED, BEST} <= names or summary.merit not in get_args(Merit):
         yield "compared menus are missing, or the figure of merit is unknown"
-    halves = [half for of in summary.contenders for half in (of.fitted, of.unseen)]
+    halves = [half for rival in summary.contenders for half in (rival.fitted, rival.unseen)]
     of_channels = [
         *(half.efficiencies for half in halves),
         *(half.errors for half in halves),

@@ -123,11 +123,11 @@ def contents(recipe: Recipe, start: int, stop: int) -> tuple[list[Drawn], Array]
     return drawn, weight
 
 
-def _draw(pool: Pool, counts: Array, keys: Array, seed: int, own: bool) -> Drawn:
+def _draw(pool: Pool, counts: Array, keys: Array, seed: int, is_own: bool) -> Drawn:
     crossing = np.repeat(np.arange(len(counts)), counts)
     position = ranges(np.zeros_like(counts), counts)
     u = uniform(seed, keys[crossing], _DRAW + pool.number * MAX_DRAWS + position)
-    return Drawn(pool, crossing, pool.draw(u), own)
+    return Drawn(pool, crossing, pool.draw(u), is_own)
 
 
 CHUNK = 20_000  # crossings at a time, for memory; no result depends on it
@@ -276,15 +276,15 @@ def _parents(
     best = np.zeros(len(keys))
     for kind, group in (("stored", crossing.objects["jet"]), *objects.items()):
         own_jets = group.where(group.columns["own"])
-        of, lead = np.unique(overlay.crossing_of(own_jets), return_index=True)
+        crossings, lead = np.unique(overlay.crossing_of(own_jets), return_index=True)
         pt = own_jets.columns["pt"][lead].astype(np.float64)
         rarity = pt * 1e-12 if kind == "stored" else 1.0 / target(kind, pt, recipe.model)
-        better = rarity > best[of]
-        best[of[better]] = rarity[better]
-        parent[of[better]] = own_jets.columns["source"][lead[better]]
+        better = rarity > best[crossings]
+        best[crossings[better]] = rarity[better]
+        parent[crossings[better]] = own_jets.columns["source"][lead[better]]
     if recipe.background:
-        of, lead = np.unique(overlay.crossing_of(objects["muon"]), return_index=True)
-        parent[of] = objects["muon"].columns["source"][lead]
+        crossings, lead = np.unique(overlay.crossing_of(objects["muon"]), return_index=True)
+        parent[crossings] = objects["muon"].columns["source"][lead]
     return parent
 
 

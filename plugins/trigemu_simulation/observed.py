@@ -84,34 +84,38 @@ def _measured(
     """Return the jets with their reconstructed pT, the mismeasured momentum of each crossing, and the
     probability of the choice. If `badly` is true, each crossing has exactly one badly measured jet."""
     jets = crossing.objects["jet"]
-    of, true, flavour = crossing_of(jets), jets.columns["pt"].astype(np.float64), jets.columns["flavour"]
+    crossings, true, flavour = (
+        crossing_of(jets),
+        jets.columns["pt"].astype(np.float64),
+        jets.columns["flavour"],
+    )
     able = (true > detector.HARD_JET_PT) & (flavour >= 0)
-    chosen, weight = _badly(able, of, jets, keys, seed, badly)
+    chosen, weight = _badly(able, crossings, jets, keys, seed, badly)
     normal, u = _normal(jets, keys, seed, _RESPONSE), _uniform(jets, keys, seed, _BAD_RESPONSE)
     pt = true * detector.jet_response(true, flavour, jets.columns["eta"], normal, chosen, u)
     lost, phi = np.where(able, true - pt, 0.0), jets.columns["phi"]
     sums = {
-        f"mismeasured_{axis}": np.bincount(of, lost * direction, len(keys))
+        f"mismeasured_{axis}": np.bincount(crossings, lost * direction, len(keys))
         for axis, direction in (("x", np.cos(phi)), ("y", np.sin(phi)))
     }
     return Objects(jets.counts, {**jets.columns, "pt": pt}), sums, weight
 
 
 def _badly(
-    able: Array, of: Array, jets: Objects, keys: Array, seed: int, badly: bool | None
+    able: Array, crossings: Array, jets: Objects, keys: Array, seed: int, badly: bool | None
 ) -> tuple[Array, Array]:
     """Return whether each jet is badly measured, bool, and the probability of that choice in each
     crossing."""
     if badly is None:
         return able & (_uniform(jets, keys, seed, _BADLY) < detector.JET_TAIL), np.ones(len(keys))
-    number = np.bincount(of[able], minlength=len(keys))
+    number = np.bincount(crossings[able], minlength=len(keys))
     none = (1.0 - detector.JET_TAIL) ** number
     if not badly:
         return np.zeros(len(able), bool), none
     chosen = np.floor(uniform(seed, keys, _BAD_JET) * number)
     before = np.cumsum(able) - able
-    position = before - np.concatenate([[0], np.cumsum(number)])[of]
-    return able & (position == chosen[of]), 1.0 - none
+    position = before - np.concatenate([[0], np.cumsum(number)])[crossings]
+    return able & (position == chosen[crossings]), 1.0 - none
 
 
 def _with_pileup(jets: Objects, interactions: Array, keys: Array, seed: int) -> Objects:
@@ -138,8 +142,8 @@ def _tagged(jets: Objects, keys: Array, seed: int) -> Objects:
 
 def _isolation(kind: str, objects: Objects, cone: Array, crossing: Crossing, keys: Array, seed: int) -> Array:
     """Return the relative isolation of objects, float32, with the noise of pile-up."""
-    of = crossing_of(objects)
-    noise = detector.PILEUP_CONE * np.sqrt(crossing.interactions[of])
+    crossings = crossing_of(objects)
+    noise = detector.PILEUP_CONE * np.sqrt(crossing.interactions[crossings])
     total = cone + noise * _normal(objects, keys, seed, _CONE + _NUMBER[kind])
     relative = np.clip(total / objects.columns["pt"], 0.0, ISOLATION_MAX)
     return round_mantissa(np.where(relative < 2.0**-6, 0.0, relative), ISOLATION_BITS)

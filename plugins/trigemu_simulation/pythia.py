@@ -348,13 +348,13 @@ def _with_decays(particles: Particles, decayer: Decayer) -> Particles:
     )
 
 
-def _repeated(decayed: Decayed, of: Array) -> Decayed:
+def _repeated(decayed: Decayed, origins: Array) -> Decayed:
     """Return the particles of the interactions of[0], of[1] …, renumbered as 0, 1 …"""
-    first = np.searchsorted(decayed.event, of)
-    counts = np.searchsorted(decayed.event, of, side="right") - first
+    first = np.searchsorted(decayed.event, origins)
+    counts = np.searchsorted(decayed.event, origins, side="right") - first
     rows = ranges(first, counts)
     columns = (getattr(decayed, name)[rows] for name in ("id", "px", "py", "pz"))
-    return Decayed(np.repeat(np.arange(len(of)), counts), *columns)
+    return Decayed(np.repeat(np.arange(len(origins)), counts), *columns)
 
 
 def _hadronic_taus(records: ak.Array, event: Array, pdg: Array, status: Array) -> Decayed:

@@ -59,29 +59,31 @@ def _coded(columns: BoolArray, known: dict[bytes, int]) -> IntArray:
 
 
 def renumbered(
-    own: Sequence[str], bits: Sequence[str], equal: BoolArray, accepted: IntArray, compared: IntArray
+    own_names: Sequence[str], bits: Sequence[str], equal: BoolArray, accepted: IntArray, compared: IntArray
 ) -> dict[int, str]:
     """Return the bits that triggers seem to have in a file that numbers its bits otherwise. equal: bool[t,
     b]; accepted, compared: int64[t]."""
     column = {bit: number for number, bit in enumerate(bits)}
     numbers = [*map(int, bits)]
     shifts: dict[int, dict[int, str]] = {}
-    for trigger, name in enumerate(own):
+    for trigger, name in enumerate(own_names):
         if name in column and not equal[trigger, column[name]]:
             others = np.flatnonzero(equal[trigger]).tolist()
             shifts[trigger] = {numbers[other] - int(name): bits[other] for other in others}
     both = np.minimum(accepted, compared - accepted)
-    votes = Counter(next(iter(of)) for t, of in shifts.items() if len(of) == 1 and both[t] >= CLEAR)
+    votes = Counter(
+        next(iter(shifts_of)) for t, shifts_of in shifts.items() if len(shifts_of) == 1 and both[t] >= CLEAR
+    )
     established = [shift for shift, count in votes.most_common() if count >= SHIFTED]
     found: dict[int, int] = {}
-    for trigger, of in shifts.items():
-        if both[trigger] and (shift := next(filter(of.__contains__, established), None)) is not None:
+    for trigger, shifts_of in shifts.items():
+        if both[trigger] and (shift := next(filter(shifts_of.__contains__, established), None)) is not None:
             found[trigger] = shift
-    around = sorted((int(own[trigger]), shift) for trigger, shift in found.items())
-    for trigger, of in shifts.items():
-        place = bisect(around, (int(own[trigger]), 0))
+    around = sorted((int(own_names[trigger]), shift) for trigger, shift in found.items())
+    for trigger, shifts_of in shifts.items():
+        place = bisect(around, (int(own_names[trigger]), 0))
         beside = [shift for _, shift in around[max(place - 1, 0) : place + 1]]
-        if not both[trigger] and len(beside) == 2 and beside[0] == beside[1] and beside[0] in of:
+        if not both[trigger] and len(beside) == 2 and beside[0] == beside[1] and beside[0] in shifts_of:
             found[trigger] = beside[0]
     return {trigger: shifts[trigger][shift] for trigger, shift in sorted(found.items())}
 

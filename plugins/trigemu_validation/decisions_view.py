@@ -114,13 +114,13 @@ def _differences(trigger: Checked) -> Iterator[str]:
     for difference in trigger.first:
         events = difference.events
         rows = range(len(events))
-        (at,) = rows[events.core]
+        (index,) = rows[events.core]
         only = "emulated" if difference.emulated else "stored"
         where = f"{Path(difference.path).name}, entry {difference.entry}"
         yield ""
-        yield f"{trigger.name}, only {only}: event {events.id[at]} ({where})"
+        yield f"{trigger.name}, only {only}: event {events.id[index]} ({where})"
         for row in rows:
-            crossing = f"crossing {row - at:+d}, " if row != at else ""
+            crossing = f"crossing {row - index:+d}, " if row != index else ""
             yield from (f"    {crossing}{line}" for line in _looked_at(events, row))
 
 

@@ -227,18 +227,18 @@ def run(address: int, event: int) -> int:
     r, columns = floats(t, do.REGISTERS), floats(t, do.COLUMNS)
     decisions = carray(pointer(t[1 + 2 * do.DECISIONS]), (t[2 + 2 * do.DECISIONS],), np.uint64)
     decisions[:] = 0
-    first, requested, at = t[1 + 2 * do.CODE], 0, 0
+    first, requested, position = t[1 + 2 * do.CODE], 0, 0
     complete = 1
-    while at < len(code):
-        i = code[at : at + do.WIDTH]
-        at += do.WIDTH
+    while position < len(code):
+        i = code[position : position + do.WIDTH]
+        position += do.WIDTH
         op = i[0]
         if op < do.ELEMENT:
             r[i[1]] = compute(op, i, r)
         elif op == do.ELEMENT:
             r[i[1]] = columns[i[4] + rows[i[2] + 1 + i[3]]] if i[3] < rows[i[2]] else math.nan
         elif op == do.CHOICE:
-            t[do.INSTRUCTION] = first + 8 * (at - do.WIDTH)
+            t[do.INSTRUCTION] = first + 8 * (position - do.WIDTH)
             fits = call_function(i[7], address)
             if fits == do.REFUSED:
                 return do.REFUSED
@@ -247,7 +247,7 @@ def run(address: int, event: int) -> int:
             _look(t, i, event)
         elif op == do.SKIP:
             if r[i[1]] == 0.0:
-                at += do.WIDTH * i[2]
+                position += do.WIDTH * i[2]
         elif op == do.STORE:
             stored = _store(i[1], r[i[2]], r[i[3]])
             if stored == do.REFUSED:

@@ -410,13 +410,13 @@ def _over_preselected(
     for size in batches:
         contenders: dict[tuple[int, str], TimedCall] = {}
         split = {requires: Batches(among.events, size) for requires, among in drawn.items() if among}
-        for bit, own in parts.items():
-            requires = preselection(own.slots[0].compiled)
+        for bit, stage_timings in parts.items():
+            requires = preselection(stage_timings.slots[0].compiled)
             if requires not in split:
                 continue
             if requires is not None:
-                contenders[bit, ""] = split[requires].decisions(own)
-            contenders |= {(bit, name): part for name, part in split[requires].parts(own).items()}
+                contenders[bit, ""] = split[requires].decisions(stage_timings)
+            contenders |= {(bit, name): part for name, part in split[requires].parts(stage_timings).items()}
         for key, timing in zip(contenders, measure(list(contenders.values()), clock), strict=True):
             timings.setdefault(key, {})[size] = timing
         progress(1)
@@ -432,7 +432,9 @@ def _of_slot(
         if among and (bit, "") in preselected
         else None
     )
-    return timing, {name: timings for (of, name), timings in preselected.items() if of == bit and name}
+    return timing, {
+        name: timings for (number, name), timings in preselected.items() if number == bit and name
+    }
 
 
 def _at_once(

@@ -154,9 +154,9 @@ def columns_of(
     """
     used: dict[int, list[tuple[Menu, Trigger, ThresholdRange]]] = {}
     bits: dict[tuple[str, int], int] = {}
-    of: list[dict[str, tuple[int, ThresholdRange | None]]] = []
+    ranges: list[dict[str, tuple[int, ThresholdRange | None]]] = []
     for menu in menus:
-        of.append({})
+        ranges.append({})
         for trigger in menu.triggers:
             if isinstance(trigger.description, BitKind):
                 continue
@@ -166,17 +166,17 @@ def columns_of(
                 low, high = threshold_ranges.get(name, (threshold, threshold))
                 limits = ThresholdRange(min(low, threshold), max(high, threshold))
                 used.setdefault(stored.column, []).append((menu, trigger, limits))
-                of[-1][name] = stored.column, limits
+                ranges[-1][name] = stored.column, limits
             else:
                 bit = (stored.names[0], stored.bit) if stored else (name, -1)
-                of[-1][name] = bits.setdefault(bit, len(bits)), None
+                ranges[-1][name] = bits.setdefault(bit, len(bits)), None
     number = {column: n for n, column in enumerate(sorted(used))}
     return Columns(
         tuple(_column(scores, column, used[column]) for column in number),
         tuple(bits),
         tuple(
             {name: (number[n] if limits else n, limits) for name, (n, limits) in triggers.items()}
-            for triggers in of
+            for triggers in ranges
         ),
     )
 
@@ -196,11 +196,13 @@ def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> Stored | None:
     return stored
 
 
-def _column(scores: Scores, stored: int, of: Sequence[tuple[Menu, Trigger, ThresholdRange]]) -> Column:
-    menu, trigger, _ = of[0]
+def _column(scores: Scores, stored: int, triggers: Sequence[tuple[Menu, Trigger, ThresholdRange]]) -> Column:
+    menu, trigger, _ = triggers[0]
     observable = getattr(trigger.description, "observable", None)
-    written = sorted({t.description.threshold for _, t, _ in of if isinstance(t.description, ScoreKind)})
-    low, high = min(limits.low for *_, limits in of), max(limits.high for *_, limits in of)
+    written = sorted(
+        {t.description.threshold for _, t, _ in triggers if isinstance(t.description, ScoreKind)}
+    )
+    low, high = min(limits.low for *_, limits in triggers), max(limits.high for *_, limits in triggers)
     values = scores.table.scores[:, stored]
     values = values[np.isfinite(values)]
     integral = bool(len(values)) and bool((values == np.rint(values)).all())

@@ -110,8 +110,8 @@ def _narrower(contents: Contents, factor: float) -> tuple[dict[str, ThresholdRan
     columns = columns_of(contents.scores, contents.menus, threshold_ranges)
     rows = background_rows(contents, columns)
     lows: dict[str, float] = {}
-    for menu, of in zip(contents.menus, columns.of, strict=True):
-        for name, (number, limits) in of.items():
+    for menu, columns_of_menu in zip(contents.menus, columns.of, strict=True):
+        for name, (number, limits) in columns_of_menu.items():
             kind = menu.trigger(name).description
             if limits and isinstance(kind, ScoreKind):
                 steps = columns.scores[number].steps
@@ -121,10 +121,14 @@ def _narrower(contents: Contents, factor: float) -> tuple[dict[str, ThresholdRan
                 lowest = float(steps[np.argmax(above <= most)])
                 lows[name] = min(lowest, lows.get(name, np.inf))
     narrower = {
-        name: ThresholdRange(max(of.low, lows.get(name, of.low)), of.high)
-        for name, of in threshold_ranges.items()
+        name: ThresholdRange(
+            max(columns_of_menu.low, lows.get(name, columns_of_menu.low)), columns_of_menu.high
+        )
+        for name, columns_of_menu in threshold_ranges.items()
     }
-    raised = [name for name, of in narrower.items() if of.low > threshold_ranges[name].low]
+    raised = [
+        name for name, columns_of_menu in narrower.items() if columns_of_menu.low > threshold_ranges[name].low
+    ]
     return narrower, (
         f"with all thresholds the page would be too large: {', '.join(raised)} can be lowered only to where "
         f"their own rate is {factor:g} times the present one"

@@ -90,10 +90,10 @@ def without_idle(rows: Rows, menus: Sequence[Menu], columns: Columns) -> tuple[R
     seed rejects the event at all thresholds of the page; and whether each event may pass any trigger."""
     reads = np.zeros_like(rows.scores, np.bool_), np.zeros_like(rows.bits)
     fires = np.zeros(len(rows), np.bool_)
-    for menu, of in zip(menus, columns.of, strict=True):
+    for menu, columns_of_menu in zip(menus, columns.of, strict=True):
         reach: dict[str, Reach] = {}
         for name in menu.order:
-            trigger, entry = menu.trigger(name), of.get(name)
+            trigger, entry = menu.trigger(name), columns_of_menu.get(name)
             accepted, rejected = _own_reach(rows, columns, trigger, entry, reach)
             requested = _passes_seed(trigger, reach)
             reach[name] = accepted & requested, rejected | bool(trigger.seed)

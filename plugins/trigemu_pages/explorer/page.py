@@ -105,8 +105,8 @@ def page_of(data: PageData) -> str:
     folder = resources.files(__package__).joinpath("page")
     texts = dict(_texts(folder, ""))
     vendored = sorted(path for path in texts if path.startswith("vendor/") and path.endswith(".js"))
-    own = {path: text for path, text in texts.items() if path.endswith(".js") and path not in vendored}
-    scripts = [_with_licence(texts, path) for path in vendored] + [as_one_script(own, _MAIN)]
+    modules = {path: text for path, text in texts.items() if path.endswith(".js") and path not in vendored}
+    scripts = [_with_licence(texts, path) for path in vendored] + [as_one_script(modules, _MAIN)]
     style = f"\n{texts['style.css']}"
     title = " and ".join(menu.name for menu in data.menus)
     return _filled(

@@ -116,8 +116,8 @@ def _short(value: float) -> str:
 
 def sections(contents: Contents) -> tuple[Section, ...]:
     """Return all sections: those of this plugin, of the plugins of the menus, and the provenance."""
-    own = find("pages")
-    made = [section for name in own.declared().sections for section in sections_of(own, name, contents)]
+    pages = find("pages")
+    made = [section for name in pages.declared().sections for section in sections_of(pages, name, contents)]
     first, *others = (*made, *of_plugins(contents), *provenance(contents))
     return (first, *beside_references(contents, others), *others)
 

@@ -430,8 +430,8 @@ def read_table(
         return None
     result = struct(**values)
     inner = f"{dotted(key)}: " if len(key) > 2 else ""
-    for at, message in result.mistakes():
-        document.problem((*key, *((at,) if isinstance(at, str) else at)), where, inner + message)
+    for place, message in result.mistakes():
+        document.problem((*key, *((place,) if isinstance(place, str) else place)), where, inner + message)
     if len(document.problems) == before:  # the table may have reported the same in its own words
         for name in [name for name, value in table.items() if name in fields and not _finite(value)]:
             text = f"{dotted((*key, name))} = {quoted(table[name])}: expected finite numbers"

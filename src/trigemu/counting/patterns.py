@@ -103,10 +103,10 @@ def _enter(
     row, rows, mask = np.uint64(start), np.uint64(len(words)), np.uint64(len(table) - 1)
     n_known, again, m = np.uint64(m), np.uint64(0), 0
     while row < rows:
-        at = np.uint64(first[again]) if again < n_known else row
-        slot = _hash(words, at, number[at]) & mask
+        found_slot = np.uint64(first[again]) if again < n_known else row
+        slot = _hash(words, found_slot, number[found_slot]) & mask
         entry_at = table[slot]
-        while entry_at >= 0 and not _same(words, number, at, np.uint64(first[np.uint64(entry_at)])):
+        while entry_at >= 0 and not _same(words, number, found_slot, np.uint64(first[np.uint64(entry_at)])):
             slot = (slot + np.uint64(1)) & mask
             entry_at = table[slot]
         if entry_at < 0:
@@ -114,7 +114,7 @@ def _enter(
                 break
             entry_at = m
             table[slot] = m
-            first[m] = at
+            first[m] = found_slot
             m += 1
         if again < n_known:
             again += np.uint64(1)

@@ -84,12 +84,12 @@ def columns_of(scores: Scores) -> list[Column]:
         place = (stored.column < 0, max(stored.column, stored.bit))
         by_place.setdefault(place, {})[key] = stored
     columns: list[Column] = []
-    for (is_bit, _), of in sorted(by_place.items()):
-        first = next(iter(of.values()))
+    for (is_bit, _), scored in sorted(by_place.items()):
+        first = next(iter(scored.values()))
         name = f"{'fired' if is_bit else 'score'}_{first.names[0]}"
         while any(column.name == name for column in columns):  # another definition in another menu
             name += "_"
-        names = {key: list(stored.names) for key, stored in of.items()}
+        names = {key: list(stored.names) for key, stored in scored.items()}
         columns.append(Column(name, names, None if is_bit else first.above))
     return columns
 
@@ -284,7 +284,7 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
         menus,
         catalogue,
         table.take(background),
-        {name: replace(of, rest=empty_table(1)) for name, of in of_signals.items()},
+        {name: replace(kept, rest=empty_table(1)) for name, kept in of_signals.items()},
         {name: ThresholdRange(*ends) for name, ends in about.threshold_ranges.items()},
         stored_of(about.columns),
         frozenset(about.made_with),

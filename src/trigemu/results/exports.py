@@ -196,7 +196,7 @@ def _of_rows(table: Table, rows: Sequence[Row]) -> Iterator[Any]:
     """Yield the names of rows as independent variables, then their numbers."""
     values = [row.values for row in rows]
     for column in _names(table):
-        texts = [_text(of.get(column.name)) for of in values]
+        texts = [_text(bin_values.get(column.name)) for bin_values in values]
         if any(text != "" for text in texts) or not rows:
             yield _variable(column.heading or column.name, True, texts)
     for column in _numbers(table):

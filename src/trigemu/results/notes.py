@@ -75,11 +75,11 @@ def _contained(rates: TriggerRates) -> str:
 
 def _unseen(rates: Sequence[TriggerRates], quantities: Sequence[str]) -> Iterator[str]:
     """Yield what a single event of a sample without any would add to the rates of a trigger or group."""
-    for of in rates:
-        marked = [of.rates[quantity] for quantity in quantities if of.rates[quantity].unseen]
+    for entry in rates:
+        marked = [entry.rates[quantity] for quantity in quantities if entry.rates[quantity].unseen]
         if marked:
             largest = max(marked, key=lambda rate: rate.unseen_hz)
-            yield f"{of.name} (up to {in_unit(largest.unseen_hz, 0.0)} of {' or '.join(largest.unseen)})"
+            yield f"{entry.name} (up to {in_unit(largest.unseen_hz, 0.0)} of {' or '.join(largest.unseen)})"
 
 
 def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[Note]:

@@ -444,8 +444,10 @@ def _of_triggers(result: ColumnRates) -> Iterator[tuple[str, dict[str, TriggerRa
             yield trigger.name, {c: triggers.get(trigger.name) for c, triggers in by_name.items()}
 
 
-def _add(table: Table, label: str, of: Mapping[str, TriggerRates | None], style: RowStyle = "plain") -> None:
-    for column, rates in of.items():
+def _add(
+    table: Table, label: str, rates_of: Mapping[str, TriggerRates | None], style: RowStyle = "plain"
+) -> None:
+    for column, rates in rates_of.items():
         values = {"prescale": "off"} if rates is None else printed_row(rates)
         table.add_record(values | {"column": column, "name": label}, style)
         label = ""

@@ -210,11 +210,11 @@ def _unwrapped(layout: Any) -> Any:
 
 def _collection(name: str, columns: _Ragged, where: str) -> Collection:
     (first, (offsets, _)), *others = columns.items()
-    for other, (own, _) in others:
-        differ = np.flatnonzero(np.diff(own) != np.diff(offsets))
+    for other, (starts, _) in others:
+        differ = np.flatnonzero(np.diff(starts) != np.diff(offsets))
         if len(differ):
             event = int(differ[0])
-            counts = [int(ends[event + 1] - ends[event]) for ends in (offsets, own)]
+            counts = [int(ends[event + 1] - ends[event]) for ends in (offsets, starts)]
             raise SampleError(
                 f"{where}, event {event}: {name}.{first} has {counts[0]} objects, {name}.{other} {counts[1]}"
             )

@@ -83,7 +83,7 @@ STANDARD = ("pt", "eta", "phi")
 
 
 def records_of(
-    own: Mapping[str, Array],
+    scalar_columns: Mapping[str, Array],
     scalars: Mapping[str, Array],
     collections: Mapping[str, tuple[IntArray, Mapping[str, Array]]],
     where: str,
@@ -95,7 +95,7 @@ def records_of(
     def numpy(column: Array) -> Any:
         return ak.contents.NumpyArray(column)
 
-    contents: dict[str, Any] = {name: numpy(own[name]) for name in OWN}
+    contents: dict[str, Any] = {name: numpy(scalar_columns[name]) for name in OWN}
     contents |= {name: numpy(column) for name, column in _ordered(scalars) if name not in OWN}
     for name, (offsets, columns) in _ordered(collections):
         if name in contents:
@@ -104,7 +104,7 @@ def records_of(
         length = None if arrays else int(offsets[-1])
         objects = ak.contents.RecordArray(list(arrays.values()), list(arrays), length=length)
         contents[name] = ak.contents.ListOffsetArray(ak.index.Index64(offsets), objects)
-    n = len(own["weight"])
+    n = len(scalar_columns["weight"])
     return ak.Array(ak.contents.RecordArray(list(contents.values()), list(contents), length=n))
 
 

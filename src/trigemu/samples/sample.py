@@ -31,12 +31,12 @@ def around(
         first = max(0, start - margin)
         return [(first, min(entries, stop + margin))], slice(start - first, stop - first)
     ranges = []
-    at, end = start - margin, stop + margin
-    while at < end:
-        row = at % entries
-        length = min(end - at, entries - row)
+    first_entry, end = start - margin, stop + margin
+    while first_entry < end:
+        row = first_entry % entries
+        length = min(end - first_entry, entries - row)
         ranges.append((row, row + length))
-        at += length
+        first_entry += length
     return ranges, slice(margin, margin + stop - start)
 
 

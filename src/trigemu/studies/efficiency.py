@@ -298,11 +298,11 @@ def efficiencies(
         require=require,
         halved=tuple(sample.name for sample in halved),
         turnons=tuple(
-            replace(turnon, samples=(of.name,) if of else names)
+            replace(turnon, samples=(signal.name,) if signal else names)
             for profile, table in zip(profiles, tables, strict=True)
-            for of in (chosen if apart else [None])
+            for signal in (chosen if apart else [None])
             for turnon in _turnons(
-                _with_unit(profile, solved[0]), table, of, solved, plan, categories, triggers
+                _with_unit(profile, solved[0]), table, signal, solved, plan, categories, triggers
             )
         ),
         warnings=(

@@ -288,10 +288,10 @@ def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSe
     references = _entries(document, "reference", Reference)
     if not document.data.get("observable"):
         document.problem(("observable",), "", "a profile needs at least one [[observable]]")
-    own = read_scope(document) if {"objects", "sums"} & document.data.keys() else None
+    own_scope = read_scope(document) if {"objects", "sums"} & document.data.keys() else None
     if head:
         menus = _menus(document, head)
-        scope = own if own or not menus else _scope_of(menus[0])
+        scope = own_scope if own_scope or not menus else _scope_of(menus[0])
         named = [sample for sample in samples if sample.name in head.samples]
         _check_language(document, scope, head, observables, categories, named)
         _check_references(document, references, menus)
@@ -303,7 +303,7 @@ def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSe
         samples=head.samples,
         require=head.require,
         triggers=head.triggers,
-        scope=own,
+        scope=own_scope,
         observables=tuple(observables.values()),
         categories=tuple(categories.values()),
         references=tuple(references.values()),

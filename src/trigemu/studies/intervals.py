@@ -269,10 +269,10 @@ def thresholds_of(menus: tuple[Menu, ...], plan: Plan) -> list[Threshold]:
         return []
     score_of = {bit: number for number, group in enumerate(plan.groups) for bit in group.bits.tolist()}
     names: dict[Hashable, list[list[str]]] = {}
-    for at, menu in enumerate(menus):
+    for place, menu in enumerate(menus):
         for name in _solutions(menu):
-            key = score_of[plan.bits[at][name]], menu.trigger(name).budget
-            names.setdefault(key, [[] for _ in menus])[at].append(name)
+            key = score_of[plan.bits[place][name]], menu.trigger(name).budget
+            names.setdefault(key, [[] for _ in menus])[place].append(name)
     lower, higher = plan.bits[len(menus) : 2 * len(menus)], plan.bits[2 * len(menus) :]
     return [
         Threshold(*(tuple(map(_chosen, bits, of_menus)) for bits in (lower, higher)))
@@ -300,10 +300,10 @@ def shifts_of_gains(
     shifts: dict[tuple[str, str | None], list[FloatArray]] = {}
     for threshold in thresholds:
         of_menus = threshold.shifts(menus, plan, words, triggers)
-        for menu, own in zip(menus[1:], of_menus[1:], strict=True):
+        for menu, moved in zip(menus[1:], of_menus[1:], strict=True):
             for name in (None, *(t.name for t in menu.enabled if t.name in triggers)):
-                if name in own or name in of_menus[0]:
+                if name in moved or name in of_menus[0]:
                     none = np.zeros(len(words))
-                    shift = own.get(name, none) - of_menus[0].get(name, none)
+                    shift = moved.get(name, none) - of_menus[0].get(name, none)
                     shifts.setdefault((menu.name, name), []).append(shift)
     return shifts

@@ -283,8 +283,8 @@ def scan(
             menus, catalogue, axis=axis if axis.steps else None, executor=executor, progress=progress
         )
     numbers = {variant: number for number, variant in enumerate(variants, start=1)}
-    at = _Points(emulation, axis, steps, numbers)
-    points = tuple(rates_of(at(values)) for values in product(*(step.values for step in steps)))
+    measured = _Points(emulation, axis, steps, numbers)
+    points = tuple(rates_of(measured(values)) for values in product(*(step.values for step in steps)))
     return Scan(steps, points)
 
 
@@ -346,10 +346,10 @@ def budget_brackets(scan: Scan, budget_hz: float) -> tuple[BudgetBracket, ...]:
 
 def quantities(points: Sequence[MenuRates], trigger: str) -> dict[str, list[float]]:
     """Return the total and unique rates of a trigger and the rate of the menu, in Hz, at each point."""
-    own = [next(t for t in point.triggers if t.name == trigger) for point in points]
+    scanned = [next(t for t in point.triggers if t.name == trigger) for point in points]
     return {
-        "total_hz": [rates.total.hz for rates in own],
-        "unique_hz": [rates.unique.hz for rates in own],
+        "total_hz": [rates.total.hz for rates in scanned],
+        "unique_hz": [rates.unique.hz for rates in scanned],
         "rate_hz": [point.rate.hz for point in points],
     }
 

@@ -94,7 +94,7 @@ def extent_of(conditions: Iterable[Condition], spans: Iterable[Span] = ()) -> Ex
             others.append(condition)
         elif not _as_objects(span, objects):
             all_spans.append(span)
-    choices = (Choice(tuple(_legs(of, floors))) for of, floors in objects.items() if floors)
+    choices = (Choice(tuple(_legs(selection, floors))) for selection, floors in objects.items() if floors)
     return Extent(tuple(all_spans), tuple(choices), tuple(others))
 
 
@@ -166,7 +166,7 @@ def _leg_contains(wide: CompiledLeg, narrow: CompiledLeg) -> bool:
         return False  # their cuts on several legs read different columns
     windows = list(_all_windows(narrow))
     return all(
-        any(column == name and _windows_contain(window, of) for name, of in windows)
+        any(column == name and _windows_contain(window, other_window) for name, other_window in windows)
         for column, window in wide.windows
     )
 
@@ -180,10 +180,10 @@ def _among(objects: ObjectSelection, ranges_of: ObjectSelection) -> bool:
 
 def _all_windows(leg: CompiledLeg) -> Iterator[tuple[Column, Window | AnyOf]]:
     yield from leg.windows
-    of: ObjectSelection | None = leg.objects
-    while of:
-        yield from of.windows
-        of = of.source
+    objects: ObjectSelection | None = leg.objects
+    while objects:
+        yield from objects.windows
+        objects = objects.source
 
 
 def _windows_contain(wide: Window | AnyOf, narrow: Window | AnyOf) -> bool:

@@ -312,12 +312,14 @@ class RootFile(Source):
             else:
                 values = self._converted(column, self._single(name, arrays[name]))
                 scalars[column] = _in_own_memory(values)
-        own = {what: _in_own_memory(self._single(name, arrays[name])) for what, name in self._own.items()}
-        id = own.get("id", np.arange(start, stop))
+        event_columns = {
+            what: _in_own_memory(self._single(name, arrays[name])) for what, name in self._own.items()
+        }
+        id = event_columns.get("id", np.arange(start, stop))
         return ReadEvents(
-            weight=own.get("weight", np.ones(stop - start)),
+            weight=event_columns.get("weight", np.ones(stop - start)),
             id=id,
-            parent=own.get("parent", id),
+            parent=event_columns.get("parent", id),
             collections={name: collection_of(columns) for name, columns in collections.items()},
             scalars=scalars,
         )

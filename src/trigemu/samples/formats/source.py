@@ -286,10 +286,10 @@ def collection_of(columns: Mapping[str, tuple[IntArray, Array]]) -> Collection:
         If columns have different numbers of objects, or these are damaged.
     """
     offsets: IntArray | None = None
-    for name, (own, _) in columns.items():
+    for name, (starts, _) in columns.items():
         if offsets is None:
-            offsets = own
-        elif not np.array_equal(offsets, own):
+            offsets = starts
+        elif not np.array_equal(offsets, starts):
             raise SampleError(f"the column {name!r} has different numbers of objects from the other columns")
     assert offsets is not None
     if first_falling(offsets) >= 0 or any(len(column) < offsets[-1] for _, column in columns.values()):

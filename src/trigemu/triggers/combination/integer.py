@@ -46,7 +46,7 @@ _COSH = 1e5
 
 
 def pair_numbers(
-    quantity: int, names: tuple[str, str], scales: tuple[Scale, Scale], of: Digits
+    quantity: int, names: tuple[str, str], scales: tuple[Scale, Scale], hardware_digits: Digits
 ) -> list[float]:
     """Return the numbers that the kernels read for a pair, except the tables. Raises TrigemuError that names
     missing keys of [integer]."""
@@ -57,16 +57,16 @@ def pair_numbers(
         numbers[PHI_STEP : PHI_OFFSET_2 + 1] = _phi(names, scales)
     delta = pt = trigonometry = limit = 0
     if quantity in (DETA, DPHI, DR):
-        (delta,) = needed(of, names, "delta")
+        (delta,) = needed(hardware_digits, names, "delta")
         limit = delta if quantity == DR else 0
     elif quantity == PAIR_PT:
-        pt, trigonometry = needed(of, names, "two_body_pt", "two_body_trigonometry")
+        pt, trigonometry = needed(hardware_digits, names, "two_body_pt", "two_body_trigonometry")
         limit = pt + 2 * trigonometry
     else:
-        mass, pt, trigonometry = needed(of, names, "mass", "pt", "trigonometry")
+        mass, pt, trigonometry = needed(hardware_digits, names, "mass", "pt", "trigonometry")
         limit = 2 * pt + trigonometry - mass
         if quantity == MASS_OVER_DR:
-            (delta,) = needed(of, names, "inverse_dr")
+            (delta,) = needed(hardware_digits, names, "inverse_dr")
     numbers[DELTA : LIMIT + 1] = [10.0**digits for digits in (delta, pt, trigonometry, limit)]
     if quantity >= TRANSVERSE:
         column = "upt" if quantity == MASS_UPT else "pt"
@@ -92,11 +92,17 @@ def tables(numbers: Sequence[float]) -> list[float]:
 
 
 def limits(
-    quantity: int, low: float | None, high: float | None, of: Digits, unit: float
+    quantity: int, low: float | None, high: float | None, hardware_digits: Digits, unit: float
 ) -> tuple[float, float]:
     """Return the limits on a quantity, in `unit`; infinite if there is none. `pair_numbers` has checked the
     digits."""
-    digits = of.delta if quantity <= DR else of.two_body_pt if quantity == PAIR_PT else of.mass
+    digits = (
+        hardware_digits.delta
+        if quantity <= DR
+        else hardware_digits.two_body_pt
+        if quantity == PAIR_PT
+        else hardware_digits.mass
+    )
     assert digits is not None
     most = float(_LARGEST // int(unit))
 

@@ -306,10 +306,10 @@ def _matches(starts: IntArray, objects: FloatArray, of_legs: IntArray, s: int) -
                     ):
                         owner = other
                 if owner < 0:
-                    at, taken = leg, i
-                    while at >= 0:
-                        held[at] = taken
-                        taken, at = candidate_of[at], came[at]
+                    leg_now, taken = leg, i
+                    while leg_now >= 0:
+                        held[leg_now] = taken
+                        taken, leg_now = candidate_of[leg_now], came[leg_now]
                     placed = True
                     break
                 if came[owner] == -2:

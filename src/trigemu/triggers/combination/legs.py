@@ -78,7 +78,7 @@ def groups_of(legs: Sequence[CompiledLeg]) -> tuple[LegGroup, ...]:
         least = sum((leg.objects, leg.crossing) == (objects, crossing) for leg in legs)
         return LegGroup(objects, rest, crossing, tuple(sorted(floors, reverse=True)), least)
 
-    return tuple(group(*key, of) for key, of in floors.items())
+    return tuple(group(*key, levels) for key, levels in floors.items())
 
 
 def nested(groups: Sequence[LegGroup]) -> bool:
