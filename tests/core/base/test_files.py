@@ -286,3 +286,8 @@ def test_two_outputs_that_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     check_outputs([Path("/dev/null"), Path("/dev/null"), Path("y")])
     with pytest.raises(TrigemuError, match="there is no folder"):
         check_outputs([Path("absent/x")])
+
+
+def test_a_name_that_is_not_utf8_is_written_as_an_escape(tmp_path: Path) -> None:
+    write_text(tmp_path / "page.html", "menu m\udcff, τ")
+    assert (tmp_path / "page.html").read_bytes() == "menu m\\udcff, τ".encode()
