@@ -42,6 +42,7 @@ nb_execution_raise_on_error = True
 nb_merge_streams = True
 nb_ipywidgets_js = {}  # those of the package are loaded from a network
 
+suppress_warnings = ["ref.python"]  # several attributes are called `path`, as a type in docstrings is
 add_module_names = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings say the types
