@@ -44,8 +44,8 @@ class Question(Generic[P, R]):
 
     Examples
     --------
-    >>> from trigemu.api import CompiledThreshold, Question
-    >>> @Question
+    >>> from trigemu.api import CompiledThreshold, questions
+    >>> @questions.Question
     ... def stages(trigger): return 1
     >>> @stages.register(CompiledThreshold)
     ... def _(trigger): return 1 if trigger.requires is None else 2
@@ -89,9 +89,9 @@ def answers(name: str, kind: type) -> Callable[[Callable[..., R]], Callable[...,
 
     Examples
     --------
-    >>> from trigemu.api import Compiled, answers
+    >>> from trigemu.api import Compiled, questions
     >>> class Mine(Compiled): ...
-    >>> @answers("trigemu_latency.single", Mine)
+    >>> @questions.answers("trigemu_latency.single", Mine)
     ... def _(trigger): return trigger.condition
     """
 
