@@ -155,7 +155,7 @@ def live(
     if figures and isinstance(result, OrderedAccepts):
         raise TrigemuError("crossings in their own order have no figures")
     if figures and isinstance(result, LiveRates):
-        from trigemu.results.rates import write_pictures
+        from trigemu.results.rate_pictures import write_pictures
 
         from .figures import figures_of
 
@@ -233,7 +233,7 @@ def fill(
             )
     drawn = []
     if figures:
-        from trigemu.results.rates import write_pictures
+        from trigemu.results.rate_pictures import write_pictures
 
         from .fill_view import figures_of_fill
 

@@ -121,7 +121,7 @@ def _run(
     summary = write_menu(result.written, result.menu, result.summary, files[0])
     lines = [files[0]]
     if figures:
-        from trigemu.results.rates import write_pictures
+        from trigemu.results.rate_pictures import write_pictures
 
         from .figures import pictures
 

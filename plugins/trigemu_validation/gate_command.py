@@ -75,7 +75,7 @@ class _Gate(View[Gate]):
         return menus | compared | {"drifts": drifts}
 
     def figures(self, result: Gate) -> Iterator[Figure]:
-        from trigemu.results.rates import of_triggers
+        from trigemu.results.rate_pictures import of_triggers
 
         yield of_triggers(result.rates).figure
 

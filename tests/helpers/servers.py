@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 
 from trigemu import TrigemuError, catalogue_of
-from trigemu.samples import files, locations
+from trigemu.samples import files, http
 
 
 class Ranges(SimpleHTTPRequestHandler):
@@ -79,7 +79,7 @@ def _endless(silent: bool) -> Iterator[str]:
     """The address of such a server; nobody waits long for it."""
     handler = type("Handler", (Endless,), {"silent": silent})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(locations, "SILENT_S", 0.3)
+        patch.setattr(http, "SILENT_S", 0.3)
         patch.setattr(files, "PAUSE_S", 0.0)
         server.daemon_threads = True
         server.block_on_close = False

@@ -165,6 +165,6 @@ def written_figures(variants: Sequence[MenuRates], folder: Path | None) -> list[
     """Draw the rates of menus into a folder, if one is given; return the files."""
     if folder is None:
         return []
-    from trigemu.results.rates import write_figures
+    from trigemu.results.rate_pictures import write_figures
 
     return write_figures(variants, folder)

@@ -112,7 +112,7 @@ class _Comparison(View[Comparison]):
         }
 
     def figures(self, result: Comparison) -> Iterator[Figure]:
-        from trigemu.results.rates import of_triggers
+        from trigemu.results.rate_pictures import of_triggers
 
         yield of_triggers(result.variants).figure
 
