@@ -12,10 +12,11 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.kernels import inlined, inner, kernel
+from trigemu.counting.seeds import AND, NOT
 
 from .counts import AFTER, BEFORE, DISTANCES, UNIQUE_AFTER, UNIQUE_BEFORE, UNITS, Counts
 from .filling import ORBIT, Filling
-from .patterns import AND, NOT, Counters, MenuArrays, Nodes
+from .patterns import Counters, MenuArrays, Nodes
 from .rules import Bucket, Buffer, FirstBunches, Gap, InWindow, Rules, Simple
 
 WINDOW, BUCKET, SLOTS = range(3)

@@ -21,13 +21,11 @@ import numpy as np
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.acceptance import own_decisions, raw_decisions
+from trigemu.counting.seeds import postfix
 from trigemu.emulation.loop import Emulation
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.triggers.logic import Expression
 from trigemu.triggers.simple import Random
 
-#: Operations in `Nodes.code`.
-AND, OR, NOT = -1, -2, -3
 #: The largest denominator of a prescale: that of 0.01, the step of CMS, and of any usual decimal fraction.
 MAX_DENOMINATOR = 10**6
 #: The largest numerator, so that counters are int64: with a larger prescale nothing is accepted anyway.
@@ -85,7 +83,7 @@ class MenuArrays:
             trigger = self.menu.trigger(name)
             if trigger.prescale == math.inf or column in self.random:
                 continue
-            own_counts = trigger.enabled and trigger.seed is not None and _negates(trigger.seed)
+            own_counts = trigger.enabled and trigger.seed is not None and trigger.seed.negates
             columns[:, column] = own_fired[name] if own_counts else raw[name]
         return columns
 
@@ -99,7 +97,7 @@ def menu_arrays(menu: Menu) -> MenuArrays:
     groups = tuple(dict.fromkeys(t.group for t in menu.enabled if t.group))
     levels = menu.levels or ("",)
     position = {name: number for number, name in enumerate(names)}
-    programs = [_postfix(t.seed, position) if t.seed and t.enabled else [] for t in triggers]
+    programs = [postfix(t.seed, position) if t.seed and t.enabled else [] for t in triggers]
     counter, step, counters = _counters(triggers)
     ends = np.cumsum([0, *map(len, programs)])
     nodes = Nodes(
@@ -159,20 +157,6 @@ def _counters(triggers: Sequence[Trigger]) -> tuple[IntArray, IntArray, Counters
 def _ratio(larger: float, smaller: float) -> Fraction:
     exact = min(Fraction(repr(larger)) / Fraction(repr(smaller)), Fraction(MAX_NUMERATOR))
     return exact.limit_denominator(min(MAX_DENOMINATOR, int(MAX_NUMERATOR / exact)))
-
-
-def _negates(expression: Expression) -> bool:
-    return expression.operation == "not" or any(map(_negates, expression.operands))
-
-
-def _postfix(expression: Expression, position: Mapping[str, int]) -> list[int]:
-    if not expression.operation:
-        return [position[expression.name]]
-    steps = [_postfix(operand, position) for operand in expression.operands]
-    if expression.operation == "not":
-        return [*steps[0], NOT]
-    operation = AND if expression.operation == "and" else OR
-    return [*steps[0], *(step for more in steps[1:] for step in (*more, operation))]
 
 
 #: The largest share of the rate of all triggers that patterns with negative sums may have.

@@ -514,13 +514,14 @@ def _in_order(nodes: Sequence[Node]) -> list[Node]:
 
 def _program(node: Node, position: Mapping[Hashable, int]) -> list[int]:
     """Return the seed of a node for `Graph.code`."""
-    return _postfix(node.seed, {name: position[key] for name, key in node.reads.items()}) if node.seed else []
+    return postfix(node.seed, {name: position[key] for name, key in node.reads.items()}) if node.seed else []
 
 
-def _postfix(expression: Expression, position: Mapping[str, int]) -> list[int]:
+def postfix(expression: Expression, position: Mapping[str, int]) -> list[int]:
+    """Return an expression as a program of AND, OR, NOT and the positions of triggers, by name."""
     if not expression.operation:
         return [position[expression.name]]
-    steps = [_postfix(operand, position) for operand in expression.operands]
+    steps = [postfix(operand, position) for operand in expression.operands]
     if expression.operation == "not":
         return [*steps[0], NOT]
     operation = AND if expression.operation == "and" else OR

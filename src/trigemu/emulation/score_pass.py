@@ -40,7 +40,6 @@ from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.samples.sample import INTERACTIONS
 from trigemu.samples.split import half_of
 from trigemu.triggers.base import ScoreKind
-from trigemu.triggers.logic import Expression
 from trigemu.triggers.questions import score_above
 
 #: The factor by which a trigger's own rate may increase and decrease.
@@ -304,7 +303,7 @@ def _collection(
     stored: dict[str, Stored] = {}
     firing = np.zeros(plan.words, np.uint64)
     # A trigger with a seed that excludes others may fire where none without a seed does.
-    negated = any(_negates(t.seed) for menu in menus for t in menu.used if t.seed)
+    negated = any(t.seed.negates for menu in menus for t in menu.used if t.seed)
     for menu, bit_of in zip(menus, plan.bits, strict=True):
         scope = fingerprint(menu.scope)
         for name, slot in bit_of.items():
@@ -320,11 +319,6 @@ def _collection(
         tuple(thresholds), tuple(bits), tuple(firing.tolist()), everything, signals, catalogue.stratum_of
     )
     return task, stored
-
-
-def _negates(expression: Expression) -> bool:
-    """Return whether an expression has a `not`."""
-    return expression.operation == "not" or any(map(_negates, expression.operands))
 
 
 def _fires_on_nothing(menus: Sequence[Menu], plan: Plan, firing: Words) -> bool:

@@ -46,6 +46,11 @@ class Expression:
         return tuple(dict.fromkeys((self.name,) if self.name else inner))
 
     @property
+    def negates(self) -> bool:
+        """Whether it has a `not`."""
+        return self.operation == "not" or any(operand.negates for operand in self.operands)
+
+    @property
     def levels(self) -> int:
         """The number of nested levels: 1 for the decision of a trigger."""
         return 1 + max((operand.levels for operand in self.operands), default=0)
