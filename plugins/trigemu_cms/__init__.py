@@ -10,8 +10,8 @@ from trigemu.base.plugins import Plugin
 
 PLUGIN = Plugin(
     formats={"cms-l1-vector": ".vectors:CMSVector"},
-    importers={"cms-l1": ".cli:cms_l1", "cms-phase2": ".cli:cms_phase2"},
-    commands={"check-decisions": ".cli:check"},
+    importers={"cms-l1": ".cli_import:cms_l1", "cms-phase2": ".cli_import:cms_phase2"},
+    commands={"check-decisions": ".cli_check:check"},
     uses=("anomaly", "pages", "validation"),
 )
 

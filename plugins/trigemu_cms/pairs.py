@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trigemu_pages import render
 from trigemu_validation import Checked, DecisionCheck, doubts, other_bits
 
 from trigemu.base.errors import TrigemuError, excerpt
@@ -20,7 +19,6 @@ from trigemu.base.files import is_file
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
 from trigemu.results.documents import csv_of, in_json
-from trigemu.results.section import Section
 from trigemu.results.table import Column, Page, RowStyle, Table
 
 from .l1 import LeftOut, import_cms_l1
@@ -206,58 +204,3 @@ def unused(alone: Sequence[Path]) -> Iterator[str]:
     """Yield a line on the files without a counterpart, if there are any."""
     if alone:
         yield f"Without a counterpart of the same name: {', '.join(file.name for file in alone)}."
-
-
-TITLE = "Emulated and stored decisions"
-_FILES = Column("menu", "key", "menu"), Column("vector", "key", "vector")
-
-
-def validation_page(pairs: Sequence[CheckedPair], alone: Sequence[Path]) -> str:
-    """Return the HTML page. alone: files without a counterpart."""
-    matrix = Section(
-        "Menus and vectors",
-        text=("Decisions before prescales. Triggers agree if they do on every crossing.", *unused(alone)),
-        tables=(pairs_table(pairs),),
-    )
-    return render(TITLE, [matrix, _differing_html(pairs), *_other_bits(pairs), _not_compared(pairs)])
-
-
-def _differing_html(pairs: Sequence[CheckedPair]) -> Section:
-    counts = (Column(name, "count", name) for name in ("crossings", "agree", "only emulated", "only stored"))
-    table = Table((*_FILES, Column("trigger", "key", "trigger"), *counts))
-    for checked in pairs:
-        for trigger in checked.result.differing:
-            if trigger.equals is not None:
-                continue  # in the section on other bits
-            numbers = trigger.compared, trigger.agree, trigger.only_emulated, trigger.only_stored
-            table.add(*_files(checked), trigger.name, *numbers)
-    text = tuple(line for checked in pairs for line in doubts(checked.result))
-    return _section("Triggers that differ", table, text)
-
-
-def _other_bits(pairs: Sequence[CheckedPair]) -> Iterator[Section]:
-    """Yield a section on files that seem to number their bits otherwise, if there are any."""
-    bits = (Column(name, "key", name) for name in ("trigger", "its bit", "the bit that it equals"))
-    table = Table((*_FILES, *bits))
-    for checked in pairs:
-        for trigger in checked.result.elsewhere:
-            table.add(*_files(checked), trigger.name, trigger.stored, trigger.equals)
-    if table.rows:
-        text = tuple(line for checked in pairs for line in other_bits(checked.result))
-        yield _section("Decisions of another bit", table, text)
-
-
-def _not_compared(pairs: Sequence[CheckedPair]) -> Section:
-    table = Table((*_FILES, Column("why", "note", "why"), Column("triggers", "note", "triggers")))
-    for checked in pairs:
-        for reason, names in not_compared(checked):
-            table.add(*_files(checked), reason, ", ".join(names))
-    return _section("What was not compared", table)
-
-
-def _files(checked: CheckedPair) -> tuple[str, str]:
-    return checked.pair.menu.name, checked.pair.vector.name
-
-
-def _section(title: str, table: Table, text: tuple[str, ...] = ()) -> Section:
-    return Section(title, text, (table,)) if table.rows else Section(title, ("None.",))

@@ -285,7 +285,9 @@ def scan(
     if figure:
         from trigemu.results.figures import style
 
-        style.save(output_bits.figure_of(result), figure)
+        from .precision_figure import figure_of
+
+        style.save(figure_of(result), figure)
     present(
         [output_bits.scan_table(result)],
         [(json_file, lambda: output_bits.scan_json(result))],

@@ -1,72 +1,22 @@
-"""Rates and decisions against the number of bits, as a figure, tables, JSON and TOML."""
+"""Rates and decisions against the number of bits, as tables, JSON and TOML."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 import msgspec
-import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from trigemu_anomaly.fixed_point import SATURATING, ApFixed
 from trigemu_anomaly.precision import PrecisionTable
 
 from trigemu.base import toml_text
-from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.results import notes, numbers
 from trigemu.results.documents import in_json
-from trigemu.results.figures import style
 from trigemu.results.table import Column, Page, Table
 
 from .ranges import InputRange, Survey
 from .scan import BitScan, Point
-
-
-def draw_bits(
-    label: str,
-    bits: IntArray,
-    shifts: Mapping[str, tuple[FloatArray, FloatArray, float]],
-    differ: FloatArray,
-    title: str,
-) -> Figure:
-    """Draw, above, the shift of each rate (name → Hz, its error, float64[n] each, and the rate in Hz) in
-    percent against bits, int64[n]; below, the fraction of events whose decision differs, float64[n]."""
-    with style.figure(8.0, 7.0) as (figure, axes):
-        axes.remove()
-        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-        offsets = np.linspace(-0.08, 0.08, len(shifts))
-        for number, (name, (hz, error, rate)) in enumerate(shifts.items()):
-            percent = 100.0 / rate if rate else 0.0
-            upper.errorbar(
-                bits + offsets[number],
-                hz * percent,
-                error * percent,
-                color=style.COLOURS[number],
-                marker="os^"[number % 3],
-                markersize=5,
-                linewidth=1.2,
-                capsize=2,
-                label=style.literal(f"{name} rate"),
-            )
-        upper.axhline(0.0, color="black", linewidth=0.8)
-        upper.set_yscale("symlog", linthresh=1.0)
-        upper.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+g}" if value else "0"))
-        upper.set_ylabel("fixed − floating [%]")
-        upper.set_title(style.literal(title), loc="left", fontsize=12)
-        upper.legend(frameon=False)
-        lower.plot(
-            bits, np.where(differ > 0, differ, np.nan), color=style.COLOURS[2], marker="o", markersize=5
-        )
-        if (differ > 0).any():
-            lower.set_yscale("log")
-        lower.set_ylabel("differ")
-        lower.set_xlabel(label)
-        lower.set_xlim(bits[0] - 0.5, bits[-1] + 0.5)
-        lower.xaxis.set_major_locator(MaxNLocator(14, integer=True))
-        lower.xaxis.set_minor_locator(NullLocator())
-    return figure
 
 
 def as_toml(precision: PrecisionTable) -> str:
@@ -173,8 +123,8 @@ def _cells(scan: BitScan, point: Point) -> Iterator[Any]:
         yield f"{kind.width},{kind.integer}"
     yield from ((shift.hz, shift.error_hz) for shift in (point.total, point.unique))
     yield point.differ_events
-    yield _share(point.differ_events, scan.preselected_events)
-    yield _share(point.differ_hz, scan.preselected_hz)
+    yield share(point.differ_events, scan.preselected_events)
+    yield share(point.differ_hz, scan.preselected_hz)
     yield "/".join(
         str(n) for n in (*(kind.overflows for kind in point.ranges.inputs), point.ranges.overflows)
     )
@@ -182,7 +132,7 @@ def _cells(scan: BitScan, point: Point) -> Iterator[Any]:
         yield from (point.resources.lut, point.resources.ff)
 
 
-def _share(part: float, whole: float) -> float:
+def share(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 
 
@@ -207,23 +157,3 @@ def _scan_notes(scan: BitScan) -> Iterator[str]:
         note for note in notes.notes(scan.floating) if note.about not in ("events", "unseen", "few", "budget")
     )
     yield from (note.text for note in shown if note.text)
-
-
-def figure_of(scan: BitScan) -> Any:
-    """Draw shifts of the rates and differing decisions against the number of bits."""
-    import numpy as np
-
-    own_precision, points = scan.own, scan.points
-    inputs, scores = ([getattr(p, key) for p in points] for key in ("input_bits", "score_bits"))
-    varied = "inputs" if len(set(scores)) == 1 else "inputs, thresholds and score"
-    shifts = {
-        name: (
-            np.array([getattr(p, name).hz for p in points]),
-            np.array([getattr(p, name).error_hz for p in points]),
-            getattr(own_precision, name).hz,
-        )
-        for name in ("total", "unique")
-    }
-    differ = np.array([_share(p.differ_events, scan.preselected_events) for p in points])
-    fixed = "" if len(set(scores)) > 1 else f", score of {scores[0]} bits"
-    return draw_bits(f"bits of {varied}{fixed}", np.array(inputs), shifts, differ, scan.trigger)

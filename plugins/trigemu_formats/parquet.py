@@ -34,7 +34,8 @@ from trigemu.base.errors import MissingExtraError, SampleError
 from trigemu.samples.events import Need
 from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded, Part, pieces
 from trigemu.samples.formats.nanoaod import DECISIONS
-from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source, collection_of, schema_of
+from trigemu.samples.formats.ragged import collection_of, schema_of
+from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
 from trigemu.samples.locations import parts
 
 SCALARS = {

@@ -13,9 +13,9 @@ from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs
 from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
+from trigemu.cli.conditions import fed
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
 from trigemu.cli.progress import bar, menus_bar
-from trigemu.cli.session import fed
 from trigemu.emulation.loop import emulate
 from trigemu.menus.read import read_menu
 from trigemu.samples.opening import open_catalogue

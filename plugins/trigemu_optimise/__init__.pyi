@@ -1,5 +1,6 @@
 import trigemu.api
 
+from .effort import Effort as Effort
 from .goals import (
     ChannelTable as ChannelTable,
     Goals as Goals,
@@ -12,7 +13,6 @@ from .goals import (
     read_goals as read_goals,
 )
 from .optimise import Optimised as Optimised, optimise as optimise
-from .search import Effort as Effort
 from .summary import (
     CapResult as CapResult,
     ChannelResult as ChannelResult,

@@ -24,13 +24,12 @@ from trigemu.results import numbers
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.studies.comparison import Comparison, compare
 
+from .effort import CEILING_STARTS, Effort
 from .goals import read_goals
 from .judge import Judge, correlations, intervals, prices, slopes, turning
 from .problem import Evaluation, Problem
 from .results import AtCap, Learnt, new_menu, summary_of
 from .search import (
-    CEILING_STARTS,
-    Effort,
     Found,
     Front,
     Hop,

@@ -11,9 +11,9 @@ from trigemu.base.errors import printable
 from trigemu.menus.menu import Menu
 from trigemu.menus.warnings import unit_of_threshold
 
+from .effort import Effort
 from .judge import Judge, Judged, Slope, greedy, scaled
 from .problem import Evaluation, Problem
-from .search import Effort
 from .setup import Setup
 from .summary import (
     BEST,

@@ -3,7 +3,6 @@ sequences of caps."""
 
 from __future__ import annotations
 
-import math
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,26 +18,6 @@ from trigemu.base.splitmix import splitmix64
 from .problem import INFEASIBLE, Evaluation, Problem
 from .rows import Group, Parents, summed
 from .variables import Order
-
-#: Starts for the ceiling of each channel.
-CEILING_STARTS = 2
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How thorough a search is."""
-
-    seed: int = 1  #: The seed of the random numbers
-    starts: int = 8  #: The number of random starts
-    hops: int = 8  #: The number of hops from each
-    replicas: int = 40  #: The number of replicas of the bootstrap
-    caps: int = 10  #: The number of caps of the front; 0 for none
-    seconds: float = math.inf  #: The time after which no further search begins
-
-    def steps(self, channels: int) -> int:
-        """Return the number of searches, for a progress bar."""
-        return CEILING_STARTS * channels + self.starts + self.replicas + (4 if self.caps else 0)
-
 
 #: The distribution function of Poisson's distribution of mean 1, up to 20.
 _CUMULATED = np.cumsum(np.exp(-1.0) / np.cumprod(np.concatenate([[1.0], np.arange(1.0, 21.0)])))

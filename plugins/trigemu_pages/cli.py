@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import click
@@ -24,10 +25,12 @@ from trigemu.cli.session import Processing, processing
 from trigemu.emulation.score_files import read_scores
 from trigemu.menus.menu import Menu, named_apart
 from trigemu.menus.read import read_menu
-from trigemu.results.section import Contents
 from trigemu.samples.catalogue import Errors, without_bad_files
 
 from .explorer.make import Explorer, make_explorer, samples_passed
+
+if TYPE_CHECKING:
+    from trigemu.results.section import Contents
 
 
 @click.command()

@@ -25,9 +25,9 @@ from .base.kernels import kernel as kernel
 from .samples.catalogue import Catalogue as Catalogue
 from .samples.events import Collection as Collection, Events as Events
 from .samples.formats.root import RootFile as RootFile
+from .samples.formats.ragged import collection_of as collection_of
 from .samples.formats.source import (
     Beginning as Beginning,
-    collection_of as collection_of,
     ReadEvents as ReadEvents,
     Schema as Schema,
     Source as Source,

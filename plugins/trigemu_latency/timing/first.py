@@ -59,7 +59,8 @@ def _decided(cache: str, given: Sequence[object]) -> float:
 def main() -> int:
     cache, begin, menu, samples, tree, folders, skip_missing = json.loads(sys.argv[1])
     os.environ |= {"NUMBA_CACHE_DIR": cache, "TRIGEMU_CACHE_DIR": f"{cache}/models"}
-    from trigemu.emulation.plan import fed_menu, make_plan
+    from trigemu.emulation.plan import make_plan
+    from trigemu.emulation.runnable import fed_menu
     from trigemu.menus.read import read_menu
     from trigemu.samples.opening import open_catalogue
     from trigemu_latency.stream.stream import Stream

@@ -180,9 +180,7 @@ def _digest(function: Callable[..., Any]) -> str:
             named = [vars(value).get(n) for n in code.co_names]
             parts += [constant for constant in named if isinstance(constant, int | float)]
             parts += [
-                _MADE_OF[constant]
-                for constant in named
-                if isinstance(constant, Hashable) and constant in _MADE_OF
+                _MADE_OF[called] for called in named if isinstance(called, Hashable) and called in _MADE_OF
             ]
         elif isinstance(value, int | float | str | tuple):
             parts.append(value)

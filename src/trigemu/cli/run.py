@@ -10,9 +10,10 @@ import trigemu
 from trigemu.base.files import check_outputs
 from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
+from trigemu.cli.conditions import emulated, fed, scaled, written_figures
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
 from trigemu.cli.progress import menus_bar
-from trigemu.cli.session import Processing, emulated, fed, processing, scaled, written_figures
+from trigemu.cli.session import Processing, processing
 from trigemu.menus.prescales import ALL_COLUMNS, at_column, chosen_columns, read_prescales
 from trigemu.rates.menu_rates import rates_of_columns
 from trigemu.results.overlap import overlap_page

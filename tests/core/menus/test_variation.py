@@ -8,7 +8,7 @@ import pytest
 from toys import menu_from
 
 from trigemu import Menu, TrigemuError
-from trigemu.menus.write import number_path, with_values
+from trigemu.menus.variation import number_path, with_values
 
 MENU = """
 [[trigger]]

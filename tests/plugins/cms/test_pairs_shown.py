@@ -12,7 +12,8 @@ import pytest
 from printing import text_of
 from toys import memory_catalogue, menu_from
 from trigemu_cms.l1 import LeftOut
-from trigemu_cms.pairs import CheckedPair, Pair, as_csv, as_json, pairs_page, validation_page
+from trigemu_cms.pairs import CheckedPair, Pair, as_csv, as_json, pairs_page
+from trigemu_cms.pairs_html import validation_page
 from trigemu_validation import Checked, DecisionCheck
 
 HOSTILE = "<b>=1+1\x1b[31m"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from figure_checks import check_names_are_no_formulas
-from trigemu_firmware.precision import draw_bits
+from trigemu_firmware.precision_figure import draw_bits
 
 from trigemu.api import style
 

@@ -118,3 +118,9 @@ def test_plugins_without_one_that_they_use(place: Place, used: str) -> None:
         assert status == 2, (command, text)
         assert f"it needs the plugin '{used}', and its package trigemu_{used} is not installed" in text
     assert not Path("page.html").exists()
+
+
+def test_an_importer_needs_no_plugin_that_it_does_not_use() -> None:
+    others = sorted(NAMES - {"cms"})
+    ((status, text),) = without(others, ("import", "cms-l1", "--help"))
+    assert (status, "--network" in text) == (0, True), text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from figure_checks import check_names_are_no_formulas
 from matplotlib.patches import Rectangle
-from trigemu_validation.decisions_view import draw_decisions
+from trigemu_validation.decisions_figure import draw_decisions
 
 
 def test_each_outcome_has_a_bar_of_its_length() -> None:

@@ -25,7 +25,8 @@ from trigemu.base.engine import CHUNK_EVENTS
 from trigemu.base.errors import SampleError, UnreadableError, excerpt
 from trigemu.samples.events import Need
 from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded, Part, pieces
-from trigemu.samples.formats.source import ReadEvents, Schema, Source, collection_of, flat, schema_of
+from trigemu.samples.formats.ragged import collection_of, flat, schema_of
+from trigemu.samples.formats.source import ReadEvents, Schema, Source
 from trigemu.samples.locations import located, regular, timeouts
 
 #: A name or type in C++. Without quotes, call brackets, backslashes and line ends, it cannot end a text in

@@ -1,21 +1,19 @@
-"""`trigemu import cms-l1`, `trigemu import cms-phase2`, `trigemu check-decisions`"""
+"""`trigemu check-decisions`"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from trigemu_validation import DecisionCheck, check_decisions
 
 from trigemu.base.errors import TrigemuError, listed
-from trigemu.base.files import check_outputs, write_text
+from trigemu.base.files import check_outputs
 from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
-from trigemu.cli.console import say
 from trigemu.cli.outputs import DocumentFile, check_inputs, on_disk, present, present_result
 from trigemu.cli.progress import events_bar
 from trigemu.cli.session import Processing, processing
@@ -24,101 +22,10 @@ from trigemu.menus.read import read_menu
 from trigemu.samples.catalogue import without_bad_files
 from trigemu.samples.recorded import with_decisions
 
-from . import pairs as pairs_shown
+from .cli_import import any_overlap_vetoes, mass_limit, networks, networks_of
 from .l1 import LeftOut
 from .l1_conditions import AsEmulated
-from .pairs import CheckedPair, Pair, find_pairs, read_menu_of
-
-if TYPE_CHECKING:
-    from .l1_conditions import ScoreNetwork
-
-
-mass_limit = click.option(
-    "--mass-limit",
-    is_flag=True,
-    help="CMS: `mass`, the function of 2016, never fires above 1414 GeV, as in the emulator of that year.",
-)
-any_overlap_vetoes = click.option(
-    "--any-overlap-vetoes",
-    is_flag=True,
-    help="CMS: overlap removal rejects an object that overlaps with any object of the last leg, not only "
-    "with the chosen one, as in the emulator until 2021.",
-)
-networks = click.option(
-    "--network",
-    "networks",
-    multiple=True,
-    metavar="NAME=CARD",
-    help="CMS: compute a score by a network, such as axo=axol1tl_v5.toml, from `trigemu import hls4ml`; "
-    "repeatable, also for several versions of one network, of which menus name theirs.",
-)
-
-
-def networks_of(texts: Iterable[str]) -> tuple[ScoreNetwork, ...]:
-    """Return the networks of the option; without any, the plugin that runs them is not needed."""
-    if not texts:
-        return ()
-    from .l1_conditions import read_network
-
-    return tuple(map(read_network, texts))
-
-
-output = click.option(
-    "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new menu (TOML)."
-)
-
-
-@click.command("cms-l1")
-@click.argument("menu", type=click.Path(path_type=Path))
-@output
-@mass_limit
-@any_overlap_vetoes
-@networks
-def cms_l1(
-    menu: Path, file: Path, mass_limit: bool, any_overlap_vetoes: bool, networks: tuple[str, ...]
-) -> None:
-    """Convert MENU, the XML of a CMS Level-1 global-trigger menu (also .xz, .gz)."""
-    from .l1 import import_cms_l1
-    from .l1_conditions import AsEmulated
-
-    check_outputs([file], [menu])
-    as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, networks_of(networks))
-    imported = import_cms_l1(menu, as_emulated)
-    write_text(file, imported.in_folder(file.parent))
-    for warning in imported.warnings:
-        say(f"Warning: {warning}.")
-    for out in imported.left_out:
-        say(f"Left out: {out.index}, {out.name} (line {out.line}): {out.reason}.")
-    say(f"{file}: {imported.algorithms} algorithms, {imported.conditions} conditions that they combine")
-
-
-@click.command("cms-phase2")
-@click.argument("menu", type=click.Path(path_type=Path))
-@click.option(
-    "--objects",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="Folder with the YAML of its objects.",
-)
-@click.option(
-    "--scalings",
-    type=click.Path(path_type=Path),
-    help="Folder of NAME:ID:RANGE.yaml, with slope and offset of offline pT.  [default: 1.1 and 2.0]",
-)
-@output
-def cms_phase2(menu: Path, objects: Path, scalings: Path | None, file: Path) -> None:
-    """Convert MENU, the YAML of a CMS Phase-2 Level-1 menu."""
-    from .phase2 import import_cms_phase2
-
-    folders = filter(None, (objects, scalings))
-    check_outputs([file], (menu, *(part for folder in folders for part in folder.glob("*"))))
-    imported = import_cms_phase2(menu, objects, scalings)
-    write_text(file, imported.toml)
-    for warning in imported.warnings:
-        say(f"Warning: {warning}.")
-    for out in imported.left_out:
-        say(f"Left out: {out.name} (line {out.line}): {out.reason}.")
-    say(f"{file}: {imported.seeds} seeds, {imported.objects} objects")
+from .pairs import CheckedPair, Pair, as_csv, as_json, find_pairs, pairs_page, read_menu_of
 
 
 @dataclass(frozen=True)
@@ -265,7 +172,7 @@ def _check_all(
     """Check the pairs of a folder, and write and print all results. read: returns the menu of a pair, and the
     algorithms that its import left out."""
     if html_file:
-        from . import pairs as pairs_html
+        from .pairs_html import validation_page  # which loads the report
     pairs, alone = find_pairs(folder)
     files = on_disk(json_file, csv_file, html_file)
     check_outputs(files, [file for pair in pairs for file in (pair.menu, pair.vector)])
@@ -280,9 +187,9 @@ def _check_all(
         raise TrigemuError(listed([*dict.fromkeys(problems)]))
 
     documents = [
-        (json_file, lambda: pairs_shown.as_json(checked)),
-        (csv_file, lambda: pairs_shown.as_csv(checked)),
-        (html_file, lambda: pairs_html.validation_page(checked, alone)),
+        (json_file, lambda: as_json(checked)),
+        (csv_file, lambda: as_csv(checked)),
+        (html_file, lambda: validation_page(checked, alone)),
     ]
-    present([pairs_shown.pairs_page(checked, alone)], documents)
+    present([pairs_page(checked, alone)], documents)
     return checked

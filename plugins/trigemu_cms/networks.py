@@ -1,0 +1,65 @@
+"""Networks that compute the scores of algorithms, such as AXOL1TL for AXO."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from trigemu_anomaly.anomaly import open_scorer
+from trigemu_anomaly.integer_network import IntegerNetwork
+
+from trigemu.base.errors import TrigemuError, nearest
+from trigemu.base.toml import load_toml
+from trigemu.observables.selections import read_scope
+from trigemu.triggers.base import Context
+
+from .l1_grammar import SCORES
+
+#: The networks that decide as CMS recorded, by name: how the sha256 of their files begin. Two are called v5.
+_COMPARED = {
+    "GTADModel_v4": ("da38132ff8e4fe6f",),
+    "GTADModel_v5": ("3d71f23d79b7fbf7", "096ef216c193fd4d"),
+}
+
+
+@dataclass(frozen=True)
+class ScoreNetwork:
+    """The network of a score. signal: a key of SCORES; card: its absolute path; name: that of the network;
+    step: of its score; sha256: of the file with its weights."""
+
+    signal: str
+    card: str
+    name: str
+    step: float
+    sha256: str
+
+    def warning(self) -> str | None:
+        """Return a warning if it has the name of networks that were compared with recorded decisions, and is
+        none of them."""
+        compared = _COMPARED.get(self.name)
+        if not compared or any(self.sha256.startswith(digest) for digest in compared):
+            return None
+        return (
+            f"{self.name} of {self.card} has sha256 {self.sha256[:16]}…: the networks of this name that "
+            f"decide as recorded have {' or '.join(f'{digest}…' for digest in compared)}"
+        )
+
+    def is_model(self, model: str) -> bool:
+        """Whether it is this version, `v5`, of the network; "" for any."""
+        return not model or self.name.lower().endswith(f"_{model.lower()}")
+
+
+def read_network(text: str) -> ScoreNetwork:
+    """Read a network, NAME=CARD as in `axo=axol1tl_v5.toml`; raise TrigemuError if the card has mistakes."""
+    name, separator, file = text.partition("=")
+    signal = name.strip().upper()
+    if not separator or signal not in SCORES:
+        hint = nearest(name, [score.lower() for score in SCORES])
+        raise TrigemuError(f"--network {text}: expected NAME=CARD, such as axo=axol1tl_v5.toml{hint}")
+    card = Path(file)
+    empty = Context(read_scope(load_toml(card, lambda path: b"")), card.parent)
+    scorer = open_scorer(empty, card.name, None)
+    network = scorer.network
+    if not isinstance(network, IntegerNetwork):
+        raise TrigemuError(f"--network {text}: is no integer network, as `trigemu import hls4ml` writes them")
+    return ScoreNetwork(signal, card.resolve().as_posix(), network.name, network.step, scorer.sha256)

@@ -1,0 +1,80 @@
+"""Columns from files as collections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import awkward as ak
+import numpy as np
+
+from trigemu.base.arrays import Array, IntArray
+from trigemu.base.errors import SampleError
+from trigemu.base.kernels import kernel
+from trigemu.samples.events import Collection, Need, first_falling, first_unordered
+from trigemu.samples.formats.source import Schema
+
+
+def schema_of(needs: Iterable[Need]) -> Schema:
+    """Return the schema of a file with some columns."""
+    collections: dict[str, set[str]] = {}
+    for collection, column in needs:
+        collections.setdefault(collection, set()).add(column)
+    scalars = frozenset(collections.pop("", ()))
+    return Schema({name: frozenset(columns) for name, columns in collections.items()}, scalars)
+
+
+def flat(array: ak.Array) -> tuple[IntArray, Array]:
+    """Convert lists to a flat array. Returns offsets int64[n + 1]."""
+    layout = array.layout.to_ListOffsetArray64(True)
+    offsets = np.asarray(layout.offsets)
+    return offsets, ak.to_numpy(layout.content)[: offsets[-1]]
+
+
+def collection_of(columns: Mapping[str, tuple[IntArray, Array]]) -> Collection:
+    """Make a collection from flat columns, with objects in descending pT, if there is a pT.
+
+    Parameters
+    ----------
+    columns : mapping of str to (int64[n + 1], array)
+        Offsets and numbers of each column, as from `flat`.
+
+    Returns
+    -------
+    Collection
+        The objects.
+
+    Raises
+    ------
+    SampleError
+        If columns have different numbers of objects, or these are damaged.
+    """
+    offsets: IntArray | None = None
+    for name, (starts, _) in columns.items():
+        if offsets is None:
+            offsets = starts
+        elif not np.array_equal(offsets, starts):
+            raise SampleError(f"the column {name!r} has different numbers of objects from the other columns")
+    assert offsets is not None
+    if first_falling(offsets) >= 0 or any(len(column) < offsets[-1] for _, column in columns.values()):
+        raise SampleError(f"the numbers of objects in the column {name!r} are damaged")
+    values = {name: column for name, (_, column) in columns.items()}
+    pt = values.get("pt")
+    if pt is not None and first_unordered(offsets, pt) >= 0:
+        order = _falling(offsets, pt)
+        values = {name: column[order] for name, column in values.items()}
+    return Collection(offsets, values)
+
+
+@kernel
+def _falling(offsets: IntArray, pt: Array) -> IntArray:
+    """Return the order int64[m] of each event's objects in descending pT, stable for equal pT. Events have
+    few objects, mostly in order already, so insertion sort is fastest."""
+    order = np.arange(offsets[-1])
+    for event in range(len(offsets) - 1):
+        for i in range(offsets[event] + 1, offsets[event + 1]):
+            j = i
+            while j > offsets[event] and pt[order[j - 1]] < pt[i]:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = i
+    return order
