@@ -21,8 +21,9 @@ from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.vectors import MissingMomentum, ObjectVector, OfVectors
 from trigemu.observables.windows import AnyOf, Column, Window, any_of
 from trigemu.observables.workspace import Workspace
-from trigemu_anomaly import input_kernels as do
-from trigemu_anomaly.input_kernels import FULL, INFINITE, ROOM, Features, fill_events, inputs_function
+
+from . import input_kernels as do
+from .input_kernels import FULL, INFINITE, ROOM, Features, fill_events, inputs_function
 
 #: Elements from this number on are computed as arrays.
 _MANY = 256

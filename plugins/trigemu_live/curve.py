@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,12 +18,9 @@ from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import kernel
 from trigemu.base.shown import Shown
 
-from .crossing_kernels import RuleState, RuleTable, accept, fraction, mixed, new_state, vetoed_by
+from .crossing_kernels import RuleState, RuleTable, accept, fraction, mixed, new_state, rule_table, vetoed_by
 from .filling import ORBIT, Filling
 from .rules import Rules
-
-if TYPE_CHECKING:
-    from .crossing_kernels import RuleTable
 
 
 def accepts_of(
@@ -140,8 +137,6 @@ def live_fraction(
     >>> f"{100 * live.value:.1f} %"
     '98.9 %'
     """
-    from .crossing_kernels import rule_table
-
     table = rule_table(rules, filling)
     check_not_all(rules, filling, table)
     chance = input_rate_hz / filling.crossing_rate_hz

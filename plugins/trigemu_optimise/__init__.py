@@ -10,7 +10,7 @@ from trigemu.base.plugins import Plugin
 
 PLUGIN = Plugin(
     commands={"optimise": ".cli:optimise"},
-    sections={"optimise": ".view:sections"},
+    sections={"optimise": ".report:sections"},
     uses=("live",),
 )
 

@@ -9,14 +9,11 @@ import msgspec
 
 from trigemu.results import numbers
 from trigemu.results.comparison import changes_table
-from trigemu.results.section import Contents, Section
 from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import View
 
-from .figures import pictures
 from .optimise import Optimised
 from .summary import BEST, Summary
-from .write_menu import read_summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -122,7 +119,7 @@ class _Optimised(View[Optimised]):
         return document
 
     def figures(self, result: Optimised) -> Iterator[Figure]:
-        from .figures import pictures
+        from .figures import pictures  # which loads Matplotlib
 
         for picture in pictures(result.summary):
             yield picture.figure
@@ -222,17 +219,3 @@ def notes_of(summary: Summary) -> Iterator[str]:
     if not summary.complete:
         starts = numbers.count(summary.starts, "start")
         yield f"The time limit ended the search after {starts}; it is not complete."
-
-
-def sections(contents: Contents) -> Iterator[Section]:
-    """Yield a section for each menu with the numbers of its optimisation beside it."""
-    for variant in contents.variants:
-        summary = read_summary(variant.menu)
-        if summary is not None:
-            yield Section(
-                "How the menu was optimised",
-                tuple(notes_of(summary)),
-                tuple(table for table in tables_of(summary) if table.rows),
-                tuple(pictures(summary)),
-                menu=variant.menu.name,
-            )

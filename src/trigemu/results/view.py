@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from trigemu.base.errors import TrigemuError, excerpt
 from trigemu.base.shown import WithHistogram, WithHistograms
-from trigemu.results.documents import Histograms, csv_of, in_json, records
+from trigemu.results.documents import Histograms, as_frame, as_histogram, csv_of, in_json, records
 from trigemu.results.table import Page, Table
 
 if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
@@ -113,8 +113,6 @@ class View(ABC, Generic[R]):
 
     def frame(self, result: R) -> Any:
         """Return the table of the `result` as a pandas.DataFrame."""
-        from trigemu.results.documents import as_frame
-
         return as_frame(self.table(result))
 
     def hepdata(self, result: R) -> list[Any]:
@@ -137,8 +135,6 @@ class View(ABC, Generic[R]):
     def histogram(self, result: R, name: str | None, **options: bool) -> Any:
         """Return a hist.Hist of the `result`: that of a `name`, or all; in a variant that `options`
         choose."""
-        from trigemu.results.documents import as_histogram
-
         return as_histogram(self.histograms(result, **options), name)
 
 
