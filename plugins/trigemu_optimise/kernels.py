@@ -124,7 +124,7 @@ def missed_sums(
     """Add the differences of the weight that no trigger of a set accepts to sums[set, kx, ky].
 
     The weight at a point of the plane of the variables x and y, −1 for none, is the sum of all differences up
-    to it. `at` is changed and restored. covered: uint8[n] and breaks: int64[2, …], for use in the kernel.
+    to it. `point` is changed and restored. covered: uint8[n] and breaks: int64[2, …], for use in the kernel.
     """
     at_x, at_y = point[x], point[y]
     for set_ in range(tables.shape[0]):

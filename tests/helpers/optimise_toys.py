@@ -148,6 +148,8 @@ def problem_of(
 ) -> Problem:
     """A problem of unprescaled triggers, one for each list of values."""
     t, c = len(values), len(channels)
+    for group in (background, *channels):  # kernels check no index
+        assert all(level.max(initial=0) <= len(v) for level, v in zip(group.rows.level, values, strict=True))
     layout = Layout(
         np.arange(t),
         np.ones((1, t), np.bool_),

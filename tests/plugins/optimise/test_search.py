@@ -119,8 +119,8 @@ def test_most_refits_are_the_best_points_of_their_replicas() -> None:
 
 def test_an_infeasible_problem_ends_at_its_least_excess() -> None:
     values = [np.arange(4.0)]
-    events = group_of(np.array([[9, 9, 2]]), np.ones(3))  # two events that no threshold rejects
-    problem = problem_of(values, events, [group_of(np.array([[9]]), np.ones(1))], 1.0)
+    events = group_of(np.array([[4, 4, 2]]), np.ones(3))  # two events that no threshold rejects
+    problem = problem_of(values, events, [group_of(np.array([[4]]), np.ones(1))], 1.0)
     found = Hop(1, 1, 2).run(Evaluation(problem))
     assert found.objectives[0] > 1000
     assert Evaluation(problem).rate(found.points[0]) == 2.0
