@@ -59,7 +59,7 @@ class Quantities:
         place = {trigger.name: i for i, trigger in enumerate(enabled)}
         acceptance = acceptances(patterns, self.menu, self.plan.bits[0])
         accepted = acceptance.total
-        unique = acceptance.unique(np.ones(len(enabled), np.bool_))
+        unique = acceptance.unique(np.ones(len(enabled), np.bool_)).toarray()
 
         def one(label: str) -> Array:
             match label.split():

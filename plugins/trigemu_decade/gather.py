@@ -14,9 +14,8 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError
 from trigemu.counting import table_checks
 from trigemu.counting.acceptance import Acceptance, acceptances
-from trigemu.counting.patterns import PatternTable, merge_tables
+from trigemu.counting.patterns import PatternTable, SharedEvents, merge_tables
 from trigemu.counting.quantities import members_by_level
-from trigemu.counting.shared import SharedEvents
 from trigemu.emulation import scaling
 from trigemu.emulation.engine import (
     Chunk,

@@ -17,7 +17,7 @@ from trigemu_anomaly.trees import FixedEnsemble, Precision
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import TrigemuError, quoted
 from trigemu.counting.patterns import PatternTable
-from trigemu.counting.rate_sums import RateSums
+from trigemu.counting.sums import RateSums
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
@@ -279,7 +279,7 @@ def _differ(emulation: Emulation, name: str, number: int) -> tuple[int, float]:
     first, second = (bits[name] for bits in counted.bits)
     differs = (_passed(table, first) != _passed(table, second)).astype(np.float64)
     if name in counted.fitted[0]:
-        differs = counted.scales.judged(slice(None), differs, np.zeros_like(differs))
+        differs *= counted.scales.unseen
     sums = RateSums(table, counted.scales, 1)
     for rows in counted.blocks():
         sums.add(rows, differs[rows, np.newaxis])

@@ -13,7 +13,7 @@ import numpy as np
 from trigemu.base.arrays import FloatArray, Words
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import members_by_level
-from trigemu.counting.rate_sums import RateSums
+from trigemu.counting.sums import RateSums
 from trigemu.emulation.loop import Emulation
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import Rate
@@ -43,7 +43,8 @@ def rows_of(menu: Menu, words: Words, bits: Mapping[str, int]) -> tuple[FloatArr
     levels = members_by_level(menu)
     either = [acceptance.either(members) for members in levels.values()]
     names = [trigger.group for trigger in menu.enabled]
-    total, unique = [acceptance.total], [sum(acceptance.unique(m) for m in levels.values())]
+    total = [acceptance.total]
+    unique = [sum(acceptance.unique(m).toarray() for m in levels.values())]
     for group in dict.fromkeys(name for name in names if name):
         inside = np.array([name == group for name in names])
         number = next(n for n, members in enumerate(levels.values()) if members[inside].all())
@@ -73,20 +74,15 @@ def table_errors(
     constant = counted.constant_part(both)
 
     def sums(slope: float, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
-        bound = 1.0 + abs(slope) * max(
-            1.0, float(ratio.max(initial=1.0))
-        )  # exact sums take fractions up to 1
-
         def moved(values: FloatArray) -> FloatArray:
-            return (values + slope * ratio * values[..., first, None]) / bound
+            return values + slope * ratio * values[..., first, None]
 
         sums = RateSums(
             counted.table, counted.scales, 2 * width, None if constant is None else moved(constant)
         )
         for rows in counted.blocks():
-            sums.add(rows, moved(counted.fractions(rows, both)))
-        hz, variance = sums.result()
-        return hz * bound, variance * bound**2
+            sums.add(rows, moved(counted.fractions(rows, both).toarray()))
+        return sums.result()
 
     hz, plain = sums(0.0, np.zeros(2 * width))
     ratio = hz / hz[first] if hz[first] > 0 else np.zeros_like(hz)

@@ -15,9 +15,8 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError
 from trigemu.base.splitmix import splitmix64
 from trigemu.counting import table_checks
-from trigemu.counting.patterns import PatternTable, merge_tables
+from trigemu.counting.patterns import PatternTable, SharedEvents, merge_tables
 from trigemu.counting.score_table import ScoreTable
-from trigemu.counting.shared import SharedEvents
 from trigemu.emulation import scaling
 from trigemu.emulation.engine import Chunk, Job, Progress, check_result, entries_of, over_background
 from trigemu.emulation.plan import Plan, make_plan

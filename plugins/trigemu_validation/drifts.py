@@ -15,13 +15,14 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
+from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError, nearest
 from trigemu.base.shown import Shown
 from trigemu.base.toml import TomlTable, load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
-from trigemu.counting.acceptance import Pairs, acceptances, raw_decisions
+from trigemu.counting.acceptance import acceptances, raw_decisions
 from trigemu.emulation import scaling
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
@@ -360,11 +361,11 @@ class _Differences:
 
     def _joint_difference(
         self, words: Words, menus: tuple[Menu, ...], a: IntArray, b: IntArray
-    ) -> FloatArray:
+    ) -> sparse.csr_array:
         emulation = self._emulation
         crossing = [scaling.crossing_scale(menu, emulation.catalogue) for menu in emulation.menus]
         joint = [
-            _joint(acceptances(words, menu, bits).pairs(), positions[a], positions[b]) * scale / max(crossing)
+            acceptances(words, menu, bits).joint(positions[a], positions[b]) * (scale / max(crossing))
             for menu, bits, positions, scale in zip(
                 menus, emulation.plan.bits, self._positions, crossing, strict=True
             )
@@ -381,17 +382,6 @@ def _raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[st
     """Return decisions before prescales, bool[m]; a trigger with an infinite prescale rejects all events."""
     raw = raw_decisions(words, menu, bits)
     return {t.name: raw[t.name] & (t.prescale < math.inf) for t in menu.enabled}
-
-
-def _joint(pairs: Pairs, a: IntArray, b: IntArray) -> FloatArray:
-    """Return the probabilities that triggers a and b of a menu accept patterns together, float64[m, n]."""
-    first, second = pairs.first[:, a], pairs.second[:, b]
-    joint: FloatArray = np.where(pairs.same_counter[a, b], np.minimum(first, second), first * second)
-    nodes_a, nodes_b = pairs.of_first[a], pairs.of_second[b]
-    bound = (nodes_a >= 0) & (nodes_b >= 0)
-    if bound.any():
-        joint[:, bound] = pairs.bound[pairs.combination[:, None], nodes_a[bound], nodes_b[bound]]
-    return joint
 
 
 def _within(drift: Drift) -> bool:

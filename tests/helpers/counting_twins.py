@@ -6,32 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.counting.acceptance import Pairs
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns
 
-# ---- pairs, which seeds may connect
 
-
-def joint(first: np.ndarray, second: np.ndarray, alike: np.ndarray) -> np.ndarray:
-    """float64[m, s, t]"""
-    one, other = first[:, :, None], second[:, None, :]
-    return np.where(alike, np.minimum(one, other), one * other)
-
-
-def seeded_fractions(pairs: Pairs, scale: np.ndarray, upper: bool) -> np.ndarray:
-    """float64[m, s, t]"""
-    found = joint(pairs.first, pairs.second, pairs.same_counter)
-    for i, j in np.argwhere(np.logical_and.outer(pairs.of_first >= 0, pairs.of_second >= 0)):
-        both = pairs.bound[pairs.combination, pairs.of_first[i], pairs.of_second[j]]
-        found[:, i, j] = np.where((pairs.first[:, i] > 0) & (pairs.second[:, j] > 0), both, 0.0)
-    return of_upper(found * scale, upper)
-
-
-def of_upper(fractions: np.ndarray, upper: bool) -> np.ndarray:
-    return np.triu(fractions) if upper else fractions
-
-
-# ---- rate_sums.py, shared.py and strata.py: from the events themselves
+FOUR = np.arange(4, dtype=np.uint64)[:, None]
 
 
 @dataclass(frozen=True)
@@ -45,18 +23,23 @@ class ToyEvents:
     stratum: np.ndarray | None
 
 
-def toy_events(seed: int, n: int, shared: bool, strata: bool, patterns: int = 4) -> ToyEvents:
-    """n events of a few patterns, of weights above 0, of which some share a parent."""
+def toy_events(seed: int, n: int, shared: bool, strata: bool, words: np.ndarray = FOUR) -> ToyEvents:
+    """n events of a few patterns, uint64[…, w], of weights above 0, of which some share a parent."""
     rng = np.random.default_rng(seed)
-    words = rng.integers(0, patterns, (n, 1)).astype(np.uint64)
+    words = words[rng.integers(0, len(words), n)]
     stratum = rng.integers(0, 2, n) if strata else np.zeros(n, np.int64)
     parent = rng.integers(0, 1 + n // 2, n) if shared else np.arange(n)
     weight, ids = rng.exponential(1.0, n), np.arange(n, dtype=np.uint64)
     made_from = (parent.astype(np.uint64), ids)
     keys = Keys(stratum=stratum)
     table = complete_table([count_patterns(0, words, weight, keys, made_from=made_from if shared else None)])
-    at = {key: row for row, key in enumerate(zip(table.stratum, table.words[:, 0], strict=True))}
-    row = np.array([at[key] for key in zip(stratum, words[:, 0], strict=True)], np.int64)
+    keys_of = (
+        zip(of.tolist(), map(bytes, of_words), strict=True)
+        for of, of_words in ((table.stratum, table.words), (stratum, words))
+    )
+    rows, events = keys_of
+    at = {key: row for row, key in enumerate(rows)}
+    row = np.array([at[key] for key in events], np.int64)
     return ToyEvents(weight, parent, row, table, table.stratum if strata else None)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, TrigemuError
-from trigemu.counting.shared import Parents
+from trigemu.counting.patterns import Parents
 from trigemu.counting.table_checks import check_array, check_within
 from trigemu.emulation.engine import Chunk, Job, Progress, check_result, over_samples
 from trigemu.emulation.plan import Plan, make_plan

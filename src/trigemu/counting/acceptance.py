@@ -7,7 +7,8 @@ one event:
     or(S) = 1 − Π over coherent sets C of (1 − max of a_t, t in S ∩ C)
 
 This applies to triggers that neither have seeds nor are seeds. Triggers that are connected by seeds count as
-one such set, with the probability that any of its triggers in S accepts.
+one such set, with the probability that any of its triggers in S accepts: the sum of or(S) over the outcomes
+of the counters of their seeds.
 """
 
 from __future__ import annotations
@@ -15,21 +16,22 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import PluginError, TrigemuError, own_cause
-from trigemu.base.kernels import inlined, kernel
 from trigemu.base.plugins import place_of_method, reason_of
 from trigemu.counting.seeds import Node, Seeded
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import no_column
 from trigemu.triggers.base import BitKind
 
-#: The positions of triggers that share a counter, for each set.
-Sets = Sequence[Sequence[int]]
+#: A sum of probabilities that differs from 1 by less is 1: nothing must not become an event of weight 1e-17.
+_CERTAIN = 1e-12
 
 
 def counter_of(trigger: Trigger) -> Hashable:
@@ -37,208 +39,269 @@ def counter_of(trigger: Trigger) -> Hashable:
     return ("set", trigger.coherent) if trigger.coherent else ("alone", trigger.name)
 
 
-def coherent_sets(triggers: Sequence[Trigger]) -> list[list[int]]:
-    """Return the positions of the triggers of each set; a trigger that shares no counter is a set."""
-    sets: dict[Hashable, list[int]] = {}
-    for position, trigger in enumerate(triggers):
-        sets.setdefault(counter_of(trigger), []).append(position)
-    return list(sets.values())
+class Rows(NamedTuple):
+    """What accepts, in each pattern, in each of its parts, in each outcome of a part: a row for each trigger
+    that may accept, ordered by these and by the counter of the trigger.
 
-
-def or_of(accepted: FloatArray, sets: Sets) -> FloatArray:
-    """Return float64[m], the probability that at least one trigger accepts, from float64[m, t].
-
-    The order of operations guarantees, to the last bit, that a single set gives its own value, that an empty
-    one has no effect and that a 1 stays 1: a zero must not become an event of weight 1e-17.
+    The parts of a pattern accept independently: the triggers of a counter, or those that seeds connect. Only
+    the latter have several outcomes. Given the outcome, counters are independent; of those that share one,
+    the less prescaled accept whenever the others do.
     """
-    either = np.zeros(len(accepted))
-    _or(accepted, *_flat(sets), either)
-    return either
+
+    pattern: IntArray  # int64[k]
+    part: IntArray  # part, outcome: int64[k] ≥ 0, different for each part and outcome of each pattern
+    outcome: IntArray
+    trigger: IntArray  # int64[k]
+    accept: FloatArray  # float64[k]: the probability that the trigger accepts in this outcome
+    probability: FloatArray  # float64[k]: that of the outcome
+
+    def take(self, rows: IntArray | BoolArray) -> Rows:
+        return Rows(*(column[rows] for column in self))
 
 
-def unique_of(accepted: FloatArray, sets: Sets) -> FloatArray:
-    """Return float64[m, t], or(M) − or(M without t), computed as a product to avoid cancellation."""
-    member, starts = _flat(sets)
-    unique, best, after = np.zeros(accepted.shape), np.zeros(len(sets)), np.ones(len(sets) + 1)
-    _unique(accepted, member, starts, unique, best, after)
-    return unique
+class _Levels(NamedTuple):
+    """Rows in four levels."""
 
-
-def missed_of(accepted: FloatArray, sets: Sets) -> FloatArray:
-    """Return float64[m], the probability that no trigger accepts."""
-    missed = np.ones(len(accepted))
-    _missed(accepted, *_flat(sets), missed)
-    return missed
-
-
-def _flat(sets: Sets) -> tuple[IntArray, IntArray]:
-    """Return the members of all sets in one array, and the position at which each set starts."""
-    starts = np.cumsum([0, *map(len, sets)])
-    return np.array([member for members in sets for member in members], np.int64), starts
-
-
-@inlined
-def _best(accepted: FloatArray, row: int, member: IntArray, first: int, last: int) -> float:
-    """Return the probability that a set accepts: its largest acceptance."""
-    best = 0.0
-    for index in range(first, last):
-        best = max(best, accepted[row, member[index]])
-    return best
-
-
-@kernel
-def _or(accepted: FloatArray, member: IntArray, starts: IntArray, either: FloatArray) -> None:
-    for row in range(accepted.shape[0]):
-        for number in range(len(starts) - 1):
-            best = _best(accepted, row, member, starts[number], starts[number + 1])
-            if best > 0.0:
-                either[row] = best + either[row] * (1.0 - best)
-
-
-@kernel
-def _missed(accepted: FloatArray, member: IntArray, starts: IntArray, missed: FloatArray) -> None:
-    for row in range(accepted.shape[0]):
-        for number in range(len(starts) - 1):
-            best = _best(accepted, row, member, starts[number], starts[number + 1])
-            missed[row] *= 1.0 - best
-
-
-@kernel
-def _unique(
-    accepted: FloatArray,
-    member: IntArray,
-    starts: IntArray,
-    unique: FloatArray,
-    best: FloatArray,
-    after: FloatArray,
-) -> None:
-    """best, after: float64[sets] and float64[sets + 1]; the last of `after` is 1."""
-    sets = len(starts) - 1
-    for row in range(accepted.shape[0]):
-        for number in range(sets):
-            best[number] = _best(accepted, row, member, starts[number], starts[number + 1])
-        for number in range(sets - 1, -1, -1):
-            after[number] = after[number + 1] * (1.0 - best[number])
-        before = 1.0
-        for number in range(sets):
-            others = before * after[number + 1]  # the probability that no other set accepts
-            before *= 1.0 - best[number]
-            if others == 0.0 or best[number] == 0.0:
-                continue
-            for index in range(starts[number], starts[number + 1]):
-                without = 0.0
-                for other in range(starts[number], starts[number + 1]):
-                    if other != index:
-                        without = max(without, accepted[row, member[other]])
-                unique[row, member[index]] = others * (best[number] - without)
-
-
-class Pairs(NamedTuple):
-    """The probabilities that a trigger of one list and one of another list both accept an event."""
-
-    first: FloatArray  # first, second: float64[m, s], float64[m, t]: the acceptances of each list
-    second: FloatArray
-    # bool[s, t]: whether two triggers share a counter: their joint acceptance is then the smaller one,
-    # otherwise the product.
-    same_counter: BoolArray
-    # float64[c, nodes, nodes]: for two triggers connected by seeds, the joint acceptance is
-    # bound[combination, of_first, of_second].
-    bound: FloatArray
-    combination: IntArray  # int64[m]: the first index of `bound`, for each pattern
-    # of_first, of_second: int64[s], int64[t]: the other indices, for each trigger; −1 if no seed connects it.
-    of_first: IntArray
-    of_second: IntArray
-
-    def take(self, rows: slice | IntArray) -> Pairs:
-        """Return the pairs in the patterns `rows`."""
-        first, second = self.first[rows], self.second[rows]
-        return self._replace(first=first, second=second, combination=self.combination[rows])
-
-
-class Part(NamedTuple):
-    """Triggers that accept an event independently of all others. sets: triggers that share a counter.
-    outcomes: the possible outcomes of the counters of their seeds, each with its probability and the
-    acceptances, float64[t]."""
-
-    sets: Sets
-    outcomes: list[tuple[float, FloatArray]]
+    counters: IntArray  # the first row of each counter
+    outcomes: IntArray  # the first counter of each outcome
+    parts: IntArray  # the first outcome of each part
+    patterns: IntArray  # the first part of each pattern
+    best: FloatArray  # the probability that any trigger of a counter accepts
+    either: FloatArray  # the same of an outcome
+    hit: FloatArray  # the same of a part
 
 
 @dataclass(frozen=True)
 class Acceptance:
-    """The probabilities that t enabled triggers accept m patterns.
+    """The probabilities that t triggers accept m patterns."""
 
-    Attributes
-    ----------
-    total : float64[m, t]
-        The probability for each trigger by itself.
-    sets : list of lists of int
-        The triggers that share a prescale counter, except those in `seeded`.
-    seeded : Seeded or None
-        The triggers that are connected by seeds.
-    """
+    patterns: int
+    counter: IntArray  # int64[t]: the number of the prescale counter of each trigger
+    rows: Rows
+    seeded: Seeded | None  # The triggers that are connected by seeds
+    node: IntArray  # int64[t]: the node of each trigger, −1 if no seed connects it
 
-    total: FloatArray
-    sets: Sets
-    seeded: Seeded | None = None
+    @cached_property
+    def accepted(self) -> sparse.csr_array:
+        """The probability of each trigger by itself, float64[m, t], sparse."""
+        return self._sparse(self.rows, self.rows.accept * self.rows.probability)
 
-    def either(self, members: BoolArray) -> FloatArray:
-        """Return or(S), float64[m], for the triggers S in `members`, bool[t]."""
-        either = or_of(self.total, _within(self.sets, members))
-        if self.seeded:
-            best, _ = self.seeded.either_and_none(self.seeded.members(members))
-            either = best + either * (1.0 - best)
+    @cached_property
+    def total(self) -> FloatArray:
+        """The same as an array, float64[m, t]."""
+        total: FloatArray = self.accepted.toarray()
+        return total
+
+    def either(self, members: BoolArray, without: int = -1) -> FloatArray:
+        """Return or(S), float64[m], for the triggers S in `members`, bool[t]. without: a trigger that never
+        accepts, which other triggers read."""
+        either = np.zeros(self.patterns)
+        rows = self._members(members)
+        node = self.node[without] if without >= 0 else -1
+        if node >= 0 and self.seeded:
+            affected = self.seeded.fires(node)
+            either[~affected] = self._either(rows.take(~affected[rows.pattern]))[~affected]
+            others = rows.take(affected[rows.pattern] & (self.node[rows.trigger] < 0))
+            changed = _seeded_rows(
+                self.seeded, np.flatnonzero(affected), self.patterns * len(self.counter), node
+            )
+            rows = _in_order(others, changed.take(members[changed.trigger]))
+            either[affected] = self._either(rows)[affected]
+            return either
+        return self._either(rows)
+
+    def _either(self, rows: Rows) -> FloatArray:
+        either = np.zeros(self.patterns)
+        if len(rows.pattern):
+            levels = self._levels(rows)
+            pattern = rows.pattern[levels.counters][levels.outcomes][levels.parts][levels.patterns]
+            either[pattern] = _any(levels.hit, levels.patterns)
         return either
 
-    def unique(self, members: BoolArray) -> FloatArray:
+    def unique(self, members: BoolArray) -> sparse.csr_array:
         """Return or(S) − or(S without t), float64[m, t], for S in `members`, bool[t]; 0 for triggers outside
         of S. It is computed as a product to avoid cancellation."""
-        sets = _within(self.sets, members)
-        unique = unique_of(self.total, sets)
-        if self.seeded:
-            inside = self.seeded.members(members)
-            of_nodes = self.seeded.unique(inside)
-            unique *= self.seeded.either_and_none(inside)[1][:, None]
-            missed = missed_of(self.total, sets)[:, None]
-            unique[:, self.seeded.column[inside]] = of_nodes[:, inside] * missed
-        return unique
+        rows = self._members(members)
+        if not len(rows.pattern):
+            return sparse.csr_array((self.patterns, len(self.counter)))
+        levels = self._levels(rows)
+        first = rows.take(levels.counters)
+        of_part = _no_other(levels.hit, levels.patterns)
+        of_outcome = np.repeat(of_part, _lengths(levels.parts, len(levels.outcomes)))
+        of_outcome *= first.probability[levels.outcomes]
+        of_counter = np.repeat(of_outcome, _lengths(levels.outcomes, len(levels.counters)))
+        of_counter *= _no_other(levels.best, levels.outcomes)
+        lengths = _lengths(levels.counters, len(rows.pattern))
+        is_best = rows.accept == np.repeat(levels.best, lengths)
+        several = np.add.reduceat(is_best.astype(np.int64), levels.counters) > 1
+        second = np.maximum.reduceat(np.where(is_best, 0.0, rows.accept), levels.counters)
+        alone = np.where(several, 0.0, levels.best - second) * of_counter
+        return self._sparse(rows, np.where(is_best, np.repeat(alone, lengths), 0.0))
 
-    def lost(self, members: BoolArray, trigger: int) -> FloatArray:
-        """Return the decrease of or(S) if a `trigger` outside of S, `members`, never accepts, float64[m]: the
-        loss of the triggers in S that it seeds. It is negative if a seed requires that it does not accept."""
-        node = -1 if self.seeded is None else int(_node_of(self.seeded, self.total.shape[1])[trigger])
-        if self.seeded is None or node < 0:
-            return np.zeros(len(self.total))
-        missed = missed_of(self.total, _within(self.sets, members))
-        return missed * self.seeded.lost(self.seeded.members(members), node)
+    def exactly(self, members: BoolArray, within: BoolArray) -> FloatArray:
+        """Return the probability, float64[m], that all triggers in `members` accept and no other trigger in
+        `within` accepts; both are bool[t]."""
+        inside = members & within
+        needed = np.bincount(self.counter[inside], minlength=self.counter.max(initial=0) + 1)
+        fired = (self.accepted > 0) @ inside.astype(np.int64)
+        probability = np.where(fired == inside.sum(), 1.0, 0.0)
+        rows = self._members(within)
+        rows = rows.take(probability[rows.pattern] > 0)
+        if not len(rows.pattern):
+            return probability
+        levels = self._levels(rows)
+        asked = inside[rows.trigger]
+        least = np.minimum.reduceat(np.where(asked, rows.accept, 1.0), levels.counters)
+        most = np.maximum.reduceat(np.where(asked, 0.0, rows.accept), levels.counters)
+        n_asked = np.add.reduceat(asked.astype(np.int64), levels.counters)
+        first = rows.take(levels.counters)
+        least = np.where(n_asked < needed[self.counter[first.trigger]], 0.0, least)
+        of_outcome = np.multiply.reduceat(np.maximum(least - most, 0.0), levels.outcomes)
+        n_asked = np.add.reduceat(n_asked, levels.outcomes)
+        first = first.take(levels.outcomes)
+        part = np.cumsum(np.diff(rows.part, prepend=-1) != 0) - 1
+        keys = np.unique(np.column_stack([part[asked], rows.trigger[asked]]), axis=0)
+        in_part = np.bincount(keys[:, 0], minlength=len(levels.parts))
+        lengths = _lengths(levels.parts, len(of_outcome))
+        of_outcome[n_asked < np.repeat(in_part, lengths)] = 0.0  # a member that does not accept has no row
+        of_part = np.add.reduceat(first.probability * of_outcome, levels.parts)
+        none = 1.0 - np.add.reduceat(first.probability, levels.parts)  # outcomes without a row
+        of_part += np.where(in_part == 0, np.maximum(none, 0.0), 0.0)
+        pattern = first.pattern[levels.parts][levels.patterns]
+        probability[pattern] *= np.multiply.reduceat(of_part, levels.patterns)
+        return probability
 
-    def pairs(self) -> Pairs:
-        """Return the joint acceptances of every trigger with every other."""
-        t = self.total.shape[1]
-        same_counter = _same_counter(self.sets, t)
-        if self.seeded is None:
-            return Pairs(self.total, self.total, same_counter, *_UNBOUND, np.full(t, -1), np.full(t, -1))
-        node = _node_of(self.seeded, t)
-        return Pairs(
-            self.total, self.total, same_counter, self.seeded.both(), self.seeded.combination, node, node
+    def joint(self, first: IntArray, second: IntArray) -> sparse.csr_array:
+        """Return the probability that both triggers of each pair accept, float64[m, pairs], sparse. first,
+        second: int64[pairs], different pairs."""
+        rows, accepted = self.rows, self.accepted
+        independent = np.flatnonzero(~self.dependent(first, second))
+        product = (accepted[:, first[independent]] * accepted[:, second[independent]]).tocoo()
+        parts = [(product.row, independent[product.col], product.data)]
+        number = np.full((len(self.counter),) * 2, -1, np.int32)
+        number[first, second] = np.arange(len(first))
+        a, b = _pairs_within(self._levels(rows).counters, len(rows.pattern))
+        least = np.minimum(rows.accept[a], rows.accept[b]) * rows.probability[a]
+        listed = [(rows.pattern[a], rows.trigger[a], rows.trigger[b], least)]
+        for pattern, a, b, values in (*listed, *self._connected_pairs()):
+            pair = number[a, b]
+            parts.append((pattern[pair >= 0], pair[pair >= 0], values[pair >= 0]))
+        pattern, pair, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return sparse.csr_array((values, (pattern, pair)), (self.patterns, len(first)))
+
+    def _connected_pairs(self) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
+        """Yield pattern, both triggers and the probability that both accept, of pairs that seeds connect and
+        that share no counter: in the same part of a pattern, then in different ones."""
+        rows = self.rows.take(self.node[self.rows.trigger] >= 0)
+        if not len(rows.pattern):
+            return
+        key = rows.part * len(self.counter) + rows.trigger
+        _, first, column = np.unique(key, return_index=True, return_inverse=True)
+        pattern, trigger, part = rows.pattern[first], rows.trigger[first], rows.part[first]
+        place = np.cumsum(np.diff(rows.outcome, prepend=-1) != 0) - 1, column
+        accepts = sparse.csr_array((rows.accept, place))
+        both = (accepts.T @ sparse.csr_array((rows.accept * rows.probability, place))).tocoo()
+        other = self.counter[trigger[both.row]] != self.counter[trigger[both.col]]
+        a, b = both.row[other], both.col[other]
+        yield pattern[a], trigger[a], trigger[b], both.data[other]
+        order = np.argsort(pattern, kind="stable")
+        a, b = (order[number] for number in _pairs_within(_starts(pattern[order]), len(order)))
+        other = part[a] != part[b]
+        a, b = a[other], b[other]
+        total = np.bincount(column, rows.accept * rows.probability)
+        yield pattern[a], trigger[a], trigger[b], total[a] * total[b]
+
+    def dependent(self, first: IntArray, second: IntArray) -> BoolArray:
+        """Return whether the triggers of each pair share a counter or are connected by seeds, bool[pairs]:
+        the probability that both accept is then not a product."""
+        same: BoolArray = self.counter[first] == self.counter[second]
+        return same | ((self.node[first] >= 0) & (self.node[second] >= 0))
+
+    def outcomes(self, pattern: int, within: BoolArray) -> list[list[tuple[float, list[Rows]]]]:
+        """Return the parts of a pattern with triggers in `within`, bool[t]: their outcomes, each with its
+        probability and the rows of each counter."""
+        rows = self.rows.take(slice(*np.searchsorted(self.rows.pattern, [pattern, pattern + 1])))
+        rows = rows.take(within[rows.trigger])
+        parts: dict[int, dict[int, dict[int, list[int]]]] = {}
+        keys = zip(
+            rows.part.tolist(), rows.outcome.tolist(), self.counter[rows.trigger].tolist(), strict=True
         )
+        for row, (part, outcome, counter) in enumerate(keys):
+            parts.setdefault(part, {}).setdefault(outcome, {}).setdefault(counter, []).append(row)
+        listed = []
+        for outcomes in parts.values():
+            part_outcomes = []
+            for counters in outcomes.values():
+                of_counters = [rows.take(np.array(numbers)) for numbers in counters.values()]
+                part_outcomes.append((float(of_counters[0].probability[0]), of_counters))
+            rest = 1.0 - sum(probability for probability, _ in part_outcomes)
+            listed.append([*part_outcomes, *([(rest, [])] if rest > _CERTAIN else [])])
+        return listed
 
-    def outcomes(self, pattern: int, members: BoolArray) -> Iterator[Part]:
-        """Yield the independent parts of the triggers in `members`, bool[t], for a `pattern`, its row."""
-        for together in _within(self.sets, members):
-            yield Part([together], [(1.0, self.total[pattern])])
-        if self.seeded:
-            inside = np.flatnonzero(self.seeded.members(members))
-            columns, counter = self.seeded.column[inside], self.seeded.counter[inside]
-            sets = [columns[counter == c].tolist() for c in np.unique(counter)]
-            for probability, accept in self.seeded.outcomes(pattern):
-                rows = np.zeros((len(accept), self.total.shape[1]))
-                rows[:, columns] = accept[:, inside]
-                yield Part(sets, list(zip(probability.tolist(), rows, strict=True)))
+    def _members(self, members: BoolArray) -> Rows:
+        return self.rows if members.all() else self.rows.take(members[self.rows.trigger])
+
+    def _levels(self, rows: Rows) -> _Levels:
+        counter = self.counter[rows.trigger]
+        new = np.ones(len(counter), np.bool_)
+        new[1:] = (np.diff(rows.outcome) != 0) | (np.diff(rows.pattern) != 0) | (np.diff(counter) != 0)
+        counters = np.flatnonzero(new)
+        best = np.maximum.reduceat(rows.accept, counters)
+        first = rows.take(counters)
+        outcomes = _starts(first.pattern, first.outcome)
+        either = _any(best, outcomes)
+        first = first.take(outcomes)
+        parts = _starts(first.pattern, first.part)
+        hit = np.add.reduceat(first.probability * either, parts)
+        hit[hit > 1.0 - _CERTAIN] = 1.0
+        return _Levels(counters, outcomes, parts, _starts(first.pattern[parts]), best, either, hit)
+
+    def _sparse(self, rows: Rows, values: FloatArray) -> sparse.csr_array:
+        matrix = sparse.csr_array((values, (rows.pattern, rows.trigger)), (self.patterns, len(self.counter)))
+        matrix.eliminate_zeros()
+        return matrix
 
 
-#: The fields of `Pairs` if seeds connect no triggers.
-_UNBOUND = (np.zeros((1, 1, 1)), np.zeros(0, np.int64))
+def _starts(*keys: IntArray) -> IntArray:
+    """Return the first row of each run of equal keys, int64[n] each."""
+    new = np.ones(len(keys[0]), np.bool_)
+    new[1:] = np.any([np.diff(key) != 0 for key in keys], axis=0)
+    return np.flatnonzero(new)
+
+
+def _lengths(starts: IntArray, n: int) -> IntArray:
+    return np.diff(starts, append=n)
+
+
+def _any(probability: FloatArray, starts: IntArray) -> FloatArray:
+    """Return 1 − Π (1 − probability) of each segment; a single one gives itself, to the last bit."""
+    with np.errstate(divide="ignore"):
+        missed = np.add.reduceat(np.log1p(-probability), starts)
+    either: FloatArray = np.where(
+        _lengths(starts, len(probability)) == 1, probability[starts], -np.expm1(missed)
+    )
+    return either
+
+
+def _no_other(probability: FloatArray, starts: IntArray) -> FloatArray:
+    """Return Π (1 − probability) over the other members of the segment of each."""
+    certain = probability == 1.0
+    missed = np.log1p(-np.where(certain, 0.0, probability))
+    lengths = _lengths(starts, len(probability))
+    n_certain = np.repeat(np.add.reduceat(certain.astype(np.int64), starts), lengths) - certain
+    others = np.where(
+        lengths.repeat(lengths) == 1, 0.0, np.repeat(np.add.reduceat(missed, starts), lengths) - missed
+    )
+    return np.where(n_certain == 0, np.exp(others), 0.0)
+
+
+def _pairs_within(starts: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    """Return all pairs of rows in the same segment, in both orders."""
+    lengths = _lengths(starts, n)
+    first = np.repeat(np.arange(n), np.repeat(lengths, lengths))
+    begin = np.repeat(starts, lengths**2)
+    offset = np.arange(len(first)) - np.repeat(np.cumsum(lengths**2) - lengths**2, lengths**2)
+    return first, begin + offset % np.repeat(lengths, lengths**2)
 
 
 def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance:
@@ -263,61 +326,76 @@ def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance
     TrigemuError
         If too many prescaled seeds fire together, or if no column of prescales is chosen (`solve_budgets`).
     """
-    if menu.columns.names and not menu.columns.chosen:
-        raise TrigemuError(no_column(menu))
-    own_decided, raw = _decisions(words, menu, bits)
-    nodes = list(_nodes(menu, own_decided, raw, _bound_counters(menu)))
-    bound = {node.column for node in nodes}
-    seeded = Seeded(nodes) if nodes else None
-    free = [i for i in range(len(menu.enabled)) if i not in bound]
-    sets = [[free[i] for i in members] for members in coherent_sets([menu.enabled[i] for i in free])]
-    total = np.empty((len(words), len(menu.enabled)))
-    for column in free:
-        trigger = menu.enabled[column]
-        total[:, column] = own_decided[trigger.name] / trigger.prescale
-    if seeded:
-        placed = seeded.column >= 0
-        total[:, seeded.column[placed]] = seeded.total()[:, placed]
-    return Acceptance(total, sets, seeded)
+    return acceptances_of(words, [menu], [bits])
 
 
-def pairs_between(
-    words: Words, first: tuple[Menu, Mapping[str, int]], second: tuple[Menu, Mapping[str, int]]
-) -> Pairs:
-    """Return the joint acceptances of the triggers of two menus. Triggers of the same coherent set share a
-    counter, as do triggers with the same name outside of coherent sets."""
-    a, b = (acceptances(words, *which) for which in (first, second))
-    s, t = (menu.enabled for menu, _ in (first, second))
-    number = {counter: i for i, counter in enumerate(dict.fromkeys(map(counter_of, (*s, *t))))}
-    of_s, of_t = (
-        np.array([number[counter_of(trigger)] for trigger in triggers], np.int64) for triggers in (s, t)
-    )
-    same_counter = np.equal(of_s[:, None], of_t)
-    if not (a.seeded or b.seeded):
-        return Pairs(a.total, b.total, same_counter, *_UNBOUND, np.full(len(s), -1), np.full(len(t), -1))
-    both: list[Node] = []
-    counters = frozenset(_bound_counters(first[0]) | _bound_counters(second[0]))
-    for which, ((menu, bits), shift) in enumerate(((first, 0), (second, len(s)))):
-        for node in _nodes(menu, *_decisions(words, menu, bits), counters):
-            key, reads = (which, node.key), {name: (which, other) for name, other in node.reads.items()}
+def acceptances_of(words: Words, menus: Sequence[Menu], bits: Sequence[Mapping[str, int]]) -> Acceptance:
+    """Return the same for the triggers of several menus, one menu after the other. Triggers of the same
+    coherent set share a counter, as do triggers with the same name outside of coherent sets."""
+    for menu in menus:
+        if menu.columns.names and not menu.columns.chosen:
+            raise TrigemuError(no_column(menu))
+    triggers = [trigger for menu in menus for trigger in menu.enabled]
+    number_of = {key: n for n, key in enumerate(dict.fromkeys(map(counter_of, triggers)))}
+    counter = np.array([number_of[counter_of(trigger)] for trigger in triggers], np.int64)
+    connected = {key for menu in menus for key in _connected_counters(menu)}
+    free = np.array([counter_of(trigger) not in connected for trigger in triggers], np.bool_)
+    order = np.flatnonzero(free)[np.argsort(counter[free], kind="stable")]
+    fired, nodes, shift = np.zeros((len(words), len(triggers)), np.bool_), [], 0
+    for which, (menu, bits_of_menu) in enumerate(zip(menus, bits, strict=True)):
+        own_decided, raw = _decisions(words, menu, bits_of_menu)
+        for column, trigger in enumerate(menu.enabled, shift):
+            fired[:, column] = own_decided[trigger.name]
+        for node in _nodes(menu, own_decided, raw, connected) if connected else ():
+            reads = {name: (which, other) for name, other in node.reads.items()}
             column = node.column + shift if node.column >= 0 else -1
-            both.append(replace(node, key=key, reads=reads, column=column))
-    bound = Seeded(both)
-    node_of = _node_of(bound, len(s) + len(t))
-    return Pairs(
-        a.total, b.total, same_counter, bound.both(), bound.combination, node_of[: len(s)], node_of[len(s) :]
+            nodes.append(replace(node, key=(which, node.key), reads=reads, column=column))
+        shift += len(menu.enabled)
+    pattern, column = np.nonzero(fired[:, order])
+    trigger, part = order[column], pattern * len(number_of) + counter[order[column]]
+    prescale = np.array([trigger.prescale for trigger in triggers])
+    accept = 1.0 / prescale[trigger]
+    some = accept > 0.0
+    rows = Rows(pattern, part, part, trigger, accept, np.ones(len(accept)))
+    rows = rows if some.all() else rows.take(some)
+    node_of = np.full(len(triggers), -1, np.int64)
+    if not nodes:
+        return Acceptance(len(words), counter, rows, None, node_of)
+    seeded = Seeded(nodes)
+    placed = np.flatnonzero(seeded.column >= 0)
+    node_of[seeded.column[placed]] = placed
+    rows = _in_order(rows, _seeded_rows(seeded, np.arange(len(words)), len(words) * len(number_of)))
+    return Acceptance(len(words), counter, rows, seeded, node_of)
+
+
+def _seeded_rows(seeded: Seeded, patterns: IntArray, first_part: int, removed: int = -1) -> Rows:
+    """Return the rows of triggers that seeds connect, in some patterns; parts are numbered from `first_part`.
+    removed: a node that never accepts."""
+    outcomes = seeded.rows(patterns, removed)
+    outcomes = type(outcomes)(*(column[seeded.column[outcomes.node] >= 0] for column in outcomes))
+    combination = seeded.combination[patterns]
+    first = np.searchsorted(outcomes.combination, combination)
+    lengths = np.searchsorted(outcomes.combination, combination, "right") - first
+    row = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    step = int(outcomes.outcome.max(initial=0)) + 1
+    number = first_part + np.repeat(np.arange(len(patterns)), lengths) * step
+    return Rows(
+        np.repeat(patterns, lengths),
+        number + outcomes.component[row],
+        number + outcomes.outcome[row],
+        seeded.column[outcomes.node[row]],
+        outcomes.accept[row],
+        outcomes.probability[row],
     )
 
 
-def _node_of(seeded: Seeded, triggers: int) -> IntArray:
-    """Return the node of each trigger, or −1, int64[t]."""
-    node = np.full(triggers, -1, np.int64)
-    placed = np.flatnonzero(seeded.column >= 0)
-    node[seeded.column[placed]] = placed
-    return node
+def _in_order(*parts: Rows) -> Rows:
+    """Join rows and order them by pattern."""
+    rows = Rows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return rows.take(np.argsort(rows.pattern, kind="stable"))
 
 
-def _bound_counters(menu: Menu) -> set[Hashable]:
+def _connected_counters(menu: Menu) -> set[Hashable]:
     """Return the counters of triggers that have seeds or are seeds."""
     seeded = [trigger for trigger in menu.enabled if trigger.seed]
     read = [menu.trigger(name) for trigger in seeded if trigger.seed for name in trigger.seed.names()]
@@ -392,20 +470,3 @@ def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArra
         location = place_of_method(trigger.description, "decide")
         raise PluginError(f"{where} gave {type(fired).__name__}, expected an array bool[{n}]{location}")
     return fired
-
-
-def _within(sets: Sets, members: BoolArray) -> Sets:
-    """Return the members of each set, without empty sets, which do not affect the result."""
-    if members.all():
-        return sets
-    inside = ([i for i in together if members[i]] for together in sets)
-    return [together for together in inside if together]
-
-
-def _same_counter(sets: Sets, triggers: int) -> BoolArray:
-    """Return whether two triggers are in the same set, bool[t, t]."""
-    number = np.arange(triggers) + len(sets)
-    for i, together in enumerate(sets):
-        number[list(together)] = i
-    same: BoolArray = number[:, None] == number
-    return same

@@ -2,9 +2,9 @@
 
 It is the central data structure: small, mergeable (`a + b`), and sufficient for all rates of all sub-menus
 without reading the events again. The key of an entry is (sample, half, bin, stratum, pattern words); its
-value is the number of events, the largest |w|, Σw and Σw². The sums are exact, so a table does not depend on
-the chunks, the order of the events or the number of workers. For the errors, the table also lists the events
-that may share an interaction with others (`shared.py`).
+value is the number of events, the largest |w|, Σw and Σw². The sums of a chunk are float64; tables are added
+in the order of the chunks, so the result does not depend on who counted them. For the errors, the table also
+lists the events that may share an interaction with others.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import inlined, kernel
-from trigemu.counting import exact, shared
-from trigemu.counting.shared import Parents, SharedEvents
+
+Parents = npt.NDArray[np.uint64]
 
 #: Patterns below this number, those of twelve triggers, may serve directly as the index in a table.
 _NUMBERS = 2**12
@@ -124,12 +126,52 @@ def _enter(
     return np.int64(row), m
 
 
+@dataclass(frozen=True)
+class SharedEvents:
+    """Events of a pattern table that may share their interactions."""
+
+    entry: IntArray  # int64[k]: their rows in the table
+    parent: Parents  # parent, id: uint64[k]: the numbers of their interactions, and of the events
+    id: Parents
+    weight: FloatArray  # float64[k]: in Hz
+
+    def __len__(self) -> int:
+        return len(self.entry)
+
+    def take(self, rows: IntArray | BoolArray) -> SharedEvents:
+        """Return the events in these `rows`, int64[m] or bool[k]."""
+        return SharedEvents(self.entry[rows], self.parent[rows], self.id[rows], self.weight[rows])
+
+    def moved(self, to: IntArray) -> SharedEvents:
+        """Return the events after the rows of the table were renumbered by `to`, int64[rows]; events of rows
+        that became −1 are dropped."""
+        if not len(self):
+            return self
+        entry = to[self.entry]
+        remains = entry >= 0
+        moved = SharedEvents(entry, self.parent, self.id, self.weight)
+        return moved if remains.all() else moved.take(remains)
+
+    def related(self) -> SharedEvents:
+        """Return the events that share their parent with another event, ordered by parent and id."""
+        order = np.lexsort((self.entry, self.weight, self.id, self.parent))
+        parent = self.parent[order]
+        same = parent[1:] == parent[:-1]
+        several = np.concatenate([same, [False]]) | np.concatenate([[False], same]) if len(self) else order
+        return self.take(order[several])
+
+
+def no_shared_events() -> SharedEvents:
+    numbers = np.zeros(0, np.uint64)
+    return SharedEvents(np.zeros(0, np.int64), numbers, numbers, np.zeros(0))
+
+
 #: The numbers in the key of an entry, by which entries are ordered.
 KEYS = ("sample", "half", "bin", "stratum")
 #: The arrays of a table with a row for each entry.
 COLUMNS = (*KEYS, "words", "n", "largest", "weight", "square")
-#: The largest number of cells that fit into the caches of the processor.
-_CELLS = 2**13
+#: Larger weights are refused: their squares and sums would lose their meaning.
+WEIGHT_LIMIT = 2.0**42
 
 
 class Keys(NamedTuple):
@@ -170,9 +212,9 @@ class PatternTable:
     largest : ndarray
         float64[m], the largest |w| in Hz.
     weight : ndarray
-        int64[m, LIMBS], Σw in Hz as an exact sum.
+        float64[m], Σw in Hz.
     square : ndarray
-        int64[m, LIMBS], Σw² in Hz² as an exact sum.
+        float64[m], Σw² in Hz².
     shared : SharedEvents
         The events that may have their `parent` in common with others.
     """
@@ -184,17 +226,12 @@ class PatternTable:
     words: Words
     n: IntArray
     largest: FloatArray
-    weight: IntArray
-    square: IntArray
-    shared: SharedEvents = field(default_factory=shared.none)
+    weight: FloatArray
+    square: FloatArray
+    shared: SharedEvents = field(default_factory=no_shared_events)
 
     def __len__(self) -> int:
         return len(self.n)
-
-    @property
-    def weight_hz(self) -> FloatArray:
-        """The weight of each entry in Hz, float64[m]: Σw, correctly rounded."""
-        return exact.to_float(self.weight)
 
     def take(self, rows: IntArray) -> PatternTable:
         """Return the entries in these `rows`, int64[k], in this order."""
@@ -222,13 +259,11 @@ class PatternTable:
         They are Σw of both halves divided by Σw of this one; 1 for a sample without entries, infinite or NaN
         if the half has no weight.
         """
-        everything, one = exact.ColumnSums(samples), exact.ColumnSums(samples)
-        of_sample = (self.sample[:, None] == np.arange(samples)).astype(np.float64)
-        everything.add(self.weight, of_sample)
-        one.add(self.weight, of_sample * (self.half == half)[:, None])
+        everything = np.bincount(self.sample, self.weight, samples)
+        of_half = np.bincount(self.sample, np.where(self.half == half, self.weight, 0.0), samples)
         with np.errstate(divide="ignore", invalid="ignore"):
-            scales = everything.result() / one.result()
-        return np.where(of_sample.any(axis=0), scales, 1.0)
+            scales = everything / of_half
+        return np.where(np.bincount(self.sample, minlength=samples) > 0, scales, 1.0)
 
     def __add__(self, other: PatternTable) -> PatternTable:
         """Return the table of the events of both."""
@@ -237,10 +272,9 @@ class PatternTable:
 
 def empty_table(words: int) -> PatternTable:
     """Return a table without entries, for patterns of `words` words."""
-    none = np.zeros(0, np.int64)
-    limbs = np.zeros((0, exact.LIMBS), np.int64)
+    none, numbers = np.zeros(0, np.int64), np.zeros(0)
     patterns = np.zeros((0, words), np.uint64)
-    return PatternTable(none, none, none, none, patterns, none, np.zeros(0), limbs, limbs)
+    return PatternTable(none, none, none, none, patterns, none, numbers, numbers, numbers)
 
 
 def count_patterns(
@@ -261,17 +295,14 @@ def count_patterns(
     entry, first = distinct_entries(words, *(key for key in keys if key is not None))
     m = len(first)
     n = np.zeros(m, np.int64)
-    largest = np.zeros(m)
-    sums = np.zeros((m, exact.LIMBS), np.int64)
-    squares = np.zeros((m, exact.LIMBS), np.int64)
-    for start in range(0, len(words), exact.ADDITIONS):
-        rows = slice(start, start + exact.ADDITIONS)
-        _accumulate(entry[rows], weight[rows], n, largest, sums, squares)
-        exact.carry(sums)
-        exact.carry(squares)
+    largest, sums, squares = np.zeros((3, m))
+    _accumulate(entry, weight, n, largest, sums, squares, np.zeros((2, m)))
+    if not largest.max(initial=0.0) < WEIGHT_LIMIT or np.isnan(sums).any():
+        bad = weight[~(np.abs(weight) < WEIGHT_LIMIT)][0]
+        raise TrigemuError(f"a weight of {bad:g} Hz cannot be summed: expected less than {WEIGHT_LIMIT:g} Hz")
     zeros, some = np.zeros(m, np.int64), keys.take(first)
     half, bin, stratum = (zeros if key is None else np.asarray(key, np.int64) for key in some)
-    events = shared.none()
+    events = no_shared_events()
     if made_from:
         events = SharedEvents(entry, *made_from, weight)
         if not count_rejected:
@@ -282,8 +313,16 @@ def count_patterns(
 
 
 def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
-    """Return the sum of tables; entries with equal keys are merged."""
-    table = _one_after_the_other(list(tables))
+    """Return the sum of tables; entries with equal keys are merged, in the order of the tables."""
+    parts = list(tables)
+    offsets = np.cumsum([0, *map(len, parts)])
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
+    events = [part.shared for part in parts]
+    shared = SharedEvents(
+        np.concatenate([one.entry + offset for one, offset in zip(events, offsets, strict=False)]),
+        *(np.concatenate([getattr(one, name) for one in events]) for name in ("parent", "id", "weight")),
+    )
+    table = PatternTable(**columns, shared=shared)
     if not len(table):
         return table
     number, order = _in_order(table)
@@ -294,17 +333,13 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
     rows = order[first]
     entry = np.empty(len(table), np.int64)
     entry[order] = np.cumsum(changed) - 1
-    weight = np.add.reduceat(table.weight[order], first)
-    square = np.add.reduceat(table.square[order], first)
-    exact.carry(weight)
-    exact.carry(square)
     return PatternTable(
         **{name: getattr(table, name)[rows] for name in KEYS},
         words=words[first],
         n=np.add.reduceat(table.n[order], first),
         largest=np.maximum.reduceat(table.largest[order], first),
-        weight=weight,
-        square=square,
+        weight=np.add.reduceat(table.weight[order], first),
+        square=np.add.reduceat(table.square[order], first),
         shared=table.shared.moved(entry),
     )
 
@@ -315,50 +350,33 @@ def complete_table(tables: Iterable[PatternTable]) -> PatternTable:
     return replace(table, shared=table.shared.related())
 
 
-def _one_after_the_other(parts: Sequence[PatternTable]) -> PatternTable:
-    offsets = [0, *np.cumsum([len(part) for part in parts]).tolist()]
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
-    return PatternTable(**columns, shared=shared.joined([part.shared for part in parts], offsets[:-1]))
-
-
 def _in_order(table: PatternTable) -> tuple[IntArray, IntArray]:
     """Return the `one_number` of the keys of each entry, and the entries in order, int64[m] each."""
     number = one_number([getattr(table, name) for name in KEYS])
     return number, np.lexsort((*table.words.T, number))
 
 
+@kernel
 def _accumulate(
     entry: IntArray,
     weight: FloatArray,
     n: IntArray,
     largest: FloatArray,
-    sums: IntArray,
-    squares: IntArray,
+    sums: FloatArray,
+    squares: FloatArray,
+    lost: FloatArray,
 ) -> None:
-    """Add weights to their entries, through cells if these are few and no weight is truncated."""
-    lowest, highest = exact.exponents(weight)
-    shape = (len(n), highest - lowest + 1, 8)
-    if lowest >= exact.WHOLE_EXPONENT and shape[0] * shape[1] <= min(_CELLS, len(entry)):
-        cells = np.zeros(shape, np.int64)
-        exact.add_to_cells(cells, lowest, entry, weight)
-        exact.from_cells(cells, lowest, n, largest, sums, squares)
-    else:
-        _add_each(entry, weight, n, largest, sums, squares)
-
-
-@kernel
-def _add_each(
-    entry: IntArray,
-    weight: FloatArray,
-    n: IntArray,
-    largest: FloatArray,
-    sums: IntArray,
-    squares: IntArray,
-) -> None:
+    """Add weights to their entries. `lost`, float64[2, m], keeps what each addition rounds off (Kahan): many
+    equal weights would be rounded the same way each time."""
     for row in range(len(entry)):
-        e = entry[row]
-        w = weight[row]
+        e, w = entry[row], weight[row]
         n[e] += 1
         largest[e] = max(largest[e], abs(w))
-        exact.add(sums[e], w)
-        exact.add(squares[e], w * w)
+        term = w - lost[0, e]
+        total = sums[e] + term
+        lost[0, e] = (total - sums[e]) - term
+        sums[e] = total
+        term = w * w - lost[1, e]
+        total = squares[e] + term
+        lost[1, e] = (total - squares[e]) - term
+        squares[e] = total

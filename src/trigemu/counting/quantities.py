@@ -16,13 +16,14 @@ only if none is prescaled (docs/explanation/rates.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.counting.acceptance import Acceptance
@@ -40,81 +41,101 @@ class Label(NamedTuple):
 MENU = Label("menu", "", "rate")
 
 
+@dataclass(frozen=True)
+class Fractions(Mapping[Label, FloatArray]):
+    """The fraction of m patterns that each rate counts, float64[m] by its label."""
+
+    columns: Mapping[Label, int]
+    matrix: sparse.csr_array  # float64[m, columns]
+
+    def __getitem__(self, label: Label) -> FloatArray:
+        column: FloatArray = self.matrix[:, [self.columns[label]]].toarray().ravel()
+        return column
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def of(self, labels: list[Label]) -> sparse.csr_array:
+        """The fractions of some rates, float64[m, labels]; 0 for those that the menu does not have."""
+        known = [(self.columns[label], place) for place, label in enumerate(labels) if label in self.columns]
+        where = np.array(known, np.int64).reshape(-1, 2).T
+        choice = sparse.csr_array(
+            (np.ones(len(known)), (where[0], where[1])), (len(self.columns), len(labels))
+        )
+        return sparse.csr_array(self.matrix @ choice)
+
+
 class Accepted:
     """The accepted fractions of m patterns by the enabled triggers of a menu, for all quantities.
 
     levels: bool[t] over the enabled triggers, of each level. either: float64[m], or(M) of each level. total,
-    unique, share: float64[m, t], each within its level.
+    unique, share: float64[m, t], sparse, each within its level.
     """
 
     def __init__(self, menu: Menu, acceptance: Acceptance) -> None:
         self.acceptance = acceptance
-        self._known: dict[bytes, FloatArray] = {}
         self.levels = members_by_level(menu)
-        self.either = {level: self._either(members) for level, members in self.levels.items()}
+        self.either = {level: acceptance.either(members) for level, members in self.levels.items()}
         self.last = list(self.levels)[-1]
 
     @property
-    def total(self) -> FloatArray:
-        return self.acceptance.total
+    def total(self) -> sparse.csr_array:
+        return self.acceptance.accepted
 
     @cached_property
-    def unique(self) -> FloatArray:
-        unique: FloatArray = np.sum(
-            [self.acceptance.unique(members) for members in self.levels.values()], axis=0
-        )
-        return unique
+    def unique(self) -> sparse.csr_array:
+        first, *others = (self.acceptance.unique(members) for members in self.levels.values())
+        return sum(others, start=first)
 
     @cached_property
-    def share(self) -> FloatArray:
-        share = np.zeros_like(self.total)
+    def share(self) -> sparse.csr_array:
+        share = sparse.csr_array(self.total.shape)
         for level, members in self.levels.items():
-            accepted = self.total[:, members]
+            accepted = self.total @ sparse.diags_array(members.astype(np.float64))
             summed = accepted.sum(axis=1)
             part = np.divide(self.either[level], summed, out=np.zeros_like(summed), where=summed > 0)
-            share[:, members] = accepted * part[:, None]
+            share = share + sparse.diags_array(part) @ accepted
         return share
+
+    @cached_property
+    def lost(self) -> sparse.csr_array:
+        """The loss of the last level without each trigger of an earlier one."""
+        members = self.levels[self.last]
+        columns = [
+            sparse.csc_array((len(self.either[self.last]), 1))
+            if inside
+            else sparse.csc_array(
+                (self.either[self.last] - self.acceptance.either(members, without=trigger))[:, None]
+            )
+            for trigger, inside in enumerate(members)
+        ]
+        return sparse.hstack(columns, "csr")
 
     def of_group(self, inside: BoolArray) -> FloatArray:
         """float64[m]: or(G)."""
-        return self._either(inside)
+        return self.acceptance.either(inside)
 
     def unique_of_group(self, inside: BoolArray) -> FloatArray:
         """float64[m]: or(M) − or(M without G)."""
         level = next(level for level, members in self.levels.items() if members[inside].all())
-        return self.either[level] - self._either(self.levels[level] & ~inside)
-
-    def _either(self, members: BoolArray) -> FloatArray:
-        """or(S), computed once for each S: with seeds it is a sum over their counters."""
-        key = members.tobytes()
-        if key not in self._known:
-            self._known[key] = self.acceptance.either(members)
-        return self._known[key]
-
-    def lost(self, trigger: int) -> FloatArray | None:
-        """float64[m]: the loss of the last level without a trigger; None for triggers of the last level."""
-        members = self.levels[self.last]
-        return None if members[trigger] else self.acceptance.lost(members, trigger)
+        return self.either[level] - self.acceptance.either(self.levels[level] & ~inside)
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A rate of triggers and groups.
-
-    meaning: a sentence for the reference. of_trigger: float64[m], the fraction that counts for a trigger, by
-    its position among the enabled ones; None if it has no such rate. of_group: the same for a group, bool[t].
-    listed: whether tables and documents show it for each trigger; compared: whether variants of a menu are
-    compared by it. part_of_total: whether an event contributes at most as much as to the total, which bounds
-    the upper limit without events.
-    """
+    """A rate of triggers and groups."""
 
     name: str
-    meaning: str
-    of_trigger: Callable[[Accepted, int], FloatArray | None]
-    of_group: Callable[[Accepted, BoolArray], FloatArray] | None = None
-    listed: bool = True
-    compared: bool = False
-    part_of_total: bool = False
+    meaning: str  # a sentence for the reference
+    of_triggers: Callable[[Accepted], sparse.csr_array]  # float64[m, t]: the fractions that count
+    of_group: Callable[[Accepted, BoolArray], FloatArray] | None = None  # float64[m], of bool[t]
+    listed: bool = True  # whether tables and documents show it for each trigger
+    compared: bool = False  # whether variants of a menu are compared by it
+    part_of_total: bool = False  # whether it is at most the total in each event, which bounds its upper limit
+    of_last_level: bool = True  # whether triggers of the last level have it
 
 
 #: All rates of triggers and groups, in the order of the columns. Add a new one here.
@@ -122,14 +143,14 @@ QUANTITIES = (
     Quantity(
         "total",
         "The rate Σ w f over the events, where f is the accepted fraction of an event of weight w.",
-        lambda a, t: a.total[:, t],
+        lambda a: a.total,
         Accepted.of_group,
         compared=True,
     ),
     Quantity(
         "unique",
         "The rate that the menu, or the level, would lose without the trigger.",
-        lambda a, t: a.unique[:, t],
+        lambda a: a.unique,
         Accepted.unique_of_group,
         compared=True,
         part_of_total=True,
@@ -137,22 +158,23 @@ QUANTITIES = (
     Quantity(
         "share",
         "Its part of the rate of the menu, or of the level: shares add up.",
-        lambda a, t: a.share[:, t],
-        lambda a, g: a.share[:, g].sum(axis=1),
+        lambda a: a.share,
+        lambda a, g: a.share[:, np.flatnonzero(g)].sum(axis=1),
     ),
     Quantity(
         "covered",
         "The part of the total rate that other triggers accept as well.",
-        lambda a, t: a.total[:, t] - a.unique[:, t],
+        lambda a: a.total - a.unique,
         lambda a, g: a.of_group(g) - a.unique_of_group(g),
         listed=False,
     ),
     Quantity(
         "lost",
         "The rate that the last level would lose without the trigger, in menus with levels.",
-        Accepted.lost,
+        lambda a: a.lost,
         listed=False,
         part_of_total=True,
+        of_last_level=False,
     ),
 )
 #: The meaning of each.
@@ -165,30 +187,45 @@ LISTED = tuple(quantity.name for quantity in QUANTITIES if quantity.listed)
 COMPARED = tuple(quantity.name for quantity in QUANTITIES if quantity.compared)
 
 
-def fractions(
-    menu: Menu, acceptance: Acceptance, quantities: Container[str] = ALL
-) -> dict[Label, FloatArray]:
-    """float64[m] of each rate, for m patterns."""
+def labels_of(menu: Menu, quantities: Container[str] = ALL) -> list[Label]:
+    """Return the rates of a menu, in the order of the columns of `fractions`."""
+    labels = [MENU, *(Label("level", level, "rate") for level in menu.levels)]
+    labels += [Label("level", level, "rejected") for level in menu.levels[1:]]
+    *_, last = menu.levels or (None,)
+    for quantity in QUANTITIES:
+        if quantity.name in quantities:
+            labels += [
+                Label("trigger", trigger.name, quantity.name)
+                for trigger in menu.enabled
+                if quantity.of_last_level or trigger.level != last
+            ]
+            if quantity.of_group:
+                labels += [Label("group", name, quantity.name) for name in members_by_group(menu)]
+    return labels
+
+
+def fractions(menu: Menu, acceptance: Acceptance, quantities: Container[str] = ALL) -> Fractions:
+    """The fraction of m patterns that each rate counts."""
     accepted = Accepted(menu, acceptance)
-    values_of = {MENU: accepted.either[accepted.last]}
-    for before, level in pairwise([None, *menu.levels]):
-        assert level is not None
-        values_of[Label("level", level, "rate")] = accepted.either[level]
-        if before is not None:
-            rejected = accepted.either[before] - accepted.either[level]
-            values_of[Label("level", level, "rejected")] = rejected
-    groups = members_by_group(menu)
+    either = [accepted.either[level] for level in accepted.levels]
+    levels = either if menu.levels else []
+    parts: list[FloatArray | sparse.csr_array] = [
+        np.column_stack([either[-1], *levels, *(a - b for a, b in pairwise(levels))])
+    ]
+    *_, last = accepted.levels.values()
     for quantity in QUANTITIES:
         if quantity.name not in quantities:
             continue
-        for position, trigger in enumerate(menu.enabled):
-            values = quantity.of_trigger(accepted, position)
-            if values is not None:
-                values_of[Label("trigger", trigger.name, quantity.name)] = values
-        for name, inside in groups.items() if quantity.of_group else ():
-            assert quantity.of_group
-            values_of[Label("group", name, quantity.name)] = quantity.of_group(accepted, inside)
-    return values_of
+        if quantity.of_last_level:
+            parts.append(quantity.of_triggers(accepted))
+        elif not last.all():
+            parts.append(quantity.of_triggers(accepted)[:, np.flatnonzero(~last)])
+        if quantity.of_group:
+            parts += [
+                quantity.of_group(accepted, inside)[:, None] for inside in members_by_group(menu).values()
+            ]
+    columns = {label: column for column, label in enumerate(labels_of(menu, quantities))}
+    return Fractions(columns, sparse.hstack([sparse.csr_array(part) for part in parts], "csr"))
 
 
 def members_by_level(menu: Menu) -> dict[str, BoolArray]:

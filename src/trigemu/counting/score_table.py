@@ -13,8 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
-from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
-from trigemu.counting.shared import Parents
+from trigemu.counting.patterns import (
+    Keys,
+    Parents,
+    PatternTable,
+    complete_table,
+    count_patterns,
+    merge_tables,
+)
 
 #: The arrays of a score table that have a row for each event.
 COLUMNS = ("sample", "half", "stratum", "id", "parent", "weight", "scores", "words")

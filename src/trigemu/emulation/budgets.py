@@ -17,9 +17,8 @@ import numpy as np
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import PatternTable, distinct_entries, merge_tables
+from trigemu.counting.patterns import Parents, PatternTable, SharedEvents, distinct_entries, merge_tables
 from trigemu.counting.quantities import Label, fractions
-from trigemu.counting.shared import Parents, SharedEvents
 from trigemu.counting.table_checks import check_array, check_table
 from trigemu.emulation.engine import (
     Chunk,

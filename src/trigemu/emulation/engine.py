@@ -22,8 +22,7 @@ from trigemu.base.fingerprint import digest_of_code, fingerprint
 from trigemu.base.plugin_search import load_from, plugins_in, sources_of
 from trigemu.base.plugins import FoundPlugin
 from trigemu.base.processes import cores
-from trigemu.counting.patterns import PatternTable, merge_tables
-from trigemu.counting.shared import SharedEvents
+from trigemu.counting.patterns import PatternTable, SharedEvents, merge_tables
 from trigemu.counting.table_checks import check_array, check_samples, check_table, check_weights
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu

@@ -31,7 +31,7 @@ from trigemu.counting.patterns import (
     empty_table,
     merge_tables,
 )
-from trigemu.counting.rate_sums import Scales
+from trigemu.counting.sums import Scales
 from trigemu.counting.table_checks import check_table
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import (

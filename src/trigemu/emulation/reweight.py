@@ -22,7 +22,6 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, number_of
-from trigemu.counting import exact
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, lacks, make_plan
@@ -119,7 +118,7 @@ def at_pileup(
         ratios = np.exp(made_with - mean) * (mean / made_with) ** np.arange(len(total))
         normalisation = catalogue.crossing_rate_hz / float(ratios @ total)
     factors = normalisation * ratios
-    weight = exact.to_float(table.weight)
+    weight = table.weight
     after = np.bincount(table.sample, weight * factors[table.bin], len(catalogue.samples))
     samples = tuple(
         replace(s, per_interactions=tuple(factors.tolist()), rate_hz=float(after[s.number]))
@@ -230,7 +229,7 @@ def _check(catalogue: Catalogue) -> None:
 
 
 def _check_complete(catalogue: Catalogue, table: PatternTable) -> None:
-    weight = exact.to_float(table.weight)
+    weight = table.weight
     for sample in catalogue.background:
         total = float(weight[table.sample == sample.number].sum())
         if abs(total - sample.rate_hz) > _COMPLETE * sample.rate_hz:
@@ -276,12 +275,10 @@ def _per_interactions(table: PatternTable) -> tuple[FloatArray, FloatArray, IntA
     """Return Σw in Hz, Σw² in Hz² and the number of events of all samples, for each number of
     interactions."""
     bins = int(table.bin.max()) + 1
-    weight, square = exact.ColumnSums(bins), exact.ColumnSums(bins)
-    of_bin = (table.bin[:, None] == np.arange(bins)).astype(np.float64)
-    weight.add(table.weight, of_bin)
-    square.add(table.square, of_bin)
-    events = np.bincount(table.bin, table.n, bins).astype(np.int64)
-    return weight.result(), square.result(), events
+    weight, square, events = (
+        np.bincount(table.bin, column, bins) for column in (table.weight, table.square, table.n)
+    )
+    return weight, square, events.astype(np.int64)
 
 
 def poisson(mean: float, n: int) -> FloatArray:

@@ -9,12 +9,13 @@ from functools import cached_property
 from math import inf
 
 import numpy as np
+from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.acceptance import own_decisions
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns
-from trigemu.counting.rate_sums import RateSums, Scales, pattern_blocks
+from trigemu.counting.sums import RateSums, Scales, pattern_blocks
 from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.samples.catalogue import Catalogue
@@ -112,6 +113,10 @@ def refuse_negative(events: Events) -> None:
         )
 
 
+#: Computes the fractions of some quantities, float64[m, columns], from patterns uint64[m, w] and menus.
+FractionsOf = Callable[[Words, tuple[Menu, ...]], FloatArray | sparse.csr_array]
+
+
 @dataclass(frozen=True)
 class Counted:
     """The patterns of some menus of an emulation.
@@ -166,22 +171,14 @@ class Counted:
             for menu, names in zip(self.menus, fitted_names, strict=True)
         )
 
-    def sums(
-        self, fractions_of: Callable[[Words, tuple[Menu, ...]], FloatArray], columns: int
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return Σ w f of some quantities in Hz and its variance in Hz², float64[columns] each; `of` as in
-        `fractions`."""
-        constant = self.constant_part(fractions_of)
-        sums = RateSums(self.table, self.scales, columns, constant)
+    def sums(self, fractions_of: FractionsOf, columns: int) -> tuple[FloatArray, FloatArray]:
+        """Return Σ w f of some quantities in Hz and its variance in Hz², float64[columns] each."""
+        sums = RateSums(self.table, self.scales, columns, self.constant_part(fractions_of))
         for rows in self.blocks():
-            fractions = self.fractions(rows, fractions_of)
-            some = fractions.any(axis=1) | (constant is not None)
-            sums.add(np.flatnonzero(some) + rows.start, fractions[some])
+            sums.add(rows, self.fractions(rows, fractions_of))
         return sums.result()
 
-    def constant_part(
-        self, fractions_of: Callable[[Words, tuple[Menu, ...]], FloatArray]
-    ) -> FloatArray | None:
+    def constant_part(self, fractions_of: FractionsOf) -> FloatArray | None:
         """Return the fractions of an event that only `constant` triggers accept, float64[columns]; None
         without such a trigger."""
         if not any(self.constant):
@@ -191,30 +188,28 @@ class Counted:
             frozenset(t.name for t in menu.triggers) - names
             for menu, names in zip(self.menus, self.constant, strict=True)
         )
-        part: FloatArray = fractions_of(nothing, tuple(map(switched_off, self.menus, others)))[0]
-        return part
+        part = fractions_of(nothing, tuple(map(switched_off, self.menus, others)))
+        return np.asarray(sparse.csr_array(part).toarray()[0])
 
-    def fractions(
-        self, rows: slice, fractions_of: Callable[[Words, tuple[Menu, ...]], FloatArray]
-    ) -> FloatArray:
-        """Return the fractions of the entries of a block in some quantities. `of` computes these from
-        patterns uint64[m, w] and menus, float64[m, columns]."""
+    def fractions(self, rows: slice, fractions_of: FractionsOf) -> sparse.csr_array:
+        """Return the fractions of the entries of a block in some quantities, float64[m, columns]."""
         return self.judged(rows, fractions_of(self.table.words[rows], self.menus), fractions_of)
 
     def judged(
-        self,
-        rows: slice,
-        fractions: FloatArray,
-        fractions_of: Callable[[Words, tuple[Menu, ...]], FloatArray],
-    ) -> FloatArray:
+        self, rows: slice, fractions: FloatArray | sparse.csr_array, fractions_of: FractionsOf
+    ) -> sparse.csr_array:
         """Return the same from known fractions in the menus."""
+        fractions = sparse.csr_array(fractions)
         touched = np.flatnonzero(self._touched[rows])
-        if len(touched):
-            entries = touched + rows.start
-            without = fractions_of(self.table.words[entries], self.without_fitted)
-            fractions = fractions.copy()
-            fractions[touched] = self.scales.judged(entries, fractions[touched], without)
-        return fractions
+        if not len(touched):
+            return fractions
+        entries = touched + rows.start
+        without = sparse.csr_array(fractions_of(self.table.words[entries], self.without_fitted))
+        judged = self.scales.judged(entries, fractions[touched], without)
+        untouched = ~self._touched[rows]
+        place = (np.ones(len(touched)), (touched, np.arange(len(touched))))
+        placed = sparse.csr_array(place, (len(untouched), len(touched))) @ judged
+        return sparse.diags_array(untouched.astype(np.float64)) @ fractions + placed
 
     @cached_property
     def _touched(self) -> BoolArray:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -22,7 +22,6 @@ from trigemu.base.arrays import Array, IntArray
 from trigemu.base.errors import TrigemuError, excerpt, module_of_extra
 from trigemu.base.files import check_regular, new_file
 from trigemu.base.fingerprint import fingerprint
-from trigemu.counting.exact import LIMBS
 from trigemu.counting.patterns import PatternTable, empty_table
 from trigemu.counting.score_table import ScoreTable
 from trigemu.counting.table_checks import check_known, check_scores, check_weights
@@ -35,22 +34,21 @@ from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.samples.sample import Sample
 
 #: The key of the metadata, and the version of their format.
-KEY, FORMAT = b"trigemu_scores", 2
+KEY, FORMAT = b"trigemu_scores", 3
 #: The columns besides those of scores and decisions.
 PLAIN_COLUMNS = ("sample", "id", "parent", "half", "stratum", "weight")
-_Limbs = Annotated[list[int], msgspec.Meta(min_length=LIMBS, max_length=LIMBS)]
 
 
 class _Rest(msgspec.Struct, forbid_unknown_fields=True):
-    """Exact sums of events that are left out, as in a pattern table."""
+    """The sums of events that are left out, as in a pattern table."""
 
     sample: int
     half: int
     stratum: int
     n: int
     largest: float
-    weight: _Limbs
-    square: _Limbs
+    weight: float
+    square: float
 
 
 class Column(msgspec.Struct, forbid_unknown_fields=True):
@@ -190,8 +188,7 @@ def rest_of(path: Path, rest: Sequence[_Rest]) -> PatternTable:
             for name in ("sample", "half", "stratum", "n")
         )
         weight, square = (
-            np.array([getattr(entry, name) for entry in rest], np.int64).reshape(-1, LIMBS)
-            for name in ("weight", "square")
+            np.array([getattr(entry, name) for entry in rest], np.float64) for name in ("weight", "square")
         )
     except OverflowError:
         raise TrigemuError(f"{path}: its metadata are damaged: a number is too large") from None

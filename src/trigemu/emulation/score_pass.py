@@ -15,9 +15,8 @@ from trigemu.base.engine import engine_of
 from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest
 from trigemu.base.fingerprint import fingerprint
 from trigemu.counting.acceptance import raw_decisions
-from trigemu.counting.patterns import Keys, PatternTable, count_patterns
+from trigemu.counting.patterns import Keys, PatternTable, SharedEvents, count_patterns
 from trigemu.counting.score_table import ScoreTable, merge_score_tables
-from trigemu.counting.shared import SharedEvents
 from trigemu.counting.table_checks import check_array, check_scores, check_within
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import (

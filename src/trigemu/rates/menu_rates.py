@@ -11,15 +11,14 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
 from trigemu.base.arrays import FloatArray, Words
 from trigemu.base.errors import SampleError, names_of, wrong_type
-from trigemu.counting import exact
 from trigemu.counting.acceptance import Acceptance, acceptances
-from trigemu.counting.pair_sums import PairSums
 from trigemu.counting.patterns import PatternTable
-from trigemu.counting.quantities import MENU, QUANTITIES, Label, fractions
-from trigemu.counting.rate_sums import RateSums, varying
+from trigemu.counting.quantities import MENU, QUANTITIES, Label, fractions, labels_of
+from trigemu.counting.sums import PairSums, RateSums, varying
 from trigemu.emulation.budgets import ties
 from trigemu.emulation.emulation_like import emulation_of
 from trigemu.emulation.loop import Emulation
@@ -47,37 +46,33 @@ class Unseen:
     def __init__(self, table: PatternTable, scale: float, samples: int, columns: int) -> None:
         """scale: the factor on all rates."""
         self._table, self._scale = table, scale
-        self._hz = np.zeros((samples, columns))
-        self._seen = np.zeros((samples, columns), np.bool_)
+        self._hz, self._n_seen = np.zeros((2, samples, columns))
         self._fraction = np.zeros(columns)
-        # Σw and Σw² of all events, then of those that the menu accepts: exact, so independent of the order
-        self._limbs = np.zeros((2, 2, samples, exact.LIMBS), np.int64)
+        # Σw and Σw² of the events of each sample that the menu accepts
+        self._accepted = np.zeros((2, samples))
 
-    def add(self, rows: slice, fractions: FloatArray) -> None:
+    def add(self, rows: slice, fractions: sparse.csr_array) -> None:
         """Add the fractions float64[m, columns] of the entries in `rows`, without what is the same in all
         events."""
-        numbers = self._table.sample[rows]
-        accepted = fractions[:, 0] > 0
-        for power, limbs in enumerate((self._table.weight[rows], self._table.square[rows])):
-            np.add.at(self._limbs[0, power], numbers, limbs)
-            np.add.at(self._limbs[1, power], numbers[accepted], limbs[accepted])
-        hz = exact.approximate(self._table.weight[rows]) * self._scale
-        for sample in np.unique(numbers):
-            in_sample = numbers == sample
-            entering = fractions[in_sample]
-            self._hz[sample] += hz[in_sample] @ entering
-            self._seen[sample] |= (entering != 0).any(axis=0)
-        np.maximum(self._fraction, np.abs(fractions).max(axis=0, initial=0.0), out=self._fraction)
+        numbers, m = self._table.sample[rows], fractions.shape[0]
+        of_sample = sparse.csr_array((np.ones(m), (numbers, np.arange(m))), (len(self._hz), m))
+        self._hz += of_sample @ sparse.diags_array(self._table.weight[rows] * self._scale) @ fractions
+        self._n_seen += of_sample @ (fractions != 0)
+        accepted = fractions[:, [0]].toarray().ravel() > 0
+        for power, sums in enumerate((self._table.weight[rows], self._table.square[rows])):
+            self._accepted[power] += of_sample @ np.where(accepted, sums, 0.0)
+        np.maximum(self._fraction, abs(fractions).max(axis=0).toarray(), out=self._fraction)
 
     @cached_property
     def _sums(self) -> tuple[FloatArray, FloatArray]:
         """The rate in Hz of all events of each sample, and the weight in Hz of one, float64[samples] each."""
-        limbs = self._limbs.reshape(-1, exact.LIMBS)
-        exact.carry(limbs)
-        (total, square), (accepted, accepted_square) = exact.to_float(limbs).reshape(2, 2, -1)
-        some = accepted_square > 0
+        total, square = (
+            np.bincount(self._table.sample, sums, len(self._hz))
+            for sums in (self._table.weight, self._table.square)
+        )
+        accepted, accepted_square = self._accepted
         with np.errstate(divide="ignore", invalid="ignore"):
-            weight = np.where(some, accepted_square / accepted, square / total)
+            weight = np.where(accepted_square > 0, accepted_square / accepted, square / total)
         return total * self._scale, weight * self._scale
 
     def of(self, column: int, hz: float, error_hz: float) -> tuple[list[int], float]:
@@ -88,7 +83,7 @@ class Unseen:
             weight = weighted * self._fraction[column]
             expected = self._hz[:, column].sum() * total / (total.sum() - total)
         large = (weight > error_hz) & (weight > NOTABLE * abs(hz))
-        reported = ~self._seen[:, column] & large & (expected < TELLING * weight)
+        reported = (self._n_seen[:, column] == 0) & large & (expected < TELLING * weight)
         return np.flatnonzero(reported).tolist(), float(weight[reported].max(initial=0.0))
 
 
@@ -104,9 +99,7 @@ class Sums:
     def __init__(self, catalogue: Catalogue, counted: Counted) -> None:
         (self._menu,), (self._fitted,) = counted.menus, counted.fitted
         self._catalogue, self._counted, self._table = catalogue, counted, counted.table
-        t = len(self._menu.enabled)
-        labels = fractions(self._menu, Acceptance(np.zeros((0, t)), ()))
-        self._column = {label: column for column, label in enumerate(labels)}
+        self._column = {label: column for column, label in enumerate(labels_of(self._menu))}
         n = len(self._column)
         scales = counted.scales
         self._constant = counted.constant_part(self._of)
@@ -118,7 +111,7 @@ class Sums:
         self._unseen = Unseen(self._table, scales.everything, len(catalogue.samples), n)
         self._largest_entered = np.zeros(n)
         (fitted,), (constant,) = counted.is_fitted, counted.is_constant
-        self._overlap = PairSums(self._table, scales, (fitted, fitted), True, (constant, constant))
+        self._overlap = PairSums(self._table, scales, (fitted, fitted), (constant, constant), same=True)
         self._heaviest = self._table.largest * scales.everything
         of_fitted = self._heaviest * scales.unseen
         # the largest weight that an event could have had: in rates of all events, and of fitted triggers
@@ -129,22 +122,19 @@ class Sums:
         each = self._counted.judged(rows, accepted, self._of)
         self._sums.add(rows, each)
         self._squares.add(rows, each[:, self._with_constant])
-        events = self._table.n[rows] @ (each != 0)
-        self._events += events
-        self._accepted += events if each is accepted else self._table.n[rows] @ (accepted != 0)
+        self._events += self._table.n[rows] @ (each != 0)
+        self._accepted += self._table.n[rows] @ (accepted != 0)
         self._unseen.add(rows, varying(each, self._constant))
-        sizes = each if each is accepted else np.abs(each)
-        largest = (self._heaviest[rows, None] * sizes).max(axis=0)
+        largest = (sparse.diags_array(self._heaviest[rows]) @ abs(each)).max(axis=0).toarray()
         np.maximum(self._largest_entered, largest, out=self._largest_entered)
-        self._overlap.add(rows, acceptance.pairs())
+        self._overlap.add(rows, acceptance)
 
-    def _of(self, words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+    def _of(self, words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
         (menu,), (bits,) = menus, self._counted.bits
         return self._each(menu, acceptances(words, menu, bits))
 
-    def _each(self, menu: Menu, acceptance: Acceptance) -> FloatArray:
-        values = fractions(menu, acceptance)
-        return np.column_stack([values[label] for label in self._column])
+    def _each(self, menu: Menu, acceptance: Acceptance) -> sparse.csr_array:
+        return fractions(menu, acceptance).of(list(self._column))
 
     def triggers(self) -> tuple[TriggerRates, ...]:
         return tuple(
@@ -212,7 +202,8 @@ class Sums:
     def overlap(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the overlap float64[t, t] in Hz, its uncertainty, and the rate of the trigger of each row
         from the events of each overlap."""
-        hz, square = (upper + np.triu(upper, 1).T for upper in self._overlap.result())
+        # symmetric to the last bit
+        hz, square = (np.triu(both) + np.triu(both, 1).T for both in self._overlap.result())
         return hz, np.sqrt(square), self._overlap.alone()[0]
 
     def rate(self, label: Label, largest: float | None = None) -> Rate:

@@ -19,9 +19,9 @@ from trigemu.base.engine import CHUNK_EVENTS
 from trigemu.base.errors import SampleError, TrigemuError, numbers_of
 from trigemu.base.shown import Named, WithHistograms, histogram_of
 from trigemu.counting.acceptance import acceptances
+from trigemu.counting.patterns import Parents
 from trigemu.counting.quantities import MENU, Label, fractions
-from trigemu.counting.rate_sums import RateSums
-from trigemu.counting.shared import Parents
+from trigemu.counting.sums import RateSums
 from trigemu.emulation.engine import Progress, chunks_of
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import Plan, lacks
@@ -240,14 +240,14 @@ def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
     (bits,) = counted.bits
 
     def accepted(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
-        values = fractions(menus[0], acceptances(words, menus[0], bits), ("total",))
-        names = [trigger.name for trigger in menus[0].enabled]
-        return np.column_stack([values[MENU], *(values[Label("trigger", name, "total")] for name in names)])
+        labels = [MENU, *(Label("trigger", trigger.name, "total") for trigger in menus[0].enabled)]
+        accepted = fractions(menus[0], acceptances(words, menus[0], bits), ("total",)).of(labels)
+        return np.asarray(accepted.toarray())
 
     sums = RateSums(counted.table, counted.scales, len(efficiency))
     most = counted.scales.unseen.max(initial=1.0)
     for rows in counted.blocks():
-        sums.add(rows, counted.fractions(rows, accepted) - np.clip(efficiency, 1.0 - most, most))
+        sums.add(rows, counted.fractions(rows, accepted).toarray() - np.clip(efficiency, 1.0 - most, most))
     return np.sqrt(sums.result()[1])
 
 

@@ -14,14 +14,15 @@ from itertools import combinations, permutations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from trigemu.base.arrays import FloatArray, Words
+from trigemu.base.arrays import Words
 from trigemu.base.errors import TrigemuError
 from trigemu.base.shown import Named, Shown
 from trigemu.base.toml import TomlTable
-from trigemu.counting.acceptance import acceptances, pairs_between
-from trigemu.counting.pair_sums import PairSums
-from trigemu.counting.quantities import COMPARED, MENU, Label, fractions
+from trigemu.counting.acceptance import acceptances, acceptances_of
+from trigemu.counting.quantities import COMPARED, MENU, Fractions, Label, fractions
+from trigemu.counting.sums import PairSums
 from trigemu.emulation.emulation_like import emulation_of
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation
@@ -315,14 +316,9 @@ class _Pair:
         self._labels = list(dict.fromkeys(label for menu in self._menus for label in _labels(menu)))
         table, bits = counted.table, counted.bits
         lower = replace(counted.scales, everything=min(self._crossing))
-        both = PairSums(
-            table,
-            lower,
-            (counted.is_fitted[0], counted.is_fitted[1]),
-            constant=(counted.is_constant[0], counted.is_constant[1]),
-        )
+        both = PairSums(table, lower, counted.is_fitted, counted.is_constant)
         for rows in counted.blocks():
-            both.add(rows, pairs_between(table.words[rows], *zip(self._menus, bits, strict=True)))
+            both.add(rows, acceptances_of(table.words[rows], self._menus, bits))
         hz, variance = counted.sums(
             lambda words, menus: self._differences(words, menus, bits), len(self._labels) + 2
         )
@@ -331,16 +327,16 @@ class _Pair:
 
     def _differences(
         self, words: Words, menus: Sequence[Menu], bits: Sequence[Mapping[str, int]]
-    ) -> FloatArray:
+    ) -> sparse.csr_array:
         """Return the difference of each compared rate, and the gains over each other, float64[m, columns]."""
         first, second = (
-            _fractions(words, menu, bit_of, scale / max(self._crossing))
+            _fractions(words, menu, bit_of).of(self._labels) * (scale / max(self._crossing))
             for menu, bit_of, scale in zip(menus, bits, self._crossing, strict=True)
         )
-        nothing = np.zeros(len(words))
-        columns = [first.get(label, nothing) - second.get(label, nothing) for label in self._labels]
-        menu = columns[self._labels.index(MENU)]
-        return np.column_stack([*columns, np.maximum(-menu, 0.0), np.maximum(menu, 0.0)])
+        difference = first - second
+        menu = difference[:, [self._labels.index(MENU)]].toarray()
+        gains = sparse.csr_array(np.hstack([np.maximum(-menu, 0.0), np.maximum(menu, 0.0)]))
+        return sparse.hstack([difference, gains], "csr")
 
     @property
     def differences(self) -> Iterator[Difference]:
@@ -376,9 +372,8 @@ def _what(label: Label) -> str:
     return {"menu": "menu", "level": f"level {label.name}"}.get(label.what, label.name)
 
 
-def _fractions(words: Words, menu: Menu, bits: Mapping[str, int], ratio: float) -> dict[Label, FloatArray]:
-    """Return the fractions times `ratio`. They are computed with the triggers sorted by name, so that two
-    menus that contain the same triggers in different orders have a difference of exactly 0."""
+def _fractions(words: Words, menu: Menu, bits: Mapping[str, int]) -> Fractions:
+    """Return the fractions. They are computed with the triggers sorted by name, so that two menus that
+    contain the same triggers in different orders have a difference of exactly 0."""
     by_name = replace(menu, triggers=tuple(sorted(menu.triggers, key=lambda trigger: trigger.name)))
-    values_of = fractions(by_name, acceptances(words, by_name, bits), COMPARED)
-    return {label: ratio * values for label, values in values_of.items()}
+    return fractions(by_name, acceptances(words, by_name, bits), COMPARED)

@@ -13,9 +13,14 @@ import numpy as np
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest, numbers_of, wrong_type
 from trigemu.base.shown import Named, WithCorrection, WithHistograms, view_of
-from trigemu.counting import exact
-from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
-from trigemu.counting.shared import SharedEvents
+from trigemu.counting.patterns import (
+    Keys,
+    PatternTable,
+    SharedEvents,
+    complete_table,
+    count_patterns,
+    merge_tables,
+)
 from trigemu.counting.table_checks import check_table
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, check_result, entries_of, over_samples
@@ -324,7 +329,7 @@ def _plain(profiles: Profile | Sequence[Profile]) -> tuple[Profile, ...]:
 
 def _negative(catalogue: Catalogue, table: PatternTable, bit: int) -> Iterator[str]:
     """Yield a warning for each sample with negative weights, which a bit in the last word marks."""
-    weight, negative = np.abs(exact.to_float(table.weight)), table.words[:, -1] >> np.uint64(bit) != 0
+    weight, negative = np.abs(table.weight), table.words[:, -1] >> np.uint64(bit) != 0
     for number in np.unique(table.sample):
         rows = table.sample == number
         share = weight[rows & negative].sum() / max(weight[rows].sum(), 1e-300)

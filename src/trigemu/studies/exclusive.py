@@ -10,7 +10,7 @@ where an empty minimum is 1 and an empty maximum is 0. The sum over all non-empt
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,8 +18,8 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, Words
 from trigemu.base.shown import Shown
-from trigemu.counting import exact
-from trigemu.counting.acceptance import Acceptance, Part, Sets, acceptances
+from trigemu.counting.acceptance import Rows, acceptances
+from trigemu.counting.patterns import distinct_entries
 from trigemu.counting.quantities import members_by_level
 from trigemu.emulation.emulation_like import emulation_of
 from trigemu.emulation.loop import Emulation
@@ -105,19 +105,17 @@ def exclusive_rates(
     *_, level = members_by_level(menu).values()
     counted = emulation.counted(number)
     table, unseen = counted.table, counted.scales.unseen
-    hz = exact.to_float(table.weight) * counted.scales.everything
+    hz = table.weight * counted.scales.everything
     rates: dict[tuple[int, ...], float] = {}
     for part, factor in ((menu, unseen), (counted.without_fitted[0], 1.0 - unseen)):  # `Scales`
         for rows in counted.blocks() if factor.any() else ():
-            _add_approximate(
-                rates, acceptances(table.words[rows], part, bits), hz[rows] * factor[rows], level
-            )
+            _add_rates(rates, table.words[rows], part, bits, hz[rows] * factor[rows], level)
     order = sorted(rates, key=lambda combination: (-rates[combination], combination))
     chosen = [np.isin(np.arange(len(menu.enabled)), combination) for combination in order[:most]]
 
     def exclusive(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
         acceptance = acceptances(words, menus[0], bits)
-        return np.column_stack([exactly(acceptance, members, level) for members in chosen])
+        return np.column_stack([acceptance.exactly(members, level) for members in chosen])
 
     values, variances = counted.sums(exclusive, len(chosen)) if chosen else np.zeros((2, 0))
     names = [trigger.name for trigger in menu.enabled]
@@ -131,60 +129,46 @@ def exclusive_rates(
     )
 
 
-def exactly(acceptance: Acceptance, members: BoolArray, within: BoolArray) -> FloatArray:
-    """Return the probability, float64[m], that all triggers in `members` accept and no other trigger in
-    `within` accepts; both are bool[t]."""
-    accepted = acceptance.total
-    probability = np.ones(len(accepted))
-    for together in acceptance.sets:
-        inside = [t for t in together if members[t]]
-        outside = [t for t in together if within[t] and not members[t]]
-        all_inside = accepted[:, inside].min(axis=1) if inside else 1.0
-        any_outside = accepted[:, outside].max(axis=1) if outside else 0.0
-        probability *= np.maximum(all_inside - any_outside, 0.0)
-    if acceptance.seeded:
-        nodes = acceptance.seeded.members
-        probability *= acceptance.seeded.exactly(nodes(members), nodes(within & ~members))
-    return probability
-
-
-def _add_approximate(
-    rates: dict[tuple[int, ...], float], acceptance: Acceptance, hz: FloatArray, within: BoolArray
+def _add_rates(
+    rates: dict[tuple[int, ...], float],
+    words: Words,
+    menu: Menu,
+    bits: Mapping[str, int],
+    hz: FloatArray,
+    within: BoolArray,
 ) -> None:
-    """Add the rate in Hz of each combination, a tuple of positions of triggers; only correct up to
-    rounding."""
-    bound = acceptance.seeded.combination if acceptance.seeded else np.zeros(len(hz), np.int64)
-    key = np.column_stack([acceptance.total, bound])
-    _, first, number = np.unique(key, axis=0, return_index=True, return_inverse=True)
-    for pattern, rate in zip(first, np.bincount(number.ravel(), hz, len(first)), strict=True):
-        if rate == 0.0:
-            continue
-        parts = list(acceptance.outcomes(int(pattern), within))
-        for combination, probability in _outcomes(parts):
+    """Add the rate in Hz of each combination, a tuple of positions of triggers."""
+    entry, first = distinct_entries(words)
+    acceptance = acceptances(words[first], menu, bits)
+    for pattern, rate in enumerate(np.bincount(entry, hz, len(first)).tolist()):
+        for combination, probability in _combinations(acceptance.outcomes(pattern, within)) if rate else ():
             if combination:
-                rates[combination] = rates.get(combination, 0.0) + float(rate) * probability
+                rates[combination] = rates.get(combination, 0.0) + rate * probability
 
 
-def _outcomes(parts: Sequence[Part], likely: float = 1.0) -> Iterator[tuple[tuple[int, ...], float]]:
+def _combinations(
+    parts: Sequence[Sequence[tuple[float, Sequence[Rows]]]], likely: float = 1.0
+) -> Iterator[tuple[tuple[int, ...], float]]:
     """Yield the combinations that can accept an event and their probabilities, from independent `parts`."""
     if not parts:
         yield (), likely
         return
-    for probability, row in parts[0].outcomes:
-        for combination, so_far in _of_sets(row, parts[0].sets, likely * probability):
-            for others, other_probability in _outcomes(parts[1:], so_far):
+    for probability, counters in parts[0]:
+        for combination, so_far in _of_counters(counters, likely * probability):
+            for others, other_probability in _combinations(parts[1:], so_far):
                 yield tuple(sorted((*combination, *others))), other_probability
 
 
-def _of_sets(row: FloatArray, sets: Sets, likely: float) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Yield the same from acceptances, float64[t]; the triggers of a set share a counter."""
-    if not sets:
+def _of_counters(counters: Sequence[Rows], likely: float) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Yield the same from the triggers of each counter."""
+    if not counters:
         yield (), likely
         return
-    fired = sorted((t for t in sets[0] if row[t] > 0), key=lambda t: -row[t])
-    bounds = [1.0, *(float(row[t]) for t in fired), 0.0]
+    order = np.argsort(-counters[0].accept, kind="stable")
+    fired, accept = counters[0].trigger[order].tolist(), counters[0].accept[order].tolist()
+    bounds = [1.0, *accept, 0.0]
     for count in range(len(fired) + 1):  # with a common counter, the least prescaled come first
         probability = likely * (bounds[count] - bounds[count + 1])
         if probability > NEGLIGIBLE:
-            for others, other_probability in _of_sets(row, sets[1:], probability):
+            for others, other_probability in _of_counters(counters[1:], probability):
                 yield (*fired[:count], *others), other_probability

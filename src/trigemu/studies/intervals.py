@@ -15,14 +15,14 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.shown import WithCorrection, WithHistogram
-from trigemu.counting import exact
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import MENU, Label, fractions
-from trigemu.counting.shared import Covariance
+from trigemu.counting.sums import Interactions
 from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu, Solution
 
@@ -141,9 +141,9 @@ class Sums:
     def __init__(self, table: PatternTable, inside: BoolArray, profile: Profile) -> None:
         self._profile, n = profile, len(profile.edges)
         self._bins, self._inside, self._n = table.bin[inside], inside, n
-        self._table = table
-        self._weight = exact.to_float(table.weight[inside])
-        self._square = exact.to_float(table.square[inside])
+        self._rows, self._interactions = np.flatnonzero(inside), Interactions(table)
+        self._weight = table.weight[inside]
+        self._square = table.square[inside]
         events = np.bincount(self._bins, table.n[inside], n).astype(np.int64)
         self.events: IntArray = np.append(events, events.sum())
         below, above = (self._of(part(self._weight, 0.0)) for part in (np.minimum, np.maximum))
@@ -162,17 +162,16 @@ class Sums:
     def _shared(self, fraction: FloatArray, mean: FloatArray) -> FloatArray:
         """Return float64[n + 1], the contribution of shared interactions to the variance of
         Σ w (fraction − mean)."""
-        sums = Covariance(self._table.shared, len(self._table), self._n + 1)
-        if not sums:
+        if not self._interactions:
             return np.zeros(self._n + 1)
-        rows = np.flatnonzero(self._inside)
-        used = sums.used(rows)
-        rows, bins, fraction = rows[used], self._bins[used], fraction[used]
-        everything = np.full(len(rows), self._n)
+        used = np.flatnonzero(self._interactions.squares[self._rows])
+        bins, fraction, n = self._bins[used], fraction[used], len(used)
         with np.errstate(invalid="ignore"):
-            sums.add_sparse(rows, bins, np.nan_to_num(fraction - mean[bins]))
-        sums.add_sparse(rows, everything, fraction - mean[-1])
-        return sums.result()
+            of_bins = np.nan_to_num(fraction - mean[bins])
+        columns = np.concatenate([bins, np.full(n, self._n)])
+        values = np.concatenate([of_bins, fraction - mean[-1]])
+        matrix = sparse.csr_array((values, (np.tile(np.arange(n), 2), columns)), (n, self._n + 1))
+        return self._interactions.variance(self._rows[used], matrix)
 
     def curve(
         self,

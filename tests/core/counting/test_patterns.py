@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from trigemu.counting import exact, patterns
+from trigemu.base.errors import TrigemuError
+from trigemu.counting import patterns
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, empty_table, merge_tables
 
 
@@ -20,7 +21,16 @@ def events(seed: int, n: int, words: int, distinct: int) -> tuple[np.ndarray, np
 
 
 def same(a: PatternTable, b: PatternTable) -> bool:
-    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in patterns.COLUMNS)
+    """But for the last digits of sums, which depend on the order of the terms."""
+    size = np.sqrt(a.square * a.n)
+    return (
+        all(
+            np.array_equal(getattr(a, name), getattr(b, name))
+            for name in (*patterns.KEYS, "words", "n", "largest")
+        )
+        and bool((np.abs(a.weight - b.weight) <= 1e-13 * size).all())
+        and bool((np.abs(a.square - b.square) <= 1e-13 * a.square).all())
+    )
 
 
 @given(st.integers(0, 2**32), st.integers(1, 300), st.sampled_from([1, 2, 5]), st.integers(1, 200))
@@ -34,13 +44,13 @@ def test_a_table_is_what_a_dictionary_counts(seed: int, n: int, words: int, dist
     assert set(keys) == set(expected)
     assert len(keys) == len(expected)
     assert (table.sample == 4).all()
-    sums, squares = exact.to_float(table.weight), exact.to_float(table.square)
     for i, key in enumerate(keys):
         values = expected[key]
         assert table.n[i] == len(values)
         assert table.largest[i] == max(map(abs, values))
-        assert sums[i] == float(sum(map(Fraction, values)))
-        assert squares[i] == float(sum(Fraction(w * w) for w in values))
+        size = float(sum(map(abs, values)))
+        assert table.weight[i] == pytest.approx(float(sum(map(Fraction, values))), rel=0, abs=1e-15 * size)
+        assert table.square[i] == pytest.approx(float(sum(Fraction(w * w) for w in values)), rel=1e-15)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 300), st.data())
@@ -90,27 +100,22 @@ def test_large_tables(distinct: int) -> None:
     assert table.n.sum() == len(weight)
 
 
-@pytest.mark.parametrize("cells", [0, patterns._CELLS])
-@pytest.mark.parametrize("more", [[], [0.0], [2.0**-90, -1e-300]])
-def test_few_or_many_cells_give_one_table(
-    monkeypatch: pytest.MonkeyPatch, cells: int, more: list[float]
-) -> None:
-    """Weights of which something is cut off go another way."""
-    words, weight, _ = events(3, 5000, 1, 4)
-    weight[: len(more)] = more
-    monkeypatch.setattr(patterns, "_CELLS", cells)
-    table = count_patterns(0, words, weight)
-    for i, pattern in enumerate(table.words[:, 0]):
-        of = weight[words[:, 0] == pattern].tolist()
-        kept = [Fraction(w) if abs(w) > 2.0**-100 else Fraction() for w in of]
-        assert exact.to_float(table.weight[i : i + 1])[0] == float(sum(kept))
-        squares = [Fraction(w * w) - Fraction(w * w) % Fraction(1, 2**160) for w in of]
-        assert exact.to_float(table.square[i : i + 1])[0] == float(sum(squares))
+def test_many_equal_weights_are_not_rounded_the_same_way_each_time() -> None:
+    """A plain sum of 2 × 10⁶ times 0.1 is wrong in the tenth digit."""
+    table = count_patterns(0, np.zeros((2_000_000, 1), np.uint64), np.full(2_000_000, 0.1))
+    assert table.weight[0] == pytest.approx(200_000, rel=1e-15)
+    assert table.square[0] == pytest.approx(20_000, rel=1e-15)
+
+
+@pytest.mark.parametrize("weight", [2.0**42, -np.inf, np.nan])
+def test_weights_that_cannot_be_summed_are_refused(weight: float) -> None:
+    with pytest.raises(TrigemuError, match=r"a weight of .* Hz cannot be summed: expected less than"):
+        count_patterns(0, np.zeros((3, 1), np.uint64), np.array([1.0, weight, 2.0]))
 
 
 @given(st.integers(0, 2**32), st.integers(1, 60))
 def test_the_scales_of_a_half_are_those_of_fractions(seed: int, n: int) -> None:
-    """Exact sums, divided once, whatever the patterns; 1 for a sample without events."""
+    """Sums of all patterns, divided once; 1 for a sample without events."""
     parts = [events(seed + i, n, 1, 5) for i in range(2)]
     parts = [(p, np.abs(w), a) for p, w, a in parts]
     table = merge_tables(count_patterns(2 * i, p, w, Keys(a)) for i, (p, w, a) in enumerate(parts))
@@ -118,7 +123,7 @@ def test_the_scales_of_a_half_are_those_of_fractions(seed: int, n: int) -> None:
     for i, (_, weight, axis) in enumerate(parts):
         whole = float(sum(map(Fraction, weight.tolist())))
         share = float(sum(map(Fraction, weight[axis == 1].tolist())))
-        assert scales[2 * i] == (whole / share if share else np.inf)
+        assert scales[2 * i] == pytest.approx(whole / share if share else np.inf, rel=1e-13)
     assert scales[[1, 3]].tolist() == [1.0, 1.0]
 
 

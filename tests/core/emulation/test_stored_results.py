@@ -19,7 +19,7 @@ from trigemu.base.engine import Engine
 from trigemu.base.fingerprint import pack, unpack
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.score_table import ScoreTable
-from trigemu.counting.shared import SharedEvents
+from trigemu.counting.patterns import SharedEvents
 from trigemu.emulation.budgets import BudgetEvents
 from trigemu.emulation.score_pass import BinnedScores
 

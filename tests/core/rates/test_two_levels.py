@@ -20,7 +20,6 @@ from toys import menu_from
 
 from trigemu import emulate, open_catalogue, rates_of, read_menu
 from trigemu.api import MenuRates, Rate
-from trigemu.counting.exact import to_float
 from trigemu.rates.results import TriggerRates
 
 RELATIVE = 1e-12
@@ -194,7 +193,7 @@ def test_the_shipped_menu() -> None:
     table = emulation.counted(0).table
     bits = [emulation.plan.bits[0][t.name] for t in menu.given]
     patterns: dict[tuple[bool, ...], list[float]] = {}
-    sums = zip(table.n, to_float(table.weight), to_float(table.square), strict=True)
+    sums = zip(table.n, table.weight, table.square, strict=True)
     for words, entry in zip(table.words, sums, strict=True):
         key = tuple(bool(int(words[bit // 64]) >> bit % 64 & 1) for bit in bits)
         patterns[key] = [x + y for x, y in zip(patterns.get(key, [0, 0.0, 0.0]), entry, strict=True)]

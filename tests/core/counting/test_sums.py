@@ -1,0 +1,124 @@
+"""Sums over a table against sums over its events."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import counting_twins as twins
+import numpy as np
+import pytest
+from counters_menus import any_menu, menu_with_bits, words_of
+from counters_twin import Toy, ToyMenu, contributions
+from hypothesis import given, settings, strategies as st
+from scipy import sparse
+
+from trigemu.counting import sums as counting_sums
+from trigemu.counting.acceptance import acceptances, acceptances_of
+from trigemu.counting.sums import BLOCK, PairSums, RateSums, Scales, pattern_blocks
+
+events = st.builds(twins.toy_events, st.integers(0, 2**32), st.integers(1, 40), st.booleans(), st.booleans())
+
+
+def drawn_fractions(seed: int, m: int, columns: int = 3) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.random((m, columns)) * (rng.random((m, columns)) < 0.7)
+
+
+@given(events, st.integers(0, 2**32), st.sampled_from([1.0, 0.3]), st.sampled_from([1.0, 3.5]))
+def test_sums_are_those_of_the_events(
+    of: twins.ToyEvents, seed: int, everything: float, factor: float
+) -> None:
+    """In any blocks. Strata and shared interactions together too, and fractions above 1."""
+    m = len(of.table)
+    fractions = factor * drawn_fractions(seed, m)
+    sums = RateSums(of.table, Scales(np.full(m, factor), everything, of.stratum), 3)
+    cut = seed % (m + 1)
+    sums.add(slice(0, cut), fractions[:cut])
+    sums.add(np.arange(cut, m), fractions[cut:])
+    hz, variance = twins.sums_of_events(of, fractions)
+    found = sums.result()
+    assert found[0] == pytest.approx(everything * hz, rel=1e-12)
+    assert found[1] == pytest.approx(everything**2 * variance, rel=1e-9, abs=1e-12)
+
+
+def test_where_all_or_nothing_of_a_stratum_is_accepted_there_is_no_error() -> None:
+    of = twins.toy_events(1, 40, shared=True, strata=True)
+    sums = RateSums(of.table, Scales(np.ones(len(of.table)), 1.0, of.stratum), 1)
+    sums.add(slice(0, len(of.table)), (of.table.stratum == 1).astype(np.float64)[:, None])
+    hz, variance = sums.result()
+    assert hz[0] > 1
+    assert variance[0] < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("triggers", "seed", "size"), [(30, None, BLOCK), (2000, None, 4194), (100, "a", 838), (3000, "a", 16)]
+)
+def test_blocks_cover_the_table(triggers: int, seed: str | None, size: int) -> None:
+    """In order; smaller ones where there are many triggers, or pairs of them."""
+    each = [SimpleNamespace(seed=seed)] * triggers
+    menu = SimpleNamespace(triggers=each, enabled=each)
+    blocks = list(pattern_blocks(range(40_000), menu))  # type: ignore[arg-type]
+    assert [row for block in blocks for row in range(40_000)[block]] == list(range(40_000))
+    assert {block.stop - block.start for block in blocks[:-1]} == {size}
+
+
+@settings(max_examples=80)
+@given(any_menu, st.integers(0, 2**32), st.integers(1, 40), st.data())
+def test_pairs_are_those_of_the_events(toy: ToyMenu, seed: int, n: int, data: st.DataObject) -> None:
+    """Of a menu with itself, in one list or in two; with and without seeds, strata, shared interactions and
+    fitted triggers; in any blocks."""
+    menu, bits = menu_with_bits(toy)
+    shared, strata, same, halves = (data.draw(st.booleans()) for _ in range(4))
+    rng, t = np.random.default_rng(seed), len(menu.enabled)
+    given = [{one.name: bool(rng.random() < 0.7) for one in toy.given} for _ in range(4)]
+    of = twins.toy_events(seed, n, shared, strata, words=words_of(given))
+    m = len(of.table)
+    fitted, constant = (rng.random(t) < 0.4) & halves, np.zeros(t, np.bool_)
+    unseen = np.where(rng.random(m) < 0.5, 0.0, 2.5) if halves else np.ones(m)
+    sums = PairSums(of.table, Scales(unseen, 0.3, of.stratum), (fitted,) * 2, (constant,) * 2, same)
+    cut = data.draw(st.integers(0, m))
+    for rows in (slice(0, cut), slice(cut, m)):
+        words, times = of.table.words[rows], 1 if same else 2
+        if len(words):
+            sums.add(rows, acceptances_of(words, [menu] * times, [bits] * times))
+    names = [one.name for one in toy.enabled]
+    known = {
+        words.tobytes(): contributions(toy, one).overlap
+        for words, one in zip(words_of(given), given, strict=True)
+    }
+    joint = np.array(
+        [[[float(known[words.tobytes()][a, b]) for b in names] for a in names] for words in of.table.words]
+    ).reshape(m, t, t)
+    hz, variance = twins.sums_of_events(
+        of, joint * np.where(np.logical_or.outer(fitted, fitted), unseen[:, None, None], 1.0)
+    )
+    found = sums.result()
+    assert found[0] == pytest.approx(0.3 * hz, rel=1e-11, abs=1e-14)
+    assert found[1] == pytest.approx(0.09 * variance, rel=1e-8, abs=1e-12)
+    if not halves:  # two triggers that never accept together have no rate at all
+        assert ((found[0] > 0) == joint.any(axis=0)).all()
+
+
+@pytest.mark.parametrize("at_once", [1, 7])
+def test_blocks_of_pairs_change_nothing(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    """Many events of one interaction, and strata of many pairs, are summed a few at a time."""
+    toy = ToyMenu(tuple(Toy(name, prescale) for name, prescale in zip("ABCD", (1, 3, 2.5, 7), strict=True)))
+    menu, bits = menu_with_bits(toy)
+    given = [{name: bool(row >> i & 1) for i, name in enumerate("ABCD")} for row in range(16)]
+    of = twins.toy_events(1, 60, True, True, words=words_of(given))
+    no, results = np.zeros(4, np.bool_), []
+    for _ in range(2):
+        sums = PairSums(of.table, Scales(np.ones(len(of.table)), 1.0, of.stratum), (no, no), (no, no), True)
+        sums.add(slice(0, len(of.table)), acceptances(of.table.words, menu, bits))
+        results.append(sums.result())
+        monkeypatch.setattr(counting_sums, "_AT_ONCE", at_once)
+    assert results[1][0] == pytest.approx(results[0][0], rel=1e-13)
+    assert results[1][1] == pytest.approx(results[0][1], rel=1e-11)
+    assert results[0][1].min() > 0
+
+
+def test_what_is_the_same_in_all_events_does_not_vary() -> None:
+    """Columns with a constant part keep only the rest, and what rounding leaves counts as 0."""
+    fractions = np.array([[0.1, 0.25, 0.0], [0.1 + 1e-16, 0.5, 1.0]])
+    rest = counting_sums.varying(sparse.csr_array(fractions), np.array([0.1, 0.25, 0.0])).toarray()
+    assert rest.tolist() == [[0.0, 0.0, 0.0], [0.0, 0.25, 1.0]]
