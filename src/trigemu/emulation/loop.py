@@ -6,7 +6,7 @@ plan = make_plan(menus)                                # decisions/    the union
 for chunk in over_background(…):                       # engine.py    in any order, on any engine
     events = sample.read(…)                            # samples/     columns and weights in Hz
     words = decide(events, plan)                       # decisions/    one bit per trigger
-    table += count_patterns(…, words, events.weight)   # counting/    exact sums
+    table += count_patterns(…, words, events.weight)   # counting/    n, Σw, Σw²
 rates_of(emulation)                                    # rates/       everything else follows
 """
 
@@ -214,7 +214,7 @@ def emulate(
     """Run menus over the background of a catalogue in one pass.
 
     If a menu has a rate budget, a pass to find the thresholds precedes it. The result is the same to the last
-    bit for any executor and chunk size. If errors account for shared interactions (`Catalogue.errors`), each
+    bit for any executor. If errors account for shared interactions (`Catalogue.errors`), each
     event that a menu may accept needs 32 bytes, in samples with parents.
 
     Parameters

@@ -19,7 +19,7 @@ CM2_PER_PB = 1e-36
 #: The rate of bunch crossings in Hz, unless a catalogue gives another.
 CROSSING_RATE_HZ = 40e6
 
-#: Rates beyond which the exact sums of weights and of their squares would lose digits.
+#: Rates beyond which sums of squared weights would lose digits.
 SMALLEST_RATE_HZ, LARGEST_RATE_HZ = 1e-12, 2.0**80
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -77,7 +77,7 @@ class CatalogueTable(TomlTable, frozen=True):
 
 
 def rate_mistakes(key: str, hz: float) -> Iterator[tuple[str, str]]:
-    """Yield (key, message) for a rate outside the range of exact sums."""
+    """Yield (key, message) for a rate outside the range of sums."""
     if not SMALLEST_RATE_HZ <= hz <= LARGEST_RATE_HZ:
         yield key, f"{key} = {hz:g}: expected {SMALLEST_RATE_HZ:g} to {LARGEST_RATE_HZ:g} Hz, such as 40e6"
 

@@ -253,7 +253,7 @@ def test_a_file_without_events_says_what_is_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pb", ["1e300", "1e-290", "1e30"])
-def test_rates_beyond_exact_sums_are_refused(tmp_path: Path, file: Path, pb: str) -> None:
+def test_rates_beyond_the_range_of_sums_are_refused(tmp_path: Path, file: Path, pb: str) -> None:
     with pytest.raises(TrigemuError, match=r"sample 'a': its events add up to .* Hz .*check its norm"):
         catalogue(tmp_path, f'files = ["a.root"]\nk_factor = {pb}')
 
