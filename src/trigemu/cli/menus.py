@@ -22,8 +22,7 @@ from trigemu.emulation.plan import Plan
 from trigemu.emulation.sample_warnings import too_loose_in_first
 from trigemu.menus.menu import Menu
 from trigemu.menus.schema import menu_schema
-from trigemu.observables.pruning import all_uses
-from trigemu.observables.selections import STANDARD, ObjectSelection
+from trigemu.observables.selections import STANDARD, ObjectSelection, selections_in
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.efficiency_profiles import read_profiles
 
@@ -117,7 +116,7 @@ def _read_whole(menu: Menu, plan: Plan, document: Document) -> Iterator[str]:
     for trigger in menu.used:
         if getattr(trigger.description, "card", None) is None:
             continue
-        used = {selection for selection, _ in all_uses(plan.slots[plan.bits[0][trigger.name]].compiled)}
+        used = {*selections_in(plan.slots[plan.bits[0][trigger.name]].compiled)}
         whole = [
             name
             for name, selection in menu.scope.objects

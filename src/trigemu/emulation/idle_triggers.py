@@ -17,13 +17,12 @@ from trigemu.base.errors import TrigemuError, excerpt
 from trigemu.counting.table_checks import check_array
 from trigemu.emulation.engine import Chunk, Job, check_result, over_samples
 from trigemu.emulation.loop import Emulation
-from trigemu.emulation.plan import Plan, decide, make_plan
+from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.warnings import unit_of_threshold
 from trigemu.observables.expressions import Constant, Element, Number, Relation
 from trigemu.observables.language import parse_condition, parse_tree
-from trigemu.observables.pruning import all_uses
-from trigemu.observables.selections import ObjectSelection
+from trigemu.observables.selections import ObjectSelection, selections_in
 from trigemu.observables.signed import unit_of
 from trigemu.observables.windows import AnyOf, Column, Window, any_of
 from trigemu.observables.workspace import Workspace
@@ -33,7 +32,6 @@ from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Compiled
 from trigemu.triggers.combination.kind import CompiledCombination
 from trigemu.triggers.combination.leg_threshold import CompiledLegThreshold
-from trigemu.triggers.questions import lacking, objects_needed
 from trigemu.triggers.threshold import CompiledThreshold
 
 
@@ -127,7 +125,7 @@ def _scored(menu: Menu, trigger: Trigger, slot: int, compiled: Compiled) -> Requ
     threshold = compiled.threshold
     assert threshold is not None
     what = f"event with {quantity} above {threshold:g}"
-    return Requirement(Scored(slot), what, quantity, unit, threshold, "above = {}", objects_needed(compiled))
+    return Requirement(Scored(slot), what, quantity, unit, threshold, "above = {}", compiled.objects_needed)
 
 
 def _compared(relation: Relation, text: str) -> Requirement:
@@ -165,7 +163,7 @@ def _comparisons(tree: ast.expr) -> Iterator[str]:
 
 
 def _all_cuts(content: object, names: Mapping[ObjectSelection, str]) -> Iterator[Requirement]:
-    for selection, _ in all_uses(content):
+    for selection in selections_in(content):
         yield from _cuts(selection, names)
 
 
@@ -387,7 +385,7 @@ class _Explained:
         if not self._has_values(requirement):
             if of_score:
                 if requirement.objects:
-                    return lacking(requirement.objects)
+                    return lacking_objects(requirement.objects)
                 return f"none passes its preselection and has a value of {quantity}"
             none = "there is none at all" if isinstance(requirement.values, Cut) else f"none has {quantity}"
             return f"no {requirement.text}; {none}"

@@ -30,7 +30,6 @@ from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.sample import Sample
-from trigemu.triggers.questions import sample_check
 
 #: How much the smallest value exceeds a limit that excludes nothing, and one that may be meant in MeV.
 _ABOVE, _IN_MEV = 1.1, 100.0
@@ -115,7 +114,7 @@ class _Sum:
         counted[events.core] = True
         weights, sums = [], [np.empty(0)]
         for slot in self.slots:
-            check = sample_check(plan.slots[slot].compiled)
+            check = plan.slots[slot].compiled.sample_check()
             assert check
             rows, values = check.values(work)
             w = np.where(counted, events.weight, 0.0)[rows]
@@ -147,7 +146,7 @@ def compare_with_training(emulation: Emulation, executor: Any = None) -> Emulati
 def _of_menu(emulation: Emulation, number: int, executor: Any) -> Iterator[str]:
     menu, bits = emulation.menus[number], emulation.plan.bits[number]
     slots = ((t.name, emulation.plan.slots[bits[t.name]]) for t in menu.enabled if t.name in bits)
-    checks = {name: check for name, slot in slots if (check := sample_check(slot.compiled))}
+    checks = {name: check for name, slot in slots if (check := slot.compiled.sample_check())}
     widths = {name: check.width for name, check in checks.items() if check.width}
     moments = _moments(menu.part(widths), widths, emulation.catalogue, executor) if widths else None
     start = 0

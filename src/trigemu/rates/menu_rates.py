@@ -305,7 +305,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
     sums = Sums(catalogue, counted)
     for rows in counted.blocks():
         sums.add(rows, acceptances(counted.table.words[rows], menu, bits))
-    triggers, groups = with_nesting(menu, emulation.plan, bits, sums.triggers(), sums.groups())
+    triggers, groups = with_nesting(menu, sums.triggers(), sums.groups())
     overlap, error, alone = sums.overlap()
     return MenuRates(
         menu=menu,

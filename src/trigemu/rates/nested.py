@@ -4,46 +4,33 @@ other one, whose unique rate is therefore 0 and not an upper limit."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.rates.results import TriggerRates
+from trigemu.triggers.base import Kind, ScoreKind
 
 
 def with_nesting(
-    menu: Menu,
-    plan: Plan,
-    bits: Mapping[str, int],
-    triggers: Sequence[TriggerRates],
-    groups: Sequence[TriggerRates],
+    menu: Menu, triggers: Sequence[TriggerRates], groups: Sequence[TriggerRates]
 ) -> tuple[tuple[TriggerRates, ...], tuple[TriggerRates, ...]]:
     """Name in each unique rate that is 0 by construction the triggers of its level that accept all its
     events; their rates bound its other upper limits."""
     totals = {rates.name: rates.total for rates in triggers}
     limits = {name: r.hz if r.upper_limit_hz is None else r.upper_limit_hz for name, r in totals.items()}
-    scores = {bit: number for number, group in enumerate(plan.groups) for bit in group.bits.tolist()}
-    alike: defaultdict[tuple[str | None, int], list[Trigger]] = defaultdict(list)
+    alike: defaultdict[tuple[str | None, str], list[Trigger]] = defaultdict(list)
     members: defaultdict[str | None, list[str]] = defaultdict(list)
     for trigger in menu.enabled:
+        if isinstance(trigger.description, Kind):
+            alike[_score_of(trigger)].append(trigger)
         members[trigger.group].append(trigger.name)
-        if trigger.name in bits:
-            alike[trigger.level, scores[bits[trigger.name]]].append(trigger)
-
-    def threshold(trigger: Trigger) -> float:
-        return plan.slots[bits[trigger.name]].compiled.threshold or 0.0
 
     def wider(name: str) -> list[str]:
         """Return the triggers that accept all events of one, in the order of the menu."""
-        if name not in bits:
-            return []
         narrow = menu.trigger(name)
-        same = alike[narrow.level, scores[bits[name]]]
         return [
-            wide.name
-            for wide in same
-            if wide is not narrow and threshold(wide) <= threshold(narrow) and _counts_with(wide, narrow)
+            wide.name for wide in alike[_score_of(narrow)] if wide is not narrow and _accepts(wide, narrow)
         ]
 
     def nested(rates: TriggerRates) -> TriggerRates:
@@ -66,8 +53,18 @@ def with_nesting(
     return tuple(map(nested, triggers)), tuple(map(nested, groups))
 
 
-def _counts_with(wide: Trigger, narrow: Trigger) -> bool:
-    """Whether the prescale counter and the seed of one trigger accept all events that those of another do."""
+def _score_of(trigger: Trigger) -> tuple[str | None, str]:
+    """Return a key that is equal for triggers of a level that differ only in their thresholds."""
+    kind = trigger.description
+    return trigger.level, repr(kind.at(0.0) if isinstance(kind, ScoreKind) else kind)
+
+
+def _accepts(wide: Trigger, narrow: Trigger) -> bool:
+    """Whether a trigger accepts all events that another one on the same score accepts."""
     shared = wide.coherent is not None and wide.coherent == narrow.coherent
     counts = wide.prescale == 1.0 or (shared and wide.prescale <= narrow.prescale)
-    return counts and wide.seed in (None, narrow.seed)
+    return counts and wide.seed in (None, narrow.seed) and _threshold(wide) <= _threshold(narrow)
+
+
+def _threshold(trigger: Trigger) -> float:
+    return trigger.description.threshold if isinstance(trigger.description, ScoreKind) else 0.0

@@ -14,7 +14,8 @@ from hypothesis import given, settings, strategies as st
 from toy_menus import apart, pt
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, MenuRates, emulate, rates_of
+from trigemu import Menu, emulate, rates_of
+from trigemu.rates.results import MenuRates
 
 #: TOML, and what it means.
 KINDS: list[tuple[str, Any]] = [
