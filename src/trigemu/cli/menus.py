@@ -17,9 +17,8 @@ from trigemu.base.toml import Document, load_toml
 from trigemu.base.toml_schema import kind_of
 from trigemu.cli import options
 from trigemu.cli.console import say
-from trigemu.emulation.idle_triggers import unreached_in_first
 from trigemu.emulation.plan import Plan
-from trigemu.emulation.sample_warnings import too_loose_in_first
+from trigemu.emulation.sample_warnings import warnings_of_first
 from trigemu.menus.menu import Menu
 from trigemu.menus.schema import menu_schema
 from trigemu.observables.selections import STANDARD, ObjectSelection, selections_in
@@ -82,7 +81,7 @@ def _checked(file: Path, samples: Catalogue | None, folders: Iterable[Path]) -> 
         raise trigemu.api.SampleError(listed(lacking))
     on_samples: tuple[str, ...] = ()
     if samples and len(menu.used) <= _MOST_TRIGGERS:
-        on_samples = unreached_in_first(menu, samples, _TRIED) + too_loose_in_first(menu, samples, _TRIED)
+        on_samples = tuple(warnings_of_first(menu, samples, _TRIED))
     return [
         f"{len(menu.triggers)} triggers, {len(menu.enabled)} enabled",
         *_from_redefined(document),

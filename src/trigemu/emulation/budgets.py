@@ -279,7 +279,7 @@ class _Solver:
         """Say which objects no event has that passes the preselection of a trigger, if it needs any."""
         plan = make_plan([self.menu.part([trigger.name])])
         needed = plan.slots[plan.bits[0][trigger.name]].compiled.objects_needed
-        return f"; {lacking_objects(needed)}" if needed else ""
+        return f"; none passes its preselection and {lacking_objects(needed)}" if needed else ""
 
 
 def threshold_for(

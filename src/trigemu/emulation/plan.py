@@ -30,7 +30,7 @@ from trigemu.base.plugins import place_of, place_of_method, reason_of
 from trigemu.menus.menu import Trigger
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.menus.warnings import lost_prescales, signed_differences
-from trigemu.observables.signed import Requirement
+from trigemu.observables.expressions import Condition
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events, Need, first_nan
@@ -234,10 +234,10 @@ def lacks(
 
 
 def lacking_objects(objects: Iterable[str]) -> str:
-    """Return a message that no event has all `objects` without which a trigger has no score."""
+    """Return the end of a message that no event passes and has all `objects` that a score needs."""
     return (
-        f"none passes its preselection and has {excerpt(', '.join(objects))}, without which its model has no "
-        f"score: if missing objects were replaced in training, add padding to its card"
+        f"has {excerpt(', '.join(objects))}, without which its model has no score: if missing objects were "
+        f"replaced in training, add padding to its card"
     )
 
 
@@ -288,7 +288,7 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
         models.append({})
         trained_on.append({})
         of_menu: list[str] = []
-        requirements: dict[str, list[Requirement]] = {}
+        requirements: dict[str, list[tuple[str, Condition]]] = {}
         for trigger in menu.used:
             if not isinstance(trigger.description, Kind):
                 continue

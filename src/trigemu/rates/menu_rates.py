@@ -321,8 +321,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
         models=emulation.plan.models[number],
         warnings=(
             *emulation.plan.warnings[number],
-            *(emulation.unreached[number] if emulation.unreached else ()),
-            *(emulation.unlike[number] if emulation.unlike else ()),
+            *(emulation.warnings[number] if emulation.warnings else ()),
             *_warnings(menu, catalogue, triggers),
         ),
     )

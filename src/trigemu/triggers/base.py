@@ -24,10 +24,9 @@ from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import wrong_type
 from trigemu.base.files import read_bounded
 from trigemu.base.toml import TomlTable
-from trigemu.observables.expressions import Condition, Number
+from trigemu.observables.expressions import Condition, Constant, Number, Relation
 from trigemu.observables.language import parse_condition, parse_observable
 from trigemu.observables.selections import ObjectSelection, Scope
-from trigemu.observables.signed import Requirement
 from trigemu.observables.windows import column_needs
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Need
@@ -80,8 +79,8 @@ class Context:
         sha256 of each model file that was read, by path.
     trained : list of TrainedOn
         Training events of these models.
-    requirements : list of (str, float or None)
-        Conditions, with None; observables, with the threshold above which the trigger fires.
+    requirements : list of (str, Condition)
+        Conditions, and observables above their threshold, with their texts.
     """
 
     def __init__(
@@ -91,7 +90,7 @@ class Context:
         self.needs: set[Need] = set()
         self.models: dict[str, str] = {}
         self.trained: list[TrainedOn] = []
-        self.requirements: list[Requirement] = []
+        self.requirements: list[tuple[str, Condition]] = []
 
     def within(self, scope: Scope, folder: Path) -> Context:
         """Return the context of another file, whose names have the meaning in `scope` and whose paths are
@@ -120,7 +119,7 @@ class Context:
         number = parse_observable(text, self.scope)
         self.needs.update(number.needs())
         if above is not None:
-            self.requirements.append((text, above))
+            self.requirements.append((text, Relation(">", number, Constant(above))))
         return number
 
     def condition(self, text: str) -> Condition:
@@ -128,7 +127,7 @@ class Context:
         _check_text("the condition", text)
         condition = parse_condition(text, self.scope)
         self.needs.update(condition.needs())
-        self.requirements.append((text, None))
+        self.requirements.append((text, condition))
         return condition
 
     def objects(self, name: str, *columns: str) -> ObjectSelection:
