@@ -181,9 +181,11 @@ def _measured(
     """Return the slots that fire in the first events of samples, and the values that limits compare there."""
     of_triggers = (of_trigger for of_menu in limits for _, of_trigger in of_menu)
     compared = tuple(dict.fromkeys(limit.compared for limits in of_triggers for limit in limits))
-    task, none = _Measure(compared), np.zeros(job.plan.words, np.uint64)
-    parts = over_samples(samples, job, task, executor, most=most) if compared else ()
-    fired, (passes, high, low) = task.merge([(none, np.full((3, len(compared)), -np.inf)), *parts])
+    task = _Measure(compared)
+    parts = [*over_samples(samples, job, task, executor, most=most)] if compared else []
+    if not parts:  # of samples without events nothing is said
+        return np.zeros(job.plan.words, np.uint64), dict.fromkeys(compared, _Range(True, np.inf, -np.inf))
+    fired, (passes, high, low) = task.merge(parts)
     ranges = zip((passes > 0).tolist(), (-low).tolist(), high.tolist(), strict=True)
     return fired, dict(zip(compared, (_Range(*values) for values in ranges), strict=True))
 
