@@ -10,7 +10,7 @@ import awkward as ak
 import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
-from trigemu_latency.questions import stages
+from trigemu_anomaly.single_row import stages
 
 import trigemu
 from menus import menu_of

@@ -36,8 +36,6 @@ from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled, Context, ScoreKind
-from trigemu.triggers.extent import Extent, extent_of
-from trigemu.triggers.questions import answers, kind_extent, objects_needed, preselection, warnings_of
 
 from .card import Card, CardTable, ModelFile, open_card
 from .hardware import hardware_input
@@ -48,7 +46,7 @@ from .models import open_model
 from .network import Engine
 from .onnx_session import SessionRow
 from .score_model import ScoreModel
-from .single_row import ModelCall, NativeDecision, NativeRow
+from .single_row import ModelCall, NativeDecision, NativeRow, model_call, stages
 
 
 class InputBlock(TomlTable, frozen=True):
@@ -132,12 +130,6 @@ class Anomaly(ScoreKind, frozen=True):
         return CompiledAnomaly(scorer, requires, self.threshold)
 
 
-@kind_extent.register(Anomaly)
-def _(kind: Anomaly, context: Context) -> Extent:
-    requires = [] if kind.requires is None else [context.condition(kind.requires)]
-    return extent_of(requires, [kind.span(above=None, requires=None)])
-
-
 @dataclass(frozen=True)
 class CompiledAnomaly(Compiled):
     scorer: Scorer
@@ -148,28 +140,25 @@ class CompiledAnomaly(Compiled):
         selected, passed = preselected(work, self.requires)
         return scores_among(passed, lambda: self.scorer.scores(selected))
 
+    @property
+    def preselection(self) -> Condition | None:
+        return self.requires
 
-@preselection.register(CompiledAnomaly)
-def _(trigger: CompiledAnomaly) -> Condition | None:
-    return trigger.requires
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.scorer.notes
 
-
-@warnings_of.register(CompiledAnomaly)
-def _(trigger: CompiledAnomaly) -> tuple[str, ...]:
-    return trigger.scorer.notes
-
-
-@objects_needed.register(CompiledAnomaly)
-def _(trigger: CompiledAnomaly) -> tuple[str, ...]:
-    return trigger.scorer.inputs.objects_needed
+    @property
+    def objects_needed(self) -> tuple[str, ...]:
+        return self.scorer.inputs.objects_needed
 
 
-@answers("trigemu_latency.stages", CompiledAnomaly)
+@stages.register
 def _(trigger: CompiledAnomaly, events: Events) -> dict[str, Callable[[], object]]:
     return trigger.scorer.stages(events)
 
 
-@answers("trigemu_latency.single", CompiledAnomaly)
+@model_call.register
 def _(trigger: CompiledAnomaly) -> ModelCall:
     network = trigger.scorer.network
     row = network.row()

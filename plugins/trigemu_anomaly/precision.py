@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, singledispatch
 
 import numpy as np
 
@@ -108,3 +108,10 @@ class TreeModel:
                 f"inputs beyond their type become other numbers ({types.input.overflow}), "
                 f"{', '.join(ranges)}: trigemu firmware precision counts how many do"
             )
+
+
+@singledispatch
+def trees_of(trigger: object) -> TreeModel | None:
+    """Return the boosted trees of a trigger for firmware; None if it has none. A kind with trees registers
+    its class."""
+    return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from numba import types
 from trigemu.base.arrays import IntArray
 from trigemu.base.kernels import address_of, c_function, call_function, kernel, numbers_at
 from trigemu.observables.expressions import Condition
+from trigemu.samples.events import Events
 
 from .fixed_row import score_by
 from .input_kernels import Features
@@ -54,6 +56,24 @@ class ModelCall:
     reads: tuple[tuple[Inputs, Features], ...]
     model: Model  # The model
     native: Native | None = None  # The same as machine code, if there is any
+
+
+@singledispatch
+def model_call(trigger: object) -> ModelCall | None:
+    """Return how the models of a trigger decide one event; None for a trigger without models. A kind with
+    models registers its class."""
+    return None
+
+
+@singledispatch
+def stages(trigger: object, events: Events) -> Mapping[str, Callable[[], object]]:
+    """Return the stages of a trigger for timing, by name. A kind with parts registers its class.
+
+    Each call repeats one stage, without the stages before it, on all of these events, which all pass the
+    preselection of the trigger: "features": the inputs of the models; "autoencoder", "bdt": the models, with
+    "bare_onnxruntime" and "bare_bdt" for comparison; "sequential", "parallel": all stages, on 1 or 2 threads.
+    """
+    return {}
 
 
 _integer, _ = numbers_at(types.int64)

@@ -34,8 +34,8 @@ from trigemu_anomaly.boosted import Trees
 from trigemu_anomaly.card import Card, open_card
 from trigemu_anomaly.fixed_row import FixedRow
 from trigemu_anomaly.input_kernels import Features
-from trigemu_anomaly.precision import PrecisionTable, TreeModel
-from trigemu_anomaly.single_row import ModelCall, RowFunction
+from trigemu_anomaly.precision import PrecisionTable, TreeModel, trees_of
+from trigemu_anomaly.single_row import ModelCall, RowFunction, model_call, stages
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
@@ -43,14 +43,6 @@ from trigemu.observables.expressions import Condition
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled, Context, ScoreKind
-from trigemu.triggers.questions import (
-    SampleCheck,
-    answers,
-    objects_needed,
-    preselection,
-    sample_check,
-    warnings_of,
-)
 
 from .card import DecadeCard, Seen
 from .quantile import Quantile, QuantileNetwork, SingleDecade, open_quantile
@@ -212,6 +204,23 @@ class CompiledDecade(Compiled):
             return None
         return TreeModel(quantile.inputs, quantile.sha256, quantile.model.ensemble, quantile.precision)
 
+    @property
+    def preselection(self) -> Condition | None:
+        return self.requires
+
+    @property
+    def objects_needed(self) -> tuple[str, ...]:
+        return self.scorer.inputs.objects_needed
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        model = self.quantile.model
+        of_file = [f"the model of Y(x) {note}" for note in (model.notes if isinstance(model, Trees) else ())]
+        return (*self.scorer.notes, *of_file, *(self.trees.warnings if self.trees else ()))
+
+    def sample_check(self) -> TrainingCheck:
+        return TrainingCheck(self)
+
     def stages(self, events: Events) -> dict[str, Callable[[], object]]:
         """Return its stages for timing, by name, on all of these events."""
 
@@ -271,39 +280,17 @@ class TrainingCheck:
             )
 
 
-@sample_check.register(CompiledDecade)
-def _(trigger: CompiledDecade) -> SampleCheck:
-    return TrainingCheck(trigger)
-
-
-@preselection.register(CompiledDecade)
-def _(trigger: CompiledDecade) -> Condition | None:
-    return trigger.requires
-
-
-@objects_needed.register(CompiledDecade)
-def _(trigger: CompiledDecade) -> tuple[str, ...]:
-    return trigger.scorer.inputs.objects_needed
-
-
-@warnings_of.register(CompiledDecade)
-def _(trigger: CompiledDecade) -> tuple[str, ...]:
-    model = trigger.quantile.model
-    of_file = [f"the model of Y(x) {note}" for note in (model.notes if isinstance(model, Trees) else ())]
-    return (*trigger.scorer.notes, *of_file, *(trigger.trees.warnings if trigger.trees else ()))
-
-
-@answers("trigemu_firmware.trees", CompiledDecade)
+@trees_of.register
 def _(trigger: CompiledDecade) -> TreeModel | None:
     return trigger.trees
 
 
-@answers("trigemu_latency.stages", CompiledDecade)
+@stages.register
 def _(trigger: CompiledDecade, events: Events) -> dict[str, Callable[[], object]]:
     return trigger.stages(events)
 
 
-@answers("trigemu_latency.single", CompiledDecade)
+@model_call.register
 def _(trigger: CompiledDecade) -> ModelCall:
     network, quantile = trigger.scorer.network, trigger.quantile
     row, columns = network.row(), trigger.columns

@@ -10,10 +10,9 @@ from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import excerpt
 from trigemu.menus.menu import Menu
 from trigemu.results.table import Column, Table
-from trigemu.triggers.base import Kind
-from trigemu.triggers.questions import threshold_observables
 
 from .diagnostics import Diagnostics, Estimate, Overlap, ScoredEvents
+from .observables import observables_of
 
 #: A share is below its ceiling, or a rate not the other, beyond this many of its errors.
 SIGNIFICANT = 5.0
@@ -145,7 +144,4 @@ def _shared(events: ScoredEvents, passing: BoolArray, menu: Menu) -> Iterator[Sh
 
 def _observables(menu: Menu, name: str) -> tuple[str, ...]:
     """Return the observables that a trigger of a menu cuts on, without those of the triggers it reads."""
-    kind = menu.trigger(name).description
-    if not isinstance(kind, Kind):
-        return ()
-    return tuple(dict.fromkeys(text for text, _ in threshold_observables(kind)))
+    return tuple(dict.fromkeys(observables_of(menu.trigger(name).description)))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from trigemu_anomaly.anomaly import preselected
 from trigemu_anomaly.input_kernels import Features
-from trigemu_anomaly.precision import TreeModel
+from trigemu_anomaly.precision import TreeModel, trees_of
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
@@ -23,7 +23,6 @@ from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled, ScoreKind
-from trigemu.triggers.questions import Question, preselection
 
 
 @dataclass(frozen=True)
@@ -68,16 +67,10 @@ def tree_model(menu: Menu, name: str) -> TreeModel:
 
 def _trees(plan: Plan, name: str) -> tuple[Compiled, TreeModel]:
     compiled = plan.slots[plan.bits[0][name]].compiled
-    model = trees(compiled)
+    model = trees_of(compiled)
     if model is None:
         raise TrigemuError(f"trigger {name!r}: its kind has no trees for firmware")
     return compiled, model
-
-
-@Question
-def trees(trigger: Compiled) -> TreeModel | None:
-    """Return the boosted trees of a trigger for firmware; None if it has none."""
-    return None
 
 
 def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, executor: Any = None) -> TreeInputs:
@@ -108,7 +101,7 @@ class _Read:
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> TreeInputs:
         compiled, model = _trees(plan, self.name)
-        selected, passed = preselected(Workspace(events), preselection(compiled))
+        selected, passed = preselected(Workspace(events), compiled.preselection)
         x, complete = model.inputs.evaluate(selected)
         counted = np.zeros(len(events), np.bool_)
         counted[events.core] = True

@@ -13,10 +13,9 @@ import numpy as np
 from trigemu.base.errors import TrigemuError, nearest
 from trigemu.base.toml import load_toml
 from trigemu.emulation.engine import Progress
-from trigemu.emulation.idle_triggers import explain_idle
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import make_plan
-from trigemu.emulation.sample_warnings import compare_with_training
+from trigemu.emulation.sample_warnings import with_warnings
 from trigemu.menus.menu import Menu, Trigger, named_apart
 from trigemu.rates.menu_rates import rates_of
 from trigemu.results.section import Contents, Profiles
@@ -55,7 +54,7 @@ def collect_contents(
     for step in scans:
         _check_scanned(step, menus)
     emulation = emulate(menus, catalogue, executor=executor, progress=progress)
-    emulation = compare_with_training(explain_idle(emulation, executor), executor)
+    emulation = with_warnings(emulation, executor)
     comparison = compare(emulation) if len(menus) > 1 else None
     return Contents(
         variants=comparison.variants if comparison else (rates_of(emulation),),

@@ -16,7 +16,6 @@ _MODULES = {
     "expressions": "trigemu.observables.expressions",
     "numbers": "trigemu.results.numbers",
     "options": "trigemu.cli.options",
-    "questions": "trigemu.triggers.questions",
     "style": "trigemu.results.figures.style",
     "toml_text": "trigemu.base.toml_text",
 }

@@ -42,8 +42,7 @@ from .observables.selections import ObjectSelection as ObjectSelection
 from .observables.windows import Window as Window
 from .observables.workspace import Workspace as Workspace
 
-# Trigger kinds, and questions that they may answer
-from .triggers import questions as questions
+# Trigger kinds
 from .triggers.base import (
     BitKind as BitKind,
     Compiled as Compiled,

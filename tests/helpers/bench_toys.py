@@ -33,7 +33,8 @@ PLUGIN = """
 from dataclasses import dataclass
 import numpy as np
 from bench_toys import CLOCK, LOG
-from trigemu.api import Compiled, ScoreKind, questions
+from trigemu.api import Compiled, ScoreKind
+from trigemu_anomaly.single_row import stages
 
 class Parts(ScoreKind, frozen=True):
     requires: str | None = None
@@ -55,11 +56,11 @@ class CompiledParts(Compiled):
             score[~self.requires.evaluate(work)] = -np.inf
         return score
 
-@questions.preselection.register(CompiledParts)
-def _(trigger):
-    return trigger.requires
+    @property
+    def preselection(self):
+        return self.requires
 
-@questions.answers("trigemu_latency.stages", CompiledParts)
+@stages.register(CompiledParts)
 def _(trigger, events):
     names = ("features", "autoencoder", "bdt", "sequential", "parallel")
     return {name: lambda name=name: LOG.append((name, events)) for name in names}

@@ -96,10 +96,7 @@ def truth(
         for kind, rows in (("trigger", rates.triggers), ("group", rates.groups)):
             for row in rows:
                 for quantity in ("total", "unique", "share"):
-                    numbers = of_rate(row.rates[quantity])
-                    # The page does not find all that is contained in others: some have a limit.
-                    known = numbers[:-1] if row.unique.contained_in else numbers
-                    yield f"{place} {kind} {row.name} {quantity}", known
+                    yield f"{place} {kind} {row.name} {quantity}", of_rate(row.rates[quantity])
                 yield f"{place} {kind} {row.name} fraction", row.unique_fraction or (0.0, 0.0)
         names = [trigger.name for trigger in menu.enabled]
         for i, first in enumerate(names):

@@ -13,14 +13,13 @@ from trigemu_anomaly.anomaly import InputBlock, preselected, read_inputs, scores
 from trigemu_anomaly.fixed_point import ApFixed
 from trigemu_anomaly.input_kernels import Features
 from trigemu_anomaly.inputs import Inputs
-from trigemu_anomaly.precision import PrecisionTable, TreeModel
+from trigemu_anomaly.precision import PrecisionTable, TreeModel, trees_of
 from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
 
 from trigemu import Menu
 from trigemu.api import Compiled, Condition, Context, FloatArray, ScoreKind, Workspace
 from trigemu.menus.menu import Budget
 from trigemu.triggers.base import TrainedOn
-from trigemu.triggers.questions import answers, preselection
 
 
 def random_trees(
@@ -150,13 +149,12 @@ class CompiledBoosted(Compiled):
         trees = fixed.to_float(fixed.predict(x)) if fixed else np.array(floating_walk(TREES, x))
         return scores_among(passed, lambda: self.met.evaluate(selected) - trees)  # type: ignore[attr-defined]
 
+    @property
+    def preselection(self) -> Condition | None:
+        return self.requires
 
-@preselection.register(CompiledBoosted)
-def _(trigger: CompiledBoosted) -> Condition | None:
-    return trigger.requires
 
-
-@answers("trigemu_firmware.trees", CompiledBoosted)
+@trees_of.register
 def _(trigger: CompiledBoosted) -> TreeModel:
     return trigger.trees
 

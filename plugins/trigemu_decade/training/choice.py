@@ -18,10 +18,9 @@ from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation.budgets import threshold_for
 from trigemu.menus.menu import Menu
-from trigemu.triggers.base import Kind
-from trigemu.triggers.questions import threshold_observables
 from trigemu_decade.card import Step
 from trigemu_decade.closure import squares
+from trigemu_decade.observables import observables_of
 
 from . import regression
 from .folds import Sample, out_of_fold
@@ -39,9 +38,8 @@ def candidates(menu: Menu) -> tuple[Candidate, ...]:
     """Return the observables that the enabled triggers of a menu cut on, in order; TrigemuError if none."""
     names_of: dict[str, list[str]] = {}
     for trigger in menu.enabled:
-        if isinstance(trigger.description, Kind):
-            for observable, _ in threshold_observables(trigger.description):
-                names_of.setdefault(observable, []).append(trigger.name)
+        for observable in observables_of(trigger.description):
+            names_of.setdefault(observable, []).append(trigger.name)
     if not names_of:
         raise TrigemuError(
             f'{menu.path}: x = "menu": no enabled trigger cuts on an observable; list them in x'

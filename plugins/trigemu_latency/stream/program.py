@@ -12,13 +12,14 @@ import numpy as np
 from numba import types
 from trigemu_anomaly.input_kernels import DONE, Features, inputs_function
 from trigemu_anomaly.inputs import Inputs
-from trigemu_anomaly.single_row import ModelCall, Native
+from trigemu_anomaly.single_row import ModelCall, Native, model_call
 
 from trigemu.base.kernels import address_of, c_function, call_function, numbers_at
 from trigemu.observables import expressions, vectors
 from trigemu.observables.expressions import Condition, Number
 from trigemu.triggers.base import Compiled
 from trigemu.triggers.combination.kind import MAX_STEPS, CompiledCombination
+from trigemu.triggers.combination.leg_threshold import CompiledLegThreshold
 from trigemu.triggers.combination.pairs import COLUMNS
 from trigemu.triggers.function import CompiledFunction
 from trigemu.triggers.simple import CompiledExternal
@@ -30,6 +31,15 @@ from .opcodes import REFUSED
 
 _integer, _ = numbers_at(types.int64)
 _flag, _ = numbers_at(types.uint8)
+
+
+def single(trigger: Compiled) -> Condition | Compiled | ModelCall | None:
+    """Return how one event is decided without a workspace; None for a trigger that needs one."""
+    if isinstance(trigger, CompiledLegThreshold):
+        return trigger.fired_above(trigger.threshold)
+    if isinstance(trigger, CompiledCombination | CompiledExternal | CompiledFunction):
+        return trigger
+    return trigger.condition or model_call(trigger)
 
 
 def filler() -> int:

@@ -6,7 +6,7 @@ ONNX Runtime allocates memory.
     stream.words                    # the decisions of event 17
     stream.decide_many(0, 16)       # the decisions of a small batch
 
-The form of each compiled trigger for single events (`single` in `questions.py`) becomes part of one program
+The form of each compiled trigger for single events (`single` in `program.py`) becomes part of one program
 (`program.py`, `assembly.py`), which one kernel interprets (`machine.py`); then the models run that the event
 needs.
 """
@@ -26,12 +26,11 @@ from trigemu.emulation.plan import Plan, decide
 from trigemu.observables.expressions import Condition
 from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled
-from trigemu_latency.questions import single
 
 from .assembly import NoFormError
 from .machine import compile_machine, run, run_while
 from .opcodes import REFUSED
-from .program import Program
+from .program import Program, single
 
 #: The machine returns the requested models as the bits of an int64, whose sign is not available.
 _MAX_MODELS = 63

@@ -11,6 +11,7 @@ from threading import Barrier
 from typing import ClassVar
 
 import numpy as np
+from trigemu_anomaly.single_row import stages
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import PluginError, TrigemuError, own_cause
@@ -18,7 +19,6 @@ from trigemu.base.plugins import reason_of
 from trigemu.base.shown import Shown, WithHistogram
 from trigemu.emulation.plan import Plan, decide
 from trigemu.samples.events import Events
-from trigemu_latency.questions import stages
 from trigemu_latency.stream.stream import ARRAYS_FROM, Stream
 
 from .environment import undisturbed

@@ -30,7 +30,6 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike
 from trigemu.samples.sample import join_events
-from trigemu.triggers.questions import preselection
 from trigemu_latency.stream.stream import ARRAYS_FROM, Stream
 
 from .clock import Batches, Clock, TimedCall, Timing, measure, together
@@ -346,7 +345,7 @@ def _turns(plan: Plan) -> list[range]:
 
 
 def _drawn(plan: Plan, catalogue: Catalogue, n: int) -> _Drawn:
-    conditions = list(dict.fromkeys([None, *(preselection(slot.compiled) for slot in plan.slots)]))
+    conditions = list(dict.fromkeys([None, *(slot.compiled.preselection for slot in plan.slots)]))
     return dict(zip(conditions, draw_events(plan, catalogue, n, conditions, SEED), strict=True))
 
 
@@ -411,7 +410,7 @@ def _over_preselected(
         contenders: dict[tuple[int, str], TimedCall] = {}
         split = {requires: Batches(among.events, size) for requires, among in drawn.items() if among}
         for bit, stage_timings in parts.items():
-            requires = preselection(stage_timings.slots[0].compiled)
+            requires = stage_timings.slots[0].compiled.preselection
             if requires not in split:
                 continue
             if requires is not None:
@@ -426,7 +425,7 @@ def _over_preselected(
 def _of_slot(
     slot: Slot, bit: int, drawn: _Drawn, preselected: Mapping[tuple[int, str], Timings]
 ) -> tuple[PreselectionTiming | None, dict[str, Timings]]:
-    among = drawn[preselection(slot.compiled)]
+    among = drawn[slot.compiled.preselection]
     timing = (
         PreselectionTiming(among.share, among.distinct, preselected[bit, ""])
         if among and (bit, "") in preselected

@@ -20,7 +20,6 @@ from trigemu.emulation import scaling
 from trigemu.emulation.scaling import constant_in
 from trigemu.menus.menu import Menu, Trigger, own_prescale
 from trigemu.menus.warnings import unit_of_threshold
-from trigemu.rates.results import TriggerRates
 from trigemu.triggers.base import BitKind, ScoreKind
 from trigemu.triggers.logic import Expression, Logic, parse_expression
 
@@ -210,17 +209,8 @@ def menu_entry(contents: Contents, columns: Columns, number: int) -> dict[str, A
             for trigger in menu.triggers
         ],
         "text": pieces_of(contents.texts[number], menu, catalogue.table.name),
-        "contained": {
-            "triggers": _contained(contents.rates[number].triggers),
-            "groups": _contained(contents.rates[number].groups),
-        },
         "warnings": list(contents.rates[number].warnings),
     }
-
-
-def _contained(rates: Sequence[TriggerRates]) -> list[tuple[str, list[str]]]:
-    """Return each trigger or group whose unique rate is 0 by construction, and what contains it."""
-    return [(rate.name, list(rate.unique.contained_in)) for rate in rates if rate.unique.contained_in]
 
 
 def _trigger_entry(columns: Columns, number: int, menu: Menu, trigger: Trigger) -> dict[str, Any]:

@@ -9,12 +9,11 @@ from pathlib import Path
 from trigemu.base.engine import Engine
 from trigemu.base.errors import SampleError
 from trigemu.emulation.engine import Progress
-from trigemu.emulation.idle_triggers import explain_idle
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import LackingError
 from trigemu.emulation.reweight import at_luminosity, at_pileup
 from trigemu.emulation.runnable import fed_menu
-from trigemu.emulation.sample_warnings import compare_with_training
+from trigemu.emulation.sample_warnings import with_warnings
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import MenuRates
 from trigemu.samples.catalogue import Catalogue, without_bad_files
@@ -43,7 +42,7 @@ def emulated(
         if pileup is not None:
             good = at_pileup(good, pileup, executor=engine, progress=advance)
         emulation = emulate(menus, good, executor=engine, progress=advance)
-        return compare_with_training(explain_idle(emulation, engine), engine)
+        return with_warnings(emulation, engine)
 
     return without_bad_files(samples, on)
 

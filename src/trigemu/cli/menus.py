@@ -17,13 +17,11 @@ from trigemu.base.toml import Document, load_toml
 from trigemu.base.toml_schema import kind_of
 from trigemu.cli import options
 from trigemu.cli.console import say
-from trigemu.emulation.idle_triggers import unreached_in_first
 from trigemu.emulation.plan import Plan
-from trigemu.emulation.sample_warnings import too_loose_in_first
+from trigemu.emulation.sample_warnings import warnings_of_first
 from trigemu.menus.menu import Menu
 from trigemu.menus.schema import menu_schema
-from trigemu.observables.pruning import all_uses
-from trigemu.observables.selections import STANDARD, ObjectSelection
+from trigemu.observables.selections import STANDARD, ObjectSelection, selections_in
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.efficiency_profiles import read_profiles
 
@@ -83,7 +81,7 @@ def _checked(file: Path, samples: Catalogue | None, folders: Iterable[Path]) -> 
         raise trigemu.api.SampleError(listed(lacking))
     on_samples: tuple[str, ...] = ()
     if samples and len(menu.used) <= _MOST_TRIGGERS:
-        on_samples = unreached_in_first(menu, samples, _TRIED) + too_loose_in_first(menu, samples, _TRIED)
+        on_samples = tuple(warnings_of_first(menu, samples, _TRIED))
     return [
         f"{len(menu.triggers)} triggers, {len(menu.enabled)} enabled",
         *_from_redefined(document),
@@ -117,7 +115,7 @@ def _read_whole(menu: Menu, plan: Plan, document: Document) -> Iterator[str]:
     for trigger in menu.used:
         if getattr(trigger.description, "card", None) is None:
             continue
-        used = {selection for selection, _ in all_uses(plan.slots[plan.bits[0][trigger.name]].compiled)}
+        used = {*selections_in(plan.slots[plan.bits[0][trigger.name]].compiled)}
         whole = [
             name
             for name, selection in menu.scope.objects

@@ -29,7 +29,7 @@ from trigemu.emulation.engine import (
     entries_of,
     over_background,
 )
-from trigemu.emulation.plan import Plan, decide, make_plan
+from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
 from trigemu.emulation.scaling import (
     crossing_scale,
     half_scales,
@@ -45,7 +45,6 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.samples.split import EVALUATION, half_of
-from trigemu.triggers.questions import lacking, objects_needed
 
 #: Thresholds decrease with every sweep and converge within a few; if not, budgets compete for single events.
 _MAX_SWEEPS = 200
@@ -278,8 +277,8 @@ class _Solver:
     def _lacking(self, trigger: Trigger) -> str:
         """Say which objects no event has that passes the preselection of a trigger, if it needs any."""
         plan = make_plan([self.menu.part([trigger.name])])
-        needed = objects_needed(plan.slots[plan.bits[0][trigger.name]].compiled)
-        return f"; {lacking(needed)}" if needed else ""
+        needed = plan.slots[plan.bits[0][trigger.name]].compiled.objects_needed
+        return f"; none passes its preselection and {lacking_objects(needed)}" if needed else ""
 
 
 def threshold_for(

@@ -7,9 +7,8 @@ from typing import Any
 from trigemu.base.engine import engine_of
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation.engine import Progress
-from trigemu.emulation.idle_triggers import explain_idle
 from trigemu.emulation.loop import Emulation, emulate
-from trigemu.emulation.sample_warnings import compare_with_training
+from trigemu.emulation.sample_warnings import with_warnings
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.samples.catalogue import without_bad_files
 from trigemu.samples.memory import SamplesLike, samples_of
@@ -31,7 +30,5 @@ def emulation_of(
     samples = samples_of(catalogue, executor=engine)
     return without_bad_files(
         samples,
-        lambda good: compare_with_training(
-            explain_idle(emulate(menus, good, executor=engine, progress=progress), engine), engine
-        ),
+        lambda good: with_warnings(emulate(menus, good, executor=engine, progress=progress), engine),
     )

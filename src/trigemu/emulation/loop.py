@@ -105,11 +105,9 @@ class Emulation:
         For each menu, the triggers that were fitted, or read such a trigger.
     only : int or None
         The only bin of the axis in the rates; None: all bins.
-    unreached : tuple of tuple of str
-        For each menu, why triggers fire in no event, if that was asked for (`explain_idle`).
-    unlike : tuple of tuple of str
-        For each menu, how the background differs from the events that models were fitted to, if that was
-        asked for (`compare_with_training`).
+    warnings : tuple of tuple of str
+        For each menu, why triggers fire in no event, and how the background differs from the events that
+        models were fitted to, if that was asked for (`with_warnings`).
     """
 
     input_menus: tuple[Menu, ...]
@@ -120,8 +118,7 @@ class Emulation:
     half: int | None
     fitted: tuple[frozenset[str], ...]
     only: int | None = None
-    unreached: tuple[tuple[str, ...], ...] = ()
-    unlike: tuple[tuple[str, ...], ...] = ()
+    warnings: tuple[tuple[str, ...], ...] = ()
 
     def __repr__(self) -> str:
         menus = ", ".join(quoted(menu.name) for menu in self.menus)

@@ -15,21 +15,27 @@ from typing import Any
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
-from trigemu.base.errors import PluginError, SampleError, TrigemuError, listed, nearest, own_cause, wrong_type
+from trigemu.base.errors import (
+    PluginError,
+    SampleError,
+    TrigemuError,
+    excerpt,
+    listed,
+    nearest,
+    own_cause,
+    wrong_type,
+)
 from trigemu.base.kernels import inlined, kernel
 from trigemu.base.plugins import place_of, place_of_method, reason_of
 from trigemu.menus.menu import Trigger
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.menus.warnings import lost_prescales, signed_differences
-from trigemu.observables.pruning import lowest_pt
-from trigemu.observables.selections import ObjectSelection
-from trigemu.observables.signed import Requirement
+from trigemu.observables.expressions import Condition
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events, Need, first_nan
 from trigemu.samples.sample import Sample, decision_in
 from trigemu.triggers.base import Compiled, Context, Kind, TrainedOn
-from trigemu.triggers.questions import objects_used, score_above, warnings_of, without_soft_objects
 
 
 class LackingError(SampleError):
@@ -69,11 +75,6 @@ class Group:
     slot: Slot
     bits: IntArray
     thresholds: FloatArray
-
-    def without_soft_objects(self, lowest: Mapping[ObjectSelection, float]) -> Group:
-        """Return the same group on collections without objects that do not affect decisions."""
-        compiled = without_soft_objects(self.slot.compiled, lowest)
-        return replace(self, slot=replace(self.slot, compiled=compiled))
 
 
 @dataclass(frozen=True)
@@ -122,9 +123,7 @@ class Plan:
         bits: dict[Hashable, list[int]] = {}
         for bit, slot in enumerate(self.slots):
             bits.setdefault(_score(slot.compiled), []).append(bit)
-        groups = [_group([(bit, self.slots[bit]) for bit in group]) for group in bits.values()]
-        lowest = lowest_pt(use for group in groups for use in objects_used(group.slot.compiled))
-        return tuple(group.without_soft_objects(lowest) for group in groups)
+        return tuple(_group([(bit, self.slots[bit]) for bit in group]) for group in bits.values())
 
     def check(self, sample: Sample) -> None:
         """Raise SampleError that lists the columns, and neighbouring crossings, that the `sample` lacks, and
@@ -234,6 +233,14 @@ def lacks(
     return f"{called or _named(sample)} has no {what}{why}"
 
 
+def lacking_objects(objects: Iterable[str]) -> str:
+    """Return the end of a message that no event passes and has all `objects` that a score needs."""
+    return (
+        f"has {excerpt(', '.join(objects))}, without which its model has no score: if missing objects were "
+        f"replaced in training, add padding to its card"
+    )
+
+
 def _named(sample: Sample) -> str:
     return f"sample {sample.name!r}"
 
@@ -281,7 +288,7 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
         models.append({})
         trained_on.append({})
         of_menu: list[str] = []
-        requirements: dict[str, list[Requirement]] = {}
+        requirements: dict[str, list[tuple[str, Condition]]] = {}
         for trigger in menu.used:
             if not isinstance(trigger.description, Kind):
                 continue
@@ -298,7 +305,7 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
             models[-1] |= context.models
             if context.trained:
                 trained_on[-1][trigger.name] = tuple(context.trained)
-            of_menu += warnings_of(compiled)
+            of_menu += compiled.warnings
             requirements[trigger.name] = context.requirements
         of_menu += [*signed_differences(requirements), *lost_prescales(menu)]
         warnings.append(tuple(dict.fromkeys(of_menu)))
@@ -349,7 +356,7 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
             _pack(words, group.bits[0], result)
             continue
         numbers = _pack_above(words, group.bits, result, group.thresholds)
-        if not numbers and not score_above.is_answered(group.slot.compiled):
+        if not numbers:
             trigger, event = group.slot.trigger, first_nan(result)
             raise PluginError(
                 f"{trigger.place}: trigger {trigger.name!r}: its score is not a number (NaN) in sample "
@@ -383,7 +390,7 @@ def _evaluate(group: Group, work: Workspace) -> Any:
     trigger, compiled = group.slot.trigger, group.slot.compiled
     try:
         scored = compiled.threshold is not None
-        result = score_above(compiled, work, group.thresholds[0]) if scored else compiled.evaluate(work)
+        result = compiled.score_above(work, group.thresholds[0]) if scored else compiled.evaluate(work)
     except SampleError as error:  # it names the sample and the column
         error.args = (f"{error}{place_of(error)}",)
         raise

@@ -39,7 +39,6 @@ from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.samples.sample import INTERACTIONS
 from trigemu.samples.split import half_of
 from trigemu.triggers.base import ScoreKind
-from trigemu.triggers.questions import score_above
 
 #: The factor by which a trigger's own rate may increase and decrease.
 FACTOR = 10
@@ -364,9 +363,7 @@ class _Collect:
         n = np.count_nonzero(keep)
         scores = np.full((n, len(self.thresholds)), -np.inf, order="F")
         for column, (slot, threshold) in enumerate(self.thresholds):
-            score = np.asarray(score_above(plan.slots[slot].compiled, work, threshold), np.float64)[core][
-                keep
-            ]
+            score = np.asarray(plan.slots[slot].compiled.score_above(work, threshold), np.float64)[core][keep]
             if np.inf in score:
                 number = events.id[core][keep][score.argmax()]
                 raise SampleError(

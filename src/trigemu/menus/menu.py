@@ -10,13 +10,11 @@ from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from trigemu.base.errors import PluginError, TrigemuError, in_brackets, nearest, own_cause, printable, quoted
-from trigemu.base.plugins import FoundPlugin, reason_of
+from trigemu.base.errors import TrigemuError, in_brackets, nearest, printable, quoted
+from trigemu.base.plugins import FoundPlugin
 from trigemu.observables.selections import Scope
-from trigemu.triggers.base import BitKind, Context, Kind, ScoreKind
-from trigemu.triggers.extent import Extent
+from trigemu.triggers.base import BitKind, Kind, ScoreKind
 from trigemu.triggers.logic import Expression
-from trigemu.triggers.questions import kind_extent
 
 #: Triggers that a text names.
 _NAMED = 20
@@ -252,26 +250,6 @@ class Menu:
         if name in self._by_name:
             return self._by_name[name]
         raise TrigemuError(f"unknown trigger {name!r}{nearest(name, (t.name for t in self.triggers))}")
-
-    def extent(self, trigger: Trigger) -> Extent | None:
-        """Return the extent of the events in which a `trigger` of the menu fires, without its seed; None if
-        it is unknown.
-
-        Raises
-        ------
-        PluginError
-            If the code of the kind fails.
-        """
-        kind = trigger.description
-        if not isinstance(kind, Kind):
-            return None
-        try:
-            return kind_extent(kind, Context(self.scope, self.path.parent))
-        except Exception as error:
-            if cause := own_cause(error):
-                raise cause from error
-            where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
-            raise PluginError(f"{where} failed: {reason_of(error)}") from error
 
     @cached_property
     def _by_name(self) -> dict[str, Trigger]:

@@ -3,14 +3,15 @@ do not fit their observable."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from trigemu.base.errors import TrigemuError, excerpt
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables.expressions import Arithmetic, Constant, Number
+from trigemu.observables.expressions import Arithmetic, Condition, Constant, Junction, Number, Relation
 from trigemu.observables.language import parse_observable
 from trigemu.observables.selections import Scope
-from trigemu.observables.signed import Requirement, one_sided, unit_of
+from trigemu.observables.vectors import OfVectors, unit_of
 from trigemu.triggers.base import BitKind, Kind
 from trigemu.triggers.combination.leg_threshold import LegThreshold
 
@@ -18,20 +19,43 @@ from trigemu.triggers.combination.leg_threshold import LegThreshold
 _NAMED = 4
 
 
-def signed_differences(requirements: Mapping[str, Iterable[Requirement]]) -> Iterator[str]:
-    """Yield a warning if triggers accept only one sign of Δφ or Δη, which loses about half of the events if
-    its size is meant."""
-    differences = [
-        f"{name!r} ({excerpt(text)})"
-        for name, requirement in requirements.items()
-        for text in one_sided(requirement)
-    ]
+def signed_differences(conditions: Mapping[str, Iterable[tuple[str, Condition]]]) -> Iterator[str]:
+    """Yield a warning if triggers limit Δφ or Δη on one side only, which loses about half of the events if
+    its size is meant. conditions: of each trigger, with their texts."""
+    differences = []
+    for name, of_trigger in conditions.items():
+        sides: defaultdict[OfVectors, set[bool]] = defaultdict(set)
+        texts: dict[OfVectors, str] = {}
+        for text, condition in of_trigger:
+            for number, is_lower in _signed_limits(condition):
+                sides[number].add(is_lower)
+                texts.setdefault(number, text)
+        one_sided = dict.fromkeys(texts[number] for number, found in sides.items() if len(found) == 1)
+        differences += [f"{name!r} ({excerpt(text)})" for text in one_sided]
     if differences:
         more = f" and {len(differences) - _NAMED} more" if len(differences) > _NAMED else ""
         yield (
             f"dphi and deta have a sign, φ1 − φ2 in (−π, π] and η1 − η2, and one-sided cuts on them accept "
             f"one sign only: {', '.join(differences[:_NAMED])}{more}; write abs(…) if the distance is meant"
         )
+
+
+def _signed_limits(condition: Condition) -> Iterator[tuple[OfVectors, bool]]:
+    """Yield each Δφ and Δη that is compared with something else than 0, and whether from below."""
+    if isinstance(condition, Junction):
+        for part in condition.operands:
+            yield from _signed_limits(part)
+    elif isinstance(condition, Relation) and condition.operation in (">", ">=", "<", "<="):
+        left, right, above = condition.left, condition.right, condition.operation in (">", ">=")
+        for number, limit, is_lower in ((left, right, above), (right, left, not above)):
+            while isinstance(number, Arithmetic) and number.operation == "negative":
+                (number,), is_lower = number.operands, not is_lower
+            if (
+                isinstance(number, OfVectors)
+                and number.function in ("dphi", "deta")
+                and limit != Constant(0.0)
+            ):
+                yield number, is_lower
 
 
 def lost_prescales(menu: Menu) -> Iterator[str]:

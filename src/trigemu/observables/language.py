@@ -55,25 +55,6 @@ def parse_condition(text: str, scope: Scope) -> Condition:
         return _Reader(text, scope).condition(parse_tree(text))
 
 
-def compared_numbers(text: str) -> Iterator[tuple[str, float | None]]:
-    """Yield the texts of the numbers that a condition compares with constants, each with its lower limit, or
-    None if it has none."""
-    for node in ast.walk(parse_tree(text)):
-        if not isinstance(node, ast.Compare):
-            continue
-        operands = [node.left, *node.comparators]
-        for left, op, right in zip(operands, node.ops, operands[1:], strict=False):
-            for number, limit, is_lower in (
-                (left, right, isinstance(op, ast.Gt | ast.GtE)),
-                (right, left, isinstance(op, ast.Lt | ast.LtE)),
-            ):
-                match number, limit:
-                    case ast.Constant(), _:
-                        pass
-                    case _, ast.Constant(value=int() | float() as value):
-                        yield ast.unparse(number), float(value) if is_lower else None
-
-
 @contextmanager
 def quoting(text: str) -> Iterator[None]:
     """Prefix the message of a TrigemuError within a block with the text that it refers to."""

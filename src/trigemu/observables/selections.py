@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import ClassVar, TypeVar
@@ -318,3 +318,15 @@ def make_scope(
     jets = (selections["jet"],)
     ht = members.get("ht", members.get("mht", jets))
     return Scope(tuple(sorted(selections.items(), key=lambda item: item[0])), ht, members.get("mht", ht))
+
+
+def selections_in(content: object) -> Iterator[ObjectSelection]:
+    """Yield the object selections in an observable, a condition or a compiled trigger."""
+    if isinstance(content, ObjectSelection):
+        yield content
+    elif is_dataclass(content):
+        for field in fields(content):
+            yield from selections_in(getattr(content, field.name))
+    elif isinstance(content, tuple):
+        for item in content:
+            yield from selections_in(item)

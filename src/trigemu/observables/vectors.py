@@ -11,7 +11,7 @@ import numpy as np
 
 from trigemu.base.arrays import Array, FloatArray, IntArray
 from trigemu.base.kernels import kernel
-from trigemu.observables.expressions import Element, Number
+from trigemu.observables.expressions import Arithmetic, Constant, Element, Number, Scalar, ScalarSum
 from trigemu.observables.momenta import (
     delta_phi,
     delta_r,
@@ -261,3 +261,24 @@ def _pair_masses(
     for i in range(len(pt1)):
         values[i] = pair_mass(pt1[i], eta1[i], phi1[i], pt2[i], eta2[i], phi2[i])
     return values
+
+
+#: Columns, and functions of vectors, in GeV.
+_GEV = ("pt", "mass", "m", "met")
+
+
+def unit_of(number: Number) -> str:
+    """Return the unit of a number; empty if it has none or an unknown one."""
+    match number:
+        case ScalarSum():
+            return "GeV"
+        case Element(column=name) | Scalar(name=name) | OfVectors(function=name):
+            return "GeV" if name in _GEV else ""
+        case Arithmetic(operation="+" | "-" | "negative" | "abs" | "max" | "min", operands=operands):
+            units = {unit_of(part) for part in operands if not isinstance(part, Constant)}
+            return units.pop() if len(units) == 1 else ""
+        case Arithmetic(operation="*", operands=(Constant(), other) | (other, Constant())):
+            return unit_of(other)
+        case Arithmetic(operation="/", operands=(other, Constant())):
+            return unit_of(other)
+    return ""

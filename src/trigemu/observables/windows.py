@@ -97,31 +97,6 @@ class Window(Range, frozen=True):
         """Return the smallest and the largest |v|."""
         return closed(self.abs_min, self.abs_above, self.abs_max, self.abs_below)
 
-    def contains(self, other: Window) -> bool:
-        """Return whether every value in the `other` window is in this one; also False if only one of them
-        wraps around."""
-        low, high = other.span()
-        if self == other or low > high or self._wraps:
-            return self == other
-        least, most = other.abs_span()
-        low, high = max(low, -most), min(high, most)
-        least, most = max(least, low, -high), min(most, max(-low, high))
-        return (
-            _covers(self.span(), (low, high))
-            and _covers(self.abs_span(), (least, most))
-            and (self.any_of is None or (other.any_of is not None and {*other.any_of} <= {*self.any_of}))
-            and (self.bits is None or (other.bits or 0) & self.bits == self.bits)
-        )
-
-    @property
-    def _wraps(self) -> bool:
-        low, high = self.span()
-        return low > high
-
-
-def _covers(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one[0] <= other[0] and other[1] <= one[1]
-
 
 def closed(
     least: float | None, above: float | None, most: float | None, below: float | None

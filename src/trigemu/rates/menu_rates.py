@@ -26,7 +26,7 @@ from trigemu.emulation.scaling import Counted
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_column, chosen_columns
 from trigemu.menus.read import MenuLike, menu_of
-from trigemu.rates.containment import on_stored_values, with_containment
+from trigemu.rates.nested import with_nesting
 from trigemu.rates.results import ColumnRates, Half, LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike
@@ -296,7 +296,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
     sums = Sums(catalogue, counted)
     for rows in counted.blocks():
         sums.add(rows, acceptances(counted.table.words[rows], menu, bits))
-    triggers, groups = with_containment(menu, sums.triggers(), sums.groups())
+    triggers, groups = with_nesting(menu, sums.triggers(), sums.groups())
     overlap, error, alone = sums.overlap()
     return MenuRates(
         menu=menu,
@@ -312,8 +312,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
         models=emulation.plan.models[number],
         warnings=(
             *emulation.plan.warnings[number],
-            *(emulation.unreached[number] if emulation.unreached else ()),
-            *(emulation.unlike[number] if emulation.unlike else ()),
+            *(emulation.warnings[number] if emulation.warnings else ()),
             *_warnings(menu, catalogue, triggers),
         ),
     )
@@ -407,7 +406,7 @@ def _check_random(menu: Menu, catalogue: Catalogue) -> None:
 
 
 def _warnings(menu: Menu, catalogue: Catalogue, triggers: tuple[TriggerRates, ...]) -> tuple[str, ...]:
-    warnings = [*catalogue.warnings, *ties(menu), *on_stored_values(menu, catalogue)]
+    warnings = [*catalogue.warnings, *ties(menu)]
     summed = sum(trigger.total.hz for trigger in triggers)
     limit = MAX_LUMINOSITY_SHARE * menu.crossing_rate_hz
     if catalogue.table.convention == "luminosity" and summed > limit:

@@ -12,7 +12,7 @@ import numpy as np
 from trigemu.base.errors import SampleError, UnreadableError
 from trigemu.observables.language import parse_observable
 from trigemu.observables.selections import STANDARD, Scope
-from trigemu.observables.signed import unit_of
+from trigemu.observables.vectors import unit_of
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.formats.source import Schema
 from trigemu.samples.sample import Sample

@@ -314,7 +314,7 @@ def efficiencies(
             *([catalogue.left_out_text] if catalogue.left_out else []),
             *catalogue.repeated,
             *_negative(catalogue, tables[0], len(categories)),
-            *signed_differences({text: [(text, above)] for text, above in context.requirements}),
+            *signed_differences({text: [(text, condition)] for text, condition in context.requirements}),
         ),
     )
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Protocol, Self
 
 import msgspec
 
@@ -24,15 +24,13 @@ from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import wrong_type
 from trigemu.base.files import read_bounded
 from trigemu.base.toml import TomlTable
-from trigemu.observables.expressions import Condition, Number
+from trigemu.observables.expressions import Condition, Constant, Number, Relation
 from trigemu.observables.language import parse_condition, parse_observable
 from trigemu.observables.selections import ObjectSelection, Scope
-from trigemu.observables.signed import Requirement
 from trigemu.observables.windows import column_needs
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Need
 from trigemu.samples.sample import stored_need
-from trigemu.triggers.extent import Span
 
 
 class TrainedOn(TomlTable, frozen=True):
@@ -81,8 +79,8 @@ class Context:
         sha256 of each model file that was read, by path.
     trained : list of TrainedOn
         Training events of these models.
-    requirements : list of (str, float or None)
-        Conditions, with None; observables, with the threshold above which the trigger fires.
+    requirements : list of (str, Condition)
+        Conditions, and observables above their threshold, with their texts.
     """
 
     def __init__(
@@ -92,7 +90,7 @@ class Context:
         self.needs: set[Need] = set()
         self.models: dict[str, str] = {}
         self.trained: list[TrainedOn] = []
-        self.requirements: list[Requirement] = []
+        self.requirements: list[tuple[str, Condition]] = []
 
     def within(self, scope: Scope, folder: Path) -> Context:
         """Return the context of another file, whose names have the meaning in `scope` and whose paths are
@@ -121,7 +119,7 @@ class Context:
         number = parse_observable(text, self.scope)
         self.needs.update(number.needs())
         if above is not None:
-            self.requirements.append((text, above))
+            self.requirements.append((text, Relation(">", number, Constant(above))))
         return number
 
     def condition(self, text: str) -> Condition:
@@ -129,7 +127,7 @@ class Context:
         _check_text("the condition", text)
         condition = parse_condition(text, self.scope)
         self.needs.update(condition.needs())
-        self.requirements.append((text, None))
+        self.requirements.append((text, condition))
         return condition
 
     def objects(self, name: str, *columns: str) -> ObjectSelection:
@@ -153,10 +151,36 @@ class Context:
         return name
 
 
+class SampleCheck(Protocol):
+    """The comparison of samples with the events that a model was fitted to (`Compiled.sample_check`)."""
+
+    @property
+    def width(self) -> int:
+        """The number of values of an event; 0: no events are read."""
+
+    def values(self, work: Workspace) -> tuple[BoolArray, FloatArray]:
+        """Return the events of `work` that are compared, bool[n], and their values, float64[m, width]."""
+
+    def warnings(
+        self, mean: FloatArray, effective: float, threshold: tuple[float, float] | None
+    ) -> Iterable[str]:
+        """Return what is unlike the training, in sentences.
+
+        Parameters
+        ----------
+        mean : float64[width]
+            The weighted mean of each value over the background; NaN without events.
+        effective : float
+            The effective number of events.
+        threshold : (float, float) or None
+            The threshold that a rate budget gave, and its error.
+        """
+
+
 class Compiled(ABC):
     """A trigger, ready to be evaluated on any range of events.
 
-    Further properties are functions with a default for every kind (`triggers/questions.py`).
+    A kind defines `threshold` and `evaluate`. The other members have a default that is right for every kind.
 
     Attributes
     ----------
@@ -173,6 +197,35 @@ class Compiled(ABC):
         events, if they exist (`Events.core`); decisions of rows at the ends are meaningless."""
         return 0
 
+    @property
+    def preselection(self) -> Condition | None:
+        """The condition of the events that it is evaluated on; it never fires in others. None: all events.
+        Override it for an expensive score, so that its cost on these events is shown."""
+        return None
+
+    @property
+    def condition(self) -> Condition | None:
+        """The condition under which it fires; None if it is not one of the observable language. Override it
+        if it is, so that single events are decided by machine code."""
+        return None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings to show with the rates. Override it for problems that only the kind can recognise, such as
+        a model trained on other events."""
+        return ()
+
+    @property
+    def objects_needed(self) -> tuple[str, ...]:
+        """The objects without which an event has no score, such as "muon[1]". Override it if there are some,
+        to explain why a trigger never fires."""
+        return ()
+
+    def sample_check(self) -> SampleCheck | None:
+        """Return what compares samples with the events that a model was fitted to; None: nothing. Override it
+        for a model whose card describes its training events."""
+        return None
+
     @abstractmethod
     def evaluate(self, work: Workspace) -> FloatArray | BoolArray:
         """Evaluate the trigger on all n events of a workspace, `work`.
@@ -183,6 +236,13 @@ class Compiled(ABC):
             Scores, −inf if the event fails the preselection or has no value; or raw decisions, if `threshold`
             is None. The trigger fires if the score is above the threshold; the score does not depend on it.
         """
+
+    def score_above(self, work: Workspace, threshold: float) -> FloatArray:
+        """Evaluate a trigger on the events of `work` if only scores above a `threshold` matter: a score that
+        is not above it may be replaced by any number that is not, such as −inf. Override it if an upper bound
+        of the score is cheap."""
+        score: FloatArray = self.evaluate(work)  # type: ignore[assignment]  # of a kind with a threshold
+        return score
 
 
 class Kind(TomlTable, frozen=True):
@@ -226,10 +286,6 @@ class ScoreKind(Kind, frozen=True, kw_only=True):
         """The threshold on the score. Until a budget is solved, it is infinite and the trigger never
         fires."""
         return math.inf if self.above is None else self.above
-
-    def span(self, **changes: None) -> Span:
-        """Return the span of scores above the threshold; the fields in `changes` do not affect the score."""
-        return Span(msgspec.structs.replace(self, **changes), math.nextafter(self.threshold, math.inf))
 
     def at(self, threshold: float) -> Self:
         """Return the same trigger with another `threshold`."""

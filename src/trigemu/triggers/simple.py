@@ -18,8 +18,6 @@ from trigemu.base.kernels import kernel
 from trigemu.observables.expressions import Constant, Relation, Scalar
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import BitKind, Compiled, Context, Kind
-from trigemu.triggers.extent import Extent
-from trigemu.triggers.questions import kind_extent
 
 
 class Random(BitKind, frozen=True):
@@ -76,13 +74,7 @@ class CompiledStored(Compiled):
 
     @property
     def condition(self) -> Relation:
-        """The condition under which it fires."""
         return Relation("!=", Scalar(self.column), Constant(0.0))
-
-
-@kind_extent.register(Stored)
-def _(kind: Stored, context: Context) -> Extent:
-    return Extent(conditions=(kind.compile(context),))
 
 
 _BITS = 64
@@ -130,11 +122,6 @@ class CompiledExternal(Compiled):
 
     def evaluate(self, work: Workspace) -> BoolArray:
         return _bit(work.scalar(self.column), self.bit, self.crossing)
-
-
-@kind_extent.register(External)
-def _(kind: External, context: Context) -> Extent:
-    return Extent(conditions=(kind.compile(context),))
 
 
 @kernel

@@ -21,26 +21,54 @@ def warnings(menu: Menu) -> tuple[str, ...]:
     return found
 
 
+D = "dphi(jet[0], jet[1])"
+
+
 @pytest.mark.parametrize(
     ("observable", "more"),
     [
-        ("dphi(jet[0], jet[1])", ""),
+        (D, ""),
         ("-deta(jet[0], jet[1])", ""),
-        ("met", 'requires = "n_jet > 2 and dphi(jet[0], met) > 1"'),
+        *(
+            ("met", f'requires = "{condition}"')
+            for condition in (
+                f"n_jet > 2 and {D} > 1",
+                f"{D} <= 1",
+                f"1 < {D}",
+                f"-(-{D}) > 1",
+                f"not {D} > 1",
+                f"{D} > 1 and 2 > 1",
+                f"3.14 / 2 < {D}",
+                f"{D} > jet[0].pt / 100",
+                "dphi(jet[0], met) > 1",
+            )
+        ),
     ],
 )
 def test_one_sided_cuts_on_signed_differences(tmp_path: Path, observable: str, more: str) -> None:
     (warning,) = warnings(menu_from(tmp_path, trigger("D", more, 1.0, observable)))
     assert "have a sign" in warning
-    assert "'D' (d" in warning
+    assert f"'D' ({more[12:-1] or observable})" in warning
 
 
 @pytest.mark.parametrize(
     ("observable", "more"),
     [
-        ("abs(dphi(jet[0], jet[1]))", ""),
-        ("met", 'requires = "-1 < dphi(jet[0], met) < 1 and abs(deta(jet[0], jet[1])) > 2"'),
-        ("1 - dphi(jet[0], jet[1])", ""),
+        (f"abs({D})", ""),
+        (f"1 - {D}", ""),
+        (f"-{D}", f'requires = "-1 < {D}"'),  # both sides, together
+        *(
+            ("met", f'requires = "{condition}"')
+            for condition in (
+                f"-1 < {D} < 1 and abs(deta(jet[0], jet[1])) > 2",
+                f"-3.14 / 2 < {D} < 3.14 / 2",
+                f"{D} > 1 or {D} < -1",
+                f"{D} > 0",  # the sign itself
+                f"{D} == 1",
+                f"{D} * {D} > 1",
+                "dr(jet[0], jet[1]) > 1",
+            )
+        ),
     ],
 )
 def test_cuts_that_do_not_depend_on_the_sign(tmp_path: Path, observable: str, more: str) -> None:

@@ -8,9 +8,8 @@ from hypothesis import given, settings, strategies as st
 
 from trigemu.base.errors import TrigemuError, excerpt
 from trigemu.observables.expressions import Condition, Number
-from trigemu.observables.language import MAX_LEVELS, compared_numbers, parse_condition, parse_observable
-from trigemu.observables.pruning import all_uses
-from trigemu.observables.selections import ObjectSelection, Scope
+from trigemu.observables.language import MAX_LEVELS, parse_condition, parse_observable
+from trigemu.observables.selections import ObjectSelection, Scope, selections_in
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Collection, make_events
 
@@ -101,7 +100,7 @@ def test_the_deepest_expressions_are_read_evaluated_and_pickled(text: str) -> No
     again = pickle.loads(pickle.dumps(number))
     assert (again, hash(again), repr(again)) == (number, hash(number), repr(number))
     assert set(number.needs()) <= {("", "met"), *(("jet", column) for column in ("pt", "eta", "phi"))}
-    assert {selection for selection, _ in all_uses(number)} <= {JET, PHOTON}
+    assert {*selections_in(number)} <= {JET, PHOTON}
     weight = np.ones(2)
     jets = {name: np.full(2, 40.0, np.float32) for name in ("pt", "eta", "phi")}
     events = make_events("toy", weight, {"jet": Collection(np.arange(3), jets)}, {"met": weight})
@@ -134,17 +133,6 @@ def test_what_is_no_condition(text: str, message: str) -> None:
     with pytest.raises(TrigemuError) as error:
         parse_condition(text, SCOPE)
     assert message in str(error.value)
-
-
-def test_numbers_that_a_condition_compares_with_constants() -> None:
-    text = "jet[0].pt > 50 and not (20 <= ht < 80 or abs(dphi(jet[0], met)) > 1) and n_jet == 2 and ht > met"
-    assert sorted(compared_numbers(text), key=str) == [
-        ("abs(dphi(jet[0], met))", 1.0),
-        ("ht", 20.0),
-        ("ht", None),
-        ("jet[0].pt", 50.0),
-        ("n_jet", None),
-    ]
 
 
 WORDS = st.sampled_from(

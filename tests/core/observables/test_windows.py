@@ -48,45 +48,6 @@ some_windows = st.builds(
 )
 
 
-def in_window(value: int, window: Window) -> bool:
-    low, high = window.span()
-    return (
-        (value >= low or value <= high if low > high else low <= value <= high)
-        and window.abs_span()[0] <= abs(value) <= window.abs_span()[1]
-        and (window.any_of is None or value in window.any_of)
-        and (window.bits is None or value & window.bits == window.bits)
-    )
-
-
-@given(some_windows, some_windows)
-def test_what_a_window_contains_lies_in_it(wide: Window, narrow: Window) -> None:
-    values = range(-5, 6)
-    if wide.contains(narrow):
-        assert not [v for v in values if in_window(v, narrow) and not in_window(v, wide)]
-
-
-@pytest.mark.parametrize(
-    ("wide", "narrow", "contained"),
-    [
-        (Window(min=4.0), Window(min=5.0, max=9.0), True),
-        (Window(min=4.0), Window(above=4.0), True),
-        (Window(above=4.0), Window(min=4.0), False),
-        (Window(abs_max=2.0), Window(min=-1.0, max=2.0), True),
-        (Window(min=-2.0, max=2.0), Window(abs_max=2.0), True),
-        (Window(abs_min=1.0), Window(max=-1.5), True),
-        (Window(min=3.0, max=-3.0), Window(min=3.0, max=-3.0), True),
-        (Window(min=3.0, max=-3.0), Window(min=3.1), False),
-        (Window(min=0.0), Window(min=3.0, max=-3.0), False),
-        (Window(any_of=(1, 2)), Window(any_of=(2,)), True),
-        (Window(any_of=(1, 2)), Window(min=1.0, max=2.0), False),
-        (Window(bits=1), Window(bits=3), True),
-        (Window(bits=3), Window(bits=1), False),
-    ],
-)
-def test_windows_within_windows(wide: Window, narrow: Window, contained: bool) -> None:
-    assert wide.contains(narrow) == contained
-
-
 @given(some_limits)
 def test_a_range_without_values_is_a_mistake(limits: dict[str, float]) -> None:
     low, high = Range(**limits).span()

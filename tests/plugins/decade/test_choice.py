@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from toys import menu_from
 from trigemu_decade.card import Step
+from trigemu_decade.observables import compared_numbers
 from trigemu_decade.training.choice import Candidate, candidates, choose
 from trigemu_decade.training.folds import Sample
 from trigemu_decade.training.regression import Settings
@@ -91,6 +92,11 @@ def test_candidates_are_what_enabled_triggers_cut_on(tmp_path) -> None:
         ("photon[0].pt", ("JG",)),
         ("dr(photon[0], jet[0])", ("JG",)),
     ]
+
+
+def test_numbers_that_a_condition_compares_with_constants() -> None:
+    text = "jet[0].pt > 50 and not (20 <= ht < 80 or abs(dphi(jet[0], met)) > 1) and n_jet == 2 and ht > met"
+    assert {*compared_numbers(text)} == {"abs(dphi(jet[0], met))", "ht", "jet[0].pt", "n_jet"}
 
 
 def test_a_menu_that_cuts_on_nothing_is_refused(tmp_path) -> None:

@@ -11,10 +11,9 @@ quantities are computed as in the hardware (`integer.py`).
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, ClassVar
 
@@ -25,9 +24,7 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import kernel
 from trigemu.base.toml import Key, TomlTable
-from trigemu.observables.pruning import Use, harder_than
-from trigemu.observables.selections import ObjectSelection
-from trigemu.observables.windows import AnyOf, Range, Window, any_of, window_mistakes
+from trigemu.observables.windows import AnyOf, Range, Window, window_mistakes
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.combination.legs import CompiledLeg, LegGroup, candidates, fillable, groups_of, nested
@@ -43,8 +40,6 @@ from trigemu.triggers.combination.pairs import (
     all_pass,
     passes,
 )
-from trigemu.triggers.extent import Choice, Extent
-from trigemu.triggers.questions import kind_extent, objects_used, threshold_observables, without_soft_objects
 
 #: The largest number of legs.
 MAX_LEGS = 12
@@ -54,14 +49,6 @@ MAX_PAIRS = 200
 MAX_STEPS = 10**8
 #: After this number, the cost of matching objects to legs is negligible.
 MATCH_AFTER = 10**4
-#: Quantities of two objects in the observable language.
-_OF_PAIRS = {
-    "mass": "m({}, {})",
-    "pair_pt": "pt({} + {})",
-    "dr": "dr({}, {})",
-    "deta": "abs(deta({}, {}))",
-    "dphi": "abs(dphi({}, {}))",
-}
 
 
 class Leg(TomlTable, frozen=True):
@@ -175,33 +162,6 @@ class Combination(Kind, frozen=True):
             yield next((f for f in before if requirements({f: second, second: f}) == requirements({})), -1)
 
 
-@threshold_observables.register(Combination)
-def _(kind: Combination) -> Iterator[tuple[str, float | None]]:
-    """Yield the pT of the leading possible object of each leg, and quantities of pairs of these objects."""
-    seen: Counter[str] = Counter()
-    objects = []
-    for leg in kind.legs:
-        objects.append(f"{leg.object}[{seen[leg.object]}]")
-        seen[leg.object] += 1
-        if leg.crossing == 0:
-            window = leg.windows.get("pt")
-            yield f"{objects[-1]}.pt", window.lowest if isinstance(window, Window) else None
-    for pair in kind.pairs:
-        first, second = (objects[leg] for leg in pair.legs)
-        if all(kind.legs[leg].crossing == 0 for leg in pair.legs):
-            for name, form in _OF_PAIRS.items():
-                if (window := getattr(pair, name)) is not None:
-                    yield form.format(first, second), window.lowest
-
-
-@kind_extent.register(Combination)
-def _(kind: Combination, context: Context) -> Extent:
-    compiled = kind.compile(context)
-    if any(cut.every for cut in compiled.cuts):  # looser legs may mean more vetoes
-        return Extent(conditions=(compiled,))
-    return Extent(choices=(Choice(compiled.legs, compiled.cuts),))
-
-
 @dataclass(frozen=True)
 class CompiledCombination(Compiled):
     """A compiled combination."""
@@ -261,19 +221,6 @@ class CompiledCombination(Compiled):
             np.array(cuts, np.int64).reshape(-1, CUT),
             np.array(numbers, np.float64),
         )
-
-
-@objects_used.register(CompiledCombination)
-def _(trigger: CompiledCombination) -> Iterator[Use]:
-    for leg in trigger.legs:
-        lowest = (window.span()[0] for window in any_of(dict(leg.windows).get("pt", ())))
-        yield leg.objects, min(lowest, default=-math.inf)
-
-
-@without_soft_objects.register(CompiledCombination)
-def _(trigger: CompiledCombination, lowest: Mapping[ObjectSelection, float]) -> CompiledCombination:
-    legs = (replace(leg, objects=harder_than(leg.objects, lowest)) for leg in trigger.legs)
-    return replace(trigger, legs=tuple(legs))
 
 
 #: Columns of the array of legs (`CompiledCombination.arrays`).

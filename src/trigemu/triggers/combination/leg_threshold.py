@@ -12,7 +12,7 @@ legs. It is above the threshold if the combination fires whose leg has `pt = { a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -22,22 +22,12 @@ import numpy as np
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.kernels import kernel
 from trigemu.base.toml import Key
-from trigemu.observables.pruning import Use
-from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, Range, Window
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 from trigemu.triggers.combination.kind import Combination, CompiledCombination, Leg
 from trigemu.triggers.combination.legs import candidates
 from trigemu.triggers.combination.pairs import COLUMNS, Charge, LegSum, Pair
-from trigemu.triggers.extent import Extent
-from trigemu.triggers.questions import (
-    kind_extent,
-    objects_used,
-    score_above,
-    threshold_observables,
-    without_soft_objects,
-)
 
 
 class LegThreshold(ScoreKind, frozen=True):
@@ -103,16 +93,6 @@ class LegThreshold(ScoreKind, frozen=True):
         return msgspec.structs.replace(self._without_threshold(), legs=tuple(legs))
 
 
-@threshold_observables.register(LegThreshold)
-def _(kind: LegThreshold) -> Iterable[tuple[str, float | None]]:
-    return threshold_observables(kind.combination())
-
-
-@kind_extent.register(LegThreshold)
-def _(kind: LegThreshold, context: Context) -> Extent | None:
-    return kind_extent(kind.combination(), context)
-
-
 @dataclass(frozen=True)
 class CompiledLegThreshold(Compiled):
     """A compiled leg threshold: the score is the largest threshold on one leg at which a combination
@@ -128,7 +108,30 @@ class CompiledLegThreshold(Compiled):
         return self.combination.margin
 
     def evaluate(self, work: Workspace) -> FloatArray:
-        return _score_above(self, work, -math.inf)
+        return self.score_above(work, -math.inf)
+
+    def score_above(self, work: Workspace, threshold: float) -> FloatArray:
+        """Of events above the threshold, try the object with the largest value, then the next one, until
+        there are others for the other legs."""
+        above = self.fired_above(threshold)
+        events = np.flatnonzero(above.evaluate(work))
+        starts, rows, objects = candidates(work, above.legs, events, COLUMNS)
+        start = starts[self.leg]
+        values = np.full(objects.shape[1], -np.inf)
+        of_leg = slice(start[0], start[-1])
+        values[of_leg] = work.column(above.legs[self.leg].objects, self.column)[rows[of_leg]]
+        falling = start[0] + np.lexsort((-values[of_leg], np.repeat(np.arange(len(events)), np.diff(start))))
+        score = np.full(len(work.events), -np.inf)
+        tried, waiting = start[:-1] - start[0], np.arange(len(events))
+        while len(waiting):
+            chosen = falling[tried[waiting]]
+            fired = above.search(
+                work, events[waiting], *_with_one(starts, objects, waiting, self.leg, chosen)
+            )
+            score[events[waiting[fired]]] = values[chosen[fired]]
+            tried[waiting] += 1
+            waiting = waiting[~fired]
+        return score
 
     def fired_above(self, threshold: float) -> CompiledCombination:
         """Return the combination that fires if the score is above a `threshold`."""
@@ -136,41 +139,6 @@ class CompiledLegThreshold(Compiled):
         windows = (*legs[self.leg].windows, (self.column, Window(above=threshold)))
         legs[self.leg] = replace(legs[self.leg], windows=windows)
         return replace(self.combination, legs=tuple(legs))
-
-
-@score_above.register(CompiledLegThreshold)
-def _score_above(trigger: CompiledLegThreshold, work: Workspace, threshold: float) -> FloatArray:
-    """Of events above the threshold, try the object with the largest value, then the next one, until there
-    are others for the other legs."""
-    above = trigger.fired_above(threshold)
-    events = np.flatnonzero(above.evaluate(work))
-    starts, rows, objects = candidates(work, above.legs, events, COLUMNS)
-    start = starts[trigger.leg]
-    values = np.full(objects.shape[1], -np.inf)
-    of_leg = slice(start[0], start[-1])
-    values[of_leg] = work.column(above.legs[trigger.leg].objects, trigger.column)[rows[of_leg]]
-    falling = start[0] + np.lexsort((-values[of_leg], np.repeat(np.arange(len(events)), np.diff(start))))
-    score = np.full(len(work.events), -np.inf)
-    tried, waiting = start[:-1] - start[0], np.arange(len(events))
-    while len(waiting):
-        chosen = falling[tried[waiting]]
-        fired = above.search(work, events[waiting], *_with_one(starts, objects, waiting, trigger.leg, chosen))
-        score[events[waiting[fired]]] = values[chosen[fired]]
-        tried[waiting] += 1
-        waiting = waiting[~fired]
-    return score
-
-
-@objects_used.register(CompiledLegThreshold)
-def _(trigger: CompiledLegThreshold) -> Iterable[Use]:
-    return objects_used(trigger.fired_above(trigger.threshold))
-
-
-@without_soft_objects.register(CompiledLegThreshold)
-def _(trigger: CompiledLegThreshold, lowest: Mapping[ObjectSelection, float]) -> CompiledLegThreshold:
-    soft_free = without_soft_objects(trigger.combination, lowest)
-    assert isinstance(soft_free, CompiledCombination)
-    return replace(trigger, combination=soft_free)
 
 
 @kernel

@@ -23,7 +23,6 @@ from trigemu.triggers.base import Context
 from trigemu.triggers.combination import kind as kind_module
 from trigemu.triggers.combination.kind import Combination
 from trigemu.triggers.combination.leg_threshold import LegThreshold
-from trigemu.triggers.questions import score_above
 
 Of = Callable[[slice], Workspace]
 
@@ -65,7 +64,7 @@ def test_the_score_is_the_largest_value_of_any_choice(
     expected = [best(events, number, kind, threshold) for number in range(len(events))]
     assert compiled.evaluate(workspace_of(rows)).tolist() == expected
     threshold = sorted(expected)[len(expected) // 2]
-    above = score_above(compiled, workspace_of(rows), threshold)
+    above = compiled.score_above(workspace_of(rows), threshold)
     assert [max(score, threshold) for score in above.tolist()] == [
         max(score, threshold) for score in expected
     ]
@@ -143,13 +142,6 @@ def test_scans_and_score_tables_agree_with_a_run(tmp_path: Path) -> None:
     assert [p.rate for p in trigemu.scan(menu, trigemu.Steps("D", values), table).points] == [
         p.rate for p in found.points
     ]
-
-
-def test_it_is_within_a_wider_combination(tmp_path: Path) -> None:
-    rates = trigemu.run(
-        menu_from(tmp_path, MENU.format(threshold="above = 20")), memory_catalogue({"a": toy_events(1, 99)})
-    )
-    assert rates["D"].unique.contained_in == ("WIDE",)
 
 
 @pytest.mark.parametrize(

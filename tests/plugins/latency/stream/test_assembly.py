@@ -10,9 +10,8 @@ import pytest
 from stream_toys import OBJECTS, events_of, streamed
 from toys import menu_from
 from trigemu_latency import Stream
-from trigemu_latency.questions import single
 from trigemu_latency.stream import opcodes as do
-from trigemu_latency.stream.program import Program
+from trigemu_latency.stream.program import Program, single
 
 from trigemu import decide, make_plan
 

@@ -41,18 +41,11 @@ export class Menu {
     const entry = data.menus[state.menu];
     const now = state.triggers instanceof Map ? state.triggers : new Map(Object.entries(state.triggers));
     this.scale = entry.scale;
-    this.contained = new Map(entry.contained.triggers);
-    this.containedGroups = new Map(entry.contained.groups);
     this.hasLevels = entry.levels.length > 0;
     this.levels = this.hasLevels ? entry.levels : [""];
     this.all = entry.triggers.map((trigger, place) => {
       const { on, step, prescale } = now.get(trigger.name);
-      const written = {
-        on: trigger.on,
-        step: trigger.decision.at ?? null,
-        prescale: (trigger.prescale ?? Infinity) * trigger.factor,
-      };
-      return { ...trigger, on, step, prescale: (prescale ?? Infinity) * trigger.factor, place, written };
+      return { ...trigger, on, step, prescale: (prescale ?? Infinity) * trigger.factor, place };
     });
     this.triggers = new Map(this.all.map((trigger) => [trigger.name, trigger]));
     this.enabled = this.all.filter((trigger) => trigger.on);

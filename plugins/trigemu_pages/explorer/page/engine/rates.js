@@ -1,6 +1,6 @@
 // The rates of a menu from sums over patterns, as `trigemu run` gives them.
 
-import { withContainment } from "./containment.js";
+import { withNesting } from "./nested.js";
 import { COVERED, SHARE, TOTAL, UNIQUE } from "./columns.js";
 
 /** Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68). */
@@ -67,7 +67,7 @@ export function ratesFrom(menu, layout, sums, heaviest) {
     const members = menu.enabled.filter(({ group }) => group === name);
     return members.length ? [rowOf(name, (quantity) => layout.group(g, quantity), members)] : [];
   });
-  return { rate: rate(layout.menu, ofMenu), levels, ...withContainment(menu, triggers, groups) };
+  return { rate: rate(layout.menu, ofMenu), levels, ...withNesting(menu, triggers, groups) };
 }
 
 /** Return the rates that two triggers accept together from the sums of pairs, and errors: row by row. */

@@ -55,7 +55,6 @@ function toy(n, seed = 1) {
           trigger("Y", { score: 1, at: 1, first: 0, last: 4 }, { prescale: 4 }),
         ],
         text: [],
-        contained: { triggers: [], groups: [] },
         warnings: [],
       },
     ],
