@@ -29,7 +29,7 @@ from repeat import write_repeated
 from running import ROOT, catalogue_text, dask_cluster, hold, line_of, linked, whole_run
 
 import trigemu
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 from trigemu.base.processes import worker_pool
 
 #: Events of a file.

@@ -24,7 +24,7 @@ from typing import Any
 from running import ROOT, numbers
 
 import trigemu
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 from trigemu.base.processes import worker_pool
 from trigemu.studies import comparison
 

@@ -126,7 +126,6 @@ class _Decide:
     """The task that decides a chunk, in this process."""
 
     quantities: Quantities
-    classes: ClassVar[tuple[type, ...]] = ()
 
     def __call__(self, plan: trigemu.api.Plan, chunk: Chunk, events: trigemu.Events) -> Decided:
         return Decided.of(events, self.quantities)

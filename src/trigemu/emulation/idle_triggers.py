@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,8 +14,7 @@ import numpy as np
 from trigemu.base import toml_text
 from trigemu.base.arrays import Array, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError, excerpt
-from trigemu.counting.table_checks import check_array
-from trigemu.emulation.engine import Chunk, Job, check_result, over_samples
+from trigemu.emulation.engine import Chunk, Job, over_samples
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.menus.menu import Menu, Trigger
@@ -222,7 +221,6 @@ class Measure:
     """The task that finds the ranges of a chunk."""
 
     compared: tuple[Any, ...]
-    classes: ClassVar[tuple[type, ...]] = (Ranges,)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Ranges:
         work, n = Workspace(events), len(self.compared)
@@ -242,19 +240,9 @@ class Measure:
         )
 
 
-@check_result.register
-def _(task: Measure, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    if not isinstance(part, Ranges):
-        raise TrigemuError("it has no ranges")
-    for name, kind in (("passing", "i8"), ("lowest", "f8"), ("highest", "f8")):
-        check_array(name, getattr(part, name), np.dtype(kind), len(task.compared))
-
-
 @dataclass(frozen=True)
 class _Fired:
     """The task that finds the slots that fire in a chunk, uint64[words]."""
-
-    classes: ClassVar[tuple[type, ...]] = ()
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Words:
         fired: Words = np.bitwise_or.reduce(decide(events, plan)[events.core], axis=0)

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from trigemu.base.arrays import FloatArray
-from trigemu.base.errors import TrigemuError
-from trigemu.counting.table_checks import check_array
-from trigemu.emulation.engine import Chunk, Job, check_result, over_samples
+from trigemu.emulation.engine import Chunk, Job, over_samples
 from trigemu.emulation.idle_triggers import (
     EXPLAINED,
     LEAST_GEV,
@@ -108,7 +106,6 @@ class _Sum:
 
     slots: tuple[int, ...]
     widths: tuple[int, ...]
-    classes: ClassVar[tuple[type, ...]] = (Moments,)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Moments:
         work, counted = Workspace(events), np.zeros(len(events), np.bool_)
@@ -127,14 +124,6 @@ class _Sum:
         return Moments(
             np.sum([part.weight for part in parts], axis=0), np.sum([part.values for part in parts], axis=0)
         )
-
-
-@check_result.register
-def _(task: _Sum, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    if not isinstance(part, Moments):
-        raise TrigemuError("it has no sums")
-    check_array("weight", part.weight, np.dtype("f8"), len(task.slots), 2)
-    check_array("values", part.values, np.dtype("f8"), sum(task.widths))
 
 
 def compare_with_training(emulation: Emulation, executor: Any = None) -> Emulation:

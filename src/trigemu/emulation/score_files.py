@@ -18,14 +18,13 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from trigemu.base.arrays import Array, IntArray
+from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import TrigemuError, excerpt, module_of_extra
 from trigemu.base.files import check_regular, new_file
 from trigemu.base.fingerprint import fingerprint
 from trigemu.counting.exact import LIMBS
 from trigemu.counting.patterns import PatternTable, empty_table
 from trigemu.counting.score_table import ScoreTable
-from trigemu.counting.table_checks import check_known, check_scores, check_weights
 from trigemu.emulation.scores import Scores, Stored, ThresholdRange, range_mistake
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.menus.warnings import unit_of_threshold
@@ -401,16 +400,27 @@ def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) ->
     """Raise TrigemuError if a number is impossible for events of these samples."""
     samples = {name: catalogue.sample(name) for name in (*about.background, *about.signals)}
     entries = {sample.number: sample.entries for sample in samples.values()}
-    scored = [column for column in about.columns if column.above is not None]
-    try:
-        check_weights("the column 'weight'", table.weight, MAX_WEIGHT_HZ)
-        for number, column in enumerate(scored):
-            check_known(f"the column {column.name!r}", table.scores[:, number], column.above or 0.0)
-        above = tuple(column.above or 0.0 for column in scored)
-        bits = len(about.columns) - len(scored)
-        check_scores(table, samples=entries, strata=catalogue.strata, above=above, bits=bits)
-    except TrigemuError as error:
-        raise TrigemuError(f"{path}: {error}: the file is damaged, make the table again") from None
+    scored = (column for column in about.columns if column.above is not None)
+    rest = table.rest
+    problems = [
+        *_unexpected("the column 'weight'", table.weight, np.abs(table.weight) < MAX_WEIGHT_HZ, " Hz"),
+        *_unexpected(
+            "the largest weight", rest.largest, (rest.largest >= 0) & (rest.largest < np.inf), " Hz"
+        ),
+        *_unexpected("the number of events", rest.n, rest.n > 0),
+    ]
+    for column, score in zip(scored, table.scores.T, strict=True):
+        known = (score == -np.inf) | ((score > column.above) & (score < np.inf))
+        problems += _unexpected(
+            f"the column {column.name!r}", score, known, f", above {column.above:g} or -inf"
+        )
+    for part in (table, rest):
+        problems += _unexpected("the sample", part.sample, np.isin(part.sample, [*entries]))
+        problems += _unexpected("the half", part.half, (part.half >= 0) & (part.half < 2))
+        inside = (part.stratum >= 0) & (part.stratum < catalogue.strata)
+        problems += _unexpected("the stratum", part.stratum, inside)
+    if problems:
+        raise TrigemuError(f"{path}: {problems[0]}: the file is damaged, make the table again")
     for name, sample in samples.items():
         weights = table.weight[table.sample == sample.number]
         if not sample.weighted and len(weights) and weights.min() < 0:
@@ -426,3 +436,8 @@ def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) ->
                 f"{path}: it includes {events} events of sample {name!r}, which has {sample.entries}: make "
                 f"the table again"
             )
+
+
+def _unexpected(name: str, values: Array, good: BoolArray, unit: str = "") -> list[str]:
+    """Return a message if a value is impossible."""
+    return [] if good.all() else [f"{name} has an impossible value, {values[~good][0]:g}{unit}"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from toys import toy_events, write_root
 
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 
 Run = Callable[..., tuple[int, str]]
 SAMPLES = ("--samples", "catalogue.toml")

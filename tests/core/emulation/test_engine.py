@@ -15,7 +15,7 @@ from toys import Decided, Killed, Memory, Seen, engine, even_events, memory_cata
 
 from trigemu import Catalogue, Events, TrigemuError, make_plan
 from trigemu.api import Plan, ReadEvents
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 from trigemu.base.processes import worker_pool
 from trigemu.emulation.engine import READ_AHEAD, Chunk, Job, chunks_of, over_background
 from trigemu.emulation.loop import emulate

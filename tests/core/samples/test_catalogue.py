@@ -20,7 +20,7 @@ from trigemu import (
     without_bad_files,
 )
 from trigemu.api import SampleError
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 from trigemu.base.errors import UnreadableError
 from trigemu.samples.catalogue import BadFilesError
 

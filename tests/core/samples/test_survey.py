@@ -14,7 +14,7 @@ from servers import Ranges
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import open_catalogue, worker_pool
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 from trigemu.samples import files
 from trigemu.samples.files import Facts, Problem, Survey, ToOpen, survey
 
