@@ -219,8 +219,13 @@ class _Pass(Work[Portion, R], Generic[R]):
                 threads.shutdown(cancel_futures=True)
 
     def _merged(self, portion: Portion, read: Iterable[Events]) -> R:
-        plan = self._job.plan
-        parts = [self._task(plan, chunk, events) for chunk, events in zip(portion.chunks, read, strict=True)]
+        parts: list[R] = []
+        try:
+            for events in read:
+                parts.append(self._task(self._job.plan, portion.chunks[len(parts)], events))
+        except Exception as error:
+            vars(error)["failed"] = Portion(portion.chunks[len(parts) :][:1])
+            raise
         return self._task.merge(parts) if len(parts) > 1 else parts[0]
 
     def content(self) -> bytes:
@@ -243,7 +248,7 @@ class _Pass(Work[Portion, R], Generic[R]):
             raise error
         tried = f" after {attempts} attempts" if attempts > 1 else ""
         where = f" on {host}" if host else ""
-        error.args = (f"{error}\nfailed{tried}{where}: {portion}",)
+        error.args = (f"{error}\nfailed{tried}{where}: {vars(error).get('failed', portion)}",)
         raise error
 
     def remaining(self, portion: Portion) -> Portion | None:

@@ -400,27 +400,29 @@ def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) ->
     """Raise TrigemuError if a number is impossible for events of these samples."""
     samples = {name: catalogue.sample(name) for name in (*about.background, *about.signals)}
     entries = {sample.number: sample.entries for sample in samples.values()}
-    scored = (column for column in about.columns if column.above is not None)
-    rest = table.rest
-    problems = [
-        *_unexpected("the column 'weight'", table.weight, np.abs(table.weight) < MAX_WEIGHT_HZ, " Hz"),
-        *_unexpected(
-            "the largest weight", rest.largest, (rest.largest >= 0) & (rest.largest < np.inf), " Hz"
-        ),
-        *_unexpected("the number of events", rest.n, rest.n > 0),
+    limit, rest, scored = MAX_WEIGHT_HZ, table.rest, (c for c in about.columns if c.above is not None)
+    values: list[tuple[str, Array, BoolArray, str]] = [
+        ("the column 'weight'", table.weight, np.abs(table.weight) < limit, f"less than {limit:g} Hz"),
+        ("the largest weight", rest.largest, (rest.largest >= 0) & (rest.largest < limit), "0 or more"),
+        ("the number of events", rest.n, rest.n > 0, "1 or more"),
     ]
     for column, score in zip(scored, table.scores.T, strict=True):
         known = (score == -np.inf) | ((score > column.above) & (score < np.inf))
-        problems += _unexpected(
-            f"the column {column.name!r}", score, known, f", above {column.above:g} or -inf"
-        )
+        expected = f"a finite number above {column.above:g}, or -inf"
+        values.append((f"the column {column.name!r}", score, known, expected))
     for part in (table, rest):
-        problems += _unexpected("the sample", part.sample, np.isin(part.sample, [*entries]))
-        problems += _unexpected("the half", part.half, (part.half >= 0) & (part.half < 2))
-        inside = (part.stratum >= 0) & (part.stratum < catalogue.strata)
-        problems += _unexpected("the stratum", part.stratum, inside)
-    if problems:
-        raise TrigemuError(f"{path}: {problems[0]}: the file is damaged, make the table again")
+        values += [
+            ("the sample", part.sample, np.isin(part.sample, [*entries]), f"one of {sorted(entries)}"),
+            ("the half", part.half, np.isin(part.half, [0, 1]), "0 or 1"),
+            ("the stratum", part.stratum, part.stratum < catalogue.strata, f"below {catalogue.strata}"),
+            ("the stratum", part.stratum, part.stratum >= 0, "0 or more"),
+        ]
+    for name, numbers, good, expected in values:
+        if not good.all():
+            raise TrigemuError(
+                f"{path}: {name} is {numbers[~good][0]:g}, expected {expected}: the file is damaged, make the "
+                f"table again"
+            )
     for name, sample in samples.items():
         weights = table.weight[table.sample == sample.number]
         if not sample.weighted and len(weights) and weights.min() < 0:
@@ -436,8 +438,3 @@ def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) ->
                 f"{path}: it includes {events} events of sample {name!r}, which has {sample.entries}: make "
                 f"the table again"
             )
-
-
-def _unexpected(name: str, values: Array, good: BoolArray, unit: str = "") -> list[str]:
-    """Return a message if a value is impossible."""
-    return [] if good.all() else [f"{name} has an impossible value, {values[~good][0]:g}{unit}"]

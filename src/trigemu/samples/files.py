@@ -334,7 +334,7 @@ class Survey(Work[ToOpen, Surveyed]):
         return result
 
     def content(self) -> bytes:
-        return pickle.dumps((_survey_on_worker, ()))
+        return pickle.dumps((_survey_on_worker, (socket.gethostname(),)))
 
 
 def surveyed(files: Sequence[ToOpen], engine: Engine) -> list[Surveyed]:
@@ -357,6 +357,11 @@ def surveyed(files: Sequence[ToOpen], engine: Engine) -> list[Surveyed]:
         again = map_chunks(Survey(), [files[n] for n in failed], plain)
         for n, result in zip(failed, again, strict=True):
             results[n] = result
+    schemas: dict[object, Schema] = {}  # those of one sample are equal, and held once
+    for n, result in enumerate(results):
+        if isinstance(result, Facts):
+            content = frozenset(result.schema.collections.items()), result.schema.scalars
+            results[n] = replace(result, schema=schemas.setdefault(content, result.schema))
     return results
 
 
@@ -368,8 +373,9 @@ def _are_few(files: Sequence[ToOpen]) -> bool:
     return sum(path.stat().st_size for path in local) <= _FEW_BYTES
 
 
-def _survey_on_worker() -> Survey:
-    return Survey(socket.gethostname())
+def _survey_on_worker(user: str) -> Survey:
+    host = socket.gethostname()
+    return Survey(host if host != user else "")
 
 
 def survey(file: ToOpen) -> Surveyed:

@@ -119,9 +119,8 @@ def test_a_worker_needs_no_file_but_those_of_samples(client: Path, catalogue: Pa
     here = run(menu, samples)
     assert here.triggers[1].total.hz > 0
     with worker_pool(1) as pool:
-        engine = Engine(Elsewhere(pool, client), chunk_events=50, task_seconds=1e-6)
+        engine = Engine(Elsewhere(pool, client), chunk_events=50)
         there = run(menu, samples, executor=engine)
-    assert engine.tasks > 8
     assert there.triggers == here.triggers
     kept = tmp_path / "cache" / "trigemu" / "plugins" / menu.plugins[0].sha256 / "twice"
     assert (kept / "inner.py").read_text() == INNER
