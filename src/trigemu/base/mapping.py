@@ -179,7 +179,7 @@ def engine_of(executor: Any) -> Engine:
 
 def map_chunks(
     work: Work[U, R], units: Iterable[U], executor: Any = None, progress: Callable[[int], None] | None = None
-) -> Iterator[R]:
+) -> Generator[R, None, None]:
     """Yield the results of units, in their order; only those of units that are left out are missing.
 
     progress: called with the number of events done since the last call. Raises the error of a unit that fails

@@ -420,8 +420,8 @@ def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) ->
     for name, numbers, good, expected in values:
         if not good.all():
             raise TrigemuError(
-                f"{path}: {name} is {numbers[~good][0]:g}, expected {expected}: the file is damaged, make the "
-                f"table again"
+                f"{path}: {name} is {numbers[~good][0]:g}, expected {expected}: the file is damaged, make "
+                f"the table again"
             )
     for name, sample in samples.items():
         weights = table.weight[table.sample == sample.number]
