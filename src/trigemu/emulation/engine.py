@@ -36,9 +36,10 @@ READ_AHEAD = 2
 #: The smallest mean number of events of chunks that are read ahead: for smaller ones, Python dominates the
 #: time, and several threads are slower than one.
 AHEAD_EVENTS = 10_000
-#: The largest number of events of a task, in full chunks, whose chunks are in the same baskets, which a
-#: process decodes once.
+#: The largest number of full chunks of a task if they are in the same basket, which a process decodes once.
 _LONGEST = 4
+#: Tasks of a pass, about: each costs this process some milliseconds, and a file of a checkpoint.
+_MOST_TASKS = 8192
 R = TypeVar("R")
 #: A function of the number of events done since it was called last.
 Progress = Callable[[int], None]
@@ -165,9 +166,10 @@ def over_samples(
 ) -> Iterator[R]:
     """Run a task over some samples of the catalogue, or over the first `most` events of each, in chunks."""
     engine = engine_of(executor)
-    chunks = (chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events, most))
+    chunks = [chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events, most)]
+    size = max(engine.chunk_events, sum(chunk.size for chunk in chunks) // _MOST_TASKS)
     done = _Pass(job, task)
-    yield from map_chunks(done, [*_portions(chunks, engine.chunk_events)], engine, progress)
+    yield from map_chunks(done, [*_portions(chunks, size)], engine, progress)
     if done.bad:
         raise BadFilesError(done.bad)
 
