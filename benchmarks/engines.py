@@ -24,7 +24,7 @@ from typing import Any
 from running import ROOT, numbers
 
 import trigemu
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 from trigemu.base.processes import worker_pool
 from trigemu.studies import comparison
 
@@ -183,11 +183,11 @@ def main() -> int:
         chosen = {title: case for title, case in cases(Path(name)).items() if options.only in title}
         _say(f"{'':24}{'engine':16}{'tasks':>7}{'overtaken':>11}{'seconds':>9}  JSON")
         for title, measure in chosen.items():
-            expected = numbers(measure(samples, None))
+            expected = numbers(measure(samples, Engine(chunk_events=options.chunk, workers=1)))
             for number, (engine, (inner, workers)) in enumerate(engines.items()):
                 executor = Shuffled(inner, workers, number)
                 start = time.monotonic()
-                small = Engine(executor, chunk_events=options.chunk, task_seconds=1e-3)
+                small = Engine(executor, chunk_events=options.chunk)
                 same = numbers(measure(samples, small)) == expected and executor.overtaken > 0
                 seconds = time.monotonic() - start
                 counts = f"{executor.tasks:7}{executor.overtaken:11}{seconds:9.1f}"

@@ -9,7 +9,7 @@ import awkward as ak
 import numpy as np
 
 import trigemu
-from trigemu.base.engine import CHUNK_EVENTS
+from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.counting.patterns import count_patterns
 from trigemu.samples.opening import catalogue_of
 

@@ -20,7 +20,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 from unittest import mock
 
 import msgspec
@@ -126,7 +125,6 @@ class _Decide:
     """The task that decides a chunk, in this process."""
 
     quantities: Quantities
-    classes: ClassVar[tuple[type, ...]] = ()
 
     def __call__(self, plan: trigemu.api.Plan, chunk: Chunk, events: trigemu.Events) -> Decided:
         return Decided.of(events, self.quantities)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import signal
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from platformdirs import user_cache_path
+
+from trigemu.base import mapping
 
 ROOT = Path(__file__).parents[1]
 
@@ -27,6 +30,9 @@ settings.load_profile("trigemu")
 
 # One folder of compiled kernels for all workers and for the programs that tests start.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(user_cache_path("trigemu-tests")))
+
+# Tests start workers when they mean to, however slow the machine is at the moment.
+mapping.START_S = math.inf
 
 # A shell that starts the tests in the background has interruptions ignored, and programs inherit that: those
 # that the tests start and interrupt would wait for ever.

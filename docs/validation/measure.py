@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.base.engine import CHUNK_EVENTS
+from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.emulation.engine import chunks_of
 from trigemu.observables.expressions import Number
 from trigemu.observables.selections import make_scope

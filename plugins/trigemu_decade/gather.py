@@ -5,25 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
-from trigemu.base.errors import TrigemuError
-from trigemu.counting import table_checks
 from trigemu.counting.acceptance import Acceptance, acceptances
-from trigemu.counting.patterns import PatternTable, SharedEvents, merge_tables
+from trigemu.counting.patterns import PatternTable, merge_tables
 from trigemu.counting.quantities import members_by_level
 from trigemu.emulation import scaling
 from trigemu.emulation.engine import (
     Chunk,
     Job,
     Progress,
-    check_events,
-    check_result,
-    entries_of,
     over_background,
 )
 from trigemu.emulation.plan import Plan, decide, make_plan
@@ -130,7 +125,6 @@ class _Gather:
     """The task that selects the events of a chunk."""
 
     read: Read
-    classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents, _Rows)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> _Rows:
         scaling.refuse_negative(events)
@@ -159,16 +153,3 @@ class _Gather:
             words=joined("words"),
             values={n: np.concatenate([part.values[n] for part in parts]) for n in parts[0].values},
         )
-
-
-@check_result.register
-def _(task: _Gather, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    if not isinstance(part, _Rows) or not isinstance(part.values, dict):
-        raise TrigemuError("it has no selected events")
-    table_checks.check_table(part.table, words=1, samples=entries_of(chunks), ends={"half": 2})
-    n = check_events(part, chunks, plan.words)
-    table_checks.check_array("half", part.half, np.dtype("i8"), n)
-    table_checks.check_within("the half", part.half, 2)
-    for name, values in part.values.items():
-        if not isinstance(values, np.ndarray) or values.shape[:1] != (n,):
-            raise TrigemuError(f"{name} is not of {n} events")

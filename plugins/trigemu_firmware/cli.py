@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 from trigemu_anomaly.fixed_point import MAX_WIDTH, OVERFLOWS, ROUNDINGS
 from trigemu_anomaly.trees import FixedEnsemble
 
@@ -276,7 +275,7 @@ def scan(
                     widths,
                     good,
                     types=types,
-                    resources=partial(_estimated, bars, _at_once(processing)) if resources else None,
+                    resources=partial(_estimated, bars, processing.workers or cores()) if resources else None,
                     executor=engine,
                     progress=advance,
                 )
@@ -292,12 +291,6 @@ def scan(
         [output_bits.scan_table(result)],
         [(json_file, lambda: output_bits.scan_json(result))],
     )
-
-
-def _at_once(processing: Processing) -> int:
-    """Return the number of syntheses that run at once."""
-    source = click.get_current_context().get_parameter_source("workers")
-    return cores() if source is ParameterSource.DEFAULT else processing.workers
 
 
 def _estimated(bars: ExitStack, workers: int, models: Sequence[FixedEnsemble]) -> list[Resources]:

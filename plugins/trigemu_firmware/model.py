@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from trigemu_anomaly.anomaly import preselected
@@ -13,9 +13,8 @@ from trigemu_anomaly.precision import TreeModel, trees_of
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
-from trigemu.counting import table_checks
 from trigemu.emulation import scaling
-from trigemu.emulation.engine import Chunk, Job, check_result, entries_of, over_background
+from trigemu.emulation.engine import Chunk, Job, over_background
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.observables.workspace import Workspace
@@ -97,7 +96,6 @@ def halves(menu: Menu, catalogue: Catalogue, rows: TreeInputs) -> tuple[TreeInpu
 @dataclass(frozen=True)
 class _Read:
     name: str
-    classes: ClassVar[tuple[type, ...]] = (TreeInputs,)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> TreeInputs:
         compiled, model = _trees(plan, self.name)
@@ -113,18 +111,3 @@ class _Read:
     def merge(self, parts: Sequence[TreeInputs]) -> TreeInputs:
         columns = TreeInputs.__annotations__
         return TreeInputs(*(np.concatenate([getattr(part, key) for part in parts]) for key in columns))
-
-
-@check_result.register
-def _(task: _Read, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    if not isinstance(part, TreeInputs):
-        raise TrigemuError("it has no inputs of trees")
-    _, trees = _trees(plan, task.name)
-    table_checks.check_array("sample", part.sample, np.dtype("i8"), None)
-    n = len(part.sample)
-    table_checks.check_array("x", part.x, np.dtype("f4"), n, len(trees.inputs.texts))
-    table_checks.check_array("half", part.half, np.dtype("i8"), n)
-    table_checks.check_array("weight", part.weight, np.dtype("f8"), n)
-    table_checks.check_samples(part.sample, entries_of(chunks))
-    table_checks.check_within("the half", part.half, 2)
-    table_checks.check_weights("a weight", part.weight)

@@ -29,8 +29,8 @@ from typing import Any, cast
 import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, IntArray
-from trigemu.base.engine import CHUNK_EVENTS
 from trigemu.base.errors import MissingExtraError, SampleError
+from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.events import Need
 from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded, Part, pieces
 from trigemu.samples.formats.nanoaod import DECISIONS

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from trigemu.base.engine import Engine
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs
+from trigemu.base.mapping import Engine
 from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
 from trigemu.cli.conditions import fed

@@ -10,6 +10,7 @@ import click
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs
 from trigemu.base.plugin_search import search_path
+from trigemu.base.processes import cores
 from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
 from trigemu.cli.progress import menus_bar
@@ -145,7 +146,7 @@ def live(
                         counters=counters,
                         input_rate_hz=input_rate,
                         pileup=pileup,
-                        workers=processing.workers,
+                        workers=processing.workers or cores(),
                         progress=advance,
                         **common,
                     )

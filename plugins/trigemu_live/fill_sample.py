@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import inf
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError
 from trigemu.base.kernels import kernel
-from trigemu.counting import table_checks
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import members_by_level
-from trigemu.emulation.engine import Chunk, Job, Progress, check_result, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
 from trigemu.emulation.plan import Plan, decide
 from trigemu.menus.menu import Menu
 from trigemu.observables.workspace import Workspace
@@ -228,7 +227,6 @@ class _Gather:
 
     menu: Menu
     controlled: tuple[str, ...]
-    classes: ClassVar[tuple[type, ...]] = (Gathered,)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Gathered:
         work, core = Workspace(events), events.core
@@ -256,10 +254,3 @@ class _Gather:
 
     def merge(self, parts: Sequence[Gathered]) -> Gathered:
         return self.joined(parts)
-
-
-@check_result.register
-def _(task: _Gather, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    events = sum(chunk.size for chunk in chunks)
-    table_checks.check_array("words", part.words, np.dtype("u8"), events, plan.words)
-    table_checks.check_array("scores", part.scores, np.dtype("f8"), events, len(task.controlled))

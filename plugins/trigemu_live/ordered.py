@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from trigemu.base.arrays import IntArray, Words
 from trigemu.base.errors import SampleError
-from trigemu.counting import table_checks
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, check_result, over_background
+from trigemu.emulation.engine import Chunk, Job, Progress, over_background
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, menu_of
@@ -192,19 +191,9 @@ class _Run:
 class _Decided:
     """The task that returns the decisions and the numbers of the crossings of a chunk."""
 
-    classes: ClassVar[tuple[type, ...]] = ()
-
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[Words, Words]:
         words: Words = decide(events, plan)[events.core]
         return words, events.id[events.core]
 
     def merge(self, parts: Sequence[tuple[Words, Words]]) -> tuple[Words, Words]:
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-
-
-@check_result.register
-def _(task: _Decided, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    events = sum(chunk.size for chunk in chunks)
-    words, numbers = part
-    table_checks.check_array("words", words, np.dtype("u8"), events, plan.words)
-    table_checks.check_array("numbers", numbers, np.dtype("u8"), events)

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError
 from trigemu.base.splitmix import splitmix64
-from trigemu.counting import table_checks
-from trigemu.counting.patterns import PatternTable, SharedEvents, merge_tables
+from trigemu.counting.patterns import PatternTable, merge_tables
 from trigemu.counting.score_table import ScoreTable
 from trigemu.emulation import scaling
-from trigemu.emulation.engine import Chunk, Job, Progress, check_result, entries_of, over_background
+from trigemu.emulation.engine import Chunk, Job, Progress, over_background
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.scores import Scores
 from trigemu.menus.menu import Menu
@@ -129,7 +128,6 @@ class _Quarters:
     and in the other half (2)."""
 
     trained: int
-    classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
         quarter = _quarter(split.half_of(events.parent), events.parent, self.trained)
@@ -137,11 +135,6 @@ class _Quarters:
 
     def merge(self, parts: Sequence[PatternTable]) -> PatternTable:
         return merge_tables(parts)
-
-
-@check_result.register
-def _(task: _Quarters, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    table_checks.check_table(part, words=1, samples=entries_of(chunks), ends={"half": 3})
 
 
 def _next_bit(parent: Parents) -> IntArray:

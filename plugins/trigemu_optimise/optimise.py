@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.base.engine import Engine
 from trigemu.base.errors import TrigemuError
+from trigemu.base.mapping import Engine, engine_of, map_chunks
 from trigemu.base.shown import Shown
 from trigemu.emulation.engine import Progress
 from trigemu.menus.menu import Menu
@@ -149,7 +149,7 @@ def optimise(
         If the goals do not fit the menu, or cannot be met.
     """
     menu, read = menu_of(menu), read_goals(goals)
-    engine = executor if isinstance(executor, Engine) else Engine(executor)
+    engine = engine_of(executor)
     setup = make_setup(menu, read, samples_of(catalogue, executor=engine), engine, progress)
     return optimised(setup, effort or Effort(), engine, report)
 
@@ -247,21 +247,18 @@ class _Run:
     def _all(
         self, problem: Problem, units: Sequence[Unit], name: Callable[[int], str], needed: bool = False
     ) -> list[Found]:
-        """Run searches, a few at a time; after the time limit only those that are needed, and the first."""
-        work, best = Searches(problem), math.inf
+        """Run searches; after the time limit only those that are needed, and the first."""
         found: list[Found] = []
-        at_once = max(1, self.engine.workers or 1)
-        for first in range(0, len(units), at_once):
+        results, best = map_chunks(Searches(problem), units, self.engine), math.inf
+        for number, unit in enumerate(units):
             late = time.monotonic() - self._begin > self.effort.seconds
-            if late and not needed and (first or not isinstance(units[0], Hop)):
+            if late and not needed and (number or not isinstance(unit, Hop)):
                 self.complete = False
                 break
-            batch = units[first : first + at_once]
             so_far = f", best loss {best:.6g}" if best < math.inf and not needed else ""
-            for number in range(first, first + len(batch)):
-                self.report(f"{name(number)}{so_far}")
-            for part in self.engine.over(work, batch):
-                found += part
-            best = min(best, *(float(result.objectives[0]) for result in found if len(result.objectives)))
+            self.report(f"{name(number)}{so_far}")
+            found.append(next(results))
+            best = min(best, *found[-1].objectives.tolist()[:1], math.inf)
+        results.close()
         self.evaluations += sum(result.evaluations for result in found)
         return found

@@ -3,16 +3,16 @@ sequences of caps."""
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
-from trigemu.base.errors import TrigemuError
 from trigemu.base.fingerprint import digest_of_code, fingerprint
+from trigemu.base.mapping import Work
 from trigemu.base.splitmix import splitmix64
 
 from .problem import INFEASIBLE, Evaluation, Problem
@@ -180,7 +180,6 @@ class Unit:
 
     size: ClassVar[int] = 1
     pause: ClassVar[float] = 0.0
-    continues: ClassVar[bool] = False
 
     @property
     def key(self) -> str:
@@ -288,49 +287,18 @@ class Refit(Unit):
         return Found(point[None, :], np.array([objective]), resampled.evaluations)
 
 
-@dataclass(frozen=True)
-class Searches:
-    """The work of an engine: searches of one problem."""
+class Searches(Work[Unit, Found]):
+    """Searches of one problem."""
 
-    problem: Problem
-    about: ClassVar[str] = "search of the best menu"
-    classes: ClassVar[tuple[type, ...]] = (Found,)
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
 
-    @property
-    def key(self) -> str:
+    @cached_property
+    def key(self) -> str:  # type: ignore[override]
         return fingerprint(digest_of_code(), self.problem)
 
-    def each(self, units: Sequence[Unit]) -> Iterator[tuple[Found, ...]]:
-        for unit in units:
-            yield (unit.run(Evaluation(self.problem)),)
-
-    def merge(self, parts: Sequence[tuple[Found, ...]]) -> tuple[Found, ...]:
-        return tuple(found for part in parts for found in part)
-
-    def check(self, units: Sequence[Unit], part: Any) -> None:
-        sizes = self.problem.sizes
-        if not isinstance(part, tuple) or len(part) != len(units):
-            raise TrigemuError("it does not have a result for each search")
-        for found in part:
-            points = getattr(found, "points", None)
-            fits = (
-                isinstance(points, np.ndarray)
-                and points.dtype == np.int64
-                and points.ndim == 2
-                and points.shape[1] == len(sizes)
-                and bool(((points >= 0) & (points < sizes)).all())
-            )
-            if not fits:
-                raise TrigemuError("it has no points of the search")
-
-    def content(self) -> bytes:
-        return pickle.dumps((Searches, (self.problem,)))
-
-    def give_up(self, unit: Unit, error: Exception, host: str, attempts: int) -> None:
-        raise error
-
-    def skips(self, unit: Unit) -> bool:
-        return False
+    def __call__(self, unit: Unit) -> Found:
+        return unit.run(Evaluation(self.problem))
 
 
 def best_of(found: Sequence[Found]) -> Found:

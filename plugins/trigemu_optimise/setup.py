@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
-from trigemu.counting import table_checks
 from trigemu.counting.score_table import ScoreTable
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, check_result, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.score_pass import score_table
 from trigemu.emulation.scores import Scores
@@ -61,20 +60,12 @@ class _Select:
     """The task that evaluates a condition on a chunk."""
 
     require: Condition
-    classes: ClassVar[tuple[type, ...]] = ()
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> BoolArray:
         return np.asarray(self.require.evaluate(Workspace(events)), np.bool_)[events.core]
 
     def merge(self, parts: Sequence[BoolArray]) -> BoolArray:
         return np.concatenate(parts)
-
-
-@check_result.register
-def _(task: _Select, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    if not isinstance(part, np.ndarray):
-        raise TrigemuError("it does not contain the selection of events")
-    table_checks.check_array("selected", part, np.dtype("?"), sum(chunk.size for chunk in chunks))
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from urllib.parse import quote
 import click
 
 from trigemu import __version__
-from trigemu.base.engine import Engine
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs, check_writable, write_text
+from trigemu.base.mapping import Engine
 from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
 from trigemu.cli.console import console, say

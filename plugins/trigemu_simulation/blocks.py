@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from concurrent.futures import as_completed
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from trigemu.base.files import write_bytes
+from trigemu.base.mapping import Engine, Work, map_chunks
 from trigemu.base.processes import worker_pool
 
 from . import interactions, pythia
@@ -36,6 +37,16 @@ class Task:
     seed: int
     path: Path
     key: str
+
+    @property
+    def size(self) -> int:
+        """The number of interactions."""
+        return self.part.block_size
+
+    @property
+    def pause(self) -> float:
+        """Seconds before another attempt."""
+        return 0.0
 
 
 def tasks(config: Config, folder: Path) -> list[Task]:
@@ -125,22 +136,22 @@ def secondary_muons(rows: Interactions) -> np.ndarray[tuple[int], np.dtype[np.bo
     return np.bincount(event[muons.columns["origin"] > 0], minlength=len(rows)) > 0
 
 
+class _Blocks(Work[Task, bytes]):
+    """The work of making blocks: workers only make them, so no file is half written if one is killed."""
+
+    def __call__(self, task: Task) -> bytes:
+        return interactions.packed(make(task), task.key)
+
+
 def _run(missing: list[Task], workers: int) -> Iterator[Task]:
-    """Make and write blocks; workers only make them: no file is half written if a worker is killed."""
-    if workers == 1 or len(missing) < 2:
-        for task in missing:
-            _write(task, _packed_block(task))
+    """Make and write blocks."""
+    number = min(workers, len(missing))
+    with worker_pool(number) if number > 1 else nullcontext() as pool:
+        for task, content in zip(
+            missing, map_chunks(_Blocks(), missing, Engine(pool, workers=1)), strict=True
+        ):
+            _write(task, content)
             yield task
-        return
-    with worker_pool(min(workers, len(missing))) as pool:
-        futures = {pool.submit(_packed_block, task): task for task in missing}
-        for future in as_completed(futures):
-            _write(futures[future], future.result())
-            yield futures.pop(future)
-
-
-def _packed_block(task: Task) -> bytes:
-    return interactions.packed(make(task), task.key)
 
 
 def _write(task: Task, content: bytes) -> None:

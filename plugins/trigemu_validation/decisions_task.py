@@ -7,15 +7,14 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.errors import TrigemuError
-from trigemu.counting import table_checks
 from trigemu.counting.acceptance import raw_decisions
-from trigemu.emulation.engine import Chunk, check_result
+from trigemu.emulation.engine import Chunk
 from trigemu.emulation.plan import Plan, decide
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.samples.catalogue import Catalogue
@@ -241,7 +240,6 @@ class Count:
     before: Mapping[tuple[int, int], int]
     bits: tuple[str, ...]
     columns: tuple[str, ...]
-    classes: ClassVar[tuple[type, ...]] = (Tally,)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Tally:
         raw = raw_decisions(decide(events, plan)[events.core], self.menu, plan.bits[0])
@@ -295,21 +293,3 @@ class Count:
             sum(part.found for part in parts),
             sum(part.events for part in parts),
         )
-
-
-@check_result.register
-def _(task: Count, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    events = sum(chunk.size for chunk in chunks)
-    integers = np.dtype("i8")
-    if not isinstance(part, Tally) or type(part.found) is not int or part.events != events:
-        raise TrigemuError("it is not a tally of these events")
-    for name in ("only_emulated", "only_stored", "accepted"):
-        table_checks.check_array(name, getattr(part, name), integers, len(task.triggers))
-        table_checks.check_within(name, getattr(part, name), events + 1)
-    table_checks.check_array("equal", part.equal, np.dtype(bool), len(task.triggers), len(task.bits))
-    table_checks.check_array("filled", part.filled, np.dtype(bool), len(task.columns))
-    table_checks.check_array("first", part.first, integers, None, 5)
-    table_checks.check_within("the trigger", part.first[:, 0], len(task.triggers))
-    if not {(chunk.sample, chunk.source) for chunk in chunks} >= {*map(tuple, part.first[:, 1:3].tolist())}:
-        raise TrigemuError("it has an event of another file")
-    table_checks.check_within("the entry", part.first[:, 3], max(chunk.stop for chunk in chunks))

@@ -1,7 +1,7 @@
 from . import api as api
 from .base.checkpoint import Checkpoint as Checkpoint
-from .base.engine import Engine as Engine
 from .base.errors import TrigemuError as TrigemuError
+from .base.mapping import Engine as Engine
 from .base.processes import worker_pool as worker_pool
 from .emulation.budgets import solve_budgets as solve_budgets
 from .emulation.event_table import decisions as decisions, event_table as event_table

@@ -28,6 +28,5 @@ PLUGIN = Plugin(
         "check-menu": "trigemu.cli.menus:check_menu",
         "schema": "trigemu.cli.menus:schema",
         "import": "trigemu.cli.importing:import_",
-        "checkpoint": "trigemu.cli.checkpoint:checkpoint",
     },
 )

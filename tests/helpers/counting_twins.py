@@ -8,7 +8,6 @@ import numpy as np
 
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns
 
-
 FOUR = np.arange(4, dtype=np.uint64)[:, None]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import awkward as ak
 import numpy as np
@@ -19,7 +19,7 @@ import uproot
 
 from trigemu import Menu, read_menu
 from trigemu.api import ReadEvents, Schema, Source
-from trigemu.base.engine import CHUNK_EVENTS, Engine
+from trigemu.base.mapping import CHUNK_EVENTS, Engine
 from trigemu.base.processes import WorkerPool
 from trigemu.emulation.engine import Chunk
 from trigemu.emulation.plan import Plan, decide
@@ -190,8 +190,6 @@ class Seen:
 
     factor: float
 
-    classes: ClassVar[tuple[type, ...]] = ()
-
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> list[tuple[int, list[int], float]]:
         return [(chunk.sample, events.id.tolist(), self.factor * math.fsum(events.scalars["met"]))]
 
@@ -205,8 +203,6 @@ class Seen:
 class Killed:
     """A task that is ended by signal 9, as where memory runs out."""
 
-    classes: ClassVar[tuple[type, ...]] = ()
-
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -217,8 +213,6 @@ class Killed:
 @dataclass(frozen=True)
 class Decided:
     """A task that any worker can do: the decisions of the events that count, bit by bit."""
-
-    classes: ClassVar[tuple[type, ...]] = ()
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> list[list[bool]]:
         words = decide(events, plan)[events.core]

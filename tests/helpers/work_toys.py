@@ -8,15 +8,15 @@ import secrets
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
 
 import numpy as np
 
 from trigemu.base.errors import RetryableError, TrigemuError
 from trigemu.base.fingerprint import fingerprint
+from trigemu.base.mapping import Work
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,6 @@ class Item:
     size: int = 10
     file: str = ""
     pause: float = 0.0
-    continues: bool = False
 
     @property
     def key(self) -> str:
@@ -36,13 +35,14 @@ class Item:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A result: the numbers in the order in which they were merged."""
+    """A result: the number of its unit, and where it was done."""
 
-    values: Any
+    values: np.ndarray
+    process: int = 0
 
 
 @dataclass
-class Recital:
+class Recital(Work[Item, Numbers]):
     """A work: results are the numbers of its units.
 
     folder: where each call leaves a file. does: by the number of a unit, what happens to it: "refuse",
@@ -56,36 +56,25 @@ class Recital:
     skip: bool = False
     name: str = "recital"
     bad: set[str] = field(default_factory=set)
-    classes: ClassVar[tuple[type, ...]] = (Numbers,)
 
     @property
-    def about(self) -> str:
-        return self.name
-
-    @property
-    def key(self) -> str:
+    def key(self) -> str:  # type: ignore[override]
         return fingerprint(self.name)
 
     def content(self) -> bytes:
         return pickle.dumps((prepared, (self.folder, self.does, self.seconds)))
 
-    def each(self, units: Sequence[Item]) -> Iterator[Numbers]:
-        for unit in units:
-            left(self.folder, f"unit-{unit.number}")
-            time.sleep(self.seconds)
-            self._happen(self.does.get(unit.number, ""), calls(self.folder, f"unit-{unit.number}"))
-            yield Numbers(np.array([unit.number]))
-
-    def _happen(self, what: str, attempt: int) -> None:
+    def __call__(self, unit: Item) -> Numbers:
+        left(self.folder, f"unit-{unit.number}")
+        time.sleep(self.seconds)
+        what, attempt = self.does.get(unit.number, ""), calls(self.folder, f"unit-{unit.number}")
         if what == "refuse":
             raise TrigemuError("no")
         if what == "vanish" or (what == "vanish twice" and attempt < 3):
             raise RetryableError("not there")
         if what == "die" or (what == "die once" and attempt == 1):
             os.kill(os.getpid(), signal.SIGKILL)
-
-    def merge(self, parts: Sequence[Numbers]) -> Numbers:
-        return Numbers(np.concatenate([part.values for part in parts]))
+        return Numbers(np.array([unit.number]), os.getpid())
 
     def give_up(self, unit: Item, error: Exception, host: str, attempts: int) -> None:
         if self.skip and isinstance(error, RetryableError):
@@ -93,11 +82,8 @@ class Recital:
             return
         raise TrigemuError(f"{unit.number}: {error}: {attempts} attempts on <{host}>") from error
 
-    def check(self, units: Sequence[Item], part: object) -> None:
-        return
-
-    def skips(self, unit: Item) -> bool:
-        return unit.file in self.bad
+    def remaining(self, unit: Item) -> Item | None:
+        return None if unit.file in self.bad else unit
 
 
 def prepared(folder: str, does: Mapping[int, str], seconds: float) -> Recital:
@@ -115,8 +101,8 @@ def calls(folder: str | Path, what: str = "unit-*") -> int:
     return sum(1 for _ in Path(folder).glob(f"{what}.*"))
 
 
-def items(number: int, **further: Any) -> list[Item]:
-    return [Item(k, **further) for k in range(number)]
+def items(number: int, **further: float) -> list[Item]:
+    return [Item(k, **further) for k in range(number)]  # type: ignore[arg-type]
 
 
 def numbers(results: Iterable[Numbers]) -> list[int]:

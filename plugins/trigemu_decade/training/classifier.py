@@ -10,8 +10,8 @@ import xgboost
 from trigemu_anomaly.input_kernels import Features
 
 from trigemu.base.arrays import FloatArray
-from trigemu.base.engine import CHUNK_EVENTS
 from trigemu.base.errors import TrigemuError, nearest
+from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.emulation.plan import lacks
 from trigemu.observables.workspace import Workspace
 from trigemu.samples import split

@@ -66,7 +66,6 @@ class _See:
 
     conditions: Sequence[Condition | None]
     draws: Sequence[_Draws]
-    classes: ClassVar[tuple[type, ...]] = ()
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> float:
         events = events[events.core]

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray
-from trigemu.base.errors import SampleError, TrigemuError
+from trigemu.base.errors import SampleError
 from trigemu.counting.patterns import Parents
-from trigemu.counting.table_checks import check_array, check_within
-from trigemu.emulation.engine import Chunk, Job, Progress, check_result, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.warnings import unit_of_observable
@@ -75,7 +74,6 @@ class _FindBins:
 
     profiles: tuple[tuple[Number, tuple[float, ...]], ...]
     require: Condition | None
-    classes: ClassVar[tuple[type, ...]] = ()
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> _Part:
         work = Workspace(events)
@@ -88,16 +86,3 @@ class _FindBins:
     def merge(self, parts: Sequence[_Part]) -> _Part:
         number, selected, bins = (np.concatenate(column) for column in zip(*parts, strict=True))
         return number, selected, bins
-
-
-@check_result.register
-def _(task: _FindBins, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    if not (isinstance(part, tuple) and len(part) == 3):
-        raise TrigemuError("it does not contain the numbers, the selection and the bins of events")
-    number, selected, bins = part
-    n = sum(chunk.size for chunk in chunks)
-    check_array("number", number, np.dtype("u8"), n)
-    check_array("selected", selected, np.dtype("?"), n)
-    check_array("bins", bins, np.dtype("u1"), n, len(task.profiles))
-    for column, (_, edges) in enumerate(task.profiles):
-        check_within("the bin", bins[:, column], len(edges))

@@ -25,8 +25,6 @@ _ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^\s/]+:\d{1,5}")
 _LOCAL = "127.0.0.1"
 #: The setting of dask for the environment of workers.
 _OF_WORKERS = "distributed.nanny.pre-spawn-environ"
-#: Seconds between checks that the scheduler is still there, while a client waits for a result.
-_CHECK_S = 2.0
 #: Attempts to start a cluster on this machine.
 _STARTS = 3
 _TRACKER = "ignore:resource_tracker"
@@ -36,7 +34,7 @@ class DaskExecutor:
     """A client of dask.distributed as an executor."""
 
     def __init__(self, client: Any) -> None:
-        self._client = client
+        self._client, self._executor = client, client.get_executor(pure=False)
 
     @property
     def number(self) -> int:
@@ -44,34 +42,15 @@ class DaskExecutor:
         return sum(self._client.nthreads().values())
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any:
-        return _Future(self._client, self._client.submit(function, *arguments, pure=False))
+        return self._executor.submit(function, *arguments)
 
-
-class _Future:
-    """A future of a client that ends when the scheduler is lost; dask's own would wait forever."""
-
-    def __init__(self, client: Any, future: Any) -> None:
-        self._client, self._future = client, future
-
-    def result(self) -> Any:
-        while True:
-            try:
-                return self._future.result(timeout=_CHECK_S)
-            except RuntimeError as error:
-                if "deserialization of the task graph" not in str(error):
-                    raise
-                raise TrigemuError(
-                    "the scheduler of dask cannot load trigemu: install the same version there too"
-                ) from None
-            except TimeoutError:
-                if self._client.status in ("closing", "closed"):
-                    raise TrigemuError(
-                        "the scheduler of dask was lost: with a checkpoint, the same command does only "
-                        "what is missing"
-                    ) from None
-
-    def cancel(self) -> None:
-        self._future.cancel()
+    def check(self) -> None:
+        """Raise TrigemuError if the scheduler is lost: its futures would wait forever."""
+        if self._client.status in ("closing", "closed"):
+            raise TrigemuError(
+                "the scheduler of dask was lost: with a checkpoint, the same command does only what is "
+                "missing"
+            )
 
 
 @contextmanager

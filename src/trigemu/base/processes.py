@@ -1,29 +1,33 @@
-"""Worker processes that never outlive the program, and whose death is noticed at once.
+"""Worker processes on this machine, which never outlive the program.
 
-Each has its own pipes, so a killed worker leaves no lock behind (pools of the standard library wait forever
-for a worker that dies while it starts), and ends when its pipe is closed. Workers are new processes, not
-copies of this one: model sessions and loaded libraries do not survive a fork.
+They are new processes, not copies of this one: model sessions and loaded libraries do not survive a fork.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import pickle
 import signal
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+import threading
+import time
+from collections.abc import Callable, Iterator, MutableMapping
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from multiprocessing import resource_tracker
+from multiprocessing.connection import wait
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any, TypeVar, cast
+from types import ModuleType
+from typing import Any, TypeVar
 
-from trigemu.base import worker
 from trigemu.base.errors import RetryableError, TrigemuError
 from trigemu.base.interruption import undone
 
 R = TypeVar("R")
+#: Signals that the parent handles for its workers, which it kills.
+_OF_PARENT = {getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)}
+_TRACKER = "ignore:resource_tracker"
 
 
 def cores() -> int:
@@ -36,58 +40,86 @@ class WorkerLostError(RetryableError):
 
 
 class WorkerPool:
-    """Processes that call functions; `worker_pool` makes it.
+    """An executor of processes on this machine; `worker_pool` makes it.
 
     Parameters
     ----------
     number : int
-        The number of processes.
+        The number of processes; each starts when it is first needed.
     """
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self._threads = ThreadPoolExecutor(number)
-        self._idle: SimpleQueue[_Process | None] = SimpleQueue()
-        self._started: list[_Process] = []
-        self._closed = False
-        for _ in range(number):
-            self._idle.put(None)  # started when first needed
+        self._pool: ProcessPoolExecutor | None = None
+        self._processes: MutableMapping[int, Any] = {}
+        self._closed = self._suspected = False
+        self._signals = ExitStack()
+        self._signals.enter_context(undone(self.kill))
+
+    @property
+    def started(self) -> bool:
+        """Whether it has processes."""
+        return self._pool is not None
 
     def submit(self, function: Callable[..., R], /, *arguments: Any) -> Future[R]:
-        """Call a `function`, which other processes can import, with `arguments` in the next free worker.
-
-        The future raises WorkerLostError if the worker dies; a new one replaces it.
-        """
-        return self._threads.submit(self._call, function, arguments)
-
-    def _call(self, function: Callable[..., R], arguments: tuple[Any, ...]) -> R:
-        process = self._idle.get()
+        """Call a `function`, which other processes can import, with `arguments` in the next free process."""
+        if self._closed:
+            raise RuntimeError("cannot call a function after shutdown")
         try:
-            if process is None:
-                process = _Process()
-                self._started.append(process)
-                if self._closed:
-                    process.kill()
-            return cast(R, process.call((function, arguments)))
-        except WorkerLostError:
-            process = None
-            raise
-        finally:
-            self._idle.put(process)
+            with _starting():
+                if self._pool is None:
+                    spawn = multiprocessing.get_context("spawn")
+                    self._pool = ProcessPoolExecutor(self.number, spawn, _begin, (Path.cwd(),))
+                    self._processes = self._pool._processes
+                return self._pool.submit(function, *arguments)
+        except OSError as error:
+            reason = f"{error.strerror}: try fewer --workers"
+            raise TrigemuError(f"cannot start a worker process: {reason}") from None
+
+    def check(self) -> None:
+        """Raise BrokenExecutor if a process is gone and the pool does not notice it."""
+        gone = any(not process.is_alive() for process in [*self._processes.values()])
+        if gone and self._suspected:
+            raise BrokenExecutor
+        self._suspected = gone
+
+    def lost(self) -> WorkerLostError:
+        """Return the error of a process that ended by itself."""
+        codes: list[int | None] = []
+        for _ in range(100):  # until the thread of the pool has ended the others
+            codes = [process.exitcode for process in [*self._processes.values()]]
+            if None not in codes:
+                break
+            time.sleep(0.01)
+        code = (
+            next((code for code in codes if code not in (None, 0, -signal.SIGTERM)), None) or -signal.SIGTERM
+        )
+        how = f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
+        return WorkerLostError(f"a worker process {how}, perhaps because memory ran out: try fewer --workers")
+
+    def restart(self) -> None:
+        """End all processes; new ones start when they are needed."""
+        pool, self._pool, self._suspected = self._pool, None, False
+        if pool:
+            self.kill()
+            pool.shutdown(wait=False, cancel_futures=True)
+            with suppress(Exception):  # else the pool might wait for the rest of a result
+                pool._result_queue._writer.close()  # type: ignore[attr-defined]
+            for process in [*self._processes.values()]:
+                process.join()
 
     def kill(self) -> None:
-        """End all workers at once."""
-        for process in self._started:
-            process.kill()
+        """Kill all processes, and those that they started."""
+        for pid in [*self._processes]:
+            for end in (getattr(os, "killpg", os.kill), os.kill):
+                with suppress(OSError):
+                    end(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
     def close(self) -> None:
-        """End all workers, and wait for their end."""
+        """End all processes for good."""
         self._closed = True
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        self.kill()
-        self._threads.shutdown()
-        for process in self._started:
-            process.close()
+        self.restart()
+        self._signals.close()
 
 
 @contextmanager
@@ -102,68 +134,56 @@ def worker_pool(number: int) -> Iterator[WorkerPool]:
     Returns
     -------
     context manager of WorkerPool
-        An executor. A process that is lost is replaced.
+        An executor.
     """
     pool = WorkerPool(number)
-    with undone(pool.kill):
-        try:
-            yield pool
-        finally:
-            pool.close()
+    try:
+        yield pool
+    finally:
+        pool.close()
 
 
-class _Process:
-    """One worker."""
+@cache
+def own_pool(number: int) -> WorkerPool:
+    """Return the processes of this program, which end with it."""
+    return WorkerPool(number)
 
-    def __init__(self) -> None:
-        self._greeted = False
-        command = [sys.executable, "-P", str(Path(worker.__file__))]
-        # An interruption from the keyboard reaches only the parent, which ends this group with its compilers.
-        group = 0 if os.name == "posix" else None
-        try:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=group
-            )
-        except OSError as error:
-            reason = f"{error.strerror}: try fewer --workers"
-            raise TrigemuError(f"cannot start a worker process: {reason}") from None
 
-    def call(self, call: object) -> Any:
-        """Return the result of a call, or raise its error."""
-        request = pickle.dumps(call)
-        assert self._process.stdin
-        assert self._process.stdout
-        answer = None
-        with suppress(OSError):  # the pipe is closed: the worker is dead
-            if not self._greeted:
-                worker.send(self._process.stdin, pickle.dumps(sys.path))
-                self._greeted = True
-            worker.send(self._process.stdin, request)
-            answer = worker.receive(self._process.stdout)
-        if answer is None:
-            self.close()
-            raise WorkerLostError(self._dead())
-        good, result = pickle.loads(answer)
-        if not good:
-            raise result
-        return result
+@contextmanager
+def _starting() -> Iterator[None]:
+    """Start processes that do not import the user's script or modules of the current folder, and that no
+    signal of the terminal reaches."""
+    main, safe = sys.modules["__main__"], os.environ.get("PYTHONSAFEPATH")
+    mask = getattr(signal, "pthread_sigmask", lambda how, signals: None)
+    sys.modules["__main__"] = ModuleType("__main__")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    sys.warnoptions.append(_TRACKER)  # which would report what a killed program leaves to it
+    before = mask(getattr(signal, "SIG_BLOCK", 0), _OF_PARENT)
+    try:
+        resource_tracker.ensure_running()
+        yield
+    finally:
+        mask(getattr(signal, "SIG_SETMASK", 0), before)
+        sys.warnoptions.remove(_TRACKER)
+        sys.modules["__main__"] = main
+        os.environ.pop("PYTHONSAFEPATH")
+        if safe is not None:
+            os.environ["PYTHONSAFEPATH"] = safe
 
-    def _dead(self) -> str:
-        status = self._process.returncode
-        how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
-        return f"a worker process {how}, perhaps because memory ran out: try fewer --workers"
 
-    def kill(self) -> None:
-        """End the process and those that it started."""
-        with suppress(OSError):
-            if os.name != "posix":
-                self._process.kill()
-            elif self._process.returncode is None:  # else the number may be that of another process
-                os.killpg(self._process.pid, signal.SIGKILL)
+def _begin(folder: Path) -> None:
+    """Prepare a worker: it has the folder of its parent and ends with it, as do the compilers it starts."""
+    os.chdir(folder)
+    os.dup2(2, 1)  # output of libraries must not come between results
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
-    def close(self) -> None:
-        self.kill()
-        self._process.wait()
-        for pipe in filter(None, (self._process.stdin, self._process.stdout)):
-            with suppress(OSError):  # unread data
-                pipe.close()
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent
+    wait([parent.sentinel])
+    if hasattr(os, "killpg"):
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from trigemu.base.engine import Engine
 from trigemu.base.errors import SampleError
+from trigemu.base.mapping import Engine
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import LackingError

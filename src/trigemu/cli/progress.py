@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from threading import Event, Thread
 
-from trigemu.base.engine import Engine
 from trigemu.base.errors import printable
+from trigemu.base.mapping import Engine
 from trigemu.cli.console import say
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
@@ -142,7 +142,7 @@ def _state(description: str, speed: float, engine: Engine | None) -> str:
     """Return the state: the speed, the workers, and the failures."""
     texts = [f"{speed:.3g} {description}/s"]
     if engine:
-        texts += [f"{engine.workers} workers"] if engine.executor and engine.workers else []
+        texts += [f"{engine.number} workers"] if engine.executor and engine.number else []
         texts += [f"{engine.retried} retried"] if engine.retried else []
         texts += [f"{engine.skipped} files left out"] if engine.skipped else []
     return ", ".join(texts)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import trigemu
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 from trigemu.base.shown import view_of
 from trigemu.cli import options
 from trigemu.cli.console import console, say

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ import click
 import trigemu
 from trigemu.base.checkpoint import Checkpoint
 from trigemu.base.dask import dask_client
-from trigemu.base.engine import Engine
 from trigemu.base.errors import TrigemuError
-from trigemu.base.processes import worker_pool
+from trigemu.base.mapping import Engine
+from trigemu.base.processes import cores
 from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.samples.catalogue import Catalogue
@@ -41,7 +41,7 @@ class Processing:
     """The values of the options that `processing` adds to a command."""
 
     engine: str  # "local", or "dask" with an address or a file
-    workers: int  # The number of processes on this machine
+    workers: int | None  # The number of processes on this machine; None: all cores
     retries: int  # The number of times that a failed task is repeated
     checkpoint: Path | None  # The folder of finished tasks
     skip_bad_files: bool  # Whether to skip files that cannot be read
@@ -50,17 +50,14 @@ class Processing:
     @contextmanager
     def opened(self, catalogue: Path | str | None) -> Iterator[tuple[Engine, Catalogue]]:
         """Start the engine, and open a `catalogue` with it; the engine stops at the end of the block."""
-        with ExitStack() as stack:
-            executor = None
-            checkpoint = Checkpoint(self.checkpoint) if self.checkpoint else None
-            if self.engine != LOCAL:
-                executor = stack.enter_context(
-                    dask_client(self.engine.partition(":")[2] or None, self.workers)
-                )
-            elif self.workers > 1:
-                executor = stack.enter_context(worker_pool(self.workers))
-            engine = Engine(executor, retries=self.retries, checkpoint=checkpoint, warn=_report)
-            if engine.workers == 0:
+        checkpoint = Checkpoint(self.checkpoint) if self.checkpoint else None
+        where = self.engine.partition(":")[2] or None
+        local = nullcontext() if self.engine == LOCAL else dask_client(where, self.workers or cores())
+        with local as client:
+            engine = Engine(
+                client, workers=self.workers, retries=self.retries, checkpoint=checkpoint, warn=_report
+            )
+            if engine.number == 0:
                 _report("the cluster has no workers yet: waiting for the first")
             samples = trigemu.open_catalogue(
                 catalogue, executor=engine, skip_bad_files=self.skip_bad_files, tree=self.tree
@@ -85,9 +82,8 @@ _OPTIONS = (
     click.option(
         "--workers",
         type=options.WORKERS,
-        default=1,
-        show_default=True,
-        help="Number of processes on this machine.",
+        help="Number of processes on this machine, started if the work takes long enough; 1: none beside "
+        "this one [default: all cores].",
     ),
     click.option(
         "--retries",
@@ -115,7 +111,7 @@ def processing(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def collected(*arguments: Any, **keywords: Any) -> Any:
         settings = {field.name: keywords.pop(field.name) for field in fields(Processing)}
-        if settings["workers"] > 1 and settings["engine"].startswith(f"{DASK}:"):
+        if (settings["workers"] or 1) > 1 and settings["engine"].startswith(f"{DASK}:"):
             raise TrigemuError("--workers is for processes on this machine: a cluster has its own workers")
         return command(*arguments, processing=Processing(**settings), **keywords)
 

@@ -10,23 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import Parents, PatternTable, SharedEvents, distinct_entries, merge_tables
+from trigemu.counting.patterns import Parents, PatternTable, distinct_entries, merge_tables
 from trigemu.counting.quantities import Label, fractions
-from trigemu.counting.table_checks import check_array, check_table
 from trigemu.emulation.engine import (
     Chunk,
     Job,
     Progress,
-    check_events,
-    check_result,
-    entries_of,
     over_background,
 )
 from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
@@ -162,7 +158,6 @@ class _Collect:
     slots: tuple[int, ...]
     half: int
     with_parents: frozenset[int]
-    classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents, BudgetEvents)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[PatternTable, BudgetEvents]:
         refuse_negative(events)
@@ -188,21 +183,6 @@ class _Collect:
     def merge(self, parts: Sequence[tuple[PatternTable, BudgetEvents]]) -> tuple[PatternTable, BudgetEvents]:
         tables, events = zip(*parts, strict=True)
         return merge_tables(tables), _joined(events)
-
-
-@check_result.register
-def _(task: _Collect, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    if not (isinstance(part, tuple) and len(part) == 2):
-        raise TrigemuError("it is not a pair")
-    table, events = part
-    check_table(table, words=1, samples=entries_of(chunks), ends={"half": 2})
-    if not isinstance(events, BudgetEvents):
-        raise TrigemuError("it has no events with a budget")
-    n = check_events(events, chunks, plan.words)
-    check_array("shared", events.shared, np.dtype("?"), n)
-    check_array("scores", events.scores, np.dtype("f8"), n, len(task.slots))
-    if n and not (events.weight.min() >= 0 and not np.isnan(events.scores).any()):
-        raise TrigemuError("a weight is below 0, or a score is NaN")
 
 
 def _joined(parts: Sequence[BudgetEvents]) -> BudgetEvents:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trigemu.base.engine import engine_of
 from trigemu.base.errors import TrigemuError
+from trigemu.base.mapping import engine_of
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.sample_warnings import with_warnings

@@ -1,29 +1,25 @@
-"""Passes over samples, chunk by chunk, on any `Engine`, with the results of a task in the order of the
-chunks, also from a checkpoint."""
+"""Passes over samples, chunk by chunk, on any `Engine`, with results in the order of the chunks."""
 
 from __future__ import annotations
 
 import pickle
 from bisect import bisect_right
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cached_property, singledispatch
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from typing import Any, Generic, Protocol, TypeVar
 
-import numpy as np
-
-from trigemu.base.engine import engine_of
 from trigemu.base.errors import TrigemuError, UnreadableError
 from trigemu.base.files import contents_of
 from trigemu.base.fingerprint import digest_of_code, fingerprint
+from trigemu.base.mapping import Work, engine_of, map_chunks
 from trigemu.base.plugin_search import load_from, plugins_in, sources_of
 from trigemu.base.plugins import FoundPlugin
 from trigemu.base.processes import cores
-from trigemu.counting.patterns import PatternTable, SharedEvents, merge_tables
-from trigemu.counting.table_checks import check_array, check_samples, check_table, check_weights
+from trigemu.counting.patterns import PatternTable, merge_tables
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import BadFilesError, Catalogue
@@ -32,12 +28,21 @@ from trigemu.samples.formats.source import Source
 from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Kind
 
-if TYPE_CHECKING:
-    from functools import _SingleDispatchCallable
-
-
 #: Seconds before a file on another machine is read again.
 _PAUSE_S = 1.0
+#: The number of chunks that this process reads ahead of the current one, one thread each. Reading takes
+#: several times as long as most menus; two threads halve this time, a third one gains nothing.
+READ_AHEAD = 2
+#: The smallest mean number of events of chunks that are read ahead: for smaller ones, Python dominates the
+#: time, and several threads are slower than one.
+AHEAD_EVENTS = 10_000
+#: The largest number of full chunks of a task if they are in the same basket, which a process decodes once.
+_LONGEST = 4
+#: Tasks of a pass, about: each costs this process some milliseconds, and a file of a checkpoint.
+_MOST_TASKS = 8192
+R = TypeVar("R")
+#: A function of the number of events done since it was called last.
+Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -50,24 +55,13 @@ class Chunk:
     stop: int
     file: Source = field(compare=False, repr=False)  # The file
     of: str = field(default="", compare=False, repr=False)  # Fingerprint of the sample
-    # Whether it begins within a basket, cluster or row group, which a process decodes once for all its
-    # chunks.
+    # Whether it begins within a basket, cluster or row group.
     continues: bool = field(default=False, compare=False, repr=False)
 
     @property
     def size(self) -> int:
         """The number of events."""
         return self.stop - self.start
-
-    @property
-    def key(self) -> str:
-        """Fingerprint of its events."""
-        return fingerprint(self.of, self.file.identity, self.source, self.start, self.stop)
-
-    @property
-    def pause(self) -> float:
-        """Seconds before it is read again."""
-        return _PAUSE_S if "://" in self.file.path else 0.0
 
 
 def chunks_of(sample: Sample, events: int, most: int | None = None) -> Iterator[Chunk]:
@@ -86,72 +80,50 @@ def chunks_of(sample: Sample, events: int, most: int | None = None) -> Iterator[
             start, continues = stop, within
 
 
-def entries_of(chunks: Sequence[Chunk]) -> dict[int, int]:
-    """Return the number of events of each sample."""
-    entries: Counter[int] = Counter()
+@dataclass(frozen=True)
+class Portion:
+    """Consecutive chunks, which are one task; their division does not depend on who does them."""
+
+    chunks: tuple[Chunk, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of events."""
+        return sum(chunk.size for chunk in self.chunks)
+
+    @property
+    def key(self) -> str:
+        """Fingerprint of the events."""
+        return fingerprint([(c.of, c.file.identity, c.source, c.start, c.stop) for c in self.chunks])
+
+    @property
+    def pause(self) -> float:
+        """Seconds before it is read again."""
+        return _PAUSE_S if any("://" in chunk.file.path for chunk in self.chunks) else 0.0
+
+    def __str__(self) -> str:
+        first, last = self.chunks[0], self.chunks[-1]
+        if first.file.path == last.file.path:
+            return f"entries {first.start} to {last.stop - 1} of {first.file.path}"
+        return f"events of {first.file.path} to {last.file.path}"
+
+
+def _portions(chunks: Iterable[Chunk], events: int) -> Iterator[Portion]:
+    """Join small chunks, up to some number of events, and those of the same baskets."""
+    portion: list[Chunk] = []
+    size = 0
     for chunk in chunks:
-        entries[chunk.sample] += chunk.size
-    return dict(entries)
-
-
-def _check(task: Any, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    """Check that a stored result can belong to a task and its chunks.
-
-    By default only pattern tables are compared with the chunks. A task with other arrays in its results,
-    which loops index, registers a function for its class: `@check_result.register(MyTask)`.
-    """
-    if isinstance(part, PatternTable):
-        width = part.words.shape[1] if getattr(part.words, "ndim", 0) == 2 else 1
-        check_table(part, words=width, samples=entries_of(chunks))
-    elif isinstance(part, tuple | list):
-        for item in part:
-            check_result(task, plan, chunks, item)
-    elif isinstance(part, Mapping):
-        check_result(task, plan, chunks, [*part.values()])
-    elif is_dataclass(part):
-        check_result(task, plan, chunks, [getattr(part, field.name) for field in fields(part)])
-
-
-# Not a decorator: mypy would infer its type only after this module, and it checks subpackages in any order.
-check_result: _SingleDispatchCallable[None] = singledispatch(_check)
-
-
-def check_events(part: Any, chunks: Sequence[Chunk], words: int) -> int:
-    """Check the sample, weight, parent and words of events in a stored result."""
-    samples = entries_of(chunks)
-    check_array("sample", part.sample, np.dtype("i8"), None)
-    n = len(part.sample)
-    check_array("weight", part.weight, np.dtype("f8"), n)
-    check_array("parent", part.parent, np.dtype("u8"), n)
-    check_array("words", part.words, np.dtype("u8"), n, words)
-    check_samples(part.sample, samples)
-    check_weights("a weight", part.weight)
-    if n > sum(samples.values()):
-        raise TrigemuError("it has more events than there are")
-    return n
-
-
-#: The number of chunks that are read ahead of the current one, one thread each. Reading takes several times
-#: as
-#: long as most menus; two threads halve this time, a third one gains nothing.
-READ_AHEAD = 2
-#: The smallest mean number of events of chunks that are read ahead: for smaller ones, Python dominates the
-#: time,
-#: and several threads are slower than one.
-AHEAD_EVENTS = 10_000
-R = TypeVar("R")
-#: A function of the number of events done since it was called last.
-Progress = Callable[[int], None]
+        if portion and size + chunk.size > events * (_LONGEST if chunk.continues else 1):
+            yield Portion(tuple(portion))
+            portion, size = [], 0
+        portion.append(chunk)
+        size += chunk.size
+    if portion:
+        yield Portion(tuple(portion))
 
 
 class Task(Protocol[R]):
-    """The processing of a chunk. Frozen and picklable, with fields that have a fingerprint.
-
-    classes: the dataclasses that results consist of, besides arrays, numbers and tuples.
-    """
-
-    @property
-    def classes(self) -> tuple[type, ...]: ...
+    """The processing of a chunk. Frozen and picklable, with fields that have a fingerprint."""
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> R:
         """Return the result of a chunk."""
@@ -162,8 +134,6 @@ class Task(Protocol[R]):
 
 class TableTask:
     """Base class of tasks whose results are pattern tables."""
-
-    classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents)
 
     def merge(self, parts: Sequence[PatternTable]) -> PatternTable:
         return merge_tables(parts)
@@ -194,33 +164,25 @@ def over_samples(
     progress: Progress | None = None,
     most: int | None = None,
 ) -> Iterator[R]:
-    """Run a task over some samples of the catalogue, in chunks."""
+    """Run a task over some samples of the catalogue, or over the first `most` events of each, in chunks."""
     engine = engine_of(executor)
     chunks = [chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events, most)]
+    size = max(engine.chunk_events, sum(chunk.size for chunk in chunks) // _MOST_TASKS)
     done = _Pass(job, task)
-    yield from engine.over(done, chunks, progress)
+    yield from map_chunks(done, [*_portions(chunks, size)], engine, progress)
     if done.bad:
         raise BadFilesError(done.bad)
 
 
-class _Pass(Generic[R]):
+class _Pass(Work[Portion, R], Generic[R]):
     """The work of running a task over chunks."""
 
-    def __init__(self, job: Job, task: Task[R], ahead: bool = True) -> None:
-        self._job, self._task, self._ahead = job, task, ahead and cores() > 1
+    def __init__(self, job: Job, task: Task[R]) -> None:
+        self._job, self._task = job, task
         self.bad: dict[tuple[str, str], str] = {}
 
-    @property
-    def about(self) -> str:
-        menus = ", ".join(menu.name for menu in self._job.menus)
-        return f"{type(self._task).__name__.strip('_')} of {menus or 'no menu'}"
-
-    @property
-    def classes(self) -> tuple[type, ...]:
-        return self._task.classes
-
     @cached_property
-    def key(self) -> str:
+    def key(self) -> str:  # type: ignore[override]
         """Fingerprint of the code, the trigger definitions, and the task."""
         job = self._job
         triggers = [
@@ -230,19 +192,43 @@ class _Pass(Generic[R]):
         plugins = sorted({plugin.sha256 for menu in job.menus for plugin in menu.plugins})
         models = [list(models.values()) for models in job.plan.models]
         needs = frozenset(job.plan.needs), job.further, job.plan.margin
-        code = digest_of_code()
-        return fingerprint(code, triggers, plugins, models, needs, self._task)
+        return fingerprint(digest_of_code(), triggers, plugins, models, needs, self._task)
 
-    def each(self, chunks: Sequence[Chunk]) -> Iterator[R]:
-        ahead = self._ahead and sum(chunk.size for chunk in chunks) >= AHEAD_EVENTS * len(chunks)
-        for chunk, events in (self._reading_ahead if ahead else self._in_turn)(chunks):
-            yield self._task(self._job.plan, chunk, events)
+    def __call__(self, portion: Portion) -> R:
+        return self._merged(portion, map(self._read, portion.chunks))
 
-    def merge(self, parts: Sequence[R]) -> R:
-        return self._task.merge(parts)
+    def each(self, portions: Sequence[Portion]) -> Iterator[R]:
+        """Yield results; the next chunks are read while one is processed: decompression and kernels release
+        the GIL."""
+        chunks = [chunk for portion in portions for chunk in portion.chunks]
+        if cores() == 1 or sum(chunk.size for chunk in chunks) < AHEAD_EVENTS * len(chunks):
+            yield from map(self, portions)
+            return
+        with ThreadPoolExecutor(READ_AHEAD) as threads:
+            coming = iter(chunks)
+            reading = deque(threads.submit(self._read, chunk) for chunk in islice(coming, READ_AHEAD))
 
-    def check(self, units: Sequence[Chunk], part: R) -> None:
-        check_result(self._task, self._job.plan, units, part)
+            def read(chunk: Chunk) -> Events:
+                events = reading.popleft().result()
+                if following := next(coming, None):
+                    reading.append(threads.submit(self._read, following))
+                return events
+
+            try:
+                for portion in portions:
+                    yield self._merged(portion, map(read, portion.chunks))
+            finally:
+                threads.shutdown(cancel_futures=True)
+
+    def _merged(self, portion: Portion, read: Iterable[Events]) -> R:
+        parts: list[R] = []
+        try:
+            for events in read:
+                parts.append(self._task(self._job.plan, portion.chunks[len(parts)], events))
+        except Exception as error:
+            vars(error)["failed"] = Portion(portion.chunks[len(parts) :][:1])
+            raise
+        return self._task.merge(parts) if len(parts) > 1 else parts[0]
 
     def content(self) -> bytes:
         """Return what makes this pass in another process, with the content of every file but the samples'."""
@@ -255,51 +241,35 @@ class _Pass(Generic[R]):
         sources = [(plugin, sources_of(plugin)) for plugin in sorted(plugins, key=lambda p: p.name)]
         return pickle.dumps((_prepared, (sources, contents_of(models), pickled)))
 
-    def give_up(self, chunk: Chunk, error: Exception, host: str, attempts: int) -> None:
-        """Raise the error of a chunk, with its file and entries; keep it, where the file may be left out."""
-        sample = self._job.catalogue.samples[chunk.sample]
-        if isinstance(error, UnreadableError) and self._job.catalogue.skips_bad_files:
-            self.bad.setdefault((sample.name, chunk.file.path), str(error))
+    def give_up(self, portion: Portion, error: Exception, host: str, attempts: int) -> None:
+        """Raise the error of chunks, with their file and entries; keep it, where the file may be left out."""
+        if isinstance(error, BadFilesError):
+            self.bad.update(error.reasons)
             return
         if not isinstance(error, TrigemuError):
             raise error
         tried = f" after {attempts} attempts" if attempts > 1 else ""
         where = f" on {host}" if host else ""
-        entries = f"entries {chunk.start} to {chunk.stop - 1} of {chunk.file.path}"
-        error.args = (f"{error}\nfailed{tried}{where}: {entries}",)
+        error.args = (f"{error}\nfailed{tried}{where}: {vars(error).get('failed', portion)}",)
         raise error
 
-    def skips(self, chunk: Chunk) -> bool:
-        return (self._job.catalogue.samples[chunk.sample].name, chunk.file.path) in self.bad
+    def remaining(self, portion: Portion) -> Portion | None:
+        chunks = tuple(chunk for chunk in portion.chunks if self._file(chunk) not in self.bad)
+        return Portion(chunks) if chunks else None
 
-    def _in_turn(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Events]]:
-        for chunk in chunks:
-            yield chunk, self._read(chunk)
-
-    def _reading_ahead(self, chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, Events]]:
-        """Read the next chunks while one is processed: decompression and kernels release the GIL."""
-        reading = deque(self._started(chunk) for chunk in chunks[:READ_AHEAD])
-        try:
-            for chunk, coming in zip_longest(chunks, chunks[READ_AHEAD:]):
-                events = reading.popleft().result()
-                if coming:
-                    reading.append(self._started(coming))
-                yield chunk, events
-        finally:
-            wait(reading)
-
-    def _started(self, chunk: Chunk) -> Future[Events]:
-        """Start reading a chunk, in a thread that ends when the chunk is read, whatever happens to the
-        caller."""
-        thread = ThreadPoolExecutor(1)
-        reading = thread.submit(self._read, chunk)
-        thread.shutdown(wait=False)
-        return reading
+    def _file(self, chunk: Chunk) -> tuple[str, str]:
+        return self._job.catalogue.samples[chunk.sample].name, chunk.file.path
 
     def _read(self, chunk: Chunk) -> Events:
-        sample = self._job.catalogue.samples[chunk.sample]
-        needs = {*self._job.plan.needs, *self._job.further}
-        return sample.read_file(chunk.file, chunk.start, chunk.stop, needs, self._job.plan.margin)
+        job = self._job
+        sample = job.catalogue.samples[chunk.sample]
+        needs = {*job.plan.needs, *job.further}
+        try:
+            return sample.read_file(chunk.file, chunk.start, chunk.stop, needs, job.plan.margin)
+        except UnreadableError as error:
+            if job.catalogue.skips_bad_files:
+                raise BadFilesError({self._file(chunk): str(error)}) from error
+            raise
 
 
 def _prepared(
@@ -310,4 +280,4 @@ def _prepared(
     for plugin, files in sources:
         load_from(plugin, files)
     menus, catalogue, further, task = pickle.loads(pickled)
-    return _Pass(Job(menus, make_plan(menus, contents), catalogue, further), task, ahead=False)
+    return _Pass(Job(menus, make_plan(menus, contents), catalogue, further), task)

@@ -10,26 +10,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, Words
-from trigemu.base.engine import CHUNK_EVENTS, engine_of
 from trigemu.base.errors import SampleError, TrigemuError, nearest
 from trigemu.base.files import new_file
 from trigemu.base.internals import without_clock
+from trigemu.base.mapping import CHUNK_EVENTS, engine_of
 from trigemu.counting.acceptance import acceptances, raw_decisions
 from trigemu.counting.patterns import PatternTable, distinct_entries, merge_tables
-from trigemu.counting.table_checks import check_array, check_table
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import (
     Chunk,
     Job,
     Progress,
     TableTask,
-    check_result,
-    entries_of,
     over_background,
     over_samples,
 )
@@ -162,19 +159,12 @@ def _named(menu: Menu, plan: Plan, words: Words, names: Sequence[str]) -> dict[s
 class _Decide:
     """The task that returns the decisions of a chunk."""
 
-    classes: ClassVar[tuple[type, ...]] = ()
-
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Words:
         words: Words = decide(events, plan)[events.core]
         return words
 
     def merge(self, parts: Sequence[Any]) -> Words:
         return np.concatenate(parts)
-
-
-@check_result.register
-def _(task: _Decide, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    check_array("words", part, np.dtype("u8"), sum(chunk.size for chunk in chunks), plan.words)
 
 
 #: Prefixes of the names of columns of a trigger.
@@ -367,11 +357,6 @@ class _Halves(TableTask):
         return weights_by_half(chunk.sample, events)
 
 
-@check_result.register
-def _(task: _Halves, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    check_table(part, words=1, samples=entries_of(chunks), ends={"half": 2})
-
-
 @dataclass(frozen=True)
 class _Record:
     """The task that computes the columns of a chunk. scales, crossing: for each sample, the factors from the
@@ -384,7 +369,6 @@ class _Record:
     fitted: frozenset[str]
     scales: tuple[float, ...]
     crossing: tuple[float, ...]
-    classes: ClassVar[tuple[type, ...]] = ()
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> dict[str, Array]:
         work, core, bits = Workspace(events), events.core, plan.bits[0]
@@ -418,18 +402,6 @@ class _Record:
 
     def merge(self, parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
         return _joined(parts)
-
-
-@check_result.register
-def _(task: _Record, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    if not isinstance(part, dict) or tuple(part) != task.names:
-        raise TrigemuError("it has other columns")
-    lengths = {len(column) for column in part.values() if isinstance(column, np.ndarray) and column.ndim == 1}
-    if len(lengths) != 1 or max(lengths) > sum(chunk.size for chunk in chunks):
-        raise TrigemuError("its columns have other lengths")
-    for name, column in part.items():
-        kind = _KINDS.get(name.partition("_")[0] + "_" * ("_" in name), "f8")
-        check_array(name, column, np.dtype(kind), None)
 
 
 def _joined(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:

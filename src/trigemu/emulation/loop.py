@@ -20,8 +20,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.base.engine import engine_of
 from trigemu.base.errors import TrigemuError, in_brackets, quoted
+from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import (
     Keys,
@@ -32,15 +32,12 @@ from trigemu.counting.patterns import (
     merge_tables,
 )
 from trigemu.counting.sums import Scales
-from trigemu.counting.table_checks import check_table
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import (
     Chunk,
     Job,
     Progress,
     TableTask,
-    check_result,
-    entries_of,
     over_background,
 )
 from trigemu.emulation.plan import Plan, decide, make_plan
@@ -307,13 +304,6 @@ class _CountPatterns(TableTask):
             made_from=made_from,
             count_rejected=self.count_rejected,
         )
-
-
-@check_result.register
-def _(task: _CountPatterns, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    bins = task.axis.bins if task.axis else 1
-    ends = {"half": 1 + task.by_half, "bin": bins, "stratum": task.strata}
-    check_table(part, words=plan.words, samples=entries_of(chunks), ends=ends)
 
 
 def counts_rejected(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:

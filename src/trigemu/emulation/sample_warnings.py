@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -147,8 +147,6 @@ class _Measure:
     float64[3, q], 1 or 0 whether any passes, the largest value and minus the smallest, −∞ without any."""
 
     compared: tuple[Compared, ...]
-    classes: ClassVar[tuple[type, ...]] = ()
-
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[Words, FloatArray]:
         work, found = Workspace(events), np.full((3, len(self.compared)), -np.inf)
         for number, compared in enumerate(self.compared):
@@ -285,8 +283,6 @@ class _Sum:
     """The task that sums what the check of a slot compares: Σw, Σw², and Σwv of each value."""
 
     slot: int
-    classes: ClassVar[tuple[type, ...]] = ()
-
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> FloatArray:
         check, counted = plan.slots[self.slot].compiled.sample_check(), np.zeros(len(events), np.bool_)
         assert check

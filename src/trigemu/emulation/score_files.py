@@ -18,13 +18,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.base.arrays import Array, IntArray
+from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import TrigemuError, excerpt, module_of_extra
 from trigemu.base.files import check_regular, new_file
 from trigemu.base.fingerprint import fingerprint
 from trigemu.counting.patterns import PatternTable, empty_table
 from trigemu.counting.score_table import ScoreTable
-from trigemu.counting.table_checks import check_known, check_scores, check_weights
 from trigemu.emulation.scores import Scores, Stored, ThresholdRange, range_mistake
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.menus.warnings import unit_of_threshold
@@ -398,16 +397,29 @@ def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) ->
     """Raise TrigemuError if a number is impossible for events of these samples."""
     samples = {name: catalogue.sample(name) for name in (*about.background, *about.signals)}
     entries = {sample.number: sample.entries for sample in samples.values()}
-    scored = [column for column in about.columns if column.above is not None]
-    try:
-        check_weights("the column 'weight'", table.weight, MAX_WEIGHT_HZ)
-        for number, column in enumerate(scored):
-            check_known(f"the column {column.name!r}", table.scores[:, number], column.above or 0.0)
-        above = tuple(column.above or 0.0 for column in scored)
-        bits = len(about.columns) - len(scored)
-        check_scores(table, samples=entries, strata=catalogue.strata, above=above, bits=bits)
-    except TrigemuError as error:
-        raise TrigemuError(f"{path}: {error}: the file is damaged, make the table again") from None
+    limit, rest, scored = MAX_WEIGHT_HZ, table.rest, (c for c in about.columns if c.above is not None)
+    values: list[tuple[str, Array, BoolArray, str]] = [
+        ("the column 'weight'", table.weight, np.abs(table.weight) < limit, f"less than {limit:g} Hz"),
+        ("the largest weight", rest.largest, (rest.largest >= 0) & (rest.largest < limit), "0 or more"),
+        ("the number of events", rest.n, rest.n > 0, "1 or more"),
+    ]
+    for column, score in zip(scored, table.scores.T, strict=True):
+        known = (score == -np.inf) | ((score > column.above) & (score < np.inf))
+        expected = f"a finite number above {column.above:g}, or -inf"
+        values.append((f"the column {column.name!r}", score, known, expected))
+    for part in (table, rest):
+        values += [
+            ("the sample", part.sample, np.isin(part.sample, [*entries]), f"one of {sorted(entries)}"),
+            ("the half", part.half, np.isin(part.half, [0, 1]), "0 or 1"),
+            ("the stratum", part.stratum, part.stratum < catalogue.strata, f"below {catalogue.strata}"),
+            ("the stratum", part.stratum, part.stratum >= 0, "0 or more"),
+        ]
+    for name, numbers, good, expected in values:
+        if not good.all():
+            raise TrigemuError(
+                f"{path}: {name} is {numbers[~good][0]:g}, expected {expected}: the file is damaged, make "
+                f"the table again"
+            )
     for name, sample in samples.items():
         weights = table.weight[table.sample == sample.number]
         if not sample.weighted and len(weights) and weights.min() < 0:

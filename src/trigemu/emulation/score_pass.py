@@ -5,26 +5,23 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
-from trigemu.base.engine import engine_of
 from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest
 from trigemu.base.fingerprint import fingerprint
+from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import raw_decisions
-from trigemu.counting.patterns import Keys, PatternTable, SharedEvents, count_patterns
+from trigemu.counting.patterns import Keys, count_patterns
 from trigemu.counting.score_table import ScoreTable, merge_score_tables
-from trigemu.counting.table_checks import check_array, check_scores, check_within
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import (
     Chunk,
     Job,
     Progress,
-    check_result,
-    entries_of,
     over_background,
     over_samples,
 )
@@ -77,7 +74,6 @@ class _Bin:
 
     menus: tuple[Menu, ...]
     slots: tuple[int, ...]
-    classes: ClassVar[tuple[type, ...]] = (BinnedScores,)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> BinnedScores:
         work, core = Workspace(events), events.core
@@ -110,17 +106,6 @@ class _Bin:
             return BinnedScores(slot, bins, weight, present)
         sums = (np.add.reduceat(values[order], first) for values in (weight, present))
         return BinnedScores(slot[first], bins[first], *sums)
-
-
-@check_result.register
-def _(task: _Bin, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    if not isinstance(part, BinnedScores):
-        raise TrigemuError("it has no weights in bins of scores")
-    check_array("slot", part.slot, np.dtype("i8"), None)
-    for field in fields(part):
-        check_array(field.name, getattr(part, field.name), np.dtype("i8"), len(part.slot))
-    check_within("the slot", part.slot, max(task.slots, default=-1) + 1)
-    check_within("the bin, from the lowest one on,", part.bin + 2**_BITS, 2 ** (_BITS + 1))
 
 
 def _bin_of(score: FloatArray) -> IntArray:
@@ -345,7 +330,6 @@ class _Collect:
     everything: bool
     signals: frozenset[int]
     stratum_of: tuple[int, ...]
-    classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents, ScoreTable)
 
     @property
     def strata(self) -> int:
@@ -389,13 +373,6 @@ class _Collect:
 
     def merge(self, parts: Sequence[ScoreTable]) -> ScoreTable:
         return merge_score_tables(parts)
-
-
-@check_result.register
-def _(task: _Collect, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    above = tuple(threshold for _, threshold in task.thresholds)
-    samples = entries_of(chunks)
-    check_scores(part, samples=samples, strata=task.strata, above=above, bits=len(task.bits))
 
 
 def _only(words: Words, bits: Iterable[int]) -> Words:

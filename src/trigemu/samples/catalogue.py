@@ -39,6 +39,9 @@ class BadFilesError(UnreadableError):
         super().__init__(listed(list(reasons.values())))
         self.reasons = reasons
 
+    def __reduce__(self) -> tuple[type[BadFilesError], tuple[Mapping[tuple[str, str], str]]]:
+        return BadFilesError, (self.reasons,)
+
 
 @dataclass(frozen=True)
 class LeftOut:

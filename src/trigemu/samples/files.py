@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.base.arrays import Array, BoolArray
-from trigemu.base.engine import CHUNK_EVENTS, Engine
 from trigemu.base.errors import SampleError, UnreadableError, excerpt, quoted
 from trigemu.base.files import is_there
 from trigemu.base.fingerprint import fingerprint
+from trigemu.base.mapping import CHUNK_EVENTS, Engine, Work, map_chunks
 from trigemu.base.splitmix import splitmix64
 from trigemu.samples.events import Need
 from trigemu.samples.formats import each_format, format_named, format_names
@@ -301,10 +301,6 @@ class ToOpen:
         return PAUSE_S if self.is_remote else 0.0
 
     @property
-    def continues(self) -> bool:
-        return False
-
-    @property
     def is_remote(self) -> bool:
         return isinstance(located(self.path), str)
 
@@ -322,7 +318,7 @@ class Problem:
 Surveyed = Facts | Problem
 
 
-class Survey:
+class Survey(Work[ToOpen, Surveyed]):
     """The work of opening files. A problem of a file is a result, so that all problems are reported at once.
 
     host: the machine that opens the files, if it may differ from the user's.
@@ -331,35 +327,14 @@ class Survey:
     def __init__(self, host: str = "") -> None:
         self._host = host
 
-    about = "survey of files"
-    classes: tuple[type, ...] = ()
-    key = ""
-
-    def each(self, files: Sequence[ToOpen]) -> Iterator[list[Surveyed]]:
-        schemas: dict[object, Schema] = {}
-        for file in files:
-            result = survey(file)
-            if isinstance(result, Facts):  # the schemas of one sample are equal, and sent once
-                content = frozenset(result.schema.collections.items()), result.schema.scalars
-                result = replace(result, schema=schemas.setdefault(content, result.schema))
-            elif self._host and not file.missing:
-                result = replace(result, message=f"{result.message} (opened on {self._host})")
-            yield [result]
-
-    def merge(self, parts: Sequence[list[Surveyed]]) -> list[Surveyed]:
-        return [one for part in parts for one in part]
-
-    def check(self, files: Sequence[ToOpen], part: list[Surveyed]) -> None:
-        raise NotImplementedError("results of a survey are never stored")
+    def __call__(self, file: ToOpen) -> Surveyed:
+        result = survey(file)
+        if isinstance(result, Problem) and self._host and not file.missing:
+            return replace(result, message=f"{result.message} (opened on {self._host})")
+        return result
 
     def content(self) -> bytes:
-        return pickle.dumps((_survey_on_worker, ()))
-
-    def give_up(self, file: ToOpen, error: Exception, host: str, attempts: int) -> None:
-        raise error
-
-    def skips(self, file: ToOpen) -> bool:
-        return False
+        return pickle.dumps((_survey_on_worker, (socket.gethostname(),)))
 
 
 def surveyed(files: Sequence[ToOpen], engine: Engine) -> list[Surveyed]:
@@ -368,7 +343,7 @@ def surveyed(files: Sequence[ToOpen], engine: Engine) -> list[Surveyed]:
     plain = replace(engine, checkpoint=None)  # checkpoints need the properties
     if _are_few(files):  # faster than starting workers
         plain.executor = None
-    results = [one for part in plain.over(Survey(), files) for one in part]
+    results = [*map_chunks(Survey(), files, plain)]
     for attempt in range(engine.retries):
         failed = [
             n
@@ -379,9 +354,14 @@ def surveyed(files: Sequence[ToOpen], engine: Engine) -> list[Surveyed]:
         if not failed:
             break
         time.sleep(max(files[n].pause for n in failed) * 2**attempt)
-        again = [one for part in plain.over(Survey(), [files[n] for n in failed]) for one in part]
+        again = map_chunks(Survey(), [files[n] for n in failed], plain)
         for n, result in zip(failed, again, strict=True):
             results[n] = result
+    schemas: dict[object, Schema] = {}  # those of one sample are equal, and held once
+    for n, result in enumerate(results):
+        if isinstance(result, Facts):
+            content = frozenset(result.schema.collections.items()), result.schema.scalars
+            results[n] = replace(result, schema=schemas.setdefault(content, result.schema))
     return results
 
 
@@ -393,8 +373,9 @@ def _are_few(files: Sequence[ToOpen]) -> bool:
     return sum(path.stat().st_size for path in local) <= _FEW_BYTES
 
 
-def _survey_on_worker() -> Survey:
-    return Survey(socket.gethostname())
+def _survey_on_worker(user: str) -> Survey:
+    host = socket.gethostname()
+    return Survey(host if host != user else "")
 
 
 def survey(file: ToOpen) -> Surveyed:

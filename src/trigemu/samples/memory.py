@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from trigemu.base.arrays import BoolArray
-from trigemu.base.engine import CHUNK_EVENTS
 from trigemu.base.errors import SampleError, excerpt, wrong_type
 from trigemu.base.files import is_there
+from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.awkward import events_from_awkward, has_weights, is_awkward
 from trigemu.samples.catalogue import Catalogue, normalised
 from trigemu.samples.events import Collection, Events, Need

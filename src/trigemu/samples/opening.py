@@ -12,7 +12,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from trigemu.base.engine import Engine, engine_of
 from trigemu.base.errors import (
     MissingExtraError,
     SampleError,
@@ -25,6 +24,7 @@ from trigemu.base.errors import (
     wrong_type,
 )
 from trigemu.base.files import is_folder, is_there
+from trigemu.base.mapping import Engine, engine_of
 from trigemu.base.plugins import remedy
 from trigemu.base.toml import Document, Key, load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
-from trigemu.base.engine import CHUNK_EVENTS
 from trigemu.base.errors import SampleError, TrigemuError, numbers_of
+from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.base.shown import Named, WithHistograms, histogram_of
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import Parents

@@ -13,17 +13,9 @@ import numpy as np
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest, numbers_of, wrong_type
 from trigemu.base.shown import Named, WithCorrection, WithHistograms, view_of
-from trigemu.counting.patterns import (
-    Keys,
-    PatternTable,
-    SharedEvents,
-    complete_table,
-    count_patterns,
-    merge_tables,
-)
-from trigemu.counting.table_checks import check_table
+from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, check_result, entries_of, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
 from trigemu.emulation.plan import Plan, decide, lacks, make_plan
 from trigemu.emulation.scaling import unseen_half
 from trigemu.menus.menu import Menu, named_apart
@@ -386,7 +378,6 @@ class _CountProfiles:
     with_parents: frozenset[int]
     unseen: int | None = None
     halved: frozenset[int] = frozenset()
-    classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[PatternTable, ...]:
         work = Workspace(events)
@@ -415,14 +406,6 @@ class _CountProfiles:
 
     def merge(self, parts: Sequence[tuple[PatternTable, ...]]) -> tuple[PatternTable, ...]:
         return tuple(merge_tables(tables) for tables in zip(*parts, strict=True))
-
-
-@check_result.register
-def _(task: _CountProfiles, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    if not (isinstance(part, tuple) and len(part) == len(task.profiles)):
-        raise TrigemuError("it does not contain one table for each profile")
-    for table, (_, edges) in zip(part, task.profiles, strict=True):
-        check_table(table, words=plan.words + 1, samples=entries_of(chunks), ends={"bin": len(edges)})
 
 
 def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:

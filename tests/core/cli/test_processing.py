@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from toys import toy_events, write_root
 
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 
 Run = Callable[..., tuple[int, str]]
 SAMPLES = ("--samples", "catalogue.toml")
@@ -43,9 +43,7 @@ def test_the_same_from_two_processes_and_from_a_checkpoint(place: Any, trigemu: 
         assert status == 0, messages
         result.append(document(f"{number}.json"))
     assert result[0] == result[1] == result[2]
-    status, messages = trigemu("checkpoint", "kept")
-    assert status == 0
-    assert re.search(r"[0-9a-f]{8} +Count\w+ of menu.* 400 ", messages)
+    assert [*Path("kept").glob("*.task")]
 
 
 def test_a_failure_names_the_file_and_the_entries(place: Any, trigemu: Run) -> None:
@@ -58,7 +56,7 @@ def test_a_failure_names_the_file_and_the_entries(place: Any, trigemu: Run) -> N
     assert status == 2
     lines = messages.splitlines()
     assert "NaN" in lines[0]
-    assert re.fullmatch(r"trigemu: failed on \S+, process \d+: entries 0 to 399 of .*all\.root", lines[1])
+    assert re.fullmatch(r"trigemu: failed: entries 0 to 399 of .*all\.root", lines[1])
     assert len(lines) == 2
 
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 from trigemu.cli import progress
 from trigemu.cli.progress import bar, steps_bar
 

@@ -26,7 +26,7 @@ from trigemu import (
     score_table,
     solve_budgets,
 )
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 from trigemu.emulation.engine import Chunk, chunks_of
 from trigemu.emulation.reweight import at_pileup
 from trigemu.samples import memory

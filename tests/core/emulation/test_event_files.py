@@ -14,7 +14,7 @@ import uproot
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, event_table
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 from trigemu.emulation.event_table import EventTable, write_events
 
 MENU = """

@@ -20,8 +20,8 @@ from trigemu import (
     without_bad_files,
 )
 from trigemu.api import SampleError
-from trigemu.base.engine import Engine
 from trigemu.base.errors import UnreadableError
+from trigemu.base.mapping import Engine
 from trigemu.samples.catalogue import BadFilesError
 
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 20\n'

@@ -14,9 +14,9 @@ from servers import Ranges
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import open_catalogue, worker_pool
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 from trigemu.samples import files
-from trigemu.samples.files import Facts, Problem, Survey, ToOpen, survey
+from trigemu.samples.files import Facts, Problem, Survey, ToOpen, survey, surveyed
 
 
 def to_open(path: object, **more: object) -> ToOpen:
@@ -51,11 +51,12 @@ def test_a_problem_is_a_result(tmp_path: Path, content: bytes | None, unreadable
     assert found.message.startswith(f"sample 'a': {tmp_path / 'bad.root'}")
 
 
-def test_equal_schemas_are_sent_once(file: Path, tmp_path: Path) -> None:
+def test_equal_schemas_are_held_once(file: Path, tmp_path: Path) -> None:
     write_root(tmp_path / "b.root", toy_events(2, 30))
     work = Survey()
-    found = work.merge([*work.each([to_open(file), to_open(tmp_path / "b.root"), to_open("/none")])])
-    first, second, problem = found
+    first, second, problem = surveyed(
+        [to_open(file), to_open(tmp_path / "b.root"), to_open("/none")], Engine(retries=0)
+    )
     assert isinstance(first, Facts)
     assert isinstance(second, Facts)
     assert isinstance(problem, Problem)

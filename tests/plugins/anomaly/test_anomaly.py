@@ -18,7 +18,7 @@ from trigemu_anomaly.network import Network
 
 from trigemu import Menu, TrigemuError, emulate, make_events, make_plan, rates_of, read_menu
 from trigemu.api import Workspace
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 from trigemu.base.toml import TableError
 
 EVENTS = toy_events(21, 150)

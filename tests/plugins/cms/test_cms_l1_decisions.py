@@ -15,7 +15,7 @@ from trigemu_cms.l1_xml import read_xml
 from trigemu_validation import check_decisions
 
 from trigemu import catalogue_of, read_menu
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 
 EXPRESSIONS = [
     "MU5[MU-QLTY_SNGL,MU-ETA_1p2]",

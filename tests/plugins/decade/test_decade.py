@@ -33,7 +33,7 @@ from trigemu import (
     worker_pool,
 )
 from trigemu.api import Workspace
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 from trigemu.base.toml import TableError
 
 Events = list[dict[str, Any]]

@@ -16,7 +16,7 @@ from trigemu_formats.challenge import Challenge
 import trigemu
 from trigemu import TrigemuError, catalogue_of
 from trigemu.api import SampleError
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 
 h5py = pytest.importorskip("h5py")
 N = 300

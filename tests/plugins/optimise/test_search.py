@@ -12,6 +12,8 @@ from trigemu_optimise.problem import Evaluation
 from trigemu_optimise.search import Front, Hop, Refit, Searches, best_of, broken, of_replica
 from trigemu_optimise.variables import Order
 
+from trigemu.base.mapping import map_chunks
+
 SEEDS = range(8)
 
 
@@ -51,11 +53,10 @@ def test_other_merits(merit: str, seed: int) -> None:
 def test_a_start_at_the_tightest_point_and_hops_are_the_same_again() -> None:
     problem = correlated(4, 40)
     units = [Hop(7, number, 1) for number in range(3)]
-    (alone,) = engine().over(Searches(problem), units[:1])
-    together = [part for parts in engine().over(Searches(problem), units) for part in parts]
-    assert np.array_equal(alone[0].points, together[0].points)
-    two = engine(workers=2)
-    apart = [part for parts in two.over(Searches(problem), units) for part in parts]
+    (alone,) = map_chunks(Searches(problem), units[:1])
+    together = [*map_chunks(Searches(problem), units)]
+    assert np.array_equal(alone.points, together[0].points)
+    apart = map_chunks(Searches(problem), units, engine(workers=2))
     for one, other in zip(together, apart, strict=True):
         assert np.array_equal(one.points, other.points)
         assert np.array_equal(one.objectives, other.objectives)

@@ -17,7 +17,7 @@ from trigemu_validation.decisions_task import SHOWN
 
 from trigemu import Catalogue, Collection as Objects, TrigemuError
 from trigemu.api import BoolArray, ReadEvents, Sample, Schema, Source
-from trigemu.base.engine import Engine
+from trigemu.base.mapping import Engine
 from trigemu.samples.events import Need
 from trigemu.samples.normalisation import CatalogueTable, SampleTable
 

@@ -21,8 +21,8 @@ import uproot
 import uproot.language
 
 from trigemu.base.arrays import Array, IntArray
-from trigemu.base.engine import CHUNK_EVENTS
 from trigemu.base.errors import SampleError, UnreadableError, excerpt
+from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.events import Need
 from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded, Part, pieces
 from trigemu.samples.formats.ragged import collection_of, flat, schema_of

@@ -1,105 +1,182 @@
-"""Checkpoints: finished tasks are found again, and nothing that is damaged is."""
+"""Checkpoints: what goes in comes out, nothing that is damaged does, and no code runs."""
 
 from __future__ import annotations
 
 import errno
 import os
-import time
-from collections.abc import Sequence
+import pickle
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from work_toys import Item, Numbers, Recital, items, numbers
+from hypothesis import given, strategies as st
+from hypothesis.extra import numpy as arrays
 
-from trigemu.base.checkpoint import Checkpoint, Head, Part, listed_tasks, prune
+from trigemu.base.checkpoint import Checkpoint, pack, unpack
 from trigemu.base.errors import TrigemuError
 
-WORK = Recital("nowhere")
+
+@dataclass
+class Inner:
+    value: Any
 
 
-def keep(folder: Path, units: Sequence[Item], work: Recital = WORK) -> Path:
-    """Keep the result of some units, and return its file."""
-    before = {*folder.glob("*")}
-    head = Head(work.key, tuple(unit.key for unit in units), work.about, len(units), "1.0")
-    Checkpoint(folder).keep(head, Numbers(np.array([unit.number for unit in units])))
-    (path,) = {*folder.glob("*")} - before
-    return path
+@dataclass(frozen=True)
+class Outer:
+    one: Any
+    other: Any = None
+
+    def __post_init__(self) -> None:
+        made.append(self)
 
 
-def found(folder: Path, units: Sequence[Item], work: Recital = WORK) -> tuple[list[int], list[str]]:
-    """Return the numbers that are found, after a check that parts follow each other; and what was told."""
-    told: list[str] = []
-    parts: list[Part[Item, Numbers]] = [*Checkpoint(folder).divided(work, units, told.append)]
-    assert [unit for part in parts for unit in part.units] == [*units]
-    for part in parts:
-        assert part.result is None or numbers([part.result]) == [unit.number for unit in part.units]
-    return numbers(part.result for part in parts if part.result), told
+made: list[Outer] = []
+DTYPES = (
+    arrays.boolean_dtypes()
+    | arrays.integer_dtypes(endianness="?")
+    | arrays.unsigned_integer_dtypes(endianness="?")
+    | arrays.floating_dtypes(endianness="?")
+)
+ARRAYS = arrays.arrays(DTYPES, arrays.array_shapes(min_dims=0, min_side=0, max_side=3))
+KEYS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
+VALUES = st.recursive(
+    KEYS | ARRAYS | arrays.from_dtype(np.dtype("f4")) | arrays.from_dtype(np.dtype("u8")),
+    lambda values: st.one_of(
+        st.lists(values, max_size=4),
+        st.lists(values, max_size=4).map(tuple),
+        st.dictionaries(KEYS, values, max_size=3),
+        values.map(Inner),
+        st.tuples(values, values).map(lambda pair: Outer(*pair)),
+    ),
+    max_leaves=12,
+)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are of the same types and the same bits."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray | np.generic):
+        return (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+    if isinstance(one, Inner | Outer):
+        return same([*vars(one).items()], [*vars(other).items()])
+    if isinstance(one, dict):
+        return same([*one.items()], [*other.items()])
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return repr(one) == repr(other)  # also of nan, and -0.0
+
+
+@given(VALUES)
+def test_values_come_back_as_they_were_and_no_code_of_theirs_runs(value: Any) -> None:
+    content = pack(value)
+    made.clear()
+    assert same(unpack(content), value)
+    assert not made
+
+
+def test_what_lies_scattered_in_memory_comes_back() -> None:
+    grid = np.arange(12).reshape(3, 4)
+    for array in (grid.T, grid[::2, ::-1], np.asfortranarray(grid), np.broadcast_to(grid, (2, 3, 4))):
+        back = unpack(pack(array))
+        assert np.array_equal(back, array)
+        back[0] = 7  # it can be written to
+        assert not np.shares_memory(back, array)
+
+
+class Pair(NamedTuple):
+    one: int
+    other: int
 
 
 @pytest.mark.parametrize(
-    ("kept", "expected"),
-    [
-        ([], []),
-        ([(0, 8)], [0, 1, 2, 3, 4, 5, 6, 7]),
-        ([(k, k + 1) for k in range(8)], [0, 1, 2, 3, 4, 5, 6, 7]),
-        ([(0, 2), (5, 6)], [0, 1, 5]),
-        ([(1, 3), (6, 8)], [1, 2, 6, 7]),
-        ([(0, 2), (0, 4), (3, 8)], [0, 1, 2, 3]),  # the longest; what overlaps it is not used
-        ([(0, 2), (6, 9)], [0, 1]),  # 8 is not of this run
-    ],
+    "value",
+    [1j, b"bytes", {1, 2}, object(), np.array([object()]), Pair(1, 2), Outer, [Outer(1, [print])]],
+    ids=lambda value: type(value).__name__,
 )
-def test_units_are_found_whatever_tasks_they_were_done_in(
-    tmp_path: Path, kept: list[tuple[int, int]], expected: list[int]
-) -> None:
-    for begin, end in kept:
-        keep(tmp_path, items(9)[begin:end])
-    assert found(tmp_path, items(8)) == (expected, [])
+def test_what_would_not_come_back_is_refused_at_once(value: object) -> None:
+    with pytest.raises(TypeError, match="cannot be stored"):
+        pack(value)
 
 
-def test_other_works_and_other_units_find_nothing(tmp_path: Path) -> None:
-    keep(tmp_path, items(3))
-    assert found(tmp_path, items(3), Recital("nowhere", name="other")) == ([], [])
-    assert found(tmp_path, items(6)[3:]) == ([], [])
-    assert found(tmp_path, items(2)) == ([], [])
-    assert found(tmp_path, items(3)[::-1]) == ([], [])
-    assert found(tmp_path, []) == ([], [])
+VALUE = (Inner(np.arange(5)), {"a": Outer(2.5, "text")})
 
 
-def test_a_flipped_byte_anywhere_is_told_and_the_part_done_again(tmp_path: Path) -> None:
-    keep(tmp_path, items(1))
-    path = keep(tmp_path, items(3)[1:])
+def stored(folder: Path) -> tuple[Checkpoint, Path]:
+    """A checkpoint with a result, and its file."""
+    checkpoint = Checkpoint(folder)
+    path = checkpoint.path("work", "unit")
+    checkpoint.keep(path, VALUE)
+    assert [*folder.iterdir()] == [path]
+    return checkpoint, path
+
+
+def test_another_work_or_unit_has_another_file(tmp_path: Path) -> None:
+    checkpoint, path = stored(tmp_path)
+    names = {checkpoint.path(work, unit) for work in ("work", "other") for unit in ("unit", "other", "")}
+    assert len(names) == 6
+    assert path in names
+    assert same(checkpoint.load(path, pytest.fail), VALUE)
+
+
+def test_a_flipped_bit_anywhere_is_told(tmp_path: Path) -> None:
+    checkpoint, path = stored(tmp_path)
     content = path.read_bytes()
-    for at in range(0, len(content), 3):
-        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-        result, (message,) = found(tmp_path, items(3))
-        assert result == [0], at
-        assert message == f"{path} is damaged or of another program: its part is done again"
-    path.write_bytes(content)
-    assert found(tmp_path, items(3)) == ([0, 1, 2], [])
+    for at in range(len(content)):
+        path.write_bytes(content[:at] + bytes([content[at] ^ (1 << at % 8)]) + content[at + 1 :])
+        told: list[str] = []
+        assert checkpoint.load(path, told.append) is None, at
+        assert told == [f"{path} is damaged or of another program: its part is done again"]
 
 
 def test_a_file_that_is_cut_short_or_foreign_is_told_and_replaced(tmp_path: Path) -> None:
-    path = keep(tmp_path, items(2))
+    checkpoint, path = stored(tmp_path)
     content = path.read_bytes()
     damaged = [content[:length] for length in (*range(0, len(content), 7), len(content) - 1)]
     for foreign in (*damaged, content + b"\0", b"\x80\x04" + bytes(300), b"\n" * 500):
         path.write_bytes(foreign)
-        result, (message,) = found(tmp_path, items(2))
-        assert (result, message.split(":")[0]) == ([], f"{path} is damaged or of another program")
-    assert [kept.head for kept in listed_tasks(tmp_path)] == [None]
-    path.unlink()
-    assert keep(tmp_path, items(2)) == path
-    assert found(tmp_path, items(2)) == ([0, 1], [])
+        told: list[str] = []
+        assert checkpoint.load(path, told.append) is None
+        assert len(told) == 1
+    checkpoint.keep(path, VALUE)
+    assert same(checkpoint.load(path, pytest.fail), VALUE)
+
+
+class Bomb:
+    def __reduce__(self) -> Any:
+        return os.mkdir, ("exploded",)
+
+
+def test_whole_files_of_others_run_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with a good digest."""
+    monkeypatch.chdir(tmp_path)
+    checkpoint, path = stored(tmp_path / "kept")
+    bomb = tmp_path / "bomb.npz"
+    np.savez(bomb, np.array([Bomb()], object))
+    pickled = pickle.dumps(Bomb())
+    tree = b'{"of": ["os", "mkdir"], "with": {"path": "exploded"}}'
+    np.savez(tmp_path / "tree.npz", np.frombuffer(tree, np.uint8))
+    for body in (bomb.read_bytes(), pickled, (tmp_path / "tree.npz").read_bytes(), pack(0)[:-1]):
+        with monkeypatch.context() as patched:
+            patched.setattr("trigemu.base.checkpoint.pack", lambda value, body=body: body)
+            checkpoint.keep(path, None)
+        told: list[str] = []
+        assert checkpoint.load(path, told.append) is None
+        assert told == [f"{path} is not of this program: its part is done again"]
+    assert not (tmp_path / "exploded").exists()
 
 
 def test_a_pipe_under_the_name_of_a_task_blocks_nothing(tmp_path: Path) -> None:
-    path = keep(tmp_path, items(2))
+    checkpoint, path = stored(tmp_path)
     path.unlink()
     os.mkfifo(path)
-    result, (message,) = found(tmp_path, items(2))
-    assert (result, message.split(" ")[0]) == ([], str(path))
-    assert [*listed_tasks(tmp_path)] == []
+    told: list[str] = []
+    assert checkpoint.load(path, told.append) is None
+    assert told
+    checkpoint.keep(path, VALUE)
+    assert same(checkpoint.load(path, pytest.fail), VALUE)
 
 
 def test_a_folder_that_cannot_be_made_or_written_to_is_told(
@@ -122,45 +199,5 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(TrigemuError, match=r"cannot write .*\.task: No space left on device"):
-        keep(tmp_path, items(2))
+        stored(tmp_path)
     assert [*tmp_path.iterdir()] == []
-
-
-def test_listing_shows_what_there_is_and_nothing_of_others(tmp_path: Path) -> None:
-    first, second = keep(tmp_path, items(2)), keep(tmp_path, items(5)[2:])
-    (tmp_path / "notes.task").write_text("mine")
-    (tmp_path / ("0" * 32 + "-" + "0" * 32 + ".task")).mkdir()
-    second.write_bytes(second.read_bytes()[:-1])
-    kept = {kept.path: kept for kept in listed_tasks(tmp_path)}
-    assert kept.keys() == {first, second}
-    assert kept[first].bytes == first.stat().st_size
-    assert kept[first].head == Head(WORK.key, tuple(unit.key for unit in items(2)), "recital", 2, "1.0")
-    assert kept[second].head is None
-    with pytest.raises(TrigemuError, match=r"no folder .*: expected one that was given as --checkpoint"):
-        next(listed_tasks(tmp_path / "missing"))
-
-
-def aged(path: Path, days: float) -> Path:
-    then = time.time() - days * 86_400
-    os.utime(path, (then, then))
-    return path
-
-
-def test_pruning_removes_by_age_and_what_is_damaged_and_nothing_of_others(tmp_path: Path) -> None:
-    old, new, damaged = (keep(tmp_path, items(6)[k : k + 2]) for k in (0, 2, 4))
-    aged(old, 3)
-    damaged.write_bytes(b"trigemu")
-    left = tmp_path / ".trigemu-left"
-    left.touch()
-    aged(left, 3)
-    (tmp_path / ".trigemu-being-written").touch()
-    mine = [tmp_path / name for name in ("notes.task", ".hidden", "old.txt")]
-    for file in mine:
-        file.write_text("mine")
-        aged(file, 1000)
-    size = sum(file.stat().st_size for file in (old, damaged, left))
-    assert prune(tmp_path, 2.5) == (3, size)
-    assert {*tmp_path.iterdir()} == {new, tmp_path / ".trigemu-being-written", *mine}
-    assert prune(tmp_path, 2.5) == (0, 0)
-    assert prune(tmp_path, 0)[0] == 2
-    assert {*tmp_path.iterdir()} == {*mine}

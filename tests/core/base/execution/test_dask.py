@@ -19,8 +19,8 @@ from work_toys import Recital, calls, items, numbers
 
 from trigemu.base import dask
 from trigemu.base.dask import dask_client
-from trigemu.base.engine import Engine
 from trigemu.base.errors import MissingExtraError, TrigemuError
+from trigemu.base.mapping import Engine, map_chunks
 
 distributed = pytest.importorskip("distributed")
 
@@ -34,11 +34,11 @@ def test_a_cluster_of_this_machine_works_outlives_a_worker_and_ends(
         open_to_all = addresses[0].replace("tls:", "tcp:")
         with pytest.raises(TrigemuError, match="no scheduler answers"), dask_client(open_to_all, 1):
             pass
-        engine = Engine(client, task_seconds=0.1)
-        assert engine.workers == 2
+        engine = Engine(client)
+        assert engine.number == 2
         levels = client.run(logging.getLogger("distributed.worker").getEffectiveLevel)
         assert {*levels.values()} == {logging.CRITICAL}
-        results = engine.over(Recital(str(tmp_path), {60: "die once"}, seconds=0.002), items(150))
+        results = map_chunks(Recital(str(tmp_path), {60: "die once"}, seconds=0.002), items(150), engine)
         assert numbers(results) == list(range(150))
         assert calls(tmp_path, "unit-60") == 2
     assert len({*pids, os.getpid()}) == 3
@@ -86,8 +86,8 @@ def test_a_cluster_that_is_there_is_used_and_left_running(
     for _ in range(2):
         with dask_client(where, 1) as client:
             engine = Engine(client)
-            assert engine.workers == 2
-            assert numbers(engine.over(Recital(str(tmp_path)), items(20))) == list(range(20))
+            assert engine.number == 2
+            assert numbers(map_chunks(Recital(str(tmp_path)), items(20), engine)) == list(range(20))
             with pytest.raises(ValueError, match="No global client"):
                 distributed.get_client()
     with pytest.raises(KeyError, match="mine"), dask_client(where, 1):  # no error of the cluster
@@ -98,8 +98,8 @@ def test_a_client_that_is_closed_takes_no_tasks(cluster: Any, tmp_path: Path) ->
     with dask_client(cluster.scheduler_address, 1) as client:
         engine = Engine(client)
     with pytest.raises(TrigemuError, match="the executor accepts no tasks"):
-        numbers(engine.over(Recital(str(tmp_path)), items(5)))
-    assert engine.workers is None
+        numbers(map_chunks(Recital(str(tmp_path)), items(5), engine))
+    assert engine.number is None
 
 
 class Lost:
@@ -110,7 +110,10 @@ class Lost:
     def __init__(self) -> None:
         self.asked: list[float] = []
 
-    def submit(self, *arguments: object, pure: bool) -> Any:
+    def get_executor(self, pure: bool) -> Any:
+        return self
+
+    def submit(self, *arguments: object) -> Any:
         return self
 
     def result(self, timeout: float) -> None:
@@ -125,20 +128,8 @@ class Lost:
 def test_a_scheduler_that_is_lost_is_told(tmp_path: Path) -> None:
     client = Lost()
     with pytest.raises(TrigemuError, match=r"^the scheduler of dask was lost: with a checkpoint"):
-        numbers(Engine(dask.DaskExecutor(client)).over(Recital(str(tmp_path)), items(5)))
+        numbers(map_chunks(Recital(str(tmp_path)), items(5), dask.DaskExecutor(client)))
     assert len(client.asked) == 3
-
-
-class Bare(Lost):
-    """A client whose scheduler has no trigemu."""
-
-    def result(self, timeout: float) -> None:
-        raise RuntimeError("Error during deserialization of the task graph. This frequently occurs if")
-
-
-def test_a_scheduler_without_trigemu_is_told(tmp_path: Path) -> None:
-    with pytest.raises(TrigemuError, match=r"^the scheduler of dask cannot load trigemu: install the same"):
-        numbers(Engine(dask.DaskExecutor(Bare())).over(Recital(str(tmp_path)), items(5)))
 
 
 def refused(where: str, match: str) -> None:

@@ -166,8 +166,9 @@ def _use(folder: Path) -> Any:
 
 def _use_cards(folder: Path) -> Any:
     """Decide on the toy events, and compare them with the training that the card describes."""
-    import trigemu
     from trigemu.emulation.sample_warnings import with_warnings
+
+    import trigemu
 
     scores = _scores(folder)
     emulation = trigemu.emulate(folder / "menu.toml", toy_catalogue())

@@ -1,0 +1,535 @@
+"""Work on chunks: the same results, in order, wherever it is done and whatever happens there."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from executor_toys import Lazy, LazyThree, OnlyResult, Shuffled, loky_pool, parsl_pool, thread_cluster
+from hypothesis import given, strategies as st
+from work_toys import Item, Recital, calls, items, numbers
+
+from trigemu.base import mapping
+from trigemu.base.checkpoint import Checkpoint
+from trigemu.base.errors import MissingExtraError, PluginError, TrigemuError
+from trigemu.base.mapping import Engine, RefusedError, map_chunks, perform, this_program, transferable
+from trigemu.base.processes import WorkerPool, worker_pool
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[WorkerPool]:
+    with worker_pool(2) as pool:
+        yield pool
+
+
+# ---- in this process
+
+
+def test_results_come_in_order_one_for_each_unit(tmp_path: Path) -> None:
+    seen: list[int] = []
+    over = map_chunks(Recital(str(tmp_path)), items(5), None, seen.append)
+    assert calls(tmp_path) == 0  # nothing is done before it is asked for
+    assert [numbers([result]) for result in over] == [[0], [1], [2], [3], [4]]
+    assert seen == [10] * 5 + [0]
+    assert [*map_chunks(Recital(str(tmp_path)), [])] == []
+
+
+@pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (1, 2), (2, 3), (5, 3)])
+def test_what_cannot_be_read_is_tried_again(tmp_path: Path, retries: int, attempts: int) -> None:
+    engine = Engine(retries=retries)
+    results = map_chunks(Recital(str(tmp_path), {2: "vanish twice"}), items(5), engine)
+    if retries < 2:
+        with pytest.raises(TrigemuError, match=rf"^2: not there: {attempts} attempts on <>$"):
+            numbers(results)
+    else:
+        assert numbers(results) == [0, 1, 2, 3, 4]
+    assert calls(tmp_path, "unit-2") == attempts
+    assert engine.retried == attempts - 1
+    assert calls(tmp_path, "unit-1") == 1
+
+
+def test_the_time_between_attempts_doubles_up_to_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(mapping.time, "sleep", slept.append)
+    results = map_chunks(Recital(str(tmp_path), {0: "vanish"}), items(1, pause=2.0), Engine(retries=100))
+    with pytest.raises(TrigemuError, match="101 attempts"):
+        numbers(results)
+    waited = [second for second in slept if second]  # the work sleeps too, for no time
+    assert waited[:6] == [2, 4, 8, 16, 32, mapping.LONGEST_PAUSE]
+    assert {*waited[5:]} == {mapping.LONGEST_PAUSE}
+    assert len(waited) == 100
+
+
+def test_other_errors_are_not_tried_again(tmp_path: Path) -> None:
+    engine = Engine()
+    with pytest.raises(TrigemuError, match="2: no: 1 attempts"):
+        numbers(map_chunks(Recital(str(tmp_path), {2: "refuse"}), items(5), engine))
+    assert (engine.retried, calls(tmp_path, "unit-2")) == (0, 1)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_the_units_of_a_bad_file_are_left_out_and_the_others_done(tmp_path: Path, stored: bool) -> None:
+    units = [replace(unit, file=str(unit.number % 2)) for unit in items(10)]
+    work, seen = Recital(str(tmp_path), {3: "vanish"}, skip=True), list[int]()
+    engine = Engine(retries=1, checkpoint=Checkpoint(tmp_path / "kept") if stored else None)
+    assert numbers(map_chunks(work, units, engine, seen.append)) == [0, 1, 2, 4, 6, 8]
+    assert (sum(seen), engine.skipped, engine.retried) == (100, 1, 1)
+    assert calls(tmp_path) == 6 + 2
+
+
+# ---- workers of this machine
+
+
+def now(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.0) -> None:
+    """Start workers for shorter work."""
+    monkeypatch.setattr(mapping, "START_S", seconds)
+    monkeypatch.setattr(mapping, "READY_S", seconds)
+
+
+def test_workers_start_beside_this_process_and_take_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now(monkeypatch, 0.1)
+    results = [*map_chunks(Recital(str(tmp_path), seconds=0.01), items(600), Engine(workers=2))]
+    assert numbers(results) == list(range(600))
+    where = [result.process for result in results]
+    first = where.count(os.getpid())
+    assert first > 2
+    assert {*where[:first]} == {os.getpid()}
+    assert len({*where[first:]}) == 2
+    again = [*map_chunks(Recital(str(tmp_path), seconds=0.01), items(200), Engine(workers=2))]
+    assert {r.process for r in again} & {*where[first:]}  # the same processes
+
+
+@pytest.mark.parametrize(("workers", "seconds"), [(1, 0.0), (2, 60.0)])
+def test_short_work_and_one_worker_need_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, seconds: float
+) -> None:
+    now(monkeypatch, seconds)
+    results = map_chunks(Recital(str(tmp_path), seconds=0.001), items(100), Engine(workers=workers))
+    assert {result.process for result in results} == {os.getpid()}
+
+
+def test_work_that_cannot_be_sent_stays_in_this_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Rooted(Recital):
+        def content(self) -> bytes:
+            return pickle.dumps(self)
+
+    now(monkeypatch)
+    assert numbers(map_chunks(Rooted(str(tmp_path)), items(50), Engine(workers=2))) == list(range(50))
+
+
+def test_the_unit_that_ends_its_worker_is_found_and_named(processes: WorkerPool, tmp_path: Path) -> None:
+    work, found = Recital(str(tmp_path), {25: "die"}, seconds=0.002), list[int]()
+    results = (numbers([result]) for result in map_chunks(work, items(50), Engine(processes, retries=1)))
+    message = r"^25: a worker process was ended by signal 9.*: 2 attempts on <>"
+    with pytest.raises(TrigemuError, match=message):
+        found.extend(number for numbers_of in results for number in numbers_of)
+    assert found == list(range(25))
+    assert calls(tmp_path, "unit-25") == 3
+
+
+def test_a_worker_that_is_lost_once_costs_its_task(processes: WorkerPool, tmp_path: Path) -> None:
+    work, seen = Recital(str(tmp_path), {3: "die once", 30: "die once"}, seconds=0.002), list[int]()
+    assert numbers(map_chunks(work, items(50), processes, seen.append)) == list(range(50))
+    assert sum(seen) == 500
+    assert calls(tmp_path) <= 50 + 2 * (processes.number + 1)
+
+
+@given(
+    number=st.integers(0, 30),
+    does=st.dictionaries(st.integers(0, 30), st.sampled_from(["vanish twice", "vanish"]), max_size=3),
+    size=st.integers(1, 50),
+)
+def test_workers_change_nothing(
+    processes: WorkerPool, tmp_path_factory: pytest.TempPathFactory, number: int, does: Any, size: int
+) -> None:
+    def done(executor: Any) -> tuple[list[int], set[str], int]:
+        folder, seen = tmp_path_factory.mktemp("signs"), list[int]()
+        work = Recital(str(folder), does, skip=True)
+        units = [Item(k, size, file=str(k)) for k in range(number)]
+        result = numbers(map_chunks(work, units, Engine(executor, retries=2), seen.append))
+        return result, work.bad, sum(seen)
+
+    assert done(processes) == done(None)
+
+
+# ---- any executor
+
+
+@pytest.fixture(params=["threads", "processes", "loky", "parsl", "dask", "dask executor"])
+def executor(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    if request.param == "threads":
+        with Shuffled(3) as threads:
+            yield threads
+    elif request.param == "processes":
+        yield request.getfixturevalue("processes")
+    elif request.param == "loky":
+        with loky_pool() as loky:
+            yield loky
+    elif request.param == "parsl":
+        with parsl_pool(tmp_path_factory.mktemp("parsl")) as parsl:
+            yield parsl
+    else:
+        import distributed
+
+        with thread_cluster(2, 1) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+            yield client if request.param == "dask" else client.get_executor()
+
+
+def test_results_are_the_same_and_in_order_on_any_executor(executor: Any, tmp_path: Path) -> None:
+    seen: list[int] = []
+    work = Recital(str(tmp_path), seconds=0.001)
+    assert numbers(map_chunks(work, items(100), executor, seen.append)) == list(range(100))
+    assert (sum(seen), calls(tmp_path)) == (1000, 100)
+    failing = Recital(str(tmp_path), {107: "vanish", 112: "vanish twice"})
+    with pytest.raises(TrigemuError, match=r"^107: not there: 3 attempts on <.*, process \d+>$"):
+        numbers(map_chunks(failing, items(120)[100:], Engine(executor, retries=2)))
+
+
+def test_futures_need_nothing_but_a_result(tmp_path: Path) -> None:
+    assert numbers(map_chunks(Recital(str(tmp_path)), items(10), Lazy())) == list(range(10))
+    early = map_chunks(Recital(str(tmp_path)), items(10), Lazy())
+    next(early)
+    early.close()
+
+
+@pytest.mark.parametrize(("executor", "most"), [(LazyThree(), 9), (Lazy(), 192)])
+def test_the_window_is_bounded(tmp_path: Path, executor: Lazy, most: int) -> None:
+    assert numbers(map_chunks(Recital(str(tmp_path)), items(400), executor)) == list(range(400))
+    assert (executor.most, executor.submitted) == (most, 400)
+
+
+def test_the_units_of_a_bad_file_are_left_out_by_any_executor(tmp_path: Path) -> None:
+    units = [replace(unit, file=str(unit.number // 3 % 2)) for unit in items(240)]
+    work, seen = Recital(str(tmp_path), {10: "vanish"}, seconds=0.001, skip=True), list[int]()
+    with ThreadPoolExecutor(2) as threads:
+        engine = Engine(threads, retries=1)
+        found = numbers(map_chunks(work, units, engine, seen.append))
+    assert work.bad == {"1"}
+    good = {unit.number for unit in units if unit.file == "0"}
+    assert found == sorted(found)
+    assert good <= {*found}
+    assert max({*found} - good) < 30  # of the bad file what was on its way, and nothing further
+    assert (engine.retried, engine.skipped, sum(seen), calls(tmp_path, "unit-10")) == (1, 1, 2400, 2)
+
+
+class Raising(LazyThree):
+    """An executor whose futures raise an error."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any:
+        def result() -> Any:
+            raise self.error
+
+        self.submitted += 1
+        return OnlyResult(result)
+
+
+class Refusing(Raising):
+    """An executor that takes no task."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("executor", "message"),
+    [
+        (
+            Raising(ModuleNotFoundError("No module named 'trigemu'")),
+            r"cannot load trigemu .*: install trigemu \d",
+        ),
+        (Raising(AttributeError("perform")), r"cannot load trigemu .*: install trigemu \d"),
+        (Raising(BrokenExecutor("gone")), r"lost a worker and cannot continue \(BrokenExecutor: gone\)"),
+        (Refusing(BrokenExecutor("gone")), r"lost a worker and cannot continue \(BrokenExecutor: gone\)"),
+        (Refusing(RuntimeError("after shutdown")), "accepts no tasks .*after shutdown.*: is it shut down"),
+    ],
+    ids=lambda value: repr(getattr(value, "error", "")),
+)
+def test_an_executor_that_does_not_work_is_told_once(tmp_path: Path, executor: Any, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        numbers(map_chunks(Recital(str(tmp_path)), items(5), executor))
+
+
+def test_an_executor_that_never_succeeds_is_given_up(tmp_path: Path) -> None:
+    executor = Raising(TimeoutError("gone " * 100))
+    with pytest.raises(
+        TrigemuError, match=r"^0: a worker was lost \(TimeoutError: gone .*\): 4 attempts"
+    ) as error:
+        numbers(map_chunks(Recital(str(tmp_path)), items(5), executor))
+    assert len(str(error.value)) < 300
+    assert executor.submitted == 5 + 3
+
+
+def test_an_executor_that_returns_an_error_has_lost_a_worker(tmp_path: Path) -> None:
+    class Returning(Lazy):
+        def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any:
+            return super().submit(lambda: MemoryError("too much"))
+
+    executor = Returning()
+    with pytest.raises(TrigemuError, match=r"a worker was lost \(TypeError: its result is MemoryError"):
+        list(map_chunks(Recital(str(tmp_path)), items(1), Engine(executor, retries=1)))
+    assert executor.submitted == 2
+
+
+@pytest.mark.parametrize("executor", [3, "dask", object(), map])
+def test_what_is_no_executor_is_refused(executor: object) -> None:
+    with pytest.raises(TrigemuError, match=r"^executor = .*: expected an object with the method submit"):
+        Engine(executor)
+
+
+def test_the_number_of_workers() -> None:
+    with ThreadPoolExecutor(3) as threads:
+        assert Engine(threads).number == 3
+    assert Engine(Lazy()).number is None
+    assert Engine(workers=5).number == 5
+    assert Engine().number == len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize(
+    "ends", [lambda results: results.close(), lambda results: results.throw(KeyboardInterrupt)]
+)
+def test_what_waits_is_cancelled_when_results_are_left(tmp_path: Path, ends: Callable[[Any], None]) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        results = map_chunks(Recital(str(tmp_path), seconds=0.02), items(100), threads)
+        next(results)
+        with suppress(KeyboardInterrupt):
+            ends(results)
+    assert calls(tmp_path) <= 4
+
+
+def test_what_waits_is_cancelled_after_an_error(tmp_path: Path) -> None:
+    work = Recital(str(tmp_path), {0: "refuse"}, seconds=0.02)
+    with ThreadPoolExecutor(1) as threads, pytest.raises(TrigemuError, match=r"^0: no: 1 attempts"):
+        numbers(map_chunks(work, items(100), threads))
+    assert calls(tmp_path) <= 3
+
+
+def test_a_task_that_is_awaited_is_cancelled_by_an_interruption(tmp_path: Path) -> None:
+    cancelled = threading.Event()
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    class Interrupted(Lazy):
+        def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any:
+            future = OnlyResult(interrupt)
+            future.cancel = cancelled.set  # type: ignore[attr-defined]
+            return future
+
+    with pytest.raises(KeyboardInterrupt):
+        numbers(map_chunks(Recital(str(tmp_path)), items(1), Interrupted()))
+    assert cancelled.is_set()
+
+
+# ---- as a worker does it
+
+
+def test_a_work_is_prepared_once(tmp_path: Path) -> None:
+    work, other = Recital(str(tmp_path)), Recital(str(tmp_path), {0: "refuse"})
+    do = partial(perform, this_program())
+    for unit in items(3):
+        assert numbers([do(work.content(), unit).result]) == [unit.number]
+    assert calls(tmp_path, "prepared-*") == 1
+    assert isinstance(do(other.content(), Item(0)).error, TrigemuError)
+    assert calls(tmp_path, "prepared-*") == 2
+
+
+def test_threads_that_work_at_once_have_a_work_each(tmp_path: Path) -> None:
+    work, gate = Recital(str(tmp_path), seconds=0.05), threading.Barrier(3)
+
+    def performed(unit: Item) -> Any:
+        gate.wait()
+        return perform(this_program(), work.content(), unit)
+
+    with ThreadPoolExecutor(3) as threads:
+        for _ in range(2):
+            assert all(outcome.error is None for outcome in threads.map(performed, items(3)))
+    assert calls(tmp_path, "prepared-*") == 3
+
+
+def test_another_program_is_refused_before_anything_is_loaded() -> None:
+    outcome = perform("trigemu 0.0.1 (ffffffff) on Python 3.9", b"no pickle", Item(0))
+    assert isinstance(outcome.error, RefusedError)
+    assert this_program() in str(outcome.error)
+    assert str(outcome.error).endswith("is trigemu 0.0.1 (ffffffff) on Python 3.9: install the same versions")
+
+    class Other(LazyThree):
+        def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any:
+            return super().submit(function, "trigemu 0.0.1", *arguments[1:])
+
+    executor = Other()
+    with pytest.raises(TrigemuError, match=r"^a worker .* runs trigemu .* this program is trigemu 0\.0\.1"):
+        numbers(map_chunks(Recital("nowhere"), items(50), executor))
+    assert executor.submitted == 9
+
+
+class OfTwoError(Exception):
+    """Its pickle cannot be loaded: it is made from one argument."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(one)
+
+
+class HoldingError(Exception):
+    """It cannot be pickled."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: 1)
+
+
+def sent(error: Exception) -> Any:
+    try:
+        raise error
+    except Exception as caught:
+        return pickle.loads(pickle.dumps(transferable(caught)))
+
+
+def test_errors_of_the_user_arrive_as_they_are() -> None:
+    error = PluginError("plugin x fails")
+    error.place = ("sample", 3)
+    arrived = sent(error)
+    assert (type(arrived), str(arrived), arrived.place) == (PluginError, "plugin x fails", ("sample", 3))
+    assert not hasattr(arrived, "__notes__")
+    assert "in sent" in sent(KeyError("x")).__notes__[0]
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (MissingExtraError("it", "extra", "package"), "it needs the package"),
+        (OfTwoError("this", "that"), "OfTwoError('this')"),
+        (HoldingError(), "HoldingError(<function"),
+    ],
+)
+def test_errors_that_cannot_be_sent_arrive_with_their_message(error: Exception, expected: str) -> None:
+    arrived = sent(error)
+    assert isinstance(arrived, TrigemuError) == isinstance(error, TrigemuError)
+    assert expected in repr(arrived)
+
+
+# ---- with a checkpoint
+
+
+def test_what_a_checkpoint_has_is_not_done_again(tmp_path: Path) -> None:
+    checkpoint, work, seen = Checkpoint(tmp_path / "kept"), Recital(str(tmp_path)), list[int]()
+    first, again = Engine(checkpoint=checkpoint), Engine(checkpoint=checkpoint, warn=pytest.fail)
+    assert numbers(map_chunks(work, items(30)[10:], first, seen.append)) == list(range(10, 30))
+    assert numbers(map_chunks(work, items(40), again, seen.append)) == list(range(40))
+    assert (first.reused, again.reused, sum(seen), calls(tmp_path)) == (0, 200, 600, 40)
+    other = Recital(str(tmp_path), name="other")
+    assert numbers(map_chunks(other, items(40), again)) == list(range(40))
+    assert (again.reused, calls(tmp_path)) == (200, 80)
+
+
+def test_damage_is_told_and_its_part_done_again(tmp_path: Path) -> None:
+    checkpoint, told, work = Checkpoint(tmp_path / "kept"), list[str](), Recital(str(tmp_path))
+    numbers(map_chunks(work, items(3), Engine(checkpoint=checkpoint)))
+    path = checkpoint.path(work.key, Item(1).key)
+    os.truncate(path, path.stat().st_size - 1)
+    engine = Engine(checkpoint=checkpoint, warn=told.append)
+    assert numbers(map_chunks(work, items(3), engine)) == [0, 1, 2]
+    assert told == [f"{path} is damaged or of another program: its part is done again"]
+    assert numbers(map_chunks(work, items(3), engine)) == [0, 1, 2]
+    assert (len(told), calls(tmp_path)) == (1, 4)
+
+
+def test_finished_tasks_are_stored_and_found_by_any_executor(tmp_path: Path) -> None:
+    (tmp_path / "signs").mkdir()
+    checkpoint = Checkpoint(tmp_path / "kept")
+    failing, found = Recital(str(tmp_path / "signs"), {33: "refuse"}, seconds=0.001), list[int]()
+    with Shuffled(3) as threads:
+        results = map_chunks(failing, items(60), Engine(threads, checkpoint=checkpoint))
+        with pytest.raises(TrigemuError, match=r"^33: no"):
+            found.extend(number for result in results for number in numbers([result]))
+    done = calls(tmp_path / "signs")
+    assert found == list(range(33))
+    work, seen = Recital(str(tmp_path / "signs")), list[int]()
+    for executor, reused in ((LazyThree(), 330), (None, 600)):
+        engine = Engine(executor, checkpoint=checkpoint, warn=pytest.fail)
+        assert numbers(map_chunks(work, items(60), engine, seen.append)) == list(range(60))
+        assert engine.reused == reused
+    assert (calls(tmp_path / "signs") - done, sum(seen)) == (27, 1200)
+
+
+PROGRAM = """
+import sys
+sys.path[:] = {path}
+from pathlib import Path
+from work_toys import Recital, items
+from trigemu.base.checkpoint import Checkpoint
+from trigemu.base.interruption import end_on_signals
+from trigemu.base.mapping import Engine, map_chunks
+from trigemu.base.processes import worker_pool
+end_on_signals()
+folder = Path({folder!r})
+with worker_pool(2) as pool:
+    engine = Engine(pool if {workers} > 1 else None, workers=1, checkpoint=Checkpoint(folder / "kept"))
+    for result in map_chunks(Recital(str(folder), seconds=0.01), items(1000), engine):
+        print(*result.values, result.process, flush=True)
+"""
+
+
+def killed(tmp_path: Path, workers: int, number: int, results: int) -> None:
+    """End a program with a signal: no process is left, and nothing that it gave out is lost."""
+    program = PROGRAM.format(path=sys.path, folder=str(tmp_path), workers=workers)
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", program], stdout=pipe, stderr=pipe, text=True) as running:
+        assert running.stdout
+        assert running.stderr
+        lines = [running.stdout.readline().split() for _ in range(results)]
+        running.send_signal(number)
+        lines += map(str.split, running.stdout.read().splitlines())
+        messages = running.stderr.read()
+    told = [int(line[0]) for line in lines if len(line) == 2]
+    assert messages == {signal.SIGKILL: "", signal.SIGTERM: "trigemu: terminated\n"}.get(
+        signal.Signals(number), "trigemu: interrupted\n"
+    )
+    for process in {line[1] for line in lines if len(line) == 2}:
+        for _ in range(100):
+            if not Path(f"/proc/{process}").exists():
+                break
+            time.sleep(0.05)
+        assert not Path(f"/proc/{process}").exists()
+    before, engine = calls(tmp_path), Engine(checkpoint=Checkpoint(tmp_path / "kept"), warn=pytest.fail)
+    assert numbers(map_chunks(Recital(str(tmp_path)), items(200), engine)) == list(range(200))
+    assert told == list(range(len(told)))
+    assert engine.reused >= 10 * len(told)
+    assert calls(tmp_path) - before == 200 - engine.reused // 10
+    left = [file.name for file in (tmp_path / "kept").iterdir() if not file.name.endswith(".task")]
+    assert len(left) <= 1  # of the moment in which it was killed
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_program_that_is_ended_loses_nothing_and_leaves_nothing(
+    tmp_path: Path, workers: int, number: int
+) -> None:
+    killed(tmp_path, workers, number, 20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("results", range(40))
+def test_it_does_so_at_any_moment(tmp_path: Path, results: int) -> None:
+    killed(tmp_path, 2, (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)[results % 3], results)
