@@ -25,7 +25,7 @@ from functools import cache
 from itertools import groupby
 from typing import Any, Generic, Protocol, TypeVar
 
-from trigemu.base.checkpoint import Checkpoint
+from trigemu.base.checkpoint import Checkpoint, keep_result, load_result, path_of
 from trigemu.base.errors import RetryableError, TrigemuError
 from trigemu.base.fingerprint import digest_of_code
 from trigemu.base.processes import WorkerLostError, WorkerPool, cores, own_pool
@@ -160,17 +160,6 @@ class Engine:
                     return number
         return None
 
-    def gives_up(self, work: Work[U, R], unit: U, error: Exception, host: str, failures: int) -> bool:
-        """Wait before another attempt at a unit, and return False; or return True if it is left out. Raises
-        the error of the unit if it may neither be repeated nor left out."""
-        if isinstance(error, RetryableError) and failures <= self.retries:
-            self.retried += 1
-            time.sleep(min(unit.pause * 2 ** (failures - 1), LONGEST_PAUSE))
-            return False
-        work.give_up(unit, error, host, failures)
-        self.skipped += 1
-        return True
-
 
 def engine_of(executor: Any) -> Engine:
     """Return an engine unchanged; for an executor, an engine with default settings."""
@@ -188,38 +177,31 @@ def map_chunks(
     engine, advance = engine_of(executor), progress or (lambda events: None)
     checkpoint = engine.checkpoint
 
-    def path(unit: U) -> Any:
-        return checkpoint and checkpoint.path(work.key, unit.key)
+    def computed(units: list[U]) -> Iterator[R]:
+        left = sum(unit.size for unit in units)
+        for unit, result in _results(work, units, engine):
+            if checkpoint:
+                keep_result(path_of(checkpoint, work.key, unit.key), result)
+            left -= unit.size
+            advance(unit.size)
+            yield result
+        advance(left)  # what was left out
 
-    for stored, group in groupby(units, lambda unit: bool(checkpoint) and path(unit).is_file()):
-        for unit in group if stored else ():
-            result = checkpoint.load(path(unit), engine.warn) if checkpoint else None
-            if result is not None:
-                engine.reused += unit.size
-                advance(unit.size)
-                yield result
-            else:
-                yield from _computed(work, [unit], engine, path, advance)
+    if not checkpoint:
+        yield from computed([*units])
+        return
+    for stored, group in groupby(units, lambda unit: path_of(checkpoint, work.key, unit.key).exists()):
         if not stored:
-            yield from _computed(work, [*group], engine, path, advance)
-
-
-def _computed(
-    work: Work[U, R],
-    units: list[U],
-    engine: Engine,
-    path: Callable[[U], Any],
-    advance: Callable[[int], None],
-) -> Iterator[R]:
-    """Yield the results of units, after storing each if there is a checkpoint."""
-    left = sum(unit.size for unit in units)
-    for unit, result in _results(work, units, engine):
-        if engine.checkpoint:
-            engine.checkpoint.keep(path(unit), result)
-        left -= unit.size
-        advance(unit.size)
-        yield result
-    advance(left)  # what was left out
+            yield from computed([*group])
+            continue
+        for unit in group:
+            result = load_result(path_of(checkpoint, work.key, unit.key), engine.warn)
+            if result is None:
+                yield from computed([unit])
+                continue
+            engine.reused += unit.size
+            advance(unit.size)
+            yield result
 
 
 def _results(work: Work[U, R], units: list[U], engine: Engine) -> Iterator[tuple[U, R]]:
@@ -257,7 +239,7 @@ def _here(
                     prepared = []
         except Exception as error:
             failures += 1
-            if engine.gives_up(work, left[0], error, "", failures):
+            if _gives_up(engine, work, left[0], error, "", failures):
                 rest_of = [remaining for unit in left if (remaining := work.remaining(unit)) is not None]
                 left.clear()
                 left.extend(rest_of)
@@ -276,6 +258,18 @@ def _prepared_in(pool: WorkerPool, work: Work[Any, Any]) -> list[Future[None]]:
         return [pool.submit(prepare, content) for _ in range(pool.number)]
     except Exception:
         return []
+
+
+def _gives_up(engine: Engine, work: Work[U, R], unit: U, error: Exception, host: str, failures: int) -> bool:
+    """Wait before another attempt at a unit, and return False; or return True if it is left out. Raises
+    the error of the unit if it may neither be repeated nor left out."""
+    if isinstance(error, RetryableError) and failures <= engine.retries:
+        engine.retried += 1
+        time.sleep(min(unit.pause * 2 ** (failures - 1), LONGEST_PAUSE))
+        return False
+    work.give_up(unit, error, host, failures)
+    engine.skipped += 1
+    return True
 
 
 @dataclass
@@ -330,7 +324,7 @@ class _Elsewhere(Generic[U, R]):
                 return outcome
             run.outcome = None
             run.failures += 1
-            if self._engine.gives_up(self._work, run.unit, outcome.error, outcome.host, run.failures):
+            if _gives_up(self._engine, self._work, run.unit, outcome.error, outcome.host, run.failures):
                 return None
             self._submit(run)
 
@@ -353,7 +347,7 @@ class _Elsewhere(Generic[U, R]):
                 error = self._executor.lost()
                 self._executor.restart()
                 run.failures += 1
-                self._engine.gives_up(self._work, run.unit, error, "", run.failures)
+                _gives_up(self._engine, self._work, run.unit, error, "", run.failures)
         for run in unfinished[len(suspects) :]:
             self._submit(run)
 
