@@ -237,6 +237,7 @@ def _here(
                     if not any(future.exception() for future in prepared):
                         return pool
                     prepared = []
+                    pool.restart()
         except Exception as error:
             failures += 1
             if _gives_up(engine, work, left[0], error, "", failures):

@@ -1,4 +1,4 @@
-"""Workers change no bit of a result, whatever passes over the events; chunks and their order only rounding."""
+"""Workers change no bit of a result, whatever passes over the events; chunks and their order hardly do."""
 
 from __future__ import annotations
 
