@@ -217,38 +217,40 @@ def _here(
 ) -> Generator[tuple[U, R], None, WorkerPool | None]:
     """Work in this process, and return worker processes for the rest, once they are ready, if that takes long
     enough. They start beside this process, and nobody waits for them."""
-    pool = own_pool(engine.number or 1)
-    prepared: list[Future[None]] | None = None
-    begin, done, failures = 0.0, 0, 0
+    pool, prepared = own_pool(engine.number or 1), list[Future[None]]()
+    begin, done, to_do = time.perf_counter(), 0, sum(unit.size for unit in left)
+    first, alone, failures = True, pool.number == 1, 0
     while left:
         results = work.each(tuple(left))
         try:
             for result in results:
                 unit, failures = left.popleft(), 0
                 yield unit, result
-                if not begin:  # the first loads or compiles kernels
-                    begin = time.perf_counter()
-                    continue
-                done += unit.size
-                rest = sum(unit.size for unit in left) * (time.perf_counter() - begin) / done
-                if prepared is None and pool.number > 1 and rest > (READY_S if pool.started else START_S):
+                seconds, to_do = time.perf_counter() - begin, to_do - unit.size
+                if first:  # it loads kernels, or compiles them
+                    first, begin = False, time.perf_counter()
+                    rest = seconds if seconds > START_S else 0.0
+                else:
+                    done += unit.size
+                    rest = to_do * seconds / done
+                if not (alone or prepared) and rest > (READY_S if pool.started else START_S):
                     prepared = _prepared_in(pool, work)
+                    alone = not prepared
                 if prepared and rest > READY_S and all(future.done() for future in prepared):
                     if not any(future.exception() for future in prepared):
                         return pool
-                    prepared = []
                     pool.restart()
+                    prepared, alone = [], True
         except Exception as error:
             failures += 1
             if _gives_up(engine, work, left[0], error, "", failures):
-                rest_of = [remaining for unit in left if (remaining := work.remaining(unit)) is not None]
+                remaining = [unit for unit in map(work.remaining, left) if unit is not None]
                 left.clear()
-                left.extend(rest_of)
+                left.extend(remaining)
                 failures = 0
         finally:
-            close = getattr(results, "close", None)
-            if close:
-                close()
+            if isinstance(results, Generator):
+                results.close()
     return None
 
 
@@ -335,20 +337,18 @@ class _Elsewhere(Generic[U, R]):
         assert isinstance(self._executor, WorkerPool)
         unfinished = [run for run in self._waiting if run.outcome is None and not _is_done(run.future)]
         suspects = unfinished[: self._executor.number + 1]
-        error = self._executor.lost()
+        self._engine.retried += len(suspects)
         self._executor.restart()
         for run in suspects:
-            if len(suspects) == 1:
-                self._engine.retried += 1
-            while True:
-                self._submit(run)
-                run.outcome = self._awaited(run)
-                if run.outcome:
-                    break
+            self._submit(run)
+            while (outcome := self._awaited(run)) is None:
                 error = self._executor.lost()
                 self._executor.restart()
                 run.failures += 1
-                _gives_up(self._engine, self._work, run.unit, error, "", run.failures)
+                if _gives_up(self._engine, self._work, run.unit, error, "", run.failures):
+                    raise error
+                self._submit(run)
+            run.outcome = outcome
         for run in unfinished[len(suspects) :]:
             self._submit(run)
 
