@@ -36,7 +36,7 @@ from kills import temporary
 from repeat import CATALOGUE, write_repeated
 from running import ROOT, Marked, line_of, numbers, trigemu_command
 
-from trigemu.base.checkpoint import Checkpoint
+from trigemu.base.checkpoint import load_result
 
 #: Seconds that processes may live after the client.
 PATIENCE = 15.0
@@ -160,7 +160,7 @@ def _check_complete(case: Case) -> Iterator[str]:
     """Yield the files of the checkpoint that are damaged."""
     told: list[str] = []
     for path in (case.folder / "kept").glob("*.task"):
-        Checkpoint(path.parent).load(path, told.append)
+        load_result(path, told.append)
     yield from (f"wrong: {message}" for message in told)
 
 

@@ -32,6 +32,7 @@ from trigemu_simulation.run import INTERACTIONS
 
 import trigemu
 from trigemu.base.arrays import Words
+from trigemu.base.mapping import Engine
 from trigemu.counting.acceptance import acceptances
 from trigemu.emulation.engine import Chunk, Job, over_background
 from trigemu.menus.menu import Menu
@@ -117,7 +118,7 @@ class Decided:
 def of_catalogue(catalogue: trigemu.Catalogue, quantities: Quantities) -> Decided:
     """Read all background events of a catalogue."""
     job = Job((quantities.menu,), quantities.plan, catalogue)
-    return Decided.joined(over_background(job, _Decide(quantities)))
+    return Decided.joined(over_background(job, _Decide(quantities), Engine(workers=1)))
 
 
 @dataclass(frozen=True)

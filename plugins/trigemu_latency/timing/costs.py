@@ -15,6 +15,7 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
+from trigemu.base.mapping import Engine
 from trigemu.base.shown import Named, Shown
 from trigemu.emulation.emulation_like import emulation_of
 from trigemu.emulation.engine import Chunk, Job, over_background
@@ -55,7 +56,8 @@ def draw_events(
     value."""
     plan.check_background(catalogue)
     draws = [_Draws(n, np.random.default_rng([seed, number])) for number in range(len(conditions))]
-    rates = over_background(Job((), plan, catalogue), _See(conditions, draws))
+    job, here = Job((), plan, catalogue), Engine(workers=1)
+    rates = over_background(job, _See(conditions, draws), here)
     total = sum(rates)
     return [among.drawn(total) for among in draws]
 

@@ -53,32 +53,35 @@ class Checkpoint:
             raise TrigemuError(f"cannot make the checkpoint folder {folder}: {reason}") from None
         check_writable(folder / "of a task")
 
-    def path(self, work: str, unit: str) -> Path:
-        """Return the file of a unit of a work, by their keys."""
-        return self.folder / f"{fingerprint(work, unit)}{SUFFIX}"
 
-    def load(self, path: Path, warn: Callable[[str], None]) -> Any:
-        """Return the result in a file; None, after a warning, if it is damaged."""
-        try:
-            content = read_bounded(path, _MOST)
-            body = memoryview(content)[len(_MAGIC) + 65 :]
-            if content[: len(_MAGIC) + 65] == _header(body):
-                return unpack(body)
-            reason = "is damaged or of another program"
-        except OSError as error:
-            reason = f"cannot be read: {error.strerror}"
-        except Exception:
-            reason = "is not of this program"
-        warn(f"{path} {reason}: its part is done again")
-        return None
+def path_of(checkpoint: Checkpoint, work: str, unit: str) -> Path:
+    """Return the file of a unit of a work, by their keys."""
+    return checkpoint.folder / f"{fingerprint(work, unit)}{SUFFIX}"
 
-    def keep(self, path: Path, result: object) -> None:
-        """Write a result to the disk; raise TrigemuError if that fails."""
-        body = pack(result)
-        if not is_file(path):
-            with suppress(OSError):  # a pipe would block; a folder leads to a message below
-                path.unlink()
-        write_bytes(path, _header(body) + body)
+
+def load_result(path: Path, warn: Callable[[str], None]) -> Any:
+    """Return the result in a file; None, after a warning, if it is damaged."""
+    try:
+        content = read_bounded(path, _MOST)
+        body = memoryview(content)[len(_MAGIC) + 65 :]
+        if content[: len(_MAGIC) + 65] == _header(body):
+            return unpack(body)
+        reason = "is damaged or of another program"
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror}"
+    except Exception:
+        reason = "is not of this program"
+    warn(f"{path} {reason}: its part is done again")
+    return None
+
+
+def keep_result(path: Path, result: object) -> None:
+    """Write a result to the disk; raise TrigemuError if that fails."""
+    body = pack(result)
+    if not is_file(path):
+        with suppress(OSError):  # a pipe would block; a folder leads to a message below
+            path.unlink()
+    write_bytes(path, _header(body) + body)
 
 
 def _header(body: bytes | memoryview) -> bytes:

@@ -25,7 +25,7 @@ from functools import cache
 from itertools import groupby
 from typing import Any, Generic, Protocol, TypeVar
 
-from trigemu.base.checkpoint import Checkpoint
+from trigemu.base.checkpoint import Checkpoint, keep_result, load_result, path_of
 from trigemu.base.errors import RetryableError, TrigemuError
 from trigemu.base.fingerprint import digest_of_code
 from trigemu.base.processes import WorkerLostError, WorkerPool, cores, own_pool
@@ -160,17 +160,6 @@ class Engine:
                     return number
         return None
 
-    def gives_up(self, work: Work[U, R], unit: U, error: Exception, host: str, failures: int) -> bool:
-        """Wait before another attempt at a unit, and return False; or return True if it is left out. Raises
-        the error of the unit if it may neither be repeated nor left out."""
-        if isinstance(error, RetryableError) and failures <= self.retries:
-            self.retried += 1
-            time.sleep(min(unit.pause * 2 ** (failures - 1), LONGEST_PAUSE))
-            return False
-        work.give_up(unit, error, host, failures)
-        self.skipped += 1
-        return True
-
 
 def engine_of(executor: Any) -> Engine:
     """Return an engine unchanged; for an executor, an engine with default settings."""
@@ -188,38 +177,31 @@ def map_chunks(
     engine, advance = engine_of(executor), progress or (lambda events: None)
     checkpoint = engine.checkpoint
 
-    def path(unit: U) -> Any:
-        return checkpoint and checkpoint.path(work.key, unit.key)
+    def computed(units: list[U]) -> Iterator[R]:
+        left = sum(unit.size for unit in units)
+        for unit, result in _results(work, units, engine):
+            if checkpoint:
+                keep_result(path_of(checkpoint, work.key, unit.key), result)
+            left -= unit.size
+            advance(unit.size)
+            yield result
+        advance(left)  # what was left out
 
-    for stored, group in groupby(units, lambda unit: bool(checkpoint) and path(unit).is_file()):
-        for unit in group if stored else ():
-            result = checkpoint.load(path(unit), engine.warn) if checkpoint else None
-            if result is not None:
-                engine.reused += unit.size
-                advance(unit.size)
-                yield result
-            else:
-                yield from _computed(work, [unit], engine, path, advance)
+    if not checkpoint:
+        yield from computed([*units])
+        return
+    for stored, group in groupby(units, lambda unit: path_of(checkpoint, work.key, unit.key).exists()):
         if not stored:
-            yield from _computed(work, [*group], engine, path, advance)
-
-
-def _computed(
-    work: Work[U, R],
-    units: list[U],
-    engine: Engine,
-    path: Callable[[U], Any],
-    advance: Callable[[int], None],
-) -> Iterator[R]:
-    """Yield the results of units, after storing each if there is a checkpoint."""
-    left = sum(unit.size for unit in units)
-    for unit, result in _results(work, units, engine):
-        if engine.checkpoint:
-            engine.checkpoint.keep(path(unit), result)
-        left -= unit.size
-        advance(unit.size)
-        yield result
-    advance(left)  # what was left out
+            yield from computed([*group])
+            continue
+        for unit in group:
+            result = load_result(path_of(checkpoint, work.key, unit.key), engine.warn)
+            if result is None:
+                yield from computed([unit])
+                continue
+            engine.reused += unit.size
+            advance(unit.size)
+            yield result
 
 
 def _results(work: Work[U, R], units: list[U], engine: Engine) -> Iterator[tuple[U, R]]:
@@ -235,37 +217,40 @@ def _here(
 ) -> Generator[tuple[U, R], None, WorkerPool | None]:
     """Work in this process, and return worker processes for the rest, once they are ready, if that takes long
     enough. They start beside this process, and nobody waits for them."""
-    pool = own_pool(engine.number or 1)
-    prepared: list[Future[None]] | None = None
-    begin, done, failures = 0.0, 0, 0
+    pool, prepared = own_pool(engine.number or 1), list[Future[None]]()
+    begin, done, to_do = time.perf_counter(), 0, sum(unit.size for unit in left)
+    first, alone, failures = True, pool.number == 1, 0
     while left:
         results = work.each(tuple(left))
         try:
             for result in results:
                 unit, failures = left.popleft(), 0
                 yield unit, result
-                if not begin:  # the first loads or compiles kernels
-                    begin = time.perf_counter()
-                    continue
-                done += unit.size
-                rest = sum(unit.size for unit in left) * (time.perf_counter() - begin) / done
-                if prepared is None and pool.number > 1 and rest > (READY_S if pool.started else START_S):
+                seconds, to_do = time.perf_counter() - begin, to_do - unit.size
+                if first:  # it loads kernels, or compiles them
+                    first, begin = False, time.perf_counter()
+                    rest = seconds if seconds > START_S else 0.0
+                else:
+                    done += unit.size
+                    rest = to_do * seconds / done
+                if not (alone or prepared) and rest > (READY_S if pool.started else START_S):
                     prepared = _prepared_in(pool, work)
+                    alone = not prepared
                 if prepared and rest > READY_S and all(future.done() for future in prepared):
                     if not any(future.exception() for future in prepared):
                         return pool
-                    prepared = []
+                    pool.restart()
+                    prepared, alone = [], True
         except Exception as error:
             failures += 1
-            if engine.gives_up(work, left[0], error, "", failures):
-                rest_of = [remaining for unit in left if (remaining := work.remaining(unit)) is not None]
+            if _gives_up(engine, work, left[0], error, "", failures):
+                remaining = [unit for unit in map(work.remaining, left) if unit is not None]
                 left.clear()
-                left.extend(rest_of)
+                left.extend(remaining)
                 failures = 0
         finally:
-            close = getattr(results, "close", None)
-            if close:
-                close()
+            if isinstance(results, Generator):
+                results.close()
     return None
 
 
@@ -276,6 +261,18 @@ def _prepared_in(pool: WorkerPool, work: Work[Any, Any]) -> list[Future[None]]:
         return [pool.submit(prepare, content) for _ in range(pool.number)]
     except Exception:
         return []
+
+
+def _gives_up(engine: Engine, work: Work[U, R], unit: U, error: Exception, host: str, failures: int) -> bool:
+    """Wait before another attempt at a unit, and return False; or return True if it is left out. Raises
+    the error of the unit if it may neither be repeated nor left out."""
+    if isinstance(error, RetryableError) and failures <= engine.retries:
+        engine.retried += 1
+        time.sleep(min(unit.pause * 2 ** (failures - 1), LONGEST_PAUSE))
+        return False
+    work.give_up(unit, error, host, failures)
+    engine.skipped += 1
+    return True
 
 
 @dataclass
@@ -330,7 +327,7 @@ class _Elsewhere(Generic[U, R]):
                 return outcome
             run.outcome = None
             run.failures += 1
-            if self._engine.gives_up(self._work, run.unit, outcome.error, outcome.host, run.failures):
+            if _gives_up(self._engine, self._work, run.unit, outcome.error, outcome.host, run.failures):
                 return None
             self._submit(run)
 
@@ -340,20 +337,18 @@ class _Elsewhere(Generic[U, R]):
         assert isinstance(self._executor, WorkerPool)
         unfinished = [run for run in self._waiting if run.outcome is None and not _is_done(run.future)]
         suspects = unfinished[: self._executor.number + 1]
-        error = self._executor.lost()
+        self._engine.retried += len(suspects)
         self._executor.restart()
         for run in suspects:
-            if len(suspects) == 1:
-                self._engine.retried += 1
-            while True:
-                self._submit(run)
-                run.outcome = self._awaited(run)
-                if run.outcome:
-                    break
+            self._submit(run)
+            while (outcome := self._awaited(run)) is None:
                 error = self._executor.lost()
                 self._executor.restart()
                 run.failures += 1
-                self._engine.gives_up(self._work, run.unit, error, "", run.failures)
+                if _gives_up(self._engine, self._work, run.unit, error, "", run.failures):
+                    raise error
+                self._submit(run)
+            run.outcome = outcome
         for run in unfinished[len(suspects) :]:
             self._submit(run)
 

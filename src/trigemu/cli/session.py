@@ -16,7 +16,7 @@ from trigemu.base.checkpoint import Checkpoint
 from trigemu.base.dask import dask_client
 from trigemu.base.errors import TrigemuError
 from trigemu.base.mapping import Engine
-from trigemu.base.processes import cores
+from trigemu.base.processes import cores, own_pool
 from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.samples.catalogue import Catalogue
@@ -59,10 +59,14 @@ class Processing:
             )
             if engine.number == 0:
                 _report("the cluster has no workers yet: waiting for the first")
-            samples = trigemu.open_catalogue(
-                catalogue, executor=engine, skip_bad_files=self.skip_bad_files, tree=self.tree
-            )
-            yield engine, samples
+            try:
+                samples = trigemu.open_catalogue(
+                    catalogue, executor=engine, skip_bad_files=self.skip_bad_files, tree=self.tree
+                )
+                yield engine, samples
+            finally:
+                if not client:
+                    own_pool(self.workers or cores()).restart()
 
 
 def _report(message: str) -> None:

@@ -223,7 +223,7 @@ def emulate(
         Bins in which patterns are counted separately.
     executor : Executor, distributed.Client, Engine or None
         Processes the events: anything with `submit`, as in `concurrent.futures`, or an `Engine` with its own
-        settings; None: this process.
+        settings; None: all cores of this machine.
     progress : callable, optional
         Called with the number of events done since the last call.
 

@@ -109,7 +109,7 @@ def open_catalogue(
         A catalogue (.toml), a folder with a file catalogue.toml, or an event file, which `catalogue_of`
         opens. None: the catalogue shipped with the package.
     executor : Executor, distributed.Client, Engine or None
-        Opens the files (see `Engine`); None: this process.
+        Opens the files (see `Engine`); None: this machine.
     skip_bad_files : bool
         Leave out files that cannot be read, now or later (`without_bad_files`), and normalise samples to the
         others.

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as arrays
 
-from trigemu.base.checkpoint import Checkpoint, pack, unpack
+from trigemu.base.checkpoint import Checkpoint, keep_result, load_result, pack, path_of, unpack
 from trigemu.base.errors import TrigemuError
 
 
@@ -104,44 +104,44 @@ def test_what_would_not_come_back_is_refused_at_once(value: object) -> None:
 VALUE = (Inner(np.arange(5)), {"a": Outer(2.5, "text")})
 
 
-def stored(folder: Path) -> tuple[Checkpoint, Path]:
-    """A checkpoint with a result, and its file."""
-    checkpoint = Checkpoint(folder)
-    path = checkpoint.path("work", "unit")
-    checkpoint.keep(path, VALUE)
+def stored(folder: Path) -> Path:
+    """The file of a result."""
+    path = path_of(Checkpoint(folder), "work", "unit")
+    keep_result(path, VALUE)
     assert [*folder.iterdir()] == [path]
-    return checkpoint, path
+    return path
 
 
 def test_another_work_or_unit_has_another_file(tmp_path: Path) -> None:
-    checkpoint, path = stored(tmp_path)
-    names = {checkpoint.path(work, unit) for work in ("work", "other") for unit in ("unit", "other", "")}
+    path = stored(tmp_path)
+    checkpoint = Checkpoint(tmp_path)
+    names = {path_of(checkpoint, work, unit) for work in ("work", "other") for unit in ("unit", "other", "")}
     assert len(names) == 6
     assert path in names
-    assert same(checkpoint.load(path, pytest.fail), VALUE)
+    assert same(load_result(path, pytest.fail), VALUE)
 
 
 def test_a_flipped_bit_anywhere_is_told(tmp_path: Path) -> None:
-    checkpoint, path = stored(tmp_path)
+    path = stored(tmp_path)
     content = path.read_bytes()
     for at in range(len(content)):
         path.write_bytes(content[:at] + bytes([content[at] ^ (1 << at % 8)]) + content[at + 1 :])
         told: list[str] = []
-        assert checkpoint.load(path, told.append) is None, at
+        assert load_result(path, told.append) is None, at
         assert told == [f"{path} is damaged or of another program: its part is done again"]
 
 
 def test_a_file_that_is_cut_short_or_foreign_is_told_and_replaced(tmp_path: Path) -> None:
-    checkpoint, path = stored(tmp_path)
+    path = stored(tmp_path)
     content = path.read_bytes()
     damaged = [content[:length] for length in (*range(0, len(content), 7), len(content) - 1)]
     for foreign in (*damaged, content + b"\0", b"\x80\x04" + bytes(300), b"\n" * 500):
         path.write_bytes(foreign)
         told: list[str] = []
-        assert checkpoint.load(path, told.append) is None
+        assert load_result(path, told.append) is None
         assert len(told) == 1
-    checkpoint.keep(path, VALUE)
-    assert same(checkpoint.load(path, pytest.fail), VALUE)
+    keep_result(path, VALUE)
+    assert same(load_result(path, pytest.fail), VALUE)
 
 
 class Bomb:
@@ -152,7 +152,7 @@ class Bomb:
 def test_whole_files_of_others_run_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also with a good digest."""
     monkeypatch.chdir(tmp_path)
-    checkpoint, path = stored(tmp_path / "kept")
+    path = stored(tmp_path / "kept")
     bomb = tmp_path / "bomb.npz"
     np.savez(bomb, np.array([Bomb()], object))
     pickled = pickle.dumps(Bomb())
@@ -161,22 +161,22 @@ def test_whole_files_of_others_run_no_code(tmp_path: Path, monkeypatch: pytest.M
     for body in (bomb.read_bytes(), pickled, (tmp_path / "tree.npz").read_bytes(), pack(0)[:-1]):
         with monkeypatch.context() as patched:
             patched.setattr("trigemu.base.checkpoint.pack", lambda value, body=body: body)
-            checkpoint.keep(path, None)
+            keep_result(path, None)
         told: list[str] = []
-        assert checkpoint.load(path, told.append) is None
+        assert load_result(path, told.append) is None
         assert told == [f"{path} is not of this program: its part is done again"]
     assert not (tmp_path / "exploded").exists()
 
 
 def test_a_pipe_under_the_name_of_a_task_blocks_nothing(tmp_path: Path) -> None:
-    checkpoint, path = stored(tmp_path)
+    path = stored(tmp_path)
     path.unlink()
     os.mkfifo(path)
     told: list[str] = []
-    assert checkpoint.load(path, told.append) is None
+    assert load_result(path, told.append) is None
     assert told
-    checkpoint.keep(path, VALUE)
-    assert same(checkpoint.load(path, pytest.fail), VALUE)
+    keep_result(path, VALUE)
+    assert same(load_result(path, pytest.fail), VALUE)
 
 
 def test_a_folder_that_cannot_be_made_or_written_to_is_told(

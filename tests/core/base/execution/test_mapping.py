@@ -23,7 +23,7 @@ from hypothesis import given, strategies as st
 from work_toys import Item, Recital, calls, items, numbers
 
 from trigemu.base import mapping
-from trigemu.base.checkpoint import Checkpoint
+from trigemu.base.checkpoint import Checkpoint, path_of
 from trigemu.base.errors import MissingExtraError, PluginError, TrigemuError
 from trigemu.base.mapping import Engine, RefusedError, map_chunks, perform, this_program, transferable
 from trigemu.base.processes import WorkerPool, worker_pool
@@ -446,7 +446,7 @@ def test_what_a_checkpoint_has_is_not_done_again(tmp_path: Path) -> None:
 def test_damage_is_told_and_its_part_done_again(tmp_path: Path) -> None:
     checkpoint, told, work = Checkpoint(tmp_path / "kept"), list[str](), Recital(str(tmp_path))
     numbers(map_chunks(work, items(3), Engine(checkpoint=checkpoint)))
-    path = checkpoint.path(work.key, Item(1).key)
+    path = path_of(checkpoint, work.key, Item(1).key)
     os.truncate(path, path.stat().st_size - 1)
     engine = Engine(checkpoint=checkpoint, warn=told.append)
     assert numbers(map_chunks(work, items(3), engine)) == [0, 1, 2]
