@@ -230,7 +230,7 @@ def _of(arrays: MenuArrays, emulation: Emulation) -> tuple[BoolArray, FloatArray
         )
     number = emulation.menus.index(arrays.menu) if arrays.menu in emulation.menus else 0
     counted = emulation.counted(number)
-    weight = counted.table.weight_hz
+    weight = counted.table.weight
     fires = arrays.fires(counted.table.words, emulation.plan.bits[number])
     fitted = np.array([name in emulation.fitted[number] for name in arrays.names], np.bool_)
     touched = fires[:, fitted].any(axis=1)

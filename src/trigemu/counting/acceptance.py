@@ -55,8 +55,8 @@ class Rows(NamedTuple):
     accept: FloatArray  # float64[k]: the probability that the trigger accepts in this outcome
     probability: FloatArray  # float64[k]: that of the outcome
 
-    def take(self, rows: IntArray | BoolArray) -> Rows:
-        return Rows(*(column[rows] for column in self))
+    def take(self, rows: IntArray | BoolArray | slice) -> Rows:
+        return Rows(*(column[rows] for column in self))  # type: ignore[arg-type]
 
 
 class _Levels(NamedTuple):
@@ -344,15 +344,15 @@ def acceptances_of(words: Words, menus: Sequence[Menu], bits: Sequence[Mapping[s
     fired, nodes, shift = np.zeros((len(words), len(triggers)), np.bool_), [], 0
     for which, (menu, bits_of_menu) in enumerate(zip(menus, bits, strict=True)):
         own_decided, raw = _decisions(words, menu, bits_of_menu)
-        for column, trigger in enumerate(menu.enabled, shift):
-            fired[:, column] = own_decided[trigger.name]
+        for column, one in enumerate(menu.enabled, shift):
+            fired[:, column] = own_decided[one.name]
         for node in _nodes(menu, own_decided, raw, connected) if connected else ():
             reads = {name: (which, other) for name, other in node.reads.items()}
             column = node.column + shift if node.column >= 0 else -1
             nodes.append(replace(node, key=(which, node.key), reads=reads, column=column))
         shift += len(menu.enabled)
-    pattern, column = np.nonzero(fired[:, order])
-    trigger, part = order[column], pattern * len(number_of) + counter[order[column]]
+    pattern, place = np.nonzero(fired[:, order])
+    trigger, part = order[place], pattern * len(number_of) + counter[order[place]]
     prescale = np.array([trigger.prescale for trigger in triggers])
     accept = 1.0 / prescale[trigger]
     some = accept > 0.0
@@ -372,7 +372,7 @@ def _seeded_rows(seeded: Seeded, patterns: IntArray, first_part: int, removed: i
     """Return the rows of triggers that seeds connect, in some patterns; parts are numbered from `first_part`.
     removed: a node that never accepts."""
     outcomes = seeded.rows(patterns, removed)
-    outcomes = type(outcomes)(*(column[seeded.column[outcomes.node] >= 0] for column in outcomes))
+    outcomes = outcomes.take(seeded.column[outcomes.node] >= 0)
     combination = seeded.combination[patterns]
     first = np.searchsorted(outcomes.combination, combination)
     lengths = np.searchsorted(outcomes.combination, combination, "right") - first

@@ -53,6 +53,9 @@ class OutcomeRows(NamedTuple):
     accept: FloatArray  # float64[k]: the probability that the node accepts in the outcome
     probability: FloatArray  # float64[k]: that of the outcome
 
+    def take(self, rows: IntArray | BoolArray) -> OutcomeRows:
+        return OutcomeRows(*(column[rows] for column in self))  # type: ignore[arg-type]
+
 
 class Graph(NamedTuple):
     """The nodes and their connections."""
@@ -103,8 +106,7 @@ class Seeded:
         n = _fill_rows(chosen, self._component, self._graph, removed, integers, floats)
         combination, component, outcome, node = integers[:, :n]
         order = np.lexsort((node, self.counter[node], outcome))
-        rows = (combination, component, outcome, node, *floats[:, :n])
-        return OutcomeRows(*(row[order] for row in rows))
+        return OutcomeRows(combination, component, outcome, node, *floats[:, :n]).take(order)
 
     def fires(self, node: int) -> BoolArray:
         """Return whether a node fires in each pattern, bool[m]."""

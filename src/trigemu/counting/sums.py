@@ -13,7 +13,7 @@ where f₀ is the fraction without the fitted triggers and s the factor from the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -191,8 +191,8 @@ class PairSums:
         self,
         table: PatternTable,
         scales: Scales,
-        fitted: tuple[BoolArray, BoolArray],
-        constant: tuple[BoolArray, BoolArray],
+        fitted: Sequence[BoolArray],
+        constant: Sequence[BoolArray],
         same: bool = False,
     ) -> None:
         self._table, self._scales, self._same = table, scales, same

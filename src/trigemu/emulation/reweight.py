@@ -275,10 +275,10 @@ def _per_interactions(table: PatternTable) -> tuple[FloatArray, FloatArray, IntA
     """Return Σw in Hz, Σw² in Hz² and the number of events of all samples, for each number of
     interactions."""
     bins = int(table.bin.max()) + 1
-    weight, square, events = (
-        np.bincount(table.bin, column, bins) for column in (table.weight, table.square, table.n)
+    weight, square = (
+        np.bincount(table.bin, column, bins).astype(np.float64) for column in (table.weight, table.square)
     )
-    return weight, square, events.astype(np.int64)
+    return weight, square, np.bincount(table.bin, table.n, bins).astype(np.int64)
 
 
 def poisson(mean: float, n: int) -> FloatArray:

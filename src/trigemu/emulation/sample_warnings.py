@@ -147,6 +147,7 @@ class _Measure:
     float64[3, q], 1 or 0 whether any passes, the largest value and minus the smallest, −∞ without any."""
 
     compared: tuple[Compared, ...]
+
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[Words, FloatArray]:
         work, found = Workspace(events), np.full((3, len(self.compared)), -np.inf)
         for number, compared in enumerate(self.compared):
@@ -283,6 +284,7 @@ class _Sum:
     """The task that sums what the check of a slot compares: Σw, Σw², and Σwv of each value."""
 
     slot: int
+
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> FloatArray:
         check, counted = plan.slots[self.slot].compiled.sample_check(), np.zeros(len(events), np.bool_)
         assert check

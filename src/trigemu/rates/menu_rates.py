@@ -67,7 +67,7 @@ class Unseen:
     def _sums(self) -> tuple[FloatArray, FloatArray]:
         """The rate in Hz of all events of each sample, and the weight in Hz of one, float64[samples] each."""
         total, square = (
-            np.bincount(self._table.sample, sums, len(self._hz))
+            np.bincount(self._table.sample, sums, len(self._hz)).astype(np.float64)
             for sums in (self._table.weight, self._table.square)
         )
         accepted, accepted_square = self._accepted
