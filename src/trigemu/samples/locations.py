@@ -17,6 +17,7 @@ here.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -167,6 +168,17 @@ def parts(location: Path | str) -> list[str]:
     if isinstance(where, Path) and is_folder(where):
         return sorted(map(str, where.glob("*.parquet")))
     return [str(where)]
+
+
+def digest_of(location: str) -> str:
+    """Return the sha256 of a file; for a folder, of its files *.parquet concatenated in order of their
+    names."""
+    digest = hashlib.sha256()
+    for file in parts(location):
+        with opened(file) as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
 
 
 def _path(folder: Path, text: str) -> Path:
