@@ -28,8 +28,9 @@ class _Answer(aiohttp.ClientResponse):
             other_part = bool(sent) and not sent.startswith(f"bytes {first}-")
             if other_part or (self.content_length or 0) > last - first + 1:
                 self.close()
+                part = repr(excerpt(sent)) if sent else "more"
                 raise SampleError(
-                    f"the server sends {repr(excerpt(sent)) if sent else 'more'} instead of bytes {first}-{last}: "
-                    f"it may not serve parts of files; download the file"
+                    f"the server sends {part} instead of bytes {first}-{last}: it may not serve parts of "
+                    f"files; download the file"
                 )
         return await super().read()
