@@ -273,9 +273,8 @@ def catalogue_of(
         rate_hz=head.crossing_rate_hz,
     )
     samples, _, repeated = _opened(head, [table], Path(), engine_of(executor), weighted=False)
-    digest = (samples[0].sha256[0] or "") if len(files) == 1 else ""
     first = files[0] if has_wildcards(located(paths[0])) else paths[0]
-    return Catalogue(head, samples, Path(first), digest, repeated=repeated)
+    return Catalogue(head, samples, Path(first), "", repeated=repeated)
 
 
 def _instead(format: str) -> str:

@@ -87,26 +87,9 @@ class Decoded(Generic[A]):
         most: Callable[[], int],
         decode: Callable[[int, int], A],
     ) -> list[A]:
-        """Read a range of entries of a column.
-
-        Parameters
-        ----------
-        column : hashable
-            The column.
-        edges : sequence of int
-            The first entry of each part that can only be decoded as a whole, and the end.
-        rows : tuple of int
-            The range.
-        most : callable
-            Returns how many entries of a part may be cached.
-        decode : callable
-            Returns the entries from a first one to one before a last one.
-
-        Returns
-        -------
-        list
-            Consecutive slices that together are the range.
-        """
+        """Return consecutive slices that together are some rows of a column. `edges` are the first entries of
+        parts that can only be decoded as a whole, and the end; `most` returns how many entries of a part may
+        be cached; `decode` returns the entries from a first one to one before a last one."""
         start, stop = rows
         slices = []
         for first, last, cached in pieces(edges, start, stop, most):
