@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import MissingExtraError, SampleError
 from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.events import Need
-from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded, Part, pieces
+from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded
 from trigemu.samples.formats.nanoaod import DECISIONS
 from trigemu.samples.formats.ragged import collection_of, schema_of
 from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
@@ -199,21 +199,19 @@ class Parquet(Source):
     def _table(self, file: str, leaves: tuple[str, ...], start: int, stop: int) -> Any:
         from pyarrow import concat_tables
 
-        tables = []
-        for first, last, cached in pieces(self._edges[file], start, stop, lambda: self._window(file, leaves)):
-            part = Part((file, leaves), first, last)
-            table = (
-                self._cache.read([part], start, stop, self._decoded)[part] if cached else self._decoded(part)
-            )
-            tables.append(table[max(start - first, 0) : stop - first])
-        return concat_tables(tables)
+        def most() -> int:
+            return self._window(file, leaves)
 
-    def _decoded(self, part: Part) -> Any:
+        def decode(first: int, last: int) -> Any:
+            return self._decoded(file, leaves, first, last)
+
+        return concat_tables(self._cache.read((file, leaves), self._edges[file], (start, stop), most, decode))
+
+    def _decoded(self, file: str, leaves: tuple[str, ...], first: int, last: int) -> Any:
         """Decode some entries, without holding more than these in memory."""
         from pyarrow import Table
 
-        file, leaves = cast(tuple[str, tuple[str, ...]], part.column)
-        first, last, edges, (metadata, _) = part.first, part.last, self._edges[file], self._footers[file]
+        edges, (metadata, _) = self._edges[file], self._footers[file]
         groups = [i for i, (a, b) in enumerate(pairwise(edges)) if max(a, first) < min(b, last)]
         with self._opened(file, metadata) as parquet:
             if not groups or (first, last) == (edges[groups[0]], edges[groups[-1] + 1]):

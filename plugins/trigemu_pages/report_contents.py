@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from trigemu.emulation.sample_warnings import with_warnings
 
 from trigemu.base.errors import TrigemuError, nearest
 from trigemu.base.toml import load_toml
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import make_plan
+from trigemu.emulation.sample_warnings import with_warnings
 from trigemu.menus.menu import Menu, Trigger, named_apart
 from trigemu.rates.menu_rates import rates_of
 from trigemu.results.section import Contents, Profiles

@@ -104,12 +104,4 @@ def _depends_on(config: Config, menu: Menu, catalogue: Catalogue) -> Iterator[ob
     yield [catalogue.sha256, catalogue.errors]
     for sample in catalogue.samples:
         for source in sample.sources:
-            yield [sample.name, str(source.path), source.entries, *_identity(Path(source.path))]
-
-
-def _identity(path: Path) -> list[int]:
-    try:
-        status = path.stat()
-    except OSError:  # the file is remote
-        return []
-    return [status.st_size, status.st_mtime_ns, status.st_ino]
+            yield [sample.name, str(source.path), source.entries, source.identity]

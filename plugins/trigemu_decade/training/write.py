@@ -180,7 +180,7 @@ def _head(title: str, config: Config, catalogue: Catalogue, names: Document) -> 
     """Yield the tables that both cards have. names: the file that defines the names."""
     further = config.table.training.description
     yield toml_text.entry("description", f"{title} {further}".strip()) + "\n"
-    digests = [digest for sample in catalogue.background for digest in sample.sha256 if digest]
+    digests = [digest for sample in catalogue.background for digest in sample.digests if digest]
     trained_on = {"catalogue": catalogue.table.name, "files": digests}
     if config.half != split.TRAINING:
         trained_on["half"] = split.HALF_NAMES[config.half]

@@ -79,7 +79,7 @@ def _files(contents: Contents) -> Iterator[tuple[str, str, str]]:
         for path, digest in variant.models.items():
             yield "model", Path(os.path.normpath(path)).as_posix(), digest
     catalogue = contents.catalogue
-    yield f"catalogue {catalogue.table.name}", catalogue.path.name, catalogue.sha256
+    yield f"catalogue {catalogue.table.name}", catalogue.path.name, catalogue.sha256 or "not known"
     for sample in catalogue.samples:
         for source, known in zip(sample.sources, sample.sha256, strict=True):
             yield f"sample {sample.name}", Path(source.path).name, known or "not known"

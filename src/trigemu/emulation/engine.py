@@ -24,6 +24,7 @@ from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import BadFilesError, Catalogue
 from trigemu.samples.events import Events, Need
+from trigemu.samples.files import File
 from trigemu.samples.formats.source import Source
 from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Kind
@@ -53,7 +54,7 @@ class Chunk:
     source: int  # The number of the file in the sample
     start: int  # start, stop: The entries
     stop: int
-    file: Source = field(compare=False, repr=False)  # The file
+    file: File | Source = field(compare=False, repr=False)  # The file
     of: str = field(default="", compare=False, repr=False)  # Fingerprint of the sample
     # Whether it begins within a basket, cluster or row group.
     continues: bool = field(default=False, compare=False, repr=False)

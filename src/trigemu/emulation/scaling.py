@@ -75,12 +75,16 @@ def _has_fitted_threshold(trigger: Trigger, catalogue: Catalogue) -> bool:
 
 def _on_these(trained_on: Iterable[TrainedOn], catalogue: Catalogue) -> list[TrainedOn]:
     """Select the training events that belong to a catalogue, by its name or the digest of a file."""
-    files = {digest for sample in catalogue.samples for digest in sample.sha256}
     return [
-        on
-        for on in trained_on
-        if on.catalogue == catalogue.table.name or not files.isdisjoint(map(str.lower, on.files))
+        on for on in trained_on if on.catalogue == catalogue.table.name or _has_files(catalogue, on.files)
     ]
+
+
+def _has_files(catalogue: Catalogue, digests: Iterable[str]) -> bool:
+    """Whether a catalogue has a file with one of these digests. Only this question needs those of its
+    files."""
+    wanted = {digest.lower() for digest in digests}
+    return any(not wanted.isdisjoint(sample.digests) for sample in catalogue.samples if wanted)
 
 
 def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatArray:

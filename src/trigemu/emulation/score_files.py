@@ -175,8 +175,8 @@ def signals_of(path: Path, about: About, catalogue: Catalogue) -> list[Sample]:
 
 def _content(sample: Sample) -> str:
     """Return a fingerprint of a sample, independent of the folder of its files."""
-    files = [(Path(source.path).name, source.entries) for source in sample.sources]
-    return fingerprint(sample.identity, files, sample.sha256)
+    files = [(Path(source.path).name, source.entries, source.identity) for source in sample.sources]
+    return fingerprint(sample.identity, files)
 
 
 def rest_of(path: Path, rest: Sequence[_Rest]) -> PatternTable:

@@ -78,7 +78,7 @@ class Catalogue(Shown, Named[Sample]):
     path : Path
         The file of the catalogue, or the first event file; the name of events in memory.
     sha256 : str
-        Digest of this file, or of events in memory; empty if it is remote or there are several event files.
+        Digest of the file of the catalogue; empty for event files and events in memory.
     pileup : Pileup or None
         Pileup reweighting that was applied to the background.
     stratum_of : tuple of int

@@ -1,13 +1,11 @@
-"""Files of events: their format from their content, their properties, found once by a survey of many files in
-parallel, and the numbers of their events."""
+"""Files of events: their format from their content, their properties, found once for many files in parallel,
+and the numbers of their events."""
 
 from __future__ import annotations
 
-import hashlib
-import pickle
-import socket
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,14 +18,14 @@ import numpy.typing as npt
 from trigemu.base.arrays import Array, BoolArray
 from trigemu.base.errors import SampleError, UnreadableError, excerpt, quoted
 from trigemu.base.files import is_there
-from trigemu.base.fingerprint import fingerprint
-from trigemu.base.mapping import CHUNK_EVENTS, Engine, Work, map_chunks
+from trigemu.base.mapping import CHUNK_EVENTS, Engine
 from trigemu.base.splitmix import splitmix64
 from trigemu.samples.events import Need
 from trigemu.samples.formats import each_format, format_named, format_names
 from trigemu.samples.formats.root import open_root
 from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
-from trigemu.samples.locations import is_local_folder, located, opened, parts, timeouts
+from trigemu.samples.locations import digest_of, is_local_folder, located, opened, parts, timeouts
+from trigemu.samples.normalisation import SampleTable
 from trigemu.samples.sample import naming
 
 #: Bytes from the beginning of a file that identify its format, and characters of them in messages.
@@ -86,114 +84,68 @@ OPEN_FILES = 32
 
 
 @dataclass(frozen=True)
-class Facts:
-    """The properties of a file; see `Source` for those that are not explained here."""
+class File:
+    """A file of events with known properties, which are explained in `Source`. It is opened again where it is
+    read; reading raises UnreadableError if the number of events has changed: it is then another file."""
 
+    path: str
+    format: str
+    tree: str
+    tree_name: str
     entries: int
     boundaries: tuple[int, ...]
     schema: Schema
     neighbours: Literal["none", "line", "orbit"]
     has_parents: bool
     stored: tuple[str, ...]
-    sum_of_weights: float | None  # None if it was not requested, or a signal has none
-    sha256: str | None  # Its digest; None for a remote file without a digest in the catalogue
-    identity: str  # A text that changes when the file does
+    physical: bool
+    identity: str
     # Identifies the opening of the catalogue: files may change until the next.
     opening: str = field(compare=False)
-    no_sum: str = ""  # Why a signal has no sum of weights; empty if it has one
-    tree: str = ""  # The name of the tree with the events in a ROOT file; empty for other files
-    # The numbers of its events, until they are compared with those of other files.
-    numbering: Numbering | None = field(default=None, compare=False)
-
-    def for_reading(self) -> Facts:
-        """Return the few properties that are needed to read events, which are sent with every task."""
-        return replace(self, boundaries=(), schema=Schema({}, frozenset()), stored=())
-
-
-@dataclass
-class EventFile(Source):
-    """A file of events with known properties. Reading raises UnreadableError if the number of events has
-    changed: it is then another file."""
-
-    format: str = field(kw_only=True)
-    facts: Facts = field(kw_only=True)
+    known_sum: float | None  # None: it was not requested, or there is none
+    no_sum: str = ""  # Why a signal has no sum of weights
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "facts": self.facts.for_reading()}
+        """Return the few properties that are needed to read events, which are sent with every task."""
+        return {**self.__dict__, "boundaries": (), "schema": Schema({}, frozenset()), "stored": ()}
 
     @property
-    def _opened(self) -> Source:
-        source = opened_source(self.format, self.path, self.facts.opening, self.tree)
+    def sum_of_weights(self) -> float:
+        if self.no_sum:
+            raise SampleError(f"{self.path}: {self.no_sum}")
+        assert self.known_sum is not None, "it was not requested"
+        return self.known_sum
+
+    @property
+    def opened(self) -> Source:
+        source = opened_source(self.format, self.path, self.opening, self.tree)
         if source.entries != self.entries:
             raise UnreadableError(
                 f"has {source.entries} events, and had {self.entries} when its catalogue was opened"
             )
         return source
 
-    def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        return self._opened.read(start, stop, needs)
-
     @property
     def types(self) -> Mapping[Need, str]:
-        return self._opened.types
+        return self.opened.types
 
     @property
     def weight_column(self) -> str:
-        return self._opened.weight_column
+        return self.opened.weight_column
 
     def counted(self, needs: Iterable[Need]) -> tuple[Need, ...]:
-        return self._opened.counted(needs)
+        return self.opened.counted(needs)
+
+    def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
+        return self.opened.read(start, stop, needs)
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
-        return self._opened.read_stored(start, stop, names)
-
-    @property
-    def tree_name(self) -> str:
-        return self.facts.tree
-
-    @property
-    def physical(self) -> bool:  # type: ignore[override]  # each format has one for all its files
-        return format_named(self.format).physical
-
-    @property
-    def entries(self) -> int:
-        return self.facts.entries
-
-    @property
-    def boundaries(self) -> tuple[int, ...]:
-        return self.facts.boundaries
-
-    @property
-    def schema(self) -> Schema:
-        return self.facts.schema
-
-    @property
-    def neighbours(self) -> Literal["none", "line", "orbit"]:
-        return self.facts.neighbours
-
-    @property
-    def has_parents(self) -> bool:
-        return self.facts.has_parents
-
-    @property
-    def stored(self) -> tuple[str, ...]:
-        return self.facts.stored
-
-    @property
-    def sum_of_weights(self) -> float:
-        if self.facts.no_sum:
-            raise SampleError(f"{self.path}: {self.facts.no_sum}")
-        assert self.facts.sum_of_weights is not None, "it was not requested"
-        return self.facts.sum_of_weights
-
-    @property
-    def identity(self) -> str:
-        return self.facts.identity
+        return self.opened.read_stored(start, stop, names)
 
 
 @lru_cache(maxsize=OPEN_FILES)
 def opened_source(format: str, path: str, opening: str, tree: str) -> Source:
-    """Return a file, which is opened when it is first used. opening: see `Facts`."""
+    """Return a file, which is opened when it is first used. opening: as in `File`."""
     return format_named(format)(path, tree=tree)
 
 
@@ -240,13 +192,13 @@ def _smallest(hashes: list[Hashes], most: int) -> tuple[list[Hashes], int]:
     return [kept], int(kept.max())
 
 
-def numbers_of(source: Source) -> list[Need]:
+def numbers_of(source: File | Source) -> list[Need]:
     """Return the columns of run, section and number of the events; none if the file lacks one of them."""
     names = next((names for names in _COLUMNS if {*names} <= source.schema.scalars), ())
     return [("", name) for name in names]
 
 
-def hashed(source: Source, columns: Sequence[Need]) -> Iterator[tuple[int, list[Array], Hashes]]:
+def hashed(source: File | Source, columns: Sequence[Need]) -> Iterator[tuple[int, list[Array], Hashes]]:
     """Yield ranges of a file: the first entry; runs, sections and numbers of its events; and their hashes."""
     for start in range(0, source.entries, CHUNK_EVENTS):
         stop = min(start + CHUNK_EVENTS, source.entries)
@@ -261,6 +213,8 @@ def hashed(source: Source, columns: Sequence[Need]) -> Iterator[tuple[int, list[
 _TAGS = ("size", "ETag", "Content-MD5", "Digest", "Last-Modified", "mtime")
 #: Total size of files that this process opens without workers.
 _FEW_BYTES = 2**30
+#: Files that a process opens at a time.
+_THREADS = 8
 #: Events whose weights are read at a time.
 _SUMMED = 2**20
 #: Seconds before a remote file is tried again.
@@ -269,36 +223,16 @@ PAUSE_S = 1.0
 
 @dataclass(frozen=True)
 class ToOpen:
-    """A file to open. sha256: in the catalogue. opening: see `Facts`. weighted: whether the sum of its
-    weights is needed. identified: whether its identity is needed. missing: the message if the file does not
-    exist. signal: whether it may lack the sum of weights, because no rate depends on it. tree: the name of
-    the tree with its events; empty: the format finds it. hashes: how many are kept of the numbers of its
-    events. declared: whether the catalogue has the sum of the weights of all generated events."""
+    """A file to open."""
 
-    sample: str
+    table: SampleTable  # Its sample
     path: str
-    format: str
-    sha256: str | None
-    opening: str
-    weighted: bool
-    identified: bool
-    missing: str = ""
-    signal: bool = False
-    tree: str = ""
-    hashes: int = 0
-    declared: bool = False
-
-    @property
-    def size(self) -> int:
-        return 1
-
-    @property
-    def key(self) -> str:
-        return fingerprint(self)
-
-    @property
-    def pause(self) -> float:
-        return PAUSE_S if self.is_remote else 0.0
+    sha256: str | None = None  # In the catalogue
+    missing: str = ""  # The message if the file does not exist
+    weighted: bool = True  # Whether the sum of its weights is needed
+    identified: bool = False  # Whether its identity is needed, which for a remote file is one more request
+    opening: str = ""  # As in `File`
+    hashes: int = 0  # How many are kept of the numbers of its events
 
     @property
     def is_remote(self) -> bool:
@@ -307,62 +241,57 @@ class ToOpen:
 
 @dataclass(frozen=True)
 class Problem:
-    """The reason why a file cannot be used. unreadable: whether it may be left out. settled: whether its
-    server reports that it does not exist."""
+    """The reason why a file cannot be used."""
 
     message: str
-    unreadable: bool
-    settled: bool = False
+    unreadable: bool  # Whether it may be left out
+    settled: bool = False  # Whether its server reports that it does not exist
 
 
-Surveyed = Facts | Problem
+#: The fields of `File`, which leaves some out when it is sent, and the numbers of the events.
+Facts = tuple[dict[str, Any], Numbering | None]
 
 
-class Survey(Work[ToOpen, Surveyed]):
-    """The work of opening files. A problem of a file is a result, so that all problems are reported at once.
+def open_files(files: Sequence[ToOpen], engine: Engine) -> list[tuple[File, Numbering | None] | Problem]:
+    """Open files, on the workers of an engine if there are many. A file that cannot be read is opened again
+    if it is remote, or was opened by a worker. A problem is a result, so that all are reported at once."""
+    executor = None if _are_few(files) else engine.executor
+    with ThreadPoolExecutor(_THREADS) as threads:
+        opened = _on_workers(executor, files) if executor else [*threads.map(facts_of, files)]
+        for attempt in range(engine.retries):
+            failed = [
+                n
+                for n, (file, facts) in enumerate(zip(files, opened, strict=True))
+                if isinstance(facts, Problem) and facts.unreadable and not facts.settled
+                if file.is_remote or executor
+            ]
+            if not failed:
+                break
+            if any(files[n].is_remote for n in failed):
+                time.sleep(PAUSE_S * 2**attempt)
+            for n, facts in zip(failed, threads.map(facts_of, [files[n] for n in failed]), strict=True):
+                opened[n] = facts
+    schemas: dict[object, Schema] = {}  # those of one sample are equal: keep one
+    result: list[tuple[File, Numbering | None] | Problem] = []
+    for facts in opened:
+        if isinstance(facts, Problem):
+            result.append(facts)
+        else:
+            schema = facts[0]["schema"]
+            content = frozenset(schema.collections.items()), schema.scalars
+            result.append((File(**facts[0] | {"schema": schemas.setdefault(content, schema)}), facts[1]))
+    return result
 
-    host: the machine that opens the files, if it may differ from the user's.
-    """
 
-    def __init__(self, host: str = "") -> None:
-        self._host = host
-
-    def __call__(self, file: ToOpen) -> Surveyed:
-        result = survey(file)
-        if isinstance(result, Problem) and self._host and not file.missing:
-            return replace(result, message=f"{result.message} (opened on {self._host})")
-        return result
-
-    def content(self) -> bytes:
-        return pickle.dumps((_survey_on_worker, (socket.gethostname(),)))
-
-
-def surveyed(files: Sequence[ToOpen], engine: Engine) -> list[Surveyed]:
-    """Return the properties or the problem of each file. A file that cannot be read is opened again if it is
-    remote, or by another worker."""
-    plain = replace(engine, checkpoint=None)  # checkpoints need the properties
-    if _are_few(files):  # faster than starting workers
-        plain.executor = None
-    results = [*map_chunks(Survey(), files, plain)]
-    for attempt in range(engine.retries):
-        failed = [
-            n
-            for n, (file, result) in enumerate(zip(files, results, strict=True))
-            if isinstance(result, Problem) and result.unreadable and not result.settled
-            if file.is_remote or engine.executor
-        ]
-        if not failed:
-            break
-        time.sleep(max(files[n].pause for n in failed) * 2**attempt)
-        again = map_chunks(Survey(), [files[n] for n in failed], plain)
-        for n, result in zip(failed, again, strict=True):
-            results[n] = result
-    schemas: dict[object, Schema] = {}  # those of one sample are equal, and held once
-    for n, result in enumerate(results):
-        if isinstance(result, Facts):
-            content = frozenset(result.schema.collections.items()), result.schema.scalars
-            results[n] = replace(result, schema=schemas.setdefault(content, result.schema))
-    return results
+def _on_workers(executor: Any, files: Sequence[ToOpen]) -> list[Facts | Problem]:
+    """Open files on workers; those of lost workers are opened here."""
+    opened: list[Facts | Problem] = []
+    for file, future in [(file, executor.submit(facts_of, file)) for file in files]:
+        try:
+            opened.append(future.result())
+        except Exception:
+            opened.append(facts_of(file))
+    return opened
 
 
 def _are_few(files: Sequence[ToOpen]) -> bool:
@@ -373,36 +302,37 @@ def _are_few(files: Sequence[ToOpen]) -> bool:
     return sum(path.stat().st_size for path in local) <= _FEW_BYTES
 
 
-def _survey_on_worker(user: str) -> Survey:
-    host = socket.gethostname()
-    return Survey(host if host != user else "")
-
-
-def survey(file: ToOpen) -> Surveyed:
+def facts_of(file: ToOpen) -> Facts | Problem:
     """Return the properties of a file, or the reason why it cannot be used."""
+    table = file.table
     if file.missing:
-        return Problem(f"sample {file.sample!r}: {file.missing}", True, True)
+        return Problem(f"sample {table.name!r}: {file.missing}", True, True)
     try:
-        sha256 = _verified(file)
-        with naming(file.sample, file.path):
-            source = opened_source(file.format, file.path, file.opening, file.tree)
-            _check_format(source, file.format)
+        with naming(table.name, file.path):
+            if file.sha256:
+                _verify(file)
+            tree = table.tree or ""
+            source = opened_source(table.format, file.path, file.opening, tree)
+            _check_format(source, table.format)
             total, no_sum = _sum_of_weights(source, file)
-            return Facts(
-                entries=source.entries,
-                boundaries=source.boundaries,
-                schema=source.schema,
-                neighbours=source.neighbours,
-                has_parents=source.has_parents,
-                stored=source.stored,
-                sum_of_weights=total,
-                sha256=sha256,
-                identity=sha256 or (_tag(file.path) if file.identified else ""),
-                opening=file.opening,
-                no_sum=no_sum,
-                tree=source.tree_name,
-                numbering=numbering_of(source, file.hashes) if file.hashes else None,
-            )
+            facts = {
+                "path": file.path,
+                "format": table.format,
+                "tree": tree,
+                "tree_name": source.tree_name,
+                "entries": source.entries,
+                "boundaries": source.boundaries,
+                "schema": source.schema,
+                "neighbours": source.neighbours,
+                "has_parents": source.has_parents,
+                "stored": source.stored,
+                "physical": source.physical,
+                "identity": file.sha256 or _tag(file),
+                "opening": file.opening,
+                "known_sum": total,
+                "no_sum": no_sum,
+            }
+            return facts, numbering_of(source, file.hashes) if file.hashes else None
     except SampleError as error:
         settled = file.is_remote and isinstance(error.__cause__, FileNotFoundError)
         return Problem(str(error), isinstance(error, UnreadableError), settled)
@@ -431,9 +361,9 @@ def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
     except UnreadableError:
         raise
     except SampleError as error:
-        if file.declared:
+        if file.table.sum_of_weights is not None:
             return _sum_over_events(source), ""
-        if not file.signal:
+        if file.table.role != "signal":
             raise
         return None, str(error)
 
@@ -451,33 +381,23 @@ def _sum_over_events(source: Source) -> float | None:
     return total
 
 
-def _tag(path: str) -> str:
-    where = str(located(path))
+def _tag(file: ToOpen) -> str:
+    """Return a text that changes when a file does."""
+    if not file.is_remote:
+        of_parts = [(path.name, path.stat()) for path in map(Path, parts(file.path))]
+        return repr([(name, status.st_size, status.st_mtime_ns) for name, status in of_parts])
+    if not file.identified:
+        return ""
+    where = str(located(file.path))
     system, name = fsspec.url_to_fs(where, **timeouts(where))
     info: dict[str, Any] = system.info(name)
     return repr([(key, info.get(key)) for key in _TAGS])
 
 
-def _verified(file: ToOpen) -> str | None:
-    """Return the digest of a file; None for a remote one without a digest in the catalogue."""
-    if file.sha256 is None and file.is_remote:
-        return None
-    with naming(file.sample, file.path):
-        digest = digest_of(file.path)
-    if file.sha256 is not None and digest != file.sha256.lower():
+def _verify(file: ToOpen) -> None:
+    """Raise UnreadableError if a file has another digest than in its catalogue."""
+    digest = digest_of(file.path)
+    if file.sha256 != digest:
         raise UnreadableError(
-            f"sample {file.sample!r}: {file.path} has sha256 {digest}, its catalogue says {file.sha256}: the "
-            f"file is damaged or a different one"
+            f"has sha256 {digest}, its catalogue says {file.sha256}: the file is damaged or a different one"
         )
-    return digest
-
-
-def digest_of(path: str) -> str:
-    """Return the sha256 of a file; for a folder, of its files *.parquet concatenated in order of their
-    names."""
-    digest = hashlib.sha256()
-    for file in parts(path):
-        with opened(file) as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()

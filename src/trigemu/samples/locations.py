@@ -17,11 +17,9 @@ here.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
-from collections.abc import Iterator
-from fnmatch import fnmatchcase
-from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -35,9 +33,7 @@ REMOTE = ("http", "https", "root")
 _EXPECTED = "expected a path, or a URL that begins with file:///, http://, https:// or root://"
 #: Characters of a value shown in messages: data in a URL may be long.
 _SHOWN = 100
-#: Entries of folders that a path with wildcards may be compared with.
-MOST_ENTRIES = 10**6
-WILDCARDS = frozenset("*?[")
+_WILDCARDS = frozenset("*?[")
 
 
 def located(location: Path | str, folder: Path | None = None) -> Path | str:
@@ -72,7 +68,9 @@ def matching_files(pattern: str, folder: Path) -> list[str]:
     where = located(pattern, folder)
     if isinstance(where, str):
         return [where]
-    paths = sorted({str(located(file)) for file in _matching(where)})
+    # Path.glob takes no absolute pattern.
+    found = [where] if is_there(where) else Path(where.anchor).glob(str(where.relative_to(where.anchor)))
+    paths = sorted({str(located(file)) for file in found})
     if not paths:
         literal = "; ~ and $ are taken literally, write the whole path" if pattern[:1] in ("~", "$") else ""
         raise UnreadableError(f"no file {where if '://' in pattern else folder / pattern}{literal}")
@@ -81,49 +79,7 @@ def matching_files(pattern: str, folder: Path) -> list[str]:
 
 def has_wildcards(where: Path | str) -> bool:
     """Return whether a location is a path with wildcards, and not the path of an existing file."""
-    return isinstance(where, Path) and bool(WILDCARDS & set(str(where))) and not is_there(where)
-
-
-def _matching(pattern: Path) -> Iterator[Path]:
-    """Yield the paths that match, as `Path.glob` does, but raise SampleError for folders with too many
-    entries."""
-    checked = 0
-
-    def entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-        nonlocal checked
-        try:
-            with os.scandir(folder) as listing:
-                listed = list(islice(listing, MOST_ENTRIES + 1))
-        except OSError:  # not a folder, or not readable
-            return
-        checked += len(listed)
-        if checked > MOST_ENTRIES:
-            raise SampleError(
-                f"{_quoted(str(pattern))} matches in folders with more than {MOST_ENTRIES} entries: give a "
-                f"more specific folder"
-            )
-        yield from listed
-
-    def below(folder: Path, parts: tuple[str, ...]) -> Iterator[Path]:
-        if not parts:
-            yield folder
-        elif parts[0] == "**":
-            yield from below(folder, parts[1:])
-            for entry in entries(folder):
-                if entry.is_dir(follow_symlinks=False):
-                    yield from below(folder / entry.name, parts)
-        elif not WILDCARDS & set(parts[0]):
-            if is_there(path := folder / parts[0]):
-                yield from below(path, parts[1:])
-        else:
-            for entry in entries(folder):
-                if fnmatchcase(entry.name, parts[0]):
-                    yield from below(folder / entry.name, parts[1:])
-
-    try:
-        yield from below(Path(pattern.anchor), pattern.relative_to(pattern.anchor).parts)
-    except RecursionError:
-        raise SampleError(f"{_quoted(str(pattern))} leads through too many folders") from None
+    return isinstance(where, Path) and bool(_WILDCARDS & set(str(where))) and not is_there(where)
 
 
 def opened(location: Path | str, compression: str | None = None) -> Any:
@@ -167,6 +123,17 @@ def parts(location: Path | str) -> list[str]:
     if isinstance(where, Path) and is_folder(where):
         return sorted(map(str, where.glob("*.parquet")))
     return [str(where)]
+
+
+def digest_of(location: str) -> str:
+    """Return the sha256 of a file; for a folder, of its files *.parquet concatenated in order of their
+    names."""
+    digest = hashlib.sha256()
+    for file in parts(location):
+        with opened(file) as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
 
 
 def _path(folder: Path, text: str) -> Path:

@@ -4,7 +4,6 @@ events."""
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -90,14 +89,14 @@ def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
     events = events[events.core]
     if not len(events):
         raise SampleError(f"sample {events.sample!r} has no events")
-    total = math.fsum(events.weight)
+    total = float(events.weight.sum())
     if not total > 0:
         raise SampleError(
             f"sample {events.sample!r}: its weights add up to {total:g} Hz, expected a rate above 0"
         )
     head = CatalogueTable(name=events.sample, convention="crossing")
     sample = normalised(head, sample_in_memory(events, None if equal else total), False)
-    return Catalogue(head, (sample,), Path(events.sample), digest_of_events(events))
+    return Catalogue(head, (sample,), Path(events.sample), "")
 
 
 def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
@@ -113,8 +112,10 @@ def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
         rate_hz=rate,
         sum_of_weights=rate_hz,
     )
-    ordered = np.sort(events.parent)  # np.unique takes 20 times as long where all are different
-    shared = bool((ordered[1:] == ordered[:-1]).any())
+    parent = events.parent
+    if not (parent[1:] > parent[:-1]).all():
+        parent = np.sort(parent)  # np.unique takes 20 times as long where all are different
+    shared = bool((parent[1:] == parent[:-1]).any())
     sources = tuple(Memory(path, events=part, shared=shared) for path, part in _pieces(events))
     return Sample(0, table, sources, 1.0, rate, (None,) * len(sources), weighted=not equal)
 

@@ -12,6 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from trigemu.base.errors import (
     MissingExtraError,
     SampleError,
@@ -32,15 +34,14 @@ from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
 from trigemu.samples.files import (
     LEAST_HASHES,
     MOST_HASHES,
-    EventFile,
-    Facts,
+    File,
+    Numbering,
     Problem,
     ToOpen,
     format_of,
-    surveyed,
+    open_files,
 )
 from trigemu.samples.formats import format_named, format_names, is_format
-from trigemu.samples.formats.source import Source
 from trigemu.samples.locations import has_wildcards, located, matching_files, regular
 from trigemu.samples.normalisation import CatalogueTable, SampleTable
 from trigemu.samples.repeated import check_files, repeated_events
@@ -272,9 +273,8 @@ def catalogue_of(
         rate_hz=head.crossing_rate_hz,
     )
     samples, _, repeated = _opened(head, [table], Path(), engine_of(executor), weighted=False)
-    digest = (samples[0].sha256[0] or "") if len(files) == 1 else ""
     first = files[0] if has_wildcards(located(paths[0])) else paths[0]
-    return Catalogue(head, samples, Path(first), digest, repeated=repeated)
+    return Catalogue(head, samples, Path(first), "", repeated=repeated)
 
 
 def _instead(format: str) -> str:
@@ -302,37 +302,48 @@ def _opened(
     files, problems = [], []
     for table in tables:
         try:
-            files.append(_files(table, folder, weighted, engine))
+            files.append(_files(table, folder))
         except SampleError as error:
             files.append([])
             problems.append(Problem(str(error), False))
-    flat = [file for of_sample in files for file in of_sample]
-    hashes = max(LEAST_HASHES, MOST_HASHES // max(len(flat), 1))
-    results = iter(surveyed([replace(file, hashes=hashes) for file in flat], engine))
+    options: dict[str, Any] = {
+        "weighted": weighted,
+        "identified": engine.checkpoint is not None,
+        "opening": secrets.token_hex(8),
+        "hashes": max(LEAST_HASHES, MOST_HASHES // max(sum(map(len, files)), 1)),
+    }
+    opened = iter(open_files([replace(file, **options) for group in files for file in group], engine))
     left_out: list[LeftOut] = []
-    good: list[tuple[list[ToOpen], list[Facts]]] = []
-    for of_sample in files:
-        pairs = [(file, next(results)) for file in of_sample]
-        good.append(
-            ([f for f, p in pairs if isinstance(p, Facts)], [p for _, p in pairs if isinstance(p, Facts)])
-        )
-        for file, problem in pairs:
-            if isinstance(problem, Problem):
-                problems.append(problem)
-                left_out.append(LeftOut(file.sample, file.path, problem.message, None))
+    good: list[list[tuple[ToOpen, File, Numbering | None]]] = []
+    for group in files:
+        good.append([])
+        for file, result in [(file, next(opened)) for file in group]:
+            if isinstance(result, Problem):
+                problems.append(result)
+                left_out.append(LeftOut(file.table.name, file.path, result.message, None))
+            else:
+                good[-1].append((file, *result))
     if problems and not (skip and all(problem.unreadable for problem in problems)):
         kind = UnreadableError if all(problem.unreadable for problem in problems) else SampleError
         raise kind(listed([problem.message for problem in problems]))
     samples = tuple(
-        _sample(head, table, number, *facts, weighted, len(facts[0]) < len(files[number]))
-        for number, (table, facts) in enumerate(zip(tables, good, strict=True))
+        _sample(
+            head,
+            table,
+            number,
+            tuple(file for _, file, _ in group),
+            tuple(request.sha256 for request, *_ in group),
+            weighted,
+            len(group) < len(files[number]),
+        )
+        for number, (table, group) in enumerate(zip(tables, good, strict=True))
     )
     check_files(samples)
-    repeated = repeated_events(samples, [[known.numbering for known in facts] for _, facts in good])
+    repeated = repeated_events(samples, [[numbering for *_, numbering in group] for group in good])
     return samples, tuple(left_out), tuple(repeated)
 
 
-def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> list[ToOpen]:
+def _files(table: SampleTable, folder: Path) -> list[ToOpen]:
     """Return the files of a sample, in their order."""
     paths: list[tuple[str, str]] = []
     for pattern in table.files:
@@ -347,24 +358,10 @@ def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> 
             f"sample {table.name!r}: {len(table.sha256)} sha256 for {len(paths)} files; give one for each, "
             f"in their order"
         )
-    digests = table.sha256 or (None,) * len(paths)
-    opening = secrets.token_hex(8)
-    identified, signal = engine.checkpoint is not None, table.role == "signal"
+    digests = tuple(digest.lower() for digest in table.sha256) or (None,) * len(paths)
+    head = msgspec.structs.replace(table, files=(), sha256=())  # sent with each file
     return [
-        ToOpen(
-            table.name,
-            path,
-            table.format,
-            sha256,
-            opening,
-            weighted,
-            identified,
-            missing,
-            signal,
-            table.tree or "",
-            declared=table.sum_of_weights is not None,
-        )
-        for (path, missing), sha256 in zip(paths, digests, strict=True)
+        ToOpen(head, path, sha256, missing) for (path, missing), sha256 in zip(paths, digests, strict=True)
     ]
 
 
@@ -372,37 +369,29 @@ def _sample(
     head: CatalogueTable,
     table: SampleTable,
     number: int,
-    files: Sequence[ToOpen],
-    facts: Sequence[Facts],
+    files: tuple[File, ...],
+    digests: tuple[str | None, ...],
     weighted: bool,
     lacks_files: bool,
 ) -> Sample:
     if not files:
         raise SampleError(f"sample {table.name!r}: none of its files can be read")
-    sources = [
-        EventFile(f.path, tree=f.tree, format=f.format, facts=replace(known, numbering=None))
-        for f, known in zip(files, facts, strict=True)
-    ]
-    for source in sources:
-        if not _same_columns(source, sources[0]):
-            raise SampleError(
-                f"sample {table.name!r}: {source.path} has different branches from {sources[0].path}"
-            )
-    schema = sources[0].schema
-    if not (schema.collections or schema.scalars or sources[0].stored):
-        raise SampleError(f"sample {table.name!r}: {sources[0].path} has no numbers that menus can use")
-    if len(sources) == 1 and not sources[0].entries:
-        raise SampleError(f"sample {table.name!r}: {sources[0].path} has no events")
-    _check_sum(table, facts, weighted)
-    digests = tuple(known.sha256 for known in facts)
-    sample = Sample(number, table, tuple(sources), 1.0, 1.0, digests, weighted)
-    return normalised(head, sample, lacks_files)
+    first = files[0]
+    for file in files:
+        if not _same_columns(file, first):
+            raise SampleError(f"sample {table.name!r}: {file.path} has different branches from {first.path}")
+    if not (first.schema.collections or first.schema.scalars or first.stored):
+        raise SampleError(f"sample {table.name!r}: {first.path} has no numbers that menus can use")
+    if len(files) == 1 and not first.entries:
+        raise SampleError(f"sample {table.name!r}: {first.path} has no events")
+    _check_sum(table, files, weighted)
+    return normalised(head, Sample(number, table, files, 1.0, 1.0, digests, weighted), lacks_files)
 
 
-def _check_sum(table: SampleTable, facts: Sequence[Facts], weighted: bool) -> None:
+def _check_sum(table: SampleTable, files: Sequence[File], weighted: bool) -> None:
     """Raise SampleError if the catalogue has a smaller sum over all generated events than its files, which
     have some of these events or all."""
-    sums = [known.sum_of_weights if weighted else known.entries for known in facts]
+    sums = [file.known_sum if weighted else file.entries for file in files]
     in_files = math.fsum(of_file for of_file in sums if of_file is not None)
     if table.sum_of_weights and in_files * (1 - ROUNDED) > table.sum_of_weights:
         raise SampleError(
@@ -412,7 +401,7 @@ def _check_sum(table: SampleTable, facts: Sequence[Facts], weighted: bool) -> No
         )
 
 
-def _same_columns(one: Source, other: Source) -> bool:
+def _same_columns(one: File, other: File) -> bool:
     """Whether two files have the same columns, apart from stored decisions, which change with the menu."""
     differing = one.schema.scalars ^ other.schema.scalars
     same_collections = one.schema.collections == other.schema.collections

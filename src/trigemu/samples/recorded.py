@@ -11,7 +11,7 @@ from typing import Any
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.files import EventFile
+from trigemu.samples.files import File
 from trigemu.samples.formats.source import Source
 from trigemu.samples.opening import catalogue_of
 from trigemu.samples.sample import Sample
@@ -24,30 +24,20 @@ def not_consecutive(catalogue: Catalogue) -> Catalogue:
 
 def _alone(sample: Sample) -> Sample:
     sources = (
-        replace(file, facts=replace(file.facts, neighbours="none")) if isinstance(file, EventFile) else file
-        for file in sample.sources
+        replace(file, neighbours="none") if isinstance(file, File) else file for file in sample.sources
     )
     return replace(sample, sources=tuple(sources))
 
 
-@dataclass
-class _Decided(EventFile):
-    """A file of events whose decisions are in another file. first: the row of its first event in that
-    file."""
+@dataclass(frozen=True)
+class _Decided(File):
+    """A file of events whose decisions are in another file."""
 
     decisions: Source = field(kw_only=True)
-    first: int = field(kw_only=True)
-
-    @property
-    def stored(self) -> tuple[str, ...]:
-        return self.decisions.stored
+    first: int = field(kw_only=True)  # The row of its first event in that file
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
         return self.decisions.read_stored(self.first + start, self.first + stop, names)
-
-    @property
-    def identity(self) -> str:
-        return f"{super().identity} {self.decisions.identity}"
 
 
 def with_decisions(catalogue: Catalogue, path: Path | str, *, executor: Any = None) -> Catalogue:
@@ -64,8 +54,12 @@ def with_decisions(catalogue: Catalogue, path: Path | str, *, executor: Any = No
             f"{path}: it has {recorded.entries} events, but sample {sample.name!r} has {sample.entries}"
         )
     before = accumulate((source.entries for source in sample.sources), initial=0)
+    changed = {"decisions": decisions, "stored": decisions.stored}
     sources = tuple(
-        _Decided(**{**source.__dict__, "decisions": decisions, "first": first})
+        _Decided(
+            **{**source.__dict__, **changed, "identity": f"{source.identity} {decisions.identity}"},
+            first=first,
+        )
         for source, first in zip(sample.sources, before, strict=False)
     )
     return replace(catalogue, samples=(replace(sample, sources=sources),))

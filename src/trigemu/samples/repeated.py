@@ -1,8 +1,9 @@
 """Find events that a catalogue has twice: the same file under two names, and the same event in two files.
 
-A file is known by its place on the disk, and by its sha256 where that is computed; an event by its run,
-section (luminosity block) and number, where files have them. Of each event a hash of the three is kept, in a
-large catalogue only of a part of them: the smallest hashes, so that it is the same part in every file.
+A file is known by its place on the disk, by its sha256 where the catalogue has it, and by its content where
+another one has the same size; an event by its run, section (luminosity block) and number, where files have
+them. Of each event a hash of the three is kept, in a large catalogue only of a part of them: the smallest
+hashes, so that it is the same part in every file.
 
 Simulated events may have the numbers of others: whoever generates files one by one may begin each with the
 first event of run 1. They are the same only if their objects are the same, too.
@@ -12,7 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from filecmp import cmp
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 
@@ -20,7 +23,7 @@ from trigemu.base.arrays import Array
 from trigemu.base.errors import SampleError, listed
 from trigemu.base.files import is_there
 from trigemu.samples.events import Collection, Need
-from trigemu.samples.files import ALL, Hashes, Numbering, hashed, numbers_of
+from trigemu.samples.files import ALL, File, Hashes, Numbering, hashed, numbers_of
 from trigemu.samples.formats.source import ReadEvents, Source
 from trigemu.samples.locations import located, parts
 from trigemu.samples.sample import Sample, naming
@@ -34,15 +37,22 @@ _NAMED = 10
 def check_files(samples: Sequence[Sample]) -> None:
     """Raise SampleError if a sample, or two samples of the background, have the same file twice."""
     first: dict[object, tuple[Sample, str]] = {}
+    equal_sizes: dict[object, list[tuple[Sample, str]]] = {}
     problems = []
     for sample in samples:
         among = () if sample.table.role == "background" else (sample.name,)
         for file, sha256 in zip(sample.sources, sample.sha256, strict=True):
-            same = [*_places(file.path), *([sha256] if sha256 and file.entries else [])]
-            keys = [(among, file.tree_name, place) for place in same]
-            if before := next((first[key] for key in keys if key in first), None):
-                problems.append(_twice(sample, file.path, *before))
-            first |= {key: (sample, file.path) for key in keys if key not in first}
+            here = sample, file.path
+            places = [*_places(file.path), *([sha256] if sha256 and file.entries else [])]
+            keys = [(among, file.tree_name, place) for place in places]
+            before = next((first[key] for key in keys if key in first), None)
+            if before is None and file.entries and (sizes := _sizes(file.path)):
+                others = equal_sizes.setdefault((among, file.tree_name, file.entries, *sizes), [])
+                before = next((other for other in others if _same_content(file.path, other[1])), None)
+                others.append(here)
+            if before:
+                problems.append(_twice(*here, *before))
+            first = dict.fromkeys(keys, here) | first
     if problems:
         raise SampleError(listed(problems, _NAMED))
 
@@ -55,7 +65,17 @@ def _places(path: str) -> Iterator[object]:
             yield part
         else:
             status = where.stat()
-            yield status.st_dev, status.st_ino, status.st_size
+            yield status.st_dev, status.st_ino
+
+
+def _sizes(path: str) -> list[int]:
+    """Return the size of a file, or of the files of a folder; nothing if it is elsewhere."""
+    files = [where for part in parts(path) if isinstance(where := located(part), Path) and is_there(where)]
+    return [file.stat().st_size for file in files]
+
+
+def _same_content(one: str, other: str) -> bool:
+    return all(cmp(*pair, shallow=False) for pair in zip(parts(one), parts(other), strict=True))
 
 
 def _twice(sample: Sample, path: str, other: Sample, before: str) -> str:
@@ -86,7 +106,7 @@ def repeated_events(
 @dataclass(frozen=True)
 class _File:
     sample: Sample
-    source: Source
+    source: File | Source
     numbers: Numbering
 
     def upto(self, limit: int) -> Hashes:

@@ -4,11 +4,13 @@ weights in Hz."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from numbers import Integral
 from traceback import walk_tb
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -17,7 +19,11 @@ from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, in_b
 from trigemu.base.fingerprint import fingerprint
 from trigemu.samples.events import Collection, Events, Need, make_events
 from trigemu.samples.formats.source import Schema, Source
+from trigemu.samples.locations import digest_of, located
 from trigemu.samples.normalisation import SampleTable
+
+if TYPE_CHECKING:
+    from trigemu.samples.files import File
 
 
 def around(
@@ -107,14 +113,14 @@ class Sample:
         Position in the catalogue, which identifies the sample in pattern tables.
     table : SampleTable
         Entry of the catalogue.
-    sources : tuple of Source
-        The files.
+    sources : tuple of File or Source
+        The files, or events in memory.
     hz_per_weight : float
         Rate of a generator weight of 1, in Hz.
     rate_hz : float
         Rate of all generated events, including those that a skim dropped.
     sha256 : tuple of str or None
-        Digest of each file; None for remote files without a digest in the catalogue.
+        Digest of each file in the catalogue, which was verified; None without one.
     weighted : bool
         Whether generator weights are used; otherwise every event has weight 1.
     per_interactions : tuple of float
@@ -126,7 +132,7 @@ class Sample:
 
     number: int
     table: SampleTable
-    sources: tuple[Source, ...]
+    sources: tuple[File | Source, ...]
     hz_per_weight: float
     rate_hz: float
     sha256: tuple[str | None, ...]
@@ -151,6 +157,19 @@ class Sample:
     def entries(self) -> int:
         """The number of events in all files."""
         return sum(source.entries for source in self.sources)
+
+    @property
+    def digests(self) -> tuple[str | None, ...]:
+        """The sha256 of each file, computed when it is asked for; None for events that are elsewhere or in
+        memory, and whose catalogue has none."""
+        with ThreadPoolExecutor() as threads:
+            return tuple(threads.map(self._digest, self.sources, self.sha256))
+
+    def _digest(self, source: File | Source, known: str | None) -> str | None:
+        if known or self.in_memory or isinstance(located(source.path), str):
+            return known
+        with naming(self.name, source.path):
+            return _digest_of(source.path, source.identity)
 
     @property
     def identity(self) -> str:
@@ -206,20 +225,20 @@ class Sample:
         """
         return self.read_file(self.file(source), start, stop, needs, margin)
 
-    def file(self, number: int) -> Source:
+    def file(self, number: int) -> File | Source:
         """Return a file by its `number`, from 0; raise SampleError if there is none."""
         if not (isinstance(number, Integral) and 0 <= number < len(self.sources)):
             raise SampleError(f"sample {self.name!r} has files 0 to {len(self.sources) - 1}, not {number!r}")
         return self.sources[int(number)]
 
     def read_file(
-        self, file: Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
+        self, file: File | Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
     ) -> Events:
         """Read a range of events of a file, as `read` does.
 
         Parameters
         ----------
-        file : Source
+        file : File or Source
             The file, of this sample.
         start, stop, needs, margin
             As in `read`.
@@ -240,7 +259,7 @@ class Sample:
         ranges, core = around(file.neighbours, file.entries, start, stop, margin)
         return join_events([self._read(file, *rows, columns) for rows in ranges], core)
 
-    def _read(self, file: Source, start: int, stop: int, needs: tuple[Need, ...]) -> Events:
+    def _read(self, file: File | Source, start: int, stop: int, needs: tuple[Need, ...]) -> Events:
         stored = {name: column for column in needs if (name := decision_in(column)) is not None}
         with naming(self.name, file.path):
             in_file = file.counted(need for need in needs if need not in stored.values())
@@ -260,6 +279,12 @@ class Sample:
             first=start,
             physical=file.physical,
         )
+
+
+@cache
+def _digest_of(path: str, identity: str) -> str:
+    """Return the digest of a file, which is computed again when the file has changed."""
+    return digest_of(path)
 
 
 @contextmanager

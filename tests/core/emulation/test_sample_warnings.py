@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from toys import memory_catalogue, menu_from, toy_events
-from trigemu.emulation.sample_warnings import warnings_of_first
 
 from trigemu import run
+from trigemu.emulation.sample_warnings import warnings_of_first
 
 A, B = toy_events(3, 230), toy_events(4, 90)
 EVENTS = A + B

@@ -89,7 +89,7 @@ def test_all_files_that_cannot_be_opened_are_told_at_once(folder: Path) -> None:
     assert "a1.root" in lines[0]
     assert "a3.root" in lines[1]
     (folder / "a1.root").write_bytes((folder / "a0.root").read_bytes())
-    with pytest.raises(UnreadableError, match=r"(?s)a0\.root has sha256.*a4\.root has sha256"):
+    with pytest.raises(UnreadableError, match=r"(?s)a0\.root: has sha256.*a4\.root: has sha256"):
         open_catalogue(written(folder, more=f"sha256 = [{', '.join(digests)}]"))
 
 

@@ -12,7 +12,7 @@ from toys import toy_events, write_root
 from trigemu import open_catalogue
 from trigemu.api import SampleError
 from trigemu.base.errors import UnreadableError
-from trigemu.samples.files import OPEN_FILES, EventFile, opened_source
+from trigemu.samples.files import OPEN_FILES, File, opened_source
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_files_are_opened_once_to_find_their_events_and_to_read_them() -> None:
 def test_what_is_sent_to_workers_is_small_and_reads_the_same(folder: Path) -> None:
     sample = open_catalogue(folder / "catalogue.toml").samples[0]
     file = sample.sources[0]
-    assert isinstance(file, EventFile)
+    assert isinstance(file, File)
     content = pickle.dumps(file)
     assert len(content) < 1000
     there = pickle.loads(content)

@@ -28,12 +28,12 @@ from places import (
     libraries as libraries,
     of_format,
 )
-from servers import Elsewhere, check_a_server_that_falls_silent, check_a_server_that_never_ends
+from servers import Elsewhere, check_a_server_that_falls_silent
 from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
 from trigemu.base.plugin_search import CORE
-from trigemu.samples import files, locations
+from trigemu.samples import files
 from trigemu.samples.files import format_of
 from trigemu.samples.formats import format_named
 from trigemu.samples.locations import is_local_folder, located, matching_files, opened, parts
@@ -299,19 +299,6 @@ def test_devices_pipes_and_sockets_are_refused(
             PLACES[place](tmp_path, str(path))
 
 
-def test_a_wildcard_looks_at_so_many_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("a/b", "a/c", "d"):
-        (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name / "x.root").touch()
-    (tmp_path / "a/b/loop").symlink_to(tmp_path)
-    monkeypatch.setattr(locations, "MOST_ENTRIES", 20)
-    assert len(matching_files("**/*.root", tmp_path)) == 3
-    monkeypatch.setattr(locations, "MOST_ENTRIES", 5)
-    with pytest.raises(TrigemuError, match="matches in folders with more than 5 entries"):
-        matching_files("**/*.root", tmp_path)
-    assert len(matching_files("d/*", tmp_path)) == 1
-
-
 @pytest.mark.parametrize(
     "pattern",
     ["*.root", "**/*.root", "a/*/x.root", "a/**", "loop/*.root", "a/../[xyz].root", "dead*", "a/?.*"],
@@ -326,17 +313,16 @@ def test_wildcards_match_as_in_python(tmp_path: Path, pattern: str) -> None:
     assert matching_files(pattern, tmp_path) == expected != []
 
 
-def test_a_server_that_falls_silent_or_never_ends() -> None:
+def test_a_server_that_falls_silent() -> None:
     check_a_server_that_falls_silent("a.root", "nanoaod")
-    check_a_server_that_never_ends("a.root", "nanoaod")
 
 
-@pytest.mark.parametrize("told", ["bytes {0}-{1}/10000", "bytes 0-x/10000", "bytes */10000", "lines 0-1/2"])
+@pytest.mark.parametrize("told", ["bytes {0}-{1}/10000", "bytes */10000", "lines 0-1/2", ""])
 def test_another_part_than_was_asked_for_is_refused(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
     monkeypatch.setattr(files, "PAUSE_S", 0.0)
     handler = type("Handler", (Elsewhere,), {"told": told})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        with pytest.raises(TrigemuError, match=r"the server sends '.*' instead of bytes \d+-\d+"):
+        with pytest.raises(TrigemuError, match=r"the server sends ('.*'|more) instead of bytes \d+-\d+"):
             catalogue_of(f"http://127.0.0.1:{server.server_port}/a.root", "nanoaod")
         server.shutdown()

@@ -64,8 +64,8 @@ def test_shared_parents_are_known() -> None:
 
 def test_a_digest_knows_every_value() -> None:
     events = events_from_awkward(ak.Array(toy_events(6, 20)))
-    digest = samples_of(events).sha256
-    assert digest == samples_of(events.to_awkward()).sha256
+    digest = samples_of(events).samples[0].sources[0].identity
+    assert digest == samples_of(events.to_awkward()).samples[0].sources[0].identity
     met = events.scalars["met"].copy()
     met[3] += 1
     changed = (
@@ -74,8 +74,7 @@ def test_a_digest_knows_every_value() -> None:
         replace(events, collections={**events.collections, "muon": events.collections["jet"]}),
         events[:19],
     )
-    assert len({digest, *(samples_of(other).sha256 for other in changed)}) == 5
-    assert len({samples_of(other).samples[0].sources[0].identity for other in (events, *changed)}) == 5
+    assert len({digest, *(samples_of(other).samples[0].sources[0].identity for other in changed)}) == 5
 
 
 def test_neighbouring_crossings_are_left_out() -> None:

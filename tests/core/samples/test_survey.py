@@ -1,13 +1,14 @@
-"""The survey of files: what is learned of each, wherever it is opened."""
+"""What is learned of files, wherever they are opened."""
 
 from __future__ import annotations
 
 import hashlib
-import pickle
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from servers import Ranges
@@ -15,13 +16,22 @@ from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import open_catalogue, worker_pool
 from trigemu.base.mapping import Engine
-from trigemu.samples import files
-from trigemu.samples.files import Facts, Problem, Survey, ToOpen, survey, surveyed
+from trigemu.samples import files, locations, sample
+from trigemu.samples.files import File, Numbering, Problem, ToOpen, open_files
+from trigemu.samples.normalisation import SampleTable
+
+TABLE = SampleTable(name="a", role="background", files=())
 
 
-def to_open(path: object, **more: object) -> ToOpen:
-    given = {"sha256": None, "weighted": True, "identified": False, "opening": "1"} | more
-    return ToOpen(sample="a", path=str(path), format="nanoaod", **given)  # type: ignore[arg-type]
+def learned(path: object, **more: Any) -> tuple[File, Numbering | None] | Problem:
+    (result,) = open_files([ToOpen(TABLE, str(path), **more)], Engine(retries=0))
+    return result
+
+
+def file_of(path: object, **more: Any) -> File:
+    result = learned(path, **more)
+    assert not isinstance(result, Problem), result
+    return result[0]
 
 
 @pytest.fixture
@@ -31,12 +41,26 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_what_is_learned_of_a_file(file: Path) -> None:
-    found = survey(to_open(file))
-    assert isinstance(found, Facts)
+    found = file_of(file)
     assert (found.entries, found.boundaries, found.sum_of_weights) == (50, (0, 20, 40, 50), 123.0)
-    assert found.sha256 == found.identity == hashlib.sha256(file.read_bytes()).hexdigest()
     assert found.schema.collections["jet"] >= {"pt", "eta", "phi"}
-    assert survey(to_open(file, weighted=False)).sum_of_weights is None  # type: ignore[union-attr]
+    assert file_of(file, weighted=False).known_sum is None
+
+
+def test_a_file_is_identified_without_reading_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until somebody asks for its digest, which is computed once."""
+    (file.parent / "catalogue.toml").write_text(CATALOGUE.replace("all.root", "a.root"))
+    read: list[str] = []
+    monkeypatch.setattr(sample, "digest_of", lambda path: read.append(path) or locations.digest_of(path))
+    before = open_catalogue(file.parent / "catalogue.toml").samples[0]
+    assert (before.sha256, read) == ((None,), [])
+    for _ in range(2):
+        assert replace(before).digests == (hashlib.sha256(file.read_bytes()).hexdigest(),)
+    assert read == [str(file)]
+    write_root(file, toy_events(2, 50), basket=20, sum_of_weights=123.0)
+    after = open_catalogue(file.parent / "catalogue.toml").samples[0]
+    assert after.sources[0].identity != before.sources[0].identity
+    assert after.digests == (hashlib.sha256(file.read_bytes()).hexdigest(),) != before.digests
 
 
 @pytest.mark.parametrize(
@@ -45,24 +69,36 @@ def test_what_is_learned_of_a_file(file: Path) -> None:
 def test_a_problem_is_a_result(tmp_path: Path, content: bytes | None, unreadable: bool) -> None:
     if content is not None:
         (tmp_path / "bad.root").write_bytes(content)
-    found = survey(to_open(tmp_path / "bad.root"))
+    found = learned(tmp_path / "bad.root")
     assert isinstance(found, Problem)
     assert found.unreadable == unreadable
     assert found.message.startswith(f"sample 'a': {tmp_path / 'bad.root'}")
 
 
-def test_equal_schemas_are_held_once(file: Path, tmp_path: Path) -> None:
+def test_equal_schemas_are_kept_once(file: Path, tmp_path: Path) -> None:
     write_root(tmp_path / "b.root", toy_events(2, 30))
-    work = Survey()
-    first, second, problem = surveyed(
-        [to_open(file), to_open(tmp_path / "b.root"), to_open("/none")], Engine(retries=0)
-    )
-    assert isinstance(first, Facts)
-    assert isinstance(second, Facts)
+    paths = [ToOpen(TABLE, str(path)) for path in (file, tmp_path / "b.root", "/none")]
+    first, second, problem = open_files(paths, Engine())
+    assert not isinstance(first, Problem)
+    assert not isinstance(second, Problem)
     assert isinstance(problem, Problem)
-    assert first.schema is second.schema
-    function, arguments = pickle.loads(work.content())
-    assert isinstance(function(*arguments), Survey)
+    assert first[0].schema is second[0].schema
+
+
+class _Lost:
+    """Workers that are lost before they answer."""
+
+    def submit(self, function: object, /, *arguments: object) -> Future[object]:
+        future: Future[object] = Future()
+        future.set_exception(OSError("lost"))
+        return future
+
+
+def test_files_of_lost_workers_are_opened_here(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "OPEN_FILES", 0)
+    (result,) = open_files([ToOpen(TABLE, str(file))], Engine(_Lost()))
+    assert not isinstance(result, Problem)
+    assert result[0].entries == 50
 
 
 def test_every_engine_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,11 +110,10 @@ def test_every_engine_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with ThreadPoolExecutor(3) as threads, worker_pool(1) as process:
         opened = [open_catalogue(path, executor=e) for e in (None, Engine(threads), process)]
     samples = [c.samples[0] for c in opened]
-    for sample in samples:
-        assert sample.hz_per_weight == samples[0].hz_per_weight
-        assert sample.sha256 == samples[0].sha256
-        assert [f.boundaries for f in sample.sources] == [f.boundaries for f in samples[0].sources]  # type: ignore[attr-defined]
-        assert sample.schema == samples[0].schema
+    for found in samples:
+        assert found.hz_per_weight == samples[0].hz_per_weight
+        assert found.sources == samples[0].sources
+        assert found.schema == samples[0].schema
 
 
 class _Failing(Ranges):
@@ -127,9 +162,9 @@ def test_the_identity_of_a_remote_file_changes_with_it(file: Path) -> None:
     ) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/a.root"
-        asked = [survey(to_open(url, identified=True, opening=str(n))) for n in range(2)]
+        asked = [file_of(url, identified=True, opening=str(n)) for n in range(2)]
         write_root(file, toy_events(3, 60))
-        asked.append(survey(to_open(url, identified=True, opening="3")))
+        asked.append(file_of(url, identified=True, opening="3"))
         server.shutdown()
-    first, again, other = (found.identity for found in asked)  # type: ignore[union-attr]
+    first, again, other = (found.identity for found in asked)
     assert first == again != other

@@ -194,9 +194,9 @@ def test_files_of_a_folder_stand_side_by_side(tmp_path: Path) -> None:
     }
     opened = catalogue_of(folder)
     assert (opened.samples[0].table.format, opened.samples[0].entries) == ("parquet", N)
-    digest = opened.samples[0].sha256[0]
+    digest = opened.samples[0].digests[0]
     ak.to_parquet(ak.Array({"B": np.arange(N) % 2 == 0}), folder / "z.parquet")
-    assert catalogue_of(folder).samples[0].sha256[0] != digest
+    assert catalogue_of(folder).samples[0].digests[0] != digest
 
 
 def test_files_that_follow_each_other_are_no_folder(tmp_path: Path) -> None:

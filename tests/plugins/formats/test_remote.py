@@ -19,7 +19,7 @@ from places import (
     libraries as libraries,
     of_format,
 )
-from servers import Ranges, check_a_server_that_falls_silent, check_a_server_that_never_ends
+from servers import Ranges, check_a_server_that_falls_silent
 from toys import toy_events, write_root
 from trigemu_formats import PLUGIN
 
@@ -59,9 +59,8 @@ def test_a_file_of_any_format_is_read_over_http(tmp_path: Path) -> None:
         server.shutdown()
 
 
-def test_a_server_that_falls_silent_or_never_ends() -> None:
+def test_a_server_that_falls_silent() -> None:
     check_a_server_that_falls_silent("a.parquet", "parquet")
-    check_a_server_that_never_ends("a.parquet", "parquet")
 
 
 def test_a_folder_without_any_samples(tmp_path: Path) -> None:

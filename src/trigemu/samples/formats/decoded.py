@@ -1,27 +1,26 @@
-"""Cache baskets, clusters and row groups that are larger than one range of entries, to decode each once.
+"""Baskets, clusters and row groups that are larger than a range of entries, each decoded once.
 
-Files are compressed in parts that can only be decoded completely. A part that a range of entries cuts through
-stays decoded until all its entries were read, in any order and by any thread.
+Files are compressed in parts that can only be decoded completely. A large part that a range of entries cuts
+through stays decoded until all its entries were read, in any order and by any thread.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
+from functools import partial
 from threading import Lock
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakSet
 
 #: The largest cache of a process, for all files together. Parts that do not fit are decoded for each range.
 CACHED_BYTES = 2**30
 #: Larger parts are cached in windows of about this size, all columns of a file together, and decoded again
-#: for
-#: the next window. Two fit: the next begins while the last ranges of one are read.
+#: for the next window. Two fit: the next begins while the last ranges of one are read.
 WINDOW_BYTES = CACHED_BYTES // 2
 #: A part is cached if it has more than this share of the entries of a range that cuts through it: smaller
-#: ones
-#: are cheap to decode again.
+#: ones are cheap to decode again.
 _SHARE = 1 / 8
 
 
@@ -29,42 +28,28 @@ class Sized(Protocol):
     @property
     def nbytes(self) -> int: ...
 
+    def __getitem__(self, rows: slice, /) -> Any: ...
+
 
 A = TypeVar("A", bound=Sized)
 
 
-class Piece(NamedTuple):
-    """Entries of a column that are decoded together. cached: whether the range cuts through them; otherwise
-    it contains them."""
-
-    first: int
-    last: int
-    cached: bool
-
-
-class Part(NamedTuple):
-    """A part of a column that is decoded together."""
-
-    column: Hashable  # The column
-    first: int  # first, last: The entries from first to last − 1
-    last: int
-
-
-def pieces(edges: Sequence[int], start: int, stop: int, most: Callable[[], int]) -> list[Piece]:
-    """Divide the reading of a range of entries."""
-    if start >= stop:
-        return [Piece(start, stop, False)]
+def pieces(
+    edges: Sequence[int], start: int, stop: int, most: Callable[[], int]
+) -> Iterator[tuple[int, int, bool]]:
+    """Yield the consecutive ranges that are decoded for the entries from start to stop − 1, and whether they
+    are cached: large parts that the range cuts through, or windows of `most` entries in them."""
     least = (stop - start) * _SHARE
-    ends = [_window(edges, entry, most) for entry in (start, stop - 1)]
-    cut = [
-        Piece(first, last, True)
-        for first, last in dict.fromkeys(ends)
-        if (first < start or last > stop) and last - first > least
-    ]
-    low = cut[0].last if cut and cut[0].first <= start else start
-    high = cut[-1].first if cut and cut[-1].last >= stop else stop
-    between = [Piece(low, high, False)] if low < high else []
-    return sorted([*cut, *between])
+    if start >= stop:
+        yield start, stop, False
+    while start < stop:
+        first, last = _window(edges, start, most)
+        cached = (first < start or last > stop) and last - first > least
+        if not cached:
+            low, high = _window(edges, stop - 1, most)
+            first, last = start, low if high > stop and high - low > least else stop
+        yield first, last, cached
+        start = last
 
 
 def _window(edges: Sequence[int], entry: int, most: Callable[[], int]) -> tuple[int, int]:
@@ -77,11 +62,11 @@ def _window(edges: Sequence[int], entry: int, most: Callable[[], int]) -> tuple[
     return first, last
 
 
-class _Decoding(Generic[A]):
-    """A part that is decoded or being decoded. left: the number of entries that were not read yet."""
+class _Part(Generic[A]):
+    """A part that is decoded or being decoded."""
 
-    def __init__(self, part: Part) -> None:
-        self.left = part.last - part.first
+    def __init__(self, entries: int) -> None:
+        self.left = entries  # The number of entries that were not read yet
         self.size = 0
         self.result: Future[A] = Future()
 
@@ -90,63 +75,69 @@ class Decoded(Generic[A]):
     """The cached parts of one file. They are dropped with it, or when others need the memory."""
 
     def __init__(self) -> None:
-        self._parts: dict[Part, _Decoding[A]] = {}
+        self._parts: dict[Hashable, _Part[A]] = {}
         with _lock:
             _files.add(self)
 
     def read(
-        self, parts: Iterable[Part], start: int, stop: int, decode: Callable[[Part], A]
-    ) -> dict[Part, A]:
-        """Return decoded parts of columns. Threads that request the same parts at once share the work."""
-        decodings: dict[Part, _Decoding[A]] = {}
-        for part in parts:
-            with _lock:
-                existing = self._parts.get(part)
-                decodings[part] = decoding = existing or self._parts.setdefault(part, _Decoding(part))
-            if existing is None:
-                self._decode(part, decoding, decode, (start, stop))
-        arrays = {part: decoding.result.result() for part, decoding in decodings.items()}
-        with _lock:
-            for part, decoding in decodings.items():
-                decoding.left -= min(stop, part.last) - max(start, part.first)
-                if decoding.left <= 0 and self._parts.get(part) is decoding:
-                    del self._parts[part]
-        return arrays
+        self,
+        column: Hashable,
+        edges: Sequence[int],
+        rows: tuple[int, int],
+        most: Callable[[], int],
+        decode: Callable[[int, int], A],
+    ) -> list[A]:
+        """Return consecutive slices that together are some rows of a column. `edges` are the first entries of
+        parts that can only be decoded as a whole, and the end; `most` returns how many entries of a part may
+        be cached; `decode` returns the entries from a first one to one before a last one."""
+        start, stop = rows
+        slices = []
+        for first, last, cached in pieces(edges, start, stop, most):
+            if cached:
+                row, end = max(start, first), min(stop, last)
+                array = self._kept((column, first, last), end - row, partial(decode, first, last))
+                slices.append(array[row - first : end - first])
+            else:
+                slices.append(decode(first, last))
+        return slices
 
-    def _decode(
-        self, part: Part, decoding: _Decoding[A], decode: Callable[[Part], A], read: tuple[int, int]
-    ) -> None:
-        try:
-            array = decode(part)
-        except BaseException as error:
-            with _lock:
-                self._parts.pop(part, None)
-            decoding.result.set_exception(error)
-            raise
+    def _kept(self, key: tuple[Hashable, int, int], read: int, decode: Callable[[], A]) -> A:
+        """Return a part, of which some entries are `read` now. Threads that request it at once share the
+        work."""
         with _lock:
-            decoding.size = array.nbytes
-            if not self._has_room(read):
-                self._parts.pop(part, None)
-        decoding.result.set_result(array)
+            existing = self._parts.get(key)
+            part = existing or self._parts.setdefault(key, _Part(key[2] - key[1]))
+        if existing is None:
+            try:
+                array = decode()
+            except BaseException as error:
+                with _lock:
+                    self._parts.pop(key, None)
+                part.result.set_exception(error)
+                raise
+            with _lock:
+                part.size = array.nbytes
+                self._make_room()
+            part.result.set_result(array)
+        array = part.result.result()
+        with _lock:
+            part.left -= read
+            if part.left <= 0 and self._parts.get(key) is part:
+                del self._parts[key]
+        return array
 
-    def _has_room(self, read: tuple[int, int]) -> bool:
-        """Drop parts of other files, then parts of this file outside the range, until the cache is small
-        enough; return whether it is."""
+    def _make_room(self) -> None:
+        """Drop parts of other files, then the oldest of this one, until the cache is small enough."""
         excess = sum(file.bytes for file in _files) - CACHED_BYTES
         for file in sorted(_files, key=lambda file: file is self):
-            for part in list(file._parts):
-                if excess <= 0:
-                    return True
-                elsewhere = part.last <= read[0] or part.first >= read[1]
-                if (file is not self or elsewhere) and (size := file._parts[part].size):
-                    del file._parts[part]
-                    excess -= size
-        return excess <= 0
+            for key in list(file._parts) if excess > 0 else ():
+                if excess > 0 and file._parts[key].size:
+                    excess -= file._parts.pop(key).size
 
     @property
     def bytes(self) -> int:
         """The size of the cached parts."""
-        return sum(decoding.size for decoding in self._parts.values())
+        return sum(part.size for part in self._parts.values())
 
 
 _lock = Lock()

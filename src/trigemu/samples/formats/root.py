@@ -3,28 +3,32 @@ and a base class reads its branches."""
 
 from __future__ import annotations
 
+import ctypes
 import re
+import sys
 from abc import abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
+from queue import Queue
 from typing import Any, ClassVar
 
 import awkward as ak
 import numpy as np
 import uproot
-import uproot.language
+from uproot.source.chunk import Chunk
+from uproot.source.futures import TrivialFuture
 
 from trigemu.base.arrays import Array, IntArray
 from trigemu.base.errors import SampleError, UnreadableError, excerpt
 from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.events import Need
-from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded, Part, pieces
+from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded
 from trigemu.samples.formats.ragged import collection_of, flat, schema_of
 from trigemu.samples.formats.source import ReadEvents, Schema, Source
 from trigemu.samples.locations import located, regular, timeouts
@@ -63,27 +67,6 @@ class _Classes(dict[str, Any]):
         return super().get(name, default)
 
 
-class Branches(uproot.language.Language):  # type: ignore[misc]
-    """A language of branch names only."""
-
-    def free_symbols(
-        self, expression: str, keys: Any, aliases: Any, file_path: str, object_path: str
-    ) -> list[str]:
-        raise SampleError(f"has no branch {expression[:100]!r}")
-
-    def compute_expressions(
-        self,
-        hasbranches: Any,
-        arrays: Mapping[Any, Any],
-        expression_context: list[tuple[str, Any]],
-        keys: Any,
-        aliases: Any,
-        file_path: str,
-        object_path: str,
-    ) -> dict[str, Any]:
-        return {name: arrays[context["branches"][0].cache_key] for name, context in expression_context}
-
-
 def _check(streamer: Any) -> None:
     """Raise SampleError if a description of a class contains a name that is not plain."""
     for part in (streamer, *streamer.elements):
@@ -95,14 +78,60 @@ def _check(streamer: Any) -> None:
                 )
 
 
+class _Local(uproot.source.chunk.Source):  # type: ignore[misc]
+    """The bytes of a file on this machine. uproot would request them from another thread, through an event
+    loop, which takes longer than reading them."""
+
+    def __init__(self, path: str, **_: Any) -> None:
+        super().__init__()
+        self._file_path, self._num_bytes = path, Path(path).stat().st_size
+
+    def __enter__(self) -> _Local:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing: no file stays open between reads."""
+
+    closed = False
+
+    def chunk(self, start: int, stop: int) -> Chunk:
+        with Path(self._file_path).open("rb", buffering=0) as file:
+            file.seek(start)
+            return Chunk(self, start, stop, TrivialFuture(file.read(stop - start)))
+
+    def chunks(self, ranges: Iterable[tuple[int, int]], notifications: Queue[Chunk]) -> list[Chunk]:
+        chunks = [self.chunk(*bounds) for bounds in ranges]
+        for chunk in chunks:
+            notifications.put(chunk)
+        return chunks
+
+
+#: Sizes of memory for the two settings of malloc in `_keep_memory`.
+_OF_ARRAYS, _KEPT = 2**25, 2**28
+#: The numbers of these settings in malloc.h.
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
+
+
+@cache
+def _keep_memory() -> None:
+    """Let this process use freed memory again. By default glibc returns the arrays of each basket to the
+    system, which clears pages for the next ones: this takes a third of the time of reading, and only one
+    thread of a process can do it at a time."""
+    if sys.platform == "linux" and (set_option := getattr(ctypes.CDLL(None), "mallopt", None)):
+        set_option(_MMAP_THRESHOLD, _OF_ARRAYS)
+        set_option(_TRIM_THRESHOLD, _KEPT)
+
+
 def open_root(path: str) -> Any:
     """Return the top directory of a ROOT file."""
+    _keep_memory()
     where = located(path)
+    options = timeouts(where)
     if isinstance(where, Path):
         regular(where)
+        options = {"handler": _Local}
     # Chunks are read once: no cache of arrays.
-    file = _File(str(where), array_cache=None, custom_classes=_Classes(), **timeouts(where))
-    return file.root_directory
+    return _File(str(where), array_cache=None, custom_classes=_Classes(), **options).root_directory
 
 
 def field_until(field: Any, entries: int) -> Any:
@@ -326,59 +355,28 @@ class RootFile(Source):
         )
 
     def _arrays(self, names: Iterable[str], start: int, stop: int) -> dict[str, ak.Array]:
+        """Read branches or fields."""
         all_names = tuple(sorted(set(names)))
-        divided = {
-            name: pieces(self._edges(name), start, stop, lambda: self._window(all_names))
-            for name in all_names
-        }
-        ranges: dict[tuple[int, int], list[str]] = {}
-        for name, of_name in divided.items():
-            for first, last, cached in of_name:
-                if not cached:
-                    ranges.setdefault((first, last), []).append(name)
-        arrays = {
-            Part(name, first, last): array
-            for (first, last), of_range in ranges.items()
-            for name, array in self._decode(of_range, first, last).items()
-        }
-        cached_parts = [
-            Part(name, *piece[:2]) for name, of_name in divided.items() for piece in of_name if piece.cached
-        ]
-        for part, array in self._decoded.read(cached_parts, start, stop, self._decode_part).items():
-            arrays[part] = array[max(start - part.first, 0) : stop - part.first]
-        return {
-            name: _joined([arrays[Part(name, *piece[:2])] for piece in of_name])
-            for name, of_name in divided.items()
-        }
+        return {name: self._array(name, start, stop, all_names) for name in all_names}
 
-    def _decode(self, names: list[str], start: int, stop: int) -> dict[str, ak.Array]:
-        window = {"entry_start": start, "entry_stop": stop, "library": "ak"}
-        if self._is_tree:
-            arrays: dict[str, ak.Array] = self._events.arrays(names, how=dict, language=Branches(), **window)
-            return arrays
-        return {name: field_until(self._events[name], stop).array(**window) for name in names}
+    def _array(self, name: str, start: int, stop: int, all_names: tuple[str, ...]) -> ak.Array:
+        field = self._events.get(name)
+        if field is None:
+            raise SampleError(f"has no branch {excerpt(name)!r}")
 
-    def _decode_part(self, part: Part) -> ak.Array:
-        """Decode a part for the cache, without the data around it."""
-        (array,) = self._decode([str(part.column)], part.first, part.last).values()
-        return ak.to_packed(array)
+        def decode(first: int, last: int) -> ak.Array:
+            until = field if self._is_tree else field_until(field, last)
+            array = until.array(entry_start=first, entry_stop=last, library="ak")
+            # What is cached keeps no data around it in memory.
+            return array if start <= first and last <= stop else ak.to_packed(array)
+
+        edges = field.entry_offsets if self._is_tree else self.boundaries
+        arrays = self._decoded.read(name, edges, (start, stop), lambda: self._window(all_names), decode)
+        return arrays[0] if len(arrays) == 1 else ak.concatenate(arrays)
 
     @cached_property
     def _decoded(self) -> Decoded[ak.Array]:
         return Decoded()
-
-    def _edges(self, name: str) -> Sequence[int]:
-        """Return the entries at which the baskets of a branch, or clusters, begin and end."""
-        if not self._is_tree:
-            return self.boundaries
-        if name not in self._baskets:
-            branch = self._events.get(name)  # None: reading will raise an error
-            self._baskets[name] = (0, self.entries) if branch is None else branch.entry_offsets
-        return self._baskets[name]
-
-    @cached_property
-    def _baskets(self) -> dict[str, Sequence[int]]:
-        return {}
 
     def _window(self, names: tuple[str, ...]) -> int:
         """Return the number of entries of some branches that may be cached."""
@@ -393,10 +391,6 @@ class RootFile(Source):
     @cached_property
     def _windows(self) -> dict[tuple[str, ...], int]:
         return {}
-
-
-def _joined(arrays: list[ak.Array]) -> ak.Array:
-    return arrays[0] if len(arrays) == 1 else ak.concatenate(arrays)
 
 
 def _in_own_memory(values: Array) -> Array:

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from threading import Barrier
@@ -17,7 +18,7 @@ from hypothesis import given, strategies as st
 
 from trigemu.samples.files import opened_source
 from trigemu.samples.formats import decoded, root
-from trigemu.samples.formats.decoded import Decoded, Part, Piece, cached_bytes, pieces
+from trigemu.samples.formats.decoded import Decoded, cached_bytes, pieces
 from trigemu.samples.formats.nanoaod import NanoAOD
 
 N = 1000
@@ -41,86 +42,94 @@ def _nothing_kept() -> Iterator[None]:
 )
 def test_pieces_cover_a_range(inner: set[int], most: int, cut: tuple[int, int]) -> None:
     edges, (start, stop) = [0, *sorted(inner), N], sorted(cut)
-    found = pieces(edges, start, stop, lambda: most)
-    covered = [entry for p in found for entry in range(max(p.first, start), min(p.last, stop))]
+    found = list(pieces(edges, start, stop, lambda: most))
+    covered = [entry for first, last, _ in found for entry in range(max(first, start), min(last, stop))]
     assert covered == list(range(start, stop))
-    for piece in found:
-        assert piece.cached or start <= piece.first <= piece.last <= stop
-        assert piece.last - piece.first <= most or not piece.cached
+    for first, last, cached in found:
+        assert cached or start <= first <= last <= stop
+        assert last - first <= most or not cached
 
 
 def test_small_parts_are_not_kept_and_large_ones_are_kept_in_windows() -> None:
-    assert pieces([0, 100, 200, 300], 100, 200, lambda: N) == [Piece(100, 200, False)]
-    assert pieces(range(0, 310, 10), 95, 195, lambda: N) == [Piece(95, 195, False)]
-    assert pieces([0, 1000], 100, 200, lambda: N) == [Piece(0, 1000, True)]
-    assert pieces([0, 90, 210, 1000], 80, 300, lambda: N) == [
-        Piece(0, 90, True),
-        Piece(90, 210, False),
-        Piece(210, 1000, True),
-    ]
-    assert pieces([0, 1000], 380, 420, lambda: 400) == [Piece(0, 400, True), Piece(400, 800, True)]
+    def of(edges: Sequence[int], start: int, stop: int, most: int = N) -> list[tuple[int, int, bool]]:
+        return list(pieces(edges, start, stop, lambda: most))
+
+    assert of([0, 100, 200, 300], 100, 200) == [(100, 200, False)]
+    assert of(range(0, 310, 10), 95, 195) == [(95, 195, False)]
+    assert of([0, 1000], 100, 200) == [(0, 1000, True)]
+    assert of([0, 90, 210, 1000], 80, 300) == [(0, 90, True), (90, 210, False), (210, 1000, True)]
+    assert of([0, 1000], 380, 420, 400) == [(0, 400, True), (400, 800, True)]
 
 
 class _Bytes:
     def __init__(self, nbytes: int) -> None:
         self.nbytes = nbytes
 
+    def __getitem__(self, rows: slice) -> slice:
+        return rows
+
+
+Calls = Counter[str]
+
+
+def _read(
+    file: Decoded[_Bytes], column: str, start: int, stop: int, calls: Calls, edges: Sequence[int] = (0, 100)
+) -> list[Any]:
+    def decode(first: int, last: int) -> _Bytes:
+        calls[column] += 1
+        return _Bytes(10 * (last - first))
+
+    return file.read(column, edges, (start, stop), lambda: N, decode)
+
 
 def test_a_part_is_dropped_when_all_of_it_was_read() -> None:
-    file, part = Decoded[_Bytes](), Part("a", 0, 100)
-    calls: list[Part] = []
-
-    def decode(part: Part) -> _Bytes:
-        calls.append(part)
-        return _Bytes(1000)
-
+    file, calls = Decoded[_Bytes](), Calls()
     for start in (50, 0, 75):
-        file.read([part], start, start + 25, decode)
+        assert _read(file, "a", start, start + 25, calls) == [slice(start, start + 25)]
         assert cached_bytes() == 1000
-    file.read([part], 25, 50, decode)
+    _read(file, "a", 25, 50, calls)
     assert cached_bytes() == 0
-    assert calls == [part]
+    assert calls == {"a": 1}
 
 
 def test_what_does_not_fit_is_decoded_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Room comes from other files and what lies elsewhere, never from what is being read."""
-    monkeypatch.setattr(decoded, "CACHED_BYTES", 250)
-    calls: Counter[Any] = Counter()
-
-    def decode(part: Part) -> _Bytes:
-        calls[part.column] += 1
-        return _Bytes(100)
-
-    other, file = Decoded[_Bytes](), Decoded[_Bytes]()
-    other.read([Part("other", 0, 100)], 0, 10, decode)
-    file.read([Part("elsewhere", 0, 100)], 0, 10, decode)
-    here = [Part(column, 100, 200) for column in "abc"]
-    for start in (100, 110, 120):
-        file.read(here, start, start + 10, decode)
-        assert cached_bytes() == 200
-    assert calls == {"other": 1, "elsewhere": 1, "a": 1, "b": 1, "c": 3}
+    """Room comes from other files first."""
+    monkeypatch.setattr(decoded, "CACHED_BYTES", 2500)
+    calls, other, file = Calls(), Decoded[_Bytes](), Decoded[_Bytes]()
+    _read(other, "other", 0, 10, calls)
+    _read(file, "a", 0, 10, calls)
+    for start in (0, 10, 20):
+        _read(file, "b", start, start + 10, calls)
+        assert cached_bytes() == 2000
+    _read(file, "a", 10, 20, calls)
+    assert calls == {"other": 1, "a": 1, "b": 1}
+    _read(file, "c", 0, 10, calls)  # in place of the oldest
+    _read(file, "a", 20, 30, calls)
+    assert calls == {"other": 1, "a": 2, "b": 1, "c": 1}
     del file
-    other.read([Part("other", 0, 100)], 10, 20, decode)
+    _read(other, "other", 10, 20, calls)
     assert calls["other"] == 2
 
 
 def test_threads_share_the_work_and_an_error_reaches_all_and_is_forgotten() -> None:
     file, together = Decoded[_Bytes](), Barrier(2, timeout=30)
-    parts = [Part("a", 0, 100), Part("b", 0, 100)]
-    calls: Counter[Any] = Counter()
+    calls = Counter[str]()
 
-    def decode(part: Part) -> _Bytes:
-        calls[part.column] += 1
+    def read(columns: str) -> None:
+        for column in columns:
+            file.read(column, (0, 100), (0, 50), lambda: N, partial(decode, column))
+
+    def decode(column: str, first: int, last: int) -> _Bytes:
+        calls[column] += 1
         together.wait()  # passes only where two threads decode at once
         if calls.total() <= 2:
-            raise OSError(part.column)
+            raise OSError(column)
         return _Bytes(1)
 
     with ThreadPoolExecutor(2) as pool:
-        for _ in range(2):
-            reading = [pool.submit(file.read, parts[::step], 0, 50, decode) for step in (1, -1)]
-            errors = [future.exception() for future in reading]
-        assert errors == [None, None]
+        errors = [future.exception() for future in [pool.submit(read, c) for c in ("a", "b")]]
+        assert [str(error) for error in errors] == ["a", "b"]
+        assert [future.exception() for future in [pool.submit(read, c) for c in ("ab", "ba")]] == [None, None]
     assert calls == {"a": 2, "b": 2}
     assert cached_bytes() == 0
 

@@ -166,9 +166,8 @@ def _use(folder: Path) -> Any:
 
 def _use_cards(folder: Path) -> Any:
     """Decide on the toy events, and compare them with the training that the card describes."""
-    from trigemu.emulation.sample_warnings import with_warnings
-
     import trigemu
+    from trigemu.emulation.sample_warnings import with_warnings
 
     scores = _scores(folder)
     emulation = trigemu.emulate(folder / "menu.toml", toy_catalogue())
