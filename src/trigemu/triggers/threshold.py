@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray
-from trigemu.base.kernels import kernel
 from trigemu.observables.expressions import Condition, Constant, Element, Junction, Number, Relation
 from trigemu.observables.language import compared_numbers
 from trigemu.observables.pruning import Use, all_uses, ceiling, cheap, harder_than
@@ -145,9 +144,5 @@ def _of(chosen: BoolArray, score: FloatArray) -> FloatArray:
     return everywhere
 
 
-@kernel
 def _or_minus_infinity(values: FloatArray) -> FloatArray:
-    score = np.empty_like(values)
-    for i in range(len(values)):
-        score[i] = values[i] if values[i] == values[i] else -np.inf
-    return score
+    return np.where(np.isnan(values), -np.inf, values)

@@ -172,8 +172,8 @@ def test_combinations(folder: Path, triggers: list[str], seed: int, n: int) -> N
 
 def test_a_search_without_end_is_the_error_of_batches(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other crossing is decided all the same."""
-    for module in (kind, program):
-        monkeypatch.setattr(module, "MAX_STEPS", 1000)
+    monkeypatch.setattr(kind, "MAX_STEPS", 1000)
+    monkeypatch.setattr(program, "MATCH_AFTER", 1000)
     counts = [2, 40]
     n = sum(counts)
     columns = {"pt": np.full(n, 9, "f4"), "eta": np.linspace(-2, 2, n, dtype="f4"), "phi": np.zeros(n, "f4")}
