@@ -10,7 +10,7 @@ from numba import carray, types
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.kernels import address_of, c_function, kernel, pointer
 from trigemu.observables import momenta
-from trigemu.triggers.combination.kind import CUT, LEG, MATCH_AFTER, search
+from trigemu.triggers.combination.kind import CUT, search
 
 from . import opcodes as do
 
@@ -104,15 +104,15 @@ def _choose(table: int) -> int:
     """Return whether any choice of objects fits a combination of i[3] legs and i[4] cuts, or REFUSED if the
     search needs more than i[8] trials.
 
-    The pool holds the collection and the twin of each leg, then for each leg its selection and columns (−1:
-    not read), then the cuts, whose numbers are the i[6] registers from i[5] on.
+    The pool holds the twins of the legs, what is added to the rows of their objects, then for each leg its
+    selection and columns (−1: not read), then the cuts, whose numbers are the i[6] registers from i[5] on.
     """
     t = carray(pointer(table), (do.TABLE,), np.int64)
     i = carray(pointer(t[do.INSTRUCTION]), (do.WIDTH,), np.int64)
     pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)
     starts = integers(t, do.STARTS).reshape(-1, 2)
     objects = floats(t, do.OBJECTS).reshape(do.LINES, -1)
-    legs, place = i[3], i[2] + LEG * i[3]
+    legs, place = i[3], i[2] + 2 * i[3]
     total = 0
     for leg in range(legs):
         selection = pool[place]
@@ -121,19 +121,19 @@ def _choose(table: int) -> int:
         starts[leg, 0] = total
         for n in range(selection + 1, selection + 1 + rows[selection]):
             row = rows[n]
-            objects[0, total] = row
+            objects[0, total] = row + pool[i[2] + legs + leg]
             for line in range(1, do.LINES):
                 if pool[place + line] >= 0:
                     objects[line, total] = columns[pool[place + line] + row]
             total += 1
         starts[leg, 1] = total
         place += do.LINES
-    of_legs = pool[i[2] : i[2] + LEG * legs].reshape(-1, LEG)
+    twins = pool[i[2] : i[2] + legs]
     cuts = pool[place : place + CUT * i[4]].reshape(-1, CUT)
     numbers = floats(t, do.REGISTERS)[i[5] : i[5] + i[6]]
     fired = carray(pointer(t[1 + 2 * do.FIRED]), (1,), np.bool_)
     fired[0] = False
     chosen = integers(t, do.CHOSEN)
-    if search(starts[:legs], objects, of_legs, cuts, numbers, chosen, fired, MATCH_AFTER, i[8]) >= 0:
+    if search(starts[:legs], objects, twins, cuts, numbers, chosen, fired, 0, i[8]) >= 0:
         return do.REFUSED
     return int(fired[0])

@@ -18,7 +18,7 @@ from trigemu.base.kernels import address_of, c_function, call_function, numbers_
 from trigemu.observables import expressions, vectors
 from trigemu.observables.expressions import Condition, Number
 from trigemu.triggers.base import Compiled
-from trigemu.triggers.combination.kind import MAX_STEPS, CompiledCombination
+from trigemu.triggers.combination.kind import MATCH_AFTER, CompiledCombination
 from trigemu.triggers.combination.leg_threshold import CompiledLegThreshold
 from trigemu.triggers.combination.pairs import COLUMNS
 from trigemu.triggers.function import CompiledFunction
@@ -200,7 +200,7 @@ def _combination(program: Program, node: CompiledCombination) -> int:
     pool += cuts.reshape(-1).tolist()
     first = program.constant(*numbers.tolist())
     sizes = len(node.legs), len(cuts), first, len(numbers)
-    return program.compute(do.CHOICE, program.put(*pool), *sizes, chooser(), MAX_STEPS)
+    return program.compute(do.CHOICE, program.put(*pool), *sizes, chooser(), MATCH_AFTER)
 
 
 def _external(program: Program, node: CompiledExternal) -> int:

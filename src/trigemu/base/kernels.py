@@ -35,7 +35,6 @@ from numba import types
 from numba.core import entrypoints
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
@@ -93,21 +92,11 @@ def _compile(function: F, **options: str | bool) -> F:
     options = {"no_cfunc_wrapper": True, **options}
     compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", **options)(function)
     _MADE_OF[compiled] = _digest(function)
-    if isinstance(compiled, Dispatcher):  # false if compilation is disabled
-        vars(compiled)["_compilation_chain_init_hook"] = _load_extensions
-        if function.__closure__ is None:  # the digest does not cover its variables
-            vars(compiled)["_cache"] = _Cache(function, f"{_MADE_OF[compiled]} {options}")
+    # Not if compilation is disabled, nor for a closure, since the digest does not cover its variables.
+    if isinstance(compiled, Dispatcher) and function.__closure__ is None:
+        vars(compiled)["_compilation_chain_init_hook"] = lambda: None
+        vars(compiled)["_cache"] = _Cache(function, f"{_MADE_OF[compiled]} {options}")
     return compiled  # type: ignore[no-any-return]
-
-
-def _load_extensions() -> None:
-    """Load the extensions of other libraries under numba's lock.
-
-    numba loads them before its first compilation without the lock. If another thread compiles at that time,
-    operators change between type inference and code generation, and it fails with a KeyError.
-    """
-    with global_compiler_lock:
-        entrypoints.init_all()
 
 
 #: Versions that compiled code depends on besides its source.
@@ -130,6 +119,9 @@ class _Cache(NullCache):  # type: ignore[misc]
             content = self._file(signature, target.codegen()).read_bytes()
             if hashlib.sha256(content[32:]).digest() == content[:32]:
                 return CompileResult._rebuild(target, *pickle.loads(content[32:]))
+        # numba loads the extensions of other libraries before any call, even of a kernel from the cache,
+        # which takes 0.5 s; and without its lock, so that operators change while another thread compiles.
+        entrypoints.init_all()
         return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:

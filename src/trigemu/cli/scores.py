@@ -15,13 +15,12 @@ from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import events_bar
 from trigemu.cli.session import Processing, processing
 from trigemu.emulation.score_files import write_scores
-from trigemu.emulation.score_pass import passes_to_score, score_table
-from trigemu.emulation.scores import Scores
+from trigemu.emulation.score_pass import ScorePass, passes_to_score, score_pass
 from trigemu.menus.menu import named_apart
 from trigemu.menus.warnings import unit_of_threshold
 from trigemu.results.notes import solutions, texts
 from trigemu.results.table import Column, Page, Table
-from trigemu.samples.catalogue import without_bad_files
+from trigemu.samples.catalogue import Catalogue, without_bad_files
 from trigemu.triggers.base import ScoreKind
 
 _COLUMNS = (
@@ -65,23 +64,23 @@ def scores(
         of_signals = [samples.sample(name) for name in signals]
         passed = [*samples.background] * passes_to_score(read, vary) + of_signals
         with events_bar(passed, engine) as advance:
-            result = without_bad_files(
-                samples,
-                lambda good: score_table(
+
+            def written(good: Catalogue) -> tuple[ScorePass, int]:
+                collected = score_pass(
                     read, good, vary=vary, signals=signals, executor=engine, progress=advance
-                ),
-            )
-    write_scores(output, result, trigemu.__version__)
+                )
+                return collected, write_scores(output, collected, trigemu.__version__)
+
+            result, events = without_bad_files(samples, written)
     for menu in result.menus:
         for line in texts(solutions(menu)):
             console().print(line)
     console().print(Page([_thresholds(result)]))
-    events = len(result.table) + sum(map(len, result.signals.values()))
-    scored = result.table.scores.shape[1]
+    scored = len({stored.column for stored in result.stored.values() if stored.column >= 0})
     say(f"{output}: {events} events, {scored} score{'' if scored == 1 else 's'}")
 
 
-def _thresholds(scores: Scores) -> Table:
+def _thresholds(scores: ScorePass) -> Table:
     """Return the loosest, the present and the tightest threshold of each trigger that has one."""
     table = Table(_COLUMNS)
     for menu in scores.menus:

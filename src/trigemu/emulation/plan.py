@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import (
     PluginError,
     SampleError,
@@ -25,7 +25,6 @@ from trigemu.base.errors import (
     own_cause,
     wrong_type,
 )
-from trigemu.base.kernels import inlined, kernel
 from trigemu.base.plugins import place_of, place_of_method, reason_of
 from trigemu.menus.menu import Trigger
 from trigemu.menus.read import MenusLike, menus_of
@@ -349,21 +348,21 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
     if not isinstance(events, Events):
         raise wrong_type("the events", events, "Events", "events_from_awkward converts an awkward array")
     work = work or Workspace(events)
-    words = np.zeros((len(events), plan.words), np.uint64)
+    packed = np.zeros((8 * plan.words, len(events)), np.uint8)  # byte b // 8 of each event has bit b
     for group in plan.groups:
         result = _evaluate(group, work)
-        if not len(group.thresholds):
-            _pack(words, group.bits[0], result)
-            continue
-        numbers = _pack_above(words, group.bits, result, group.thresholds)
-        if not numbers:
+        scored = len(group.thresholds) > 0
+        if scored and np.isnan(result).any():
             trigger, event = group.slot.trigger, first_nan(result)
             raise PluginError(
                 f"{trigger.place}: trigger {trigger.name!r}: its score is not a number (NaN) in sample "
                 f"{events.sample!r}, event {events.id[event]}; a score without a value is -inf"
                 f"{_code(group.slot.compiled)}"
             )
-    return words
+        fired = (result > threshold for threshold in group.thresholds) if scored else (result,)
+        for bit, decision in zip(group.bits.tolist(), fired, strict=True):
+            packed[bit // 8] |= decision.view(np.uint8) << (bit % 8)
+    return np.ascontiguousarray(packed.T).view("<u8").astype(np.uint64, copy=False)
 
 
 def _group(slots: Sequence[tuple[int, Slot]]) -> Group:
@@ -419,32 +418,3 @@ def _code(compiled: Compiled) -> str:
 
 def _place(trigger: Trigger) -> str:
     return f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
-
-
-@kernel
-def _pack(words: Words, bit: int, fired: BoolArray) -> None:
-    word, shift = bit // 64, np.uint64(bit % 64)
-    for event in range(len(fired)):
-        words[event, word] |= np.uint64(fired[event]) << shift
-
-
-@kernel
-def _pack_above(words: Words, bits: IntArray, score: FloatArray, thresholds: FloatArray) -> bool:
-    """Set the bits of ascending thresholds; return whether no score is NaN."""
-    word, shift = bits[0] // 64, np.uint64(bits[0] % 64)
-    numbers = True
-    for event in range(len(score)):  # without a branch
-        words[event, word] |= np.uint64(score[event] > thresholds[0]) << shift
-        numbers &= score[event] == score[event]
-    if len(thresholds) > 1:
-        _pack_further(words, bits, score, thresholds)
-    return numbers
-
-
-@inlined
-def _pack_further(words: Words, bits: IntArray, score: FloatArray, thresholds: FloatArray) -> None:
-    for event in range(len(score)):
-        for i in range(1, len(thresholds)):
-            if not score[event] > thresholds[i]:
-                break
-            words[event, bits[i] // 64] |= np.uint64(1) << np.uint64(bits[i] % 64)

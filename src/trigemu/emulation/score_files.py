@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,9 @@ from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import TrigemuError, excerpt, module_of_extra
 from trigemu.base.files import check_regular, new_file
 from trigemu.base.fingerprint import fingerprint
-from trigemu.counting.patterns import PatternTable, empty_table
-from trigemu.counting.score_table import ScoreTable
+from trigemu.counting.patterns import PatternTable, empty_table, merge_tables
+from trigemu.counting.score_table import ScoreTable, merge_score_tables
+from trigemu.emulation.score_pass import ScorePass
 from trigemu.emulation.scores import Scores, Stored, ThresholdRange, range_mistake
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.menus.warnings import unit_of_threshold
@@ -36,6 +37,8 @@ from trigemu.samples.sample import Sample
 KEY, FORMAT = b"trigemu_scores", 3
 #: The columns besides those of scores and decisions.
 PLAIN_COLUMNS = ("sample", "id", "parent", "half", "stratum", "weight")
+#: The smallest number of events of a row group.
+_ROWS = 2**18
 
 
 class _Rest(msgspec.Struct, forbid_unknown_fields=True):
@@ -74,7 +77,7 @@ class About(msgspec.Struct, forbid_unknown_fields=True):
     rest: list[_Rest]
 
 
-def columns_of(scores: Scores) -> list[Column]:
+def columns_of(scores: Scores | ScorePass) -> list[Column]:
     """Return the scores, then the decisions, in the order of the table."""
     by_place: dict[tuple[bool, int], dict[str, Stored]] = {}
     for key, stored in scores.stored.items():
@@ -101,8 +104,9 @@ def stored_of(columns: Sequence[Column]) -> dict[str, Stored]:
     return stored
 
 
-def about_scores(scores: Scores, columns: list[Column], version: str) -> About:
-    rest = scores.table.rest
+def about_scores(
+    scores: Scores | ScorePass, columns: list[Column], version: str, rest: PatternTable
+) -> About:
     arrays = [getattr(rest, name) for name in _Rest.__struct_fields__]
     return About(
         format=FORMAT,
@@ -196,15 +200,15 @@ def rest_of(path: Path, rest: Sequence[_Rest]) -> PatternTable:
     return PatternTable(sample, half, np.zeros_like(half), stratum, words, n, largest, weight, square)
 
 
-def write_scores(path: Path, scores: Scores, version: str) -> None:
-    """Write a score table as Parquet.
+def write_scores(path: Path, scores: Scores | ScorePass, version: str) -> int:
+    """Write a score table as Parquet; return the number of its events.
 
     Parameters
     ----------
     path : Path
         The file.
-    scores : Scores
-        The table.
+    scores : Scores or ScorePass
+        The table, or the pass that collects it: then no more than some chunks are in memory.
     version : str
         The version of trigemu, written to the file.
 
@@ -219,22 +223,39 @@ def write_scores(path: Path, scores: Scores, version: str) -> None:
         pyarrow.field(name, kind, nullable=False, metadata={"description": description, "unit": unit})
         for name, kind, unit, description in _described(scores, columns, pyarrow)
     ]
-    about = msgspec.json.encode(about_scores(scores, columns, version))
-    schema = pyarrow.schema(fields, metadata={KEY: about})
+    schema = pyarrow.schema(fields)
     names = [sample.name for sample in scores.catalogue.samples]
     options = {"compression": "zstd", "write_page_checksum": True}
+    rest, events = empty_table(1), 0
     with (
         new_file(path) as temporary,
         temporary.open("wb") as file,  # pyarrow cannot open a path that is not UTF-8
         pyarrow.parquet.ParquetWriter(file, schema, **options) as writer,
     ):
-        for table in (scores.table, *scores.signals.values()):
+        for table in _row_groups(part for _, part in scores.parts()):
             sample, *others = _arrays_of(table, columns)
             arrays = [pyarrow.DictionaryArray.from_arrays(sample.astype(np.int32), names)]
             arrays += [
                 pyarrow.array(values, field.type) for values, field in zip(others, fields[1:], strict=True)
             ]
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
+            rest, events = merge_tables([rest, table.rest]), events + len(table)
+        writer.add_key_value_metadata(
+            {KEY: msgspec.json.encode(about_scores(scores, columns, version, rest))}
+        )
+    return events
+
+
+def _row_groups(parts: Iterable[ScoreTable]) -> Iterator[ScoreTable]:
+    """Yield tables of at least _ROWS events, but for the last."""
+    waiting: list[ScoreTable] = []
+    for part in parts:
+        waiting.append(part)
+        if sum(map(len, waiting)) >= _ROWS:
+            yield merge_score_tables(waiting)
+            waiting = []
+    if waiting:
+        yield merge_score_tables(waiting)
 
 
 def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> Scores:
@@ -267,7 +288,7 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
             Path(path).open("rb") as stream,
             pyarrow.parquet.ParquetFile(stream, page_checksum_verification=True) as file,
         ):
-            about = about_of(path, file.schema_arrow.metadata or {})
+            about = about_of(path, file.metadata.metadata or {})
             signals = signals_of(path, about, catalogue)
             names = _checked_names(path, file, about, catalogue)
             read = file.read(columns=names)
@@ -296,7 +317,7 @@ def pyarrow_for(doing: str) -> Any:
 
 
 def _described(
-    scores: Scores, columns: Sequence[Column], pyarrow: Any
+    scores: Scores | ScorePass, columns: Sequence[Column], pyarrow: Any
 ) -> Iterator[tuple[str, Any, str, str]]:
     """Yield name, type, unit and description of each column."""
     yield "sample", pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), "", "the sample"

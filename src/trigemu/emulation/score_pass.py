@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,9 @@ def default_ranges(
 ) -> dict[int, tuple[float, float]]:
     """Return the range of thresholds of some slots with a score, in one pass over the background."""
     task = _Bin(job.menus, tuple(slots))
-    binned = task.merge([*over_background(job, task, executor, progress)])
+    binned = task.merge([])
+    for part in over_background(job, task, executor, progress):
+        binned = task.merge([binned, part])
     thresholds = {slot: job.plan.slots[slot].compiled.threshold or 0.0 for slot in slots}
     return {slot: _range(binned, slot, threshold) for slot, threshold in thresholds.items()}
 
@@ -97,8 +99,10 @@ class _Bin:
         return np.ones(len(words), np.bool_)
 
     def merge(self, parts: Sequence[BinnedScores]) -> BinnedScores:
-        names = ("slot", "bin", "weight", "present")
-        slot, bins, weight, present = (np.concatenate([getattr(p, name) for p in parts]) for name in names)
+        slot, bins, weight, present = (
+            np.concatenate([np.empty(0, np.int64), *(getattr(part, field.name) for part in parts)])
+            for field in fields(BinnedScores)
+        )
         order = np.lexsort((bins, slot))
         slot, bins = slot[order], bins[order]
         first = np.flatnonzero(np.diff(slot, prepend=-1) | np.diff(bins, prepend=_LOWEST))
@@ -138,6 +142,20 @@ def _range(binned: BinnedScores, slot: int, threshold: float) -> tuple[float, fl
 def _rounded(value: float, digits: int, towards: Callable[[float], int]) -> float:
     """Round a number to some digits after the decimal point; negative: before it."""
     return round(towards(value * 10.0**digits) / 10.0**digits, digits)
+
+
+@dataclass(frozen=True)
+class ScorePass:
+    """The pass over the events that collects scores. parts: makes an iterator over the tables of chunks, each
+    with the name of its signal, or '' for the background. The others are fields of `Scores`."""
+
+    menus: tuple[Menu, ...]
+    catalogue: Catalogue
+    parts: Callable[[], Iterator[tuple[str, ScoreTable]]]
+    signals: tuple[str, ...]
+    threshold_ranges: Mapping[str, ThresholdRange]
+    stored: Mapping[str, Stored]
+    made_with: frozenset[str]
 
 
 def score_table(
@@ -184,6 +202,33 @@ def score_table(
     >>> f"{trigemu.rates_of(emulation).rate.hz / 1e3:.2f} kHz"
     '21.41 kHz'
     """
+    collected = score_pass(menus, catalogue, vary=vary, signals=signals, executor=executor, progress=progress)
+    tables: dict[str, list[ScoreTable]] = {name: [] for name in ("", *collected.signals)}
+    for name, part in collected.parts():
+        tables[name].append(part)
+    table, *of_signals = (merge_score_tables(parts) for parts in tables.values())
+    return Scores(
+        collected.menus,
+        collected.catalogue,
+        table,
+        dict(zip(collected.signals, of_signals, strict=True)),
+        collected.threshold_ranges,
+        collected.stored,
+        collected.made_with,
+    )
+
+
+def score_pass(
+    menus: MenusLike,
+    catalogue: SamplesLike = None,
+    *,
+    vary: Mapping[str, tuple[float, float]] | None = None,
+    signals: str | Sequence[str] = (),
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> ScorePass:
+    """Find the ranges of thresholds, and return the pass that collects scores; the arguments are those of
+    `score_table`."""
     engine = engine_of(executor)
     catalogue = samples_of(catalogue, executor=engine)
     chosen = [catalogue.sample(name) for name in names_of("the signals", signals)]
@@ -203,13 +248,16 @@ def score_table(
     plan = make_plan(loosest)
     task, stored = _collection(loosest, plan, frozenset(sample.number for sample in chosen), catalogue)
     job = Job(loosest, plan, catalogue)
-    table = task.merge([*over_background(job, task, engine, progress)])
-    of_signals = {
-        sample.name: task.merge([*over_samples([sample], job, task, engine, progress)]) for sample in chosen
-    }
     made_with = {sha256 for models in plan.models for sha256 in models.values()}
     made_with |= {plugin.sha256 for menu in solved for plugin in menu.plugins}
-    return Scores(solved, catalogue, table, of_signals, threshold_ranges, stored, frozenset(made_with))
+
+    def parts() -> Iterator[tuple[str, ScoreTable]]:
+        yield from (("", part) for part in over_background(job, task, engine, progress))
+        for sample in chosen:
+            yield from ((sample.name, part) for part in over_samples([sample], job, task, engine, progress))
+
+    names = tuple(sample.name for sample in chosen)
+    return ScorePass(solved, catalogue, parts, names, threshold_ranges, stored, frozenset(made_with))
 
 
 def passes_to_score(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> int:

@@ -8,7 +8,7 @@ emulated without reading events, with the same result to the last bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -80,6 +80,11 @@ class Scores:
 
     def __repr__(self) -> str:
         return in_brackets(self, f"{len(self.table)} events, {self.table.scores.shape[1]} scores")
+
+    def parts(self) -> Iterator[tuple[str, ScoreTable]]:
+        """Yield the table of the background, with the name '', and those of the signals."""
+        yield "", self.table
+        yield from self.signals.items()
 
     def emulation(self, menus: MenusLike | None = None, *, bin: IntArray | None = None) -> Emulation:
         """Emulate menus without reading events.

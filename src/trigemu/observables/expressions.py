@@ -20,7 +20,7 @@ from trigemu.base.kernels import kernel
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, column_needs
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Need, event_starts
+from trigemu.samples.events import Need
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,7 @@ class Element(Number):
         if not objects.offsets[-1]:
             return np.full(n, math.nan)
         bits = np.empty(n, np.int64)
-        if objects.rows is None:
-            _element(column, objects.offsets, self.index, bits)
-        else:
-            _selected_element(column, objects.rows, objects.offsets, self.index, bits)
+        _element(column, objects.offsets, _ALL if objects.rows is None else objects.rows, self.index, bits)
         return bits.view(np.float64)
 
     def needs(self) -> Iterator[Need]:
@@ -145,7 +142,7 @@ class ScalarSum(Number):
     def _evaluate(self, work: Workspace) -> FloatArray:
         total = np.zeros(len(work.events))
         for d in self.of:
-            _add_pt(work.column(d, "pt"), event_starts(work.objects(d).offsets), total)
+            total += work.sums(d, work.column(d, "pt"))
         return total
 
     def needs(self) -> Iterator[Need]:
@@ -278,30 +275,19 @@ _COMPARISONS: dict[str, Callable[..., Array]] = {
 }
 
 
+#: Rows of a selection of all objects.
+_ALL = np.zeros(0, np.int64)
+
+
 @kernel
-def _element(column: Array, offsets: IntArray, index: int, bits: IntArray) -> None:
+def _element(column: Array, offsets: IntArray, rows: IntArray, index: int, bits: IntArray) -> None:
     """Set the bits of element `index` of each event, float64[n], or of a NaN if it does not exist. The loop
     always reads some element, to avoid an unpredictable branch."""
-    last = len(column) - 1
+    last = offsets[-1] - 1
     for event in range(len(bits)):
-        row = offsets[event] + index
-        value = np.float64(column[np.uint64(min(row, last))])
-        bits[event] = value.view(np.int64) | -np.int64(row >= offsets[event + 1])
-
-
-@kernel
-def _selected_element(column: Array, rows: IntArray, offsets: IntArray, index: int, bits: IntArray) -> None:
-    """Variant of `_element` for selected rows, which avoids gathering the column."""
-    last = len(rows) - 1
-    for event in range(len(bits)):
-        row = offsets[event] + index
-        value = np.float64(column[rows[np.uint64(min(row, last))]])
-        bits[event] = value.view(np.int64) | -np.int64(row >= offsets[event + 1])
-
-
-@kernel
-def _add_pt(pt: Array, starts: IntArray, total: FloatArray) -> None:
-    event = 0
-    for i in range(len(pt)):
-        event = max(event, starts[i])
-        total[event] += np.float64(pt[i])
+        place = offsets[event] + index
+        row = min(place, last)
+        if len(rows):
+            row = rows[np.uint64(row)]
+        value = np.float64(column[np.uint64(row)])
+        bits[event] = value.view(np.int64) | -np.int64(place >= offsets[event + 1])

@@ -1,8 +1,4 @@
-"""Angles and four-momenta of massless objects.
-
-Quantities that are computed both in batches and for single events are scalar kernels, because NumPy's
-functions differ in the last bit.
-"""
+"""Angles and four-momenta of massless objects, as scalar kernels; `vectors.py` has those of arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from trigemu.base.kernels import kernel
 
 #: Directions that are opposite up to rounding, such as a single object and the missing momentum that it
 #: causes, differ by +π. Otherwise rounding could flip the sign of a network's input.
-_OPPOSITE = math.pi - 1e-12
+OPPOSITE = math.pi - 1e-12
 
 
 @kernel
@@ -23,7 +19,7 @@ def delta_phi(phi1: float, phi2: float) -> float:
     difference = phi1 - phi2
     if abs(difference) > math.pi:
         difference -= 2 * math.pi * np.rint(difference / (2 * math.pi))
-    return math.pi if difference < -_OPPOSITE else difference
+    return math.pi if difference < -OPPOSITE else difference
 
 
 @kernel

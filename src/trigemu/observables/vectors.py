@@ -9,20 +9,9 @@ from typing import cast
 
 import numpy as np
 
-from trigemu.base.arrays import Array, FloatArray, IntArray
-from trigemu.base.kernels import kernel
+from trigemu.base.arrays import FloatArray
 from trigemu.observables.expressions import Arithmetic, Constant, Element, Number, Scalar, ScalarSum
-from trigemu.observables.momenta import (
-    delta_phi,
-    delta_r,
-    energy,
-    mass,
-    momentum_x,
-    momentum_y,
-    momentum_z,
-    pair_mass,
-    pseudorapidity,
-)
+from trigemu.observables.momenta import OPPOSITE
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Need
@@ -63,7 +52,7 @@ class ObjectVector(Vector):
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
         pt, eta, phi = (self.element(c).evaluate(work) for c in ("pt", "eta", "phi"))
-        return (*_transverse(pt, phi), *_longitudinal(pt, eta))
+        return pt * np.cos(phi), pt * np.sin(phi), pt * np.sinh(eta), pt * np.cosh(eta)
 
     def needs(self) -> Iterator[Need]:
         for column in ("pt", "eta", "phi"):
@@ -96,10 +85,16 @@ class MissingMomentum(Vector):
     of: tuple[ObjectSelection, ...]  # The collections
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
-        px, py = np.zeros(len(work.events)), np.zeros(len(work.events))
+        return self.sums(work, exact=True)
+
+    def sums(self, work: Workspace, exact: bool) -> tuple[FloatArray, FloatArray]:
+        """Return px and py, from sines and cosines in float64 or in the precision of the columns."""
+        px, py = np.zeros((2, len(work.events)))
         for d in self.of:
-            offsets = work.objects(d).offsets
-            _subtract_momentum(work.column(d, "pt"), work.column(d, "phi"), offsets, px, py)
+            pt, phi = (work.column(d, name) for name in ("pt", "phi"))
+            phi = phi.astype(np.float64, copy=False) if exact else phi
+            px -= work.sums(d, pt * np.cos(phi))
+            py -= work.sums(d, pt * np.sin(phi))
         return px, py
 
     def needs(self) -> Iterator[Need]:
@@ -119,7 +114,7 @@ class MissingEt(Vector):
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
         met = work.scalar("met").astype(np.float64, copy=False)
         phi = work.scalar("met_phi").astype(np.float64, copy=False)
-        return _transverse(met, phi)
+        return met * np.cos(phi), met * np.sin(phi)
 
     def needs(self) -> Iterator[Need]:
         yield from (("", "met"), ("", "met_phi"))
@@ -137,6 +132,10 @@ class OfVectors(Number):
     vectors: tuple[Vector, ...]  # The vectors
 
     def _evaluate(self, work: Workspace) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return self._values(work)
+
+    def _values(self, work: Workspace) -> FloatArray:
         first = self.vectors[0]
         if self.function == "m" and len(self.vectors) == 2:
             return self._pair_mass(work)
@@ -147,16 +146,18 @@ class OfVectors(Number):
         if len(self.vectors) == 1:
             return _of_components(self.function, first.components(work))
         (eta1, phi1), (eta2, phi2) = (self._direction(v, work) for v in self.vectors)
+        d_phi = _delta_phi(phi1, phi2)
         if self.function == "dphi":
-            return _delta_phis(phi1, phi2)
-        if self.function == "deta":
-            return eta1 - eta2
-        return _delta_rs(eta1, phi1, eta2, phi2)
+            return d_phi
+        return eta1 - eta2 if self.function == "deta" else np.hypot(eta1 - eta2, d_phi)
 
     def _pair_mass(self, work: Workspace) -> FloatArray:
         """Return the mass of two objects from their own columns, which avoids cancellation."""
         objects = cast("tuple[ObjectVector, ...]", self.vectors)
-        return _pair_masses(*(o.element(c).evaluate(work) for o in objects for c in ("pt", "eta", "phi")))
+        (pt1, eta1, phi1), (pt2, eta2, phi2) = (
+            [of.element(column).evaluate(work) for column in ("pt", "eta", "phi")] for of in objects
+        )
+        return _root(2.0 * pt1 * pt2 * (np.cosh(eta1 - eta2) - np.cos(phi1 - phi2)))
 
     def _direction(self, vector: Vector, work: Workspace) -> tuple[FloatArray, FloatArray]:
         phi = OfVectors("phi", (vector,)).evaluate(work)
@@ -168,99 +169,30 @@ class OfVectors(Number):
             yield from vector.needs()
 
 
+# As in `momenta`, for arrays.
+
+
 def _of_components(function: str, components: tuple[FloatArray, ...]) -> FloatArray:
+    px, py, *others = components
     if function == "pt":
-        return _pts(*components[:2])
+        return np.hypot(px, py)
     if function == "phi":
-        return _phis(*components[:2])
-    return _etas(*components[:3]) if function == "eta" else _masses(*components)
+        return np.arctan2(py, px)
+    if function == "eta":
+        return np.arcsinh(others[0] / np.hypot(px, py))
+    pz, e = others
+    return _root(e * e - px * px - py * py - pz * pz)
 
 
-@kernel
-def _subtract_momentum(pt: Array, phi: Array, offsets: IntArray, px: FloatArray, py: FloatArray) -> None:
-    for event in range(len(offsets) - 1):
-        for i in range(offsets[event], offsets[event + 1]):
-            px[event] -= momentum_x(np.float64(pt[i]), np.float64(phi[i]))
-            py[event] -= momentum_y(np.float64(pt[i]), np.float64(phi[i]))
+def _root(square: FloatArray) -> FloatArray:
+    return np.sqrt(np.where(square < 0.0, 0.0, square))
 
 
-@kernel
-def _transverse(pt: FloatArray, phi: FloatArray) -> tuple[FloatArray, FloatArray]:
-    px, py = np.empty_like(pt), np.empty_like(pt)
-    for i in range(len(pt)):
-        px[i], py[i] = momentum_x(pt[i], phi[i]), momentum_y(pt[i], phi[i])
-    return px, py
-
-
-@kernel
-def _longitudinal(pt: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    pz, e = np.empty_like(pt), np.empty_like(pt)
-    for i in range(len(pt)):
-        pz[i], e[i] = momentum_z(pt[i], eta[i]), energy(pt[i], eta[i])
-    return pz, e
-
-
-@kernel
-def _pts(px: FloatArray, py: FloatArray) -> FloatArray:
-    values = np.empty_like(px)
-    for i in range(len(px)):
-        values[i] = math.hypot(px[i], py[i])
-    return values
-
-
-@kernel
-def _phis(px: FloatArray, py: FloatArray) -> FloatArray:
-    values = np.empty_like(px)
-    for i in range(len(px)):
-        values[i] = math.atan2(py[i], px[i])
-    return values
-
-
-@kernel
-def _etas(px: FloatArray, py: FloatArray, pz: FloatArray) -> FloatArray:
-    values = np.empty_like(px)
-    for i in range(len(px)):
-        values[i] = pseudorapidity(px[i], py[i], pz[i])
-    return values
-
-
-@kernel
-def _masses(px: FloatArray, py: FloatArray, pz: FloatArray, e: FloatArray) -> FloatArray:
-    values = np.empty_like(px)
-    for i in range(len(px)):
-        values[i] = mass(px[i], py[i], pz[i], e[i])
-    return values
-
-
-@kernel
-def _delta_phis(phi1: FloatArray, phi2: FloatArray) -> FloatArray:
-    values = np.empty_like(phi1)
-    for i in range(len(phi1)):
-        values[i] = delta_phi(phi1[i], phi2[i])
-    return values
-
-
-@kernel
-def _delta_rs(eta1: FloatArray, phi1: FloatArray, eta2: FloatArray, phi2: FloatArray) -> FloatArray:
-    values = np.empty_like(eta1)
-    for i in range(len(eta1)):
-        values[i] = delta_r(eta1[i], phi1[i], eta2[i], phi2[i])
-    return values
-
-
-@kernel
-def _pair_masses(
-    pt1: FloatArray,
-    eta1: FloatArray,
-    phi1: FloatArray,
-    pt2: FloatArray,
-    eta2: FloatArray,
-    phi2: FloatArray,
-) -> FloatArray:
-    values = np.empty_like(pt1)
-    for i in range(len(pt1)):
-        values[i] = pair_mass(pt1[i], eta1[i], phi1[i], pt2[i], eta2[i], phi2[i])
-    return values
+def _delta_phi(phi1: FloatArray, phi2: FloatArray) -> FloatArray:
+    difference = phi1 - phi2
+    difference -= 2 * math.pi * np.rint(difference / (2 * math.pi))
+    difference[difference < -OPPOSITE] = math.pi
+    return difference
 
 
 #: Columns, and functions of vectors, in GeV.

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from trigemu.base.arrays import Array, BoolArray, IntArray
+from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, nearest
 from trigemu.base.kernels import inlined, kernel
 from trigemu.observables.momenta import delta_phi
@@ -82,6 +82,12 @@ class Workspace:
         """Return the column `name` of the selected objects of a `selection`, aligned with its offsets."""
         return self.once((selection, name), lambda: self._gather(selection, name))
 
+    def sums(self, selection: ObjectSelection, values: Array) -> FloatArray:
+        """Return the sum of `values` over the selected objects of each event, float64[n]."""
+        counts = np.diff(self.objects(selection).offsets)
+        events = self.once(("events", selection), lambda: np.repeat(np.arange(len(counts)), counts))
+        return cast(FloatArray, np.bincount(events, values, len(counts)))
+
     def rows(self, selection: ObjectSelection) -> IntArray:
         """Return the position int64[m] of each object of a `selection` in the sample's collection."""
         rows = self.objects(selection).rows
@@ -109,6 +115,15 @@ class Workspace:
     def passing(self, selection: ObjectSelection, windows: Windows) -> BoolArray:
         """Return whether each object of a `selection` is within all `windows`, bool[m]."""
         return self.once((selection, windows), lambda: self._passing(selection, windows))
+
+    def within(self, selection: ObjectSelection, windows: Windows) -> Objects:
+        """Return the objects of a `selection` that are within all `windows`: their offsets, and their
+        positions among its objects (None: all of them)."""
+        offsets = self.objects(selection).offsets
+        if not windows:
+            return Objects(offsets, None)
+        chosen = self.passing(selection, windows)
+        return self.once(("within", selection, windows), lambda: Objects(*_select(offsets, chosen)))
 
     def passing_any(self, selection: ObjectSelection, alternatives: tuple[Windows, ...]) -> BoolArray:
         """Return whether each object of a `selection` is within all windows of one of the `alternatives`,
@@ -146,15 +161,14 @@ class Workspace:
         values = np.zeros_like(pt)
         for slope, offset, windows in scaled.pieces:
             inside = self.passing(ObjectSelection(base), windows)
-            # The kernel rounds to the type of pT.
-            factor, constant = (cast(float, pt.dtype.type(number)) for number in (slope, offset))
-            _add_scaled(pt, factor, constant, inside, values)
+            term = np.multiply(pt, slope, dtype=pt.dtype) + pt.dtype.type(offset)
+            values = np.where(inside, values + term, values)
         return values
 
     def _gather(self, selection: ObjectSelection, name: Column) -> Array:
         column = self.base_column(selection.base, name)
         selected = self.objects(selection).rows
-        return column if selected is None else _gather(column, selected)
+        return column if selected is None else column.take(selected)
 
     def _select_objects(self, selection: ObjectSelection) -> Objects:
         if selection.source:
@@ -217,8 +231,11 @@ class Workspace:
             _within(column, low, high, True, passing)
         if window.any_of is not None:
             kind = np.uint64 if column.dtype.kind == "u" else np.int64  # int64 == uint64 compares as float64
-            values = [value for value in window.any_of if kind is np.int64 or value >= 0]
-            _among(column, np.array(values, kind), passing)
+            is_any = np.zeros_like(passing)
+            for value in window.any_of:
+                if kind is np.int64 or value >= 0:
+                    is_any |= np.equal(column, kind(value))
+            passing &= is_any
         if window.bits is not None:
             passing &= self._has_bits(base, name, column, window.bits)
 
@@ -232,13 +249,6 @@ class Workspace:
 
 
 @kernel
-def _add_scaled(pt: Array, slope: float, offset: float, inside: BoolArray, values: Array) -> None:
-    for i in range(len(pt)):
-        if inside[i]:
-            values[i] += pt[i] * slope + offset
-
-
-@kernel
 def _within(column: Array, low: float, high: float, absolute: bool, passing: BoolArray) -> None:
     if absolute:
         for i in range(len(column)):
@@ -246,15 +256,6 @@ def _within(column: Array, low: float, high: float, absolute: bool, passing: Boo
     else:
         for i in range(len(column)):
             passing[i] &= low <= np.float64(column[i]) <= high
-
-
-@kernel
-def _among(column: Array, values: Array, passing: BoolArray) -> None:
-    for i in range(len(column)):
-        is_any = False
-        for value in values:
-            is_any |= column[i] == value
-        passing[i] &= is_any
 
 
 def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray | None]:
@@ -281,15 +282,6 @@ def _number_passing(
     for event in range(len(offsets)):
         new_offsets[event] = before[np.uint64(offsets[event])]
     return count
-
-
-@kernel
-def _gather(column: Array, rows: IntArray) -> Array:
-    """Return the elements of a column in some rows, in half the time of NumPy."""
-    values = np.empty(len(rows), column.dtype)
-    for i in range(len(rows)):
-        values[i] = column[np.uint64(rows[i])]
-    return values
 
 
 @kernel

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from trigemu.base.arrays import Array, FloatArray, IntArray
 from trigemu.base.errors import SampleError
-from trigemu.base.kernels import kernel
 
 if TYPE_CHECKING:
     import awkward as ak
@@ -405,17 +404,12 @@ def _check_finite(sample: str, name: str, column: Array, first: int) -> None:
         raise SampleError(f"sample {sample!r}, event {first + int(infinite[0])}: {name} is infinite")
 
 
-@kernel
 def objects_of(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
     """Return the offsets int64[m + 1] of m selected events, and the rows int64[o] of their objects."""
-    chosen = np.zeros(len(rows) + 1, np.int64)
-    for i in range(len(rows)):
-        chosen[i + 1] = chosen[i] + offsets[rows[i] + 1] - offsets[rows[i]]
-    objects = np.empty(chosen[-1], np.int64)
-    for i in range(len(rows)):
-        for k in range(chosen[i + 1] - chosen[i]):
-            objects[chosen[i] + k] = offsets[rows[i]] + k
-    return chosen, objects
+    first = offsets[rows]
+    counts = offsets[rows + 1] - first
+    chosen = np.append(0, np.cumsum(counts))
+    return chosen, np.arange(chosen[-1]) + np.repeat(first - chosen[:-1], counts)
 
 
 def event_starts(offsets: IntArray) -> IntArray:
@@ -423,14 +417,8 @@ def event_starts(offsets: IntArray) -> IntArray:
     running maximum is the event of each object. A single loop over all objects can then replace nested loops
     over events and objects, whose inner end is an unpredictable branch."""
     starts = np.zeros(offsets[-1] + 1, np.int64)
-    _mark_starts(offsets, starts)
+    starts[offsets[:-1]] = np.arange(len(offsets) - 1)  # of events that begin there, the last one stays
     return starts
-
-
-@kernel
-def _mark_starts(offsets: IntArray, starts: IntArray) -> None:
-    for event in range(len(offsets) - 1):
-        starts[offsets[event]] = event
 
 
 def first_nan(column: Array) -> int:
@@ -441,24 +429,13 @@ def first_nan(column: Array) -> int:
 
 def first_unordered(offsets: IntArray, pt: Array) -> int:
     """Return the first event whose objects are not in descending pT, or −1."""
-    if _ascents_within(offsets, pt) == 0:
+    rises = np.greater(pt[1 : offsets[-1]], pt[: max(offsets[-1] - 1, 0)])
+    rises[: offsets[0]] = False
+    ends = offsets[(offsets > 0) & (offsets < offsets[-1])] - 1
+    rises[ends] = False
+    if not rises.any():
         return -1
-    rising = 1 + np.flatnonzero(np.greater(pt[1 : offsets[-1]], pt[: offsets[-1] - 1]))
-    event = np.searchsorted(offsets, rising, side="right") - 1
-    return int(event[rising > np.maximum(offsets[event], offsets[0])][0])
-
-
-@kernel
-def _ascents_within(offsets: IntArray, pt: Array) -> int:
-    """Count the ascents in pT within events, in one flat loop that the compiler vectorises."""
-    ascents = 0
-    for i in range(offsets[0] + 1, offsets[-1]):
-        ascents += pt[i] > pt[i - 1]
-    for event in range(len(offsets) - 1):
-        start = offsets[event]
-        if offsets[event + 1] > start > offsets[0]:
-            ascents -= pt[start] > pt[start - 1]
-    return ascents
+    return int(np.searchsorted(offsets, 1 + rises.argmax(), side="right")) - 1
 
 
 #: A column to read: (collection, column) of the sample, or ("", scalar).

@@ -13,8 +13,7 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from trigemu.base.arrays import Array, BoolArray
-from trigemu.base.kernels import kernel
+from trigemu.base.arrays import BoolArray
 from trigemu.observables.expressions import Constant, Relation, Scalar
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import BitKind, Compiled, Context, Kind
@@ -121,12 +120,8 @@ class CompiledExternal(Compiled):
         return abs(self.crossing)
 
     def evaluate(self, work: Workspace) -> BoolArray:
-        return _bit(work.scalar(self.column), self.bit, self.crossing)
-
-
-@kernel
-def _bit(words: Array, bit: int, crossing: int) -> BoolArray:
-    fired = np.zeros(len(words), np.bool_)
-    for event in range(max(0, -crossing), min(len(words), len(words) - crossing)):
-        fired[event] = np.int64(words[event + crossing]) >> bit & 1
-    return fired
+        is_set = work.scalar(self.column).astype(np.int64, copy=False) >> self.bit & 1
+        fired = np.zeros(len(is_set), np.bool_)
+        read = slice(max(0, self.crossing), max(0, len(is_set) + min(0, self.crossing)))
+        fired[max(0, -self.crossing) :][: len(is_set[read])] = is_set[read]
+        return fired

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray
-from trigemu.base.kernels import kernel
 from trigemu.observables.expressions import (
     Condition,
     Constant,
@@ -110,9 +109,5 @@ def _of(chosen: BoolArray, score: FloatArray) -> FloatArray:
     return everywhere
 
 
-@kernel
 def _or_minus_infinity(values: FloatArray) -> FloatArray:
-    score = np.empty_like(values)
-    for i in range(len(values)):
-        score[i] = values[i] if values[i] == values[i] else -np.inf
-    return score
+    return np.where(np.isnan(values), -np.inf, values)

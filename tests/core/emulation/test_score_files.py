@@ -99,7 +99,8 @@ def test_pandas_and_awkward_read_it(scores: Scores, file: Path) -> None:
 
 
 def rewritten(file: Path, change: Callable[[pa.Table], pa.Table]) -> None:
-    pq.write_table(change(pq.read_table(file)), file)
+    held = {KEY: pq.read_metadata(file).metadata[KEY]}
+    pq.write_table(change(pq.read_table(file).replace_schema_metadata(held)), file)
 
 
 def about(change: Callable[[dict[str, Any]], None]) -> Callable[[pa.Table], pa.Table]:

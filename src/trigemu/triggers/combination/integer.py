@@ -22,7 +22,7 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError
-from trigemu.base.kernels import inlined, kernel
+from trigemu.base.kernels import inner
 from trigemu.observables.hardware_scales import Digits, LinearScale, Scale, needed
 
 #: Quantities of a pair, in integers and in floating point (`pairs.py`).
@@ -167,31 +167,20 @@ def _check_size(
         )
 
 
-@kernel
+@inner
 def _fixed(value: float, power: float) -> np.int64:
     return np.int64(math.floor(value * power + 0.5))
 
 
-@kernel
-def _bins(
-    index1: float, index2: float, factor1: float, offset1: float, factor2: float, offset2: float
-) -> float:
-    return abs(factor1 * index1 + offset1 - (factor2 * index2 + offset2))
+@inner
+def _middle(index: float, r: FloatArray, scale: int) -> float:
+    """Return the middle of a bin of pT, also of the one beyond the last bin."""
+    bins = r[scale + 2]
+    middle: float = r[scale] + (index + 0.5 if index < bins else bins + 1.0) * r[scale + 1]
+    return middle
 
 
-@kernel
-def _nearer(bins: float, turn: float) -> float:
-    return turn - bins if bins >= turn // 2 else bins
-
-
-@kernel
-def _pt(index: float, first: float, step: float, bins: float, power: float) -> np.int64:
-    """Return the middle of a bin, also of the one beyond the last bin."""
-    middle = first + (index + 0.5) * step if index < bins else first + (bins + 1.0) * step
-    return _fixed(middle, power)
-
-
-@inlined
+@inner
 def pair_quantity(
     quantity: int,
     pt1: float,
@@ -203,59 +192,41 @@ def pair_quantity(
     r: FloatArray,
     start: int,
 ) -> np.int64:
-    """Compute a quantity from the integers of two objects; the numbers of the pair begin at r[at]."""
-    d_eta = d_phi = 0.0
-    if quantity != DPHI:
-        d_eta = _bins(
-            eta1, eta2, r[start + ETA_1], r[start + ETA_OFFSET_1], r[start + ETA_2], r[start + ETA_OFFSET_2]
-        )
-    if quantity != DETA:
-        d_phi = _bins(
-            phi1, phi2, r[start + PHI_1], r[start + PHI_OFFSET_1], r[start + PHI_2], r[start + PHI_OFFSET_2]
-        )
-        d_phi = _nearer(d_phi, r[start + PHI_BINS])
+    """Compute a quantity from the integers of two objects; the numbers of the pair begin at r[start]."""
+    eta1 = r[start + ETA_1] * eta1 + r[start + ETA_OFFSET_1]
+    eta2 = r[start + ETA_2] * eta2 + r[start + ETA_OFFSET_2]
+    phi1 = r[start + PHI_1] * phi1 + r[start + PHI_OFFSET_1]
+    phi2 = r[start + PHI_2] * phi2 + r[start + PHI_OFFSET_2]
+    d_eta, d_phi, turn = abs(eta1 - eta2), abs(phi1 - phi2), r[start + PHI_BINS]
+    if d_phi >= turn // 2:
+        d_phi = turn - d_phi
+    eta_step, phi_step = r[start + ETA_STEP], r[start + PHI_STEP]
     if quantity <= DR:
-        dd_eta = _fixed(r[start + ETA_STEP] * d_eta, r[start + DELTA])
-        dd_phi = _fixed(r[start + PHI_STEP] * d_phi, r[start + DELTA])
-        return (
-            dd_eta if quantity == DETA else dd_phi if quantity == DPHI else dd_eta * dd_eta + dd_phi * dd_phi
-        )
-    p1 = _pt(pt1, r[start + PT_FIRST_1], r[start + PT_STEP_1], r[start + PT_BINS_1], r[start + PT])
-    p2 = _pt(pt2, r[start + PT_FIRST_2], r[start + PT_STEP_2], r[start + PT_BINS_2], r[start + PT])
+        dd_eta = 0 if quantity == DPHI else _fixed(eta_step * d_eta, r[start + DELTA])
+        dd_phi = 0 if quantity == DETA else _fixed(phi_step * d_phi, r[start + DELTA])
+        return np.int64(dd_eta * dd_eta + dd_phi * dd_phi if quantity == DR else dd_eta + dd_phi)
+    p1 = _fixed(_middle(pt1, r, start + PT_FIRST_1), r[start + PT])
+    p2 = _fixed(_middle(pt2, r, start + PT_FIRST_2), r[start + PT])
     if quantity == PAIR_PT:
-        return _pair_pt_squared(p1, phi1, p2, phi2, r, start)
+        power = r[start + TRIGONOMETRY]
+        cos = _fixed(math.cos(phi_step * phi1), power) * _fixed(math.cos(phi_step * phi2), power)
+        sin = _fixed(math.sin(phi_step * phi1), power) * _fixed(math.sin(phi_step * phi2), power)
+        return (p1 * p1 + p2 * p2) * np.int64(power) * np.int64(power) + 2 * p1 * p2 * (cos + sin)
     last_cosh, last_cos = r[start + COSHES] - 1.0, r[start + COSINES] - 1.0
     cosh = r[start + NUMBERS + np.int64(0.0 if quantity == TRANSVERSE else min(d_eta, last_cosh))]
-    cos = r[start + NUMBERS + np.int64(last_cosh + 1.0 + max(0.0, min(d_phi, last_cos)))]
-    half_mass2 = p1 * p2 * np.int64(cosh - cos)
+    cos_ = r[start + NUMBERS + np.int64(last_cosh + 1.0 + max(0.0, min(d_phi, last_cos)))]
+    half_mass2 = p1 * p2 * np.int64(cosh - cos_)
     if quantity != MASS_OVER_DR or half_mass2 == 0:
         return half_mass2
-    dr2 = (r[start + ETA_STEP] * d_eta) ** 2 + (r[start + PHI_STEP] * d_phi) ** 2
-    inverse, power = np.int64(math.floor(r[start + DELTA] / dr2 + 0.5)), np.int64(r[start + DELTA])
-    return half_mass2 // power * inverse + half_mass2 % power * inverse // power  # the product may overflow
+    dr2 = (eta_step * d_eta) ** 2 + (phi_step * d_phi) ** 2
+    inverse, unit = np.int64(math.floor(r[start + DELTA] / dr2 + 0.5)), np.int64(r[start + DELTA])
+    return half_mass2 // unit * inverse + half_mass2 % unit * inverse // unit  # the product may overflow
 
 
-@kernel
-def _pair_pt_squared(
-    p1: np.int64, phi1: float, p2: np.int64, phi2: float, r: FloatArray, start: int
-) -> np.int64:
-    power, step = r[start + TRIGONOMETRY], r[start + PHI_STEP]
-    angle1 = step * (r[start + PHI_1] * phi1 + r[start + PHI_OFFSET_1])
-    angle2 = step * (r[start + PHI_2] * phi2 + r[start + PHI_OFFSET_2])
-    cos = _fixed(math.cos(angle1), power) * _fixed(math.cos(angle2), power)
-    sin = _fixed(math.sin(angle1), power) * _fixed(math.sin(angle2), power)
-    return (p1 * p1 + p2 * p2) * np.int64(power) * np.int64(power) + 2 * p1 * p2 * (cos + sin)
-
-
-@kernel
-def length(r: FloatArray, start: int) -> np.int64:
-    """Return the number of values that the kernels read for a pair, including the tables."""
-    return NUMBERS + np.int64(r[start + COSHES] + r[start + COSINES])
-
-
-@inlined
-def within(value: np.int64, low: float, high: float, unit: float) -> bool:
-    """Whether a value is within limits in multiples of a unit; limits may be infinite."""
-    if high < math.inf and value > np.int64(high) * np.int64(unit):
+@inner
+def within(value: np.int64, r: FloatArray, start: int) -> bool:
+    """Whether a value is within the limits of a cut, which may be infinite, in multiples of its unit."""
+    low, high, unit = r[start], r[start + 1], np.int64(r[start + 2 + LIMIT])
+    if high < math.inf and value > np.int64(high) * unit:
         return False
-    return bool(low == -math.inf or value >= np.int64(low) * np.int64(unit))
+    return bool(low == -math.inf or value >= np.int64(low) * unit)

@@ -27,7 +27,15 @@ from trigemu.base.toml import Key, TomlTable
 from trigemu.observables.windows import AnyOf, Range, Window, window_mistakes
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled, Context, Kind
-from trigemu.triggers.combination.legs import CompiledLeg, LegGroup, candidates, fillable, groups_of, nested
+from trigemu.triggers.combination.legs import (
+    CompiledLeg,
+    LegGroup,
+    candidates,
+    fillable,
+    groups_of,
+    keys_of,
+    nested,
+)
 from trigemu.triggers.combination.pairs import (
     COLUMNS,
     OF_ALL,
@@ -47,7 +55,7 @@ MAX_LEGS = 12
 MAX_PAIRS = 200
 #: The largest number of objects that are tried for the legs in one event, which takes some seconds.
 MAX_STEPS = 10**8
-#: After this number, the cost of matching objects to legs is negligible.
+#: After this number, objects are matched to legs, at a negligible cost.
 MATCH_AFTER = 10**4
 
 
@@ -187,15 +195,26 @@ class CompiledCombination(Compiled):
 
     def search(self, work: Workspace, events: IntArray, starts: IntArray, objects: FloatArray) -> BoolArray:
         """Search s events for a choice among their candidates; return whether there is one, bool[s]. events:
-        int64[s]; starts: int64[legs, s + 1]; objects: float64[1 + columns, candidates]."""
+        int64[s]; starts: int64[legs, s + 1]; objects: float64[1 + columns, candidates].
+
+        Where the search takes long, match objects to legs before it goes on.
+        """
         fired = np.zeros(len(events), np.bool_)
         chosen = np.empty(len(self.legs), np.int64)
-        if (found_at := search(starts, objects, *self._arrays, chosen, fired, MATCH_AFTER, MAX_STEPS)) >= 0:
-            objects_of = ", ".join(map(str, starts[:, found_at + 1] - starts[:, found_at]))
-            raise TrigemuError(
-                f"sample {work.events.sample!r}, event {work.events.id[events[found_at]]}: {objects_of} "
-                f"objects for its legs need more than {MAX_STEPS} trials: give tighter windows, or fewer legs"
-            )
+        (twins, _), cuts, numbers = self._arrays
+        s = -1
+        while (s := search(starts, objects, twins, cuts, numbers, chosen, fired, s + 1, MATCH_AFTER)) >= 0:
+            fired[s] = _matched(starts[:, s : s + 2].tolist(), objects[0])
+            if fired[s] and self.cuts:
+                alone, fired_alone = starts[:, s : s + 2].copy(), np.zeros(1, np.bool_)
+                if search(alone, objects, twins, cuts, numbers, chosen, fired_alone, 0, MAX_STEPS) >= 0:
+                    objects_of = ", ".join(map(str, starts[:, s + 1] - starts[:, s]))
+                    raise TrigemuError(
+                        f"sample {work.events.sample!r}, event {work.events.id[events[s]]}: {objects_of} "
+                        f"objects for its legs need more than {MAX_STEPS} trials: give tighter windows, or "
+                        f"fewer legs"
+                    )
+                fired[s] = fired_alone[0]
         return fired
 
     @cached_property
@@ -207,9 +226,8 @@ class CompiledCombination(Compiled):
         return self.arrays()
 
     def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the trigger as arrays, for compiled loops. Returns of_legs int64[legs, LEG], cuts int64[c,
-        CUT], numbers float64[k]."""
-        bases = [leg.objects.base for leg in self.legs]
+        """Return the trigger as arrays, for compiled loops: the twins of legs and what is added to the rows
+        of their objects, int64[2, legs]; cuts int64[c, CUT]; numbers float64[k]."""
         begin = np.cumsum([0, *(len(cut.numbers) for cut in self.cuts)]).tolist()
         cuts = [
             (*cut.legs, cut.quantity, cut.mode, begin_at)
@@ -217,89 +235,60 @@ class CompiledCombination(Compiled):
         ]
         numbers = [number for cut in self.cuts for number in cut.numbers]
         return (
-            np.array([(bases.index(name), twin) for name, twin in zip(bases, self.twins, strict=True)]),
+            np.array([self.twins, keys_of(self.legs)]),
             np.array(cuts, np.int64).reshape(-1, CUT),
             np.array(numbers, np.float64),
         )
 
 
-#: Columns of the array of legs (`CompiledCombination.arrays`).
-LEG = 2
 #: Columns of the array of cuts.
 CUT = 5
 
 
-@kernel
-def _matches(starts: IntArray, objects: FloatArray, of_legs: IntArray, s: int) -> bool:
-    """Whether event s has different objects for all legs, without the cuts (a maximum matching in a bipartite
-    graph)."""
-    legs = starts.shape[0]
-    held, candidate_of, came = np.full(legs, -1), np.empty(legs, np.int64), np.empty(legs, np.int64)
-    queue = np.empty(legs, np.int64)
-    for root in range(legs):
-        came[:] = -2
-        came[root], queue[0] = -1, root
-        first, last, placed = 0, 1, False
-        while first < last and not placed:
-            leg = queue[first]
-            first += 1
-            for i in range(starts[leg, s], starts[leg, s + 1]):
-                owner = -1
-                for other in range(legs):
-                    if (
-                        held[other] >= 0
-                        and of_legs[other, 0] == of_legs[leg, 0]
-                        and objects[0, held[other]] == objects[0, i]
-                    ):
-                        owner = other
-                if owner < 0:
-                    leg_now, taken = leg, i
-                    while leg_now >= 0:
-                        held[leg_now] = taken
-                        taken, leg_now = candidate_of[leg_now], came[leg_now]
-                    placed = True
-                    break
-                if came[owner] == -2:
-                    came[owner], candidate_of[owner], queue[last] = leg, i, owner
-                    last += 1
-        if not placed:
-            return False
-    return True
+def _matched(ranges: list[list[int]], keys: FloatArray) -> bool:
+    """Whether all legs can have different objects, without the cuts: a maximum matching in a bipartite graph.
+    ranges: the first candidate of each leg, and the one after the last. keys: of the objects."""
+    leg_of: dict[float, int] = {}
+
+    def place(leg: int, seen: set[float]) -> bool:
+        for key in keys[slice(*ranges[leg])].tolist():
+            if key not in seen:
+                seen.add(key)
+                if key not in leg_of or place(leg_of[key], seen):
+                    leg_of[key] = leg
+                    return True
+        return False
+
+    return all(place(leg, set()) for leg in range(len(ranges)))
 
 
 @kernel
 def search(
     starts: IntArray,
     objects: FloatArray,
-    of_legs: IntArray,
+    twins: IntArray,
     cuts: IntArray,
     numbers: FloatArray,
     chosen: IntArray,
     fired: BoolArray,
-    match_after: int,
+    first_event: int,
     most: int,
 ) -> int:
     """Search events depth first: choose a candidate for each leg in turn, and step back when none remains.
+    Return the first event that needs more than `most` trials, or −1.
 
-    This is a single kernel because it takes five times as long with the test of a candidate in a separate
-    one. starts: int64[legs, s + 1]; objects: float64[1 + columns, candidates]; chosen: int64[legs]; fired:
+    starts: int64[legs, s + 1]; objects: float64[1 + columns, candidates]; twins, chosen: int64[legs]; fired:
     bool[s].
     """
-    legs, n = starts.shape[0], starts.shape[1] - 1
-    for s in range(n):
+    legs = len(twins)
+    for s in range(first_event, len(fired)):
         leg, trials = 0, 0
         chosen[0] = starts[0, s]
         while leg >= 0:
             i = chosen[leg]
             trials += 1
-            if trials >= match_after:
-                if trials == match_after:
-                    enough = _matches(starts, objects, of_legs, s)
-                    if not enough or len(cuts) == 0:
-                        fired[s] = enough
-                        break
-                if trials > most:
-                    return s
+            if trials > most:
+                return s
             if i == starts[leg, s + 1]:
                 leg -= 1
                 if leg >= 0:
@@ -307,23 +296,19 @@ def search(
                 continue
             fits = True
             for other in range(leg):
-                if of_legs[other, 0] == of_legs[leg, 0] and objects[0, chosen[other]] == objects[0, i]:
-                    fits = False
+                fits &= objects[0, chosen[other]] != objects[0, i]
             for p in range(len(cuts)):
                 if fits and cuts[p, 1] == leg:
-                    other = chosen[cuts[p, 0]]
-                    if cuts[p, 2] & OF_ALL:
-                        fits = all_pass(cuts[p, 2], objects, chosen, legs, numbers, cuts[p, 4])
+                    other, quantity, mode, start = chosen[cuts[p, 0]], cuts[p, 2], cuts[p, 3], cuts[p, 4]
+                    if quantity & OF_ALL:
+                        fits = all_pass(quantity, objects, chosen, legs, numbers, start)
                         continue
                     first, last = i, i + 1
-                    if cuts[p, 3] == OUTSIDE_EVERY:
+                    if mode == OUTSIDE_EVERY:
                         first, last = starts[leg, s], starts[leg, s + 1]
                     for k in range(first, last):
-                        itself = (
-                            of_legs[leg, 0] == of_legs[cuts[p, 0], 0] and objects[0, k] == objects[0, other]
-                        )
-                        if fits and not itself:
-                            fits = passes(cuts[p, 2], cuts[p, 3], objects, other, k, numbers, cuts[p, 4])
+                        if fits and objects[0, k] != objects[0, other]:
+                            fits = passes(quantity, mode, objects, other, k, numbers, start)
             if not fits:
                 chosen[leg] += 1
             elif leg == legs - 1:
@@ -332,7 +317,7 @@ def search(
             else:
                 leg += 1
                 chosen[leg] = starts[leg, s]
-                twin = of_legs[leg, 1]
+                twin = twins[leg]
                 if twin >= 0:
                     chosen[leg] += chosen[twin] + 1 - starts[twin, s]
     return -1

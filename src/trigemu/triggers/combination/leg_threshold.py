@@ -20,10 +20,10 @@ import msgspec
 import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.base.kernels import kernel
 from trigemu.base.toml import Key
 from trigemu.observables.windows import Column, Range, Window
 from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import objects_of
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 from trigemu.triggers.combination.kind import Combination, CompiledCombination, Leg
 from trigemu.triggers.combination.legs import candidates
@@ -141,24 +141,12 @@ class CompiledLegThreshold(Compiled):
         return replace(self.combination, legs=tuple(legs))
 
 
-@kernel
 def _with_one(
     starts: IntArray, objects: FloatArray, events: IntArray, leg: int, chosen: IntArray
 ) -> tuple[IntArray, FloatArray]:
     """Return the candidates of some events, as `candidates` does, with a single one for one leg."""
-    legs, n = starts.shape[0], len(events)
-    begin = np.empty((legs, n + 1), np.int64)
-    total = 0
-    for one in range(legs):
-        for s in range(n):
-            begin[one, s] = total
-            total += 1 if one == leg else starts[one, events[s] + 1] - starts[one, events[s]]
-        begin[one, n] = total
-    table = np.empty((objects.shape[0], total))
-    for one in range(legs):
-        for s in range(n):
-            first = chosen[s] if one == leg else starts[one, events[s]]
-            for i in range(begin[one, s + 1] - begin[one, s]):
-                for line in range(objects.shape[0]):
-                    table[line, begin[one, s] + i] = objects[line, first + i]
-    return begin, table
+    of_legs = [objects_of(start, events) for start in starts]
+    of_legs[leg] = np.arange(len(events) + 1), chosen
+    before = np.cumsum([0, *(len(rows) for _, rows in of_legs)])
+    begin = np.array([offsets + first for (offsets, _), first in zip(of_legs, before, strict=False)])
+    return begin, objects[:, np.concatenate([rows for _, rows in of_legs])]

@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
-from trigemu.base.kernels import kernel
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Window, Windows
 from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import objects_of
 
 
 @dataclass(frozen=True)
@@ -59,26 +59,19 @@ class CompiledLeg:
 
 @dataclass(frozen=True)
 class LegGroup:
-    """Legs that differ only in their pT thresholds. floors: the thresholds in GeV, descending. least: the
-    number of legs that need objects of this selection and crossing."""
+    """Legs that differ only in their pT thresholds. floors: the thresholds in GeV, descending."""
 
     objects: ObjectSelection
     rest: Windows
     crossing: int
     floors: tuple[float, ...]
-    least: int
 
 
 def groups_of(legs: Sequence[CompiledLeg]) -> tuple[LegGroup, ...]:
     floors: dict[tuple[ObjectSelection, Windows, int], list[float]] = {}
     for leg in legs:
         floors.setdefault((leg.objects, leg.rest, leg.crossing), []).append(leg.floor)
-
-    def group(objects: ObjectSelection, rest: Windows, crossing: int, floors: list[float]) -> LegGroup:
-        least = sum((leg.objects, leg.crossing) == (objects, crossing) for leg in legs)
-        return LegGroup(objects, rest, crossing, tuple(sorted(floors, reverse=True)), least)
-
-    return tuple(group(*key, levels) for key, levels in floors.items())
+    return tuple(LegGroup(*key, tuple(sorted(levels, reverse=True))) for key, levels in floors.items())
 
 
 def nested(groups: Sequence[LegGroup]) -> bool:
@@ -90,23 +83,21 @@ def nested(groups: Sequence[LegGroup]) -> bool:
 def fillable(work: Workspace, groups: Sequence[LegGroup]) -> BoolArray:
     """Return the events with objects for each leg, bool[n]; legs that differ only in their pT thresholds have
     different objects."""
-    groups = sorted(groups, key=lambda group: int(work.objects(group.objects).offsets[-1]))
-    rarest, *others = groups
-    events, leading = _leading_pt(work, rarest)
-    fired = np.zeros(len(work.events), np.bool_)
-    _reach(events, leading, np.array(rarest.floors), rarest.crossing, fired)
-    for group in others:
-        _narrow(
-            fired,
-            np.flatnonzero(fired),
-            work.objects(group.objects).offsets,
-            work.passing(group.objects, group.rest),
-            _pt(work, group.objects, group.floors[0]),
-            np.array(group.floors),
-            group.crossing,
-            group.least,
-        )
+    fired = np.ones(len(work.events), np.bool_)
+    for group in groups:
+        events, leading = _leading_pt(work, group)
+        reached = events[np.all(leading >= np.array(group.floors)[:, np.newaxis], axis=0)] - group.crossing
+        filled = np.zeros_like(fired)
+        filled[reached[(reached >= 0) & (reached < len(fired))]] = True
+        fired &= filled
     return fired
+
+
+def keys_of(legs: Sequence[CompiledLeg]) -> list[int]:
+    """Return what is added to the row of an object, for each leg: the sum is another for another object,
+    whatever its collection."""
+    bases = [leg.objects.base for leg in legs]
+    return [bases.index(base) << 40 for base in bases]
 
 
 def candidates(
@@ -114,33 +105,32 @@ def candidates(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the objects that may fill the legs in s events: starts int64[legs, s + 1], the first object of
     each event in a table; int64[m], the positions of the objects in the collection of the leg; and the table
-    float64[1 + columns, m], which holds their rows in the sample and the columns that are read. Legs with the
+    float64[1 + columns, m], which holds their keys (`keys_of`) and the columns that are read. Legs with the
     same requirements share a part of the table."""
     read: dict[CompiledLeg, set[str]] = {}
     for leg in legs:
         read.setdefault(replace(leg, columns=frozenset()), set()).update(leg.columns)
+    keys = dict(zip((leg.objects.base for leg in legs), keys_of(legs), strict=True))
     starts = np.empty((len(legs), len(events) + 1), np.int64)
-    chosen: list[IntArray] = []
+    tables: list[tuple[IntArray, FloatArray]] = []
     total = 0
-    for leg in read:
-        selection = leg.objects
-        passing, pt = work.passing(selection, leg.rest), _pt(work, selection, leg.floor)
-        begin, rows = _candidates(
-            events, leg.crossing, work.objects(selection).offsets, passing, pt, leg.floor
-        )
+    for leg, needed in read.items():
+        within = work.within(leg.objects, leg.rest)
+        begin, rows = objects_of(within.offsets, events + leg.crossing)
+        rows = rows if within.rows is None else within.rows[rows]
+        if leg.floor > -math.inf:
+            hard = work.column(leg.objects, "pt")[rows] >= np.float64(leg.floor)
+            begin, rows = np.append(0, np.cumsum(hard))[begin], rows[hard]
         starts[[replace(other, columns=frozenset()) == leg for other in legs]] = begin + total
-        chosen.append(rows)
-        total += len(rows)
-    table = np.empty((1 + len(columns), total))
-    end = 0
-    for (leg, needed), rows in zip(read.items(), chosen, strict=True):
-        part = table[:, end : end + len(rows)]
-        end += len(rows)
-        _fill(part[0], work.rows(leg.objects), rows)
+        table = np.empty((1 + len(columns), len(rows)))
+        table[0] = work.rows(leg.objects)[rows] + keys[leg.objects.base]
         for line, column in enumerate(columns, start=1):
             if column in needed:
-                _fill(part[line], work.column(leg.objects, leg.column(column)), rows)
-    return starts, np.concatenate(chosen), table
+                table[line] = work.column(leg.objects, leg.column(column))[rows]
+        tables.append((rows, table))
+        total += len(rows)
+    chosen, objects = zip(*tables, strict=True)
+    return starts, np.concatenate(chosen), np.concatenate(objects, axis=1)
 
 
 def _leading_pt(work: Workspace, group: LegGroup) -> tuple[IntArray, Array]:
@@ -149,13 +139,14 @@ def _leading_pt(work: Workspace, group: LegGroup) -> tuple[IntArray, Array]:
     number = len(group.floors)
 
     def compute() -> tuple[IntArray, Array]:
-        offsets, pt = work.objects(group.objects).offsets, _pt(work, group.objects, group.floors[0])
-        events = work.once(("enough", group.objects, group.least), lambda: _with(offsets, group.least))
-        if not group.rest:
-            return events, _first(events, offsets, pt, number)
-        return _leading(events, offsets, work.passing(group.objects, group.rest), pt, number)
+        within = work.within(group.objects, group.rest)
+        events = np.flatnonzero(np.diff(within.offsets) >= number)
+        leading = within.offsets[events] + np.arange(number)[:, np.newaxis]
+        if within.rows is not None:
+            leading = within.rows[leading]
+        return events, _pt(work, group.objects, group.floors[0])[leading]
 
-    return work.once(("leading pT", group.objects, group.rest, number, group.least), compute)
+    return work.once(("leading pT", group.objects, group.rest, number), compute)
 
 
 def _pt(work: Workspace, objects: ObjectSelection, floor: float) -> Array:
@@ -163,109 +154,3 @@ def _pt(work: Workspace, objects: ObjectSelection, floor: float) -> Array:
     if floor > -math.inf or "pt" in work.events.collections[objects.base].columns:
         return work.column(objects, "pt")
     return np.zeros(work.objects(objects).offsets[-1], np.float32)
-
-
-@kernel
-def _with(offsets: IntArray, number: int) -> IntArray:
-    """Return the events with at least `number` objects."""
-    events = np.empty(len(offsets), np.int64)
-    count = 0
-    for event in range(len(offsets) - 1):
-        events[count] = event
-        count += offsets[event + 1] - offsets[event] >= number
-    return events[:count].copy()
-
-
-@kernel
-def _first(events: IntArray, offsets: IntArray, pt: Array, number: int) -> Array:
-    first = np.empty((number, len(events)), pt.dtype)
-    for k in range(number):
-        for s in range(len(events)):
-            first[k, s] = pt[offsets[events[s]] + k]
-    return first
-
-
-@kernel
-def _leading(
-    events: IntArray, offsets: IntArray, passing: BoolArray, pt: Array, number: int
-) -> tuple[IntArray, Array]:
-    """Return the events with at least `number` passing objects, and the leading pT in these events."""
-    chosen = np.empty(len(events) + 1, np.int64)
-    leading = np.empty((number, len(events) + 1), pt.dtype)
-    count = 0
-    for event in events:
-        n_found = 0
-        for i in range(offsets[event], offsets[event + 1]):
-            if passing[i]:
-                leading[n_found, count] = pt[i]
-                n_found += 1
-                if n_found == number:
-                    break
-        chosen[count] = event
-        count += n_found == number
-    return chosen[:count].copy(), leading[:, :count].copy()
-
-
-@kernel
-def _reach(events: IntArray, leading: Array, floors: FloatArray, crossing: int, fired: BoolArray) -> None:
-    """Set `fired` for events whose leading objects, in this relative crossing, reach the thresholds."""
-    for s in range(len(events)):
-        event = events[s] - crossing
-        if 0 <= event < len(fired):
-            reached = True
-            for k in range(len(floors)):
-                reached &= np.float64(leading[k, s]) >= floors[k]
-            fired[event] = reached
-
-
-@kernel
-def _narrow(
-    fired: BoolArray,
-    events: IntArray,
-    offsets: IntArray,
-    passing: BoolArray,
-    pt: Array,
-    floors: FloatArray,
-    crossing: int,
-    least: int,
-) -> None:
-    """Unset `fired` for events whose leading objects do not reach the thresholds."""
-    for event in events:
-        row = event + crossing
-        n_found = 0
-        if 0 <= row < len(fired) and offsets[row + 1] - offsets[row] >= least:
-            for i in range(offsets[row], offsets[row + 1]):
-                if passing[i]:
-                    if np.float64(pt[i]) < floors[n_found]:
-                        break
-                    n_found += 1
-                    if n_found == len(floors):
-                        break
-        fired[event] = n_found == len(floors)
-
-
-@kernel
-def _candidates(
-    events: IntArray, crossing: int, offsets: IntArray, passing: BoolArray, pt: Array, floor: float
-) -> tuple[IntArray, IntArray]:
-    """Return the offsets int64[s + 1] of the passing objects of some events, and these objects."""
-    most = 0
-    for event in events:
-        most += offsets[event + crossing + 1] - offsets[event + crossing]
-    starts = np.empty(len(events) + 1, np.int64)
-    chosen = np.empty(most + 1, np.int64)
-    count = 0
-    starts[0] = 0
-    for s in range(len(events)):
-        row = events[s] + crossing
-        for i in range(offsets[row], offsets[row + 1]):
-            chosen[count] = i
-            count += passing[i] & (np.float64(pt[i]) >= floor)
-        starts[s + 1] = count
-    return starts, chosen[:count].copy()
-
-
-@kernel
-def _fill(line: FloatArray, column: Array, rows: IntArray) -> None:
-    for i in range(len(rows)):
-        line[i] = column[rows[i]]

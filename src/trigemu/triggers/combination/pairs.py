@@ -15,7 +15,7 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
-from trigemu.base.kernels import inlined, kernel
+from trigemu.base.kernels import inner
 from trigemu.base.toml import TomlTable
 from trigemu.observables.hardware_scales import Integers, Scale
 from trigemu.observables.momenta import delta_phi, delta_r, momentum_x, momentum_y, pair_mass
@@ -260,51 +260,49 @@ def _limited(pair: Pair) -> Iterator[tuple[str, Range]]:
 # ------------------------------------------------------------------------------------------ kernels
 
 
-@inlined
+@inner
 def passes(quantity: int, mode: int, o: FloatArray, i: int, j: int, r: FloatArray, start: int) -> bool:
-    """Whether candidates i and j pass a cut. o: rows and `COLUMNS` of candidates, as lines; r[at]: the first
-    number of the cut."""
+    """Whether candidates i and j pass a cut. o: rows and `COLUMNS` of candidates, as lines; r[start]: the
+    first number of the cut."""
     if quantity <= OPPOSITE:
         product = o[_CHARGE, i] * o[_CHARGE, j]
         return bool(product > 0) if quantity == SAME else bool(product < 0)
-    if quantity < _INTEGER:
-        inside = bool(r[start] <= _quantity(quantity, o, i, j) <= r[start + 1])
-        return inside == (mode == INSIDE)
-    number = quantity - _INTEGER
+    number = quantity % _INTEGER
     pt = _UPT if number == MASS_UPT else _PT
-    value = integer.pair_quantity(
-        number, o[pt, i], o[_ETA, i], o[_PHI, i], o[pt, j], o[_ETA, j], o[_PHI, j], r, start + 2
-    )
+    eta = _Z0 if number == DZ0 else _ETA
+    of_both = o[pt, i], o[eta, i], o[_PHI, i], o[pt, j], o[eta, j], o[_PHI, j]
+    if quantity < _INTEGER:
+        inside = bool(r[start] <= _quantity(number, *of_both) <= r[start + 1])
+        return inside == (mode == INSIDE)
+    value = integer.pair_quantity(number, *of_both, r, start + 2)
     if value < 0 and (number >= MASS or number == TRANSVERSE):
         return False  # from a pT below 0, in the lowest bin of some scales
-    inside = integer.within(value, r[start], r[start + 1], r[start + 2 + integer.LIMIT])
-    return inside == (mode == INSIDE)
+    return integer.within(value, r, start) == (mode == INSIDE)
 
 
-@kernel
-def _quantity(quantity: int, o: FloatArray, i: int, j: int) -> float:
+@inner
+def _quantity(
+    quantity: int, pt1: float, eta1: float, phi1: float, pt2: float, eta2: float, phi2: float
+) -> float:
     if quantity == DPHI:
-        return abs(delta_phi(o[_PHI, i], o[_PHI, j]))
+        return abs(delta_phi(phi1, phi2))
     if quantity <= DZ0:
-        line = _ETA if quantity == DETA else _Z0
-        difference: float = o[line, i] - o[line, j]
-        return abs(difference)
-    if quantity == DR:
-        return delta_r(o[_ETA, i], o[_PHI, i], o[_ETA, j], o[_PHI, j])
+        return abs(eta1 - eta2)
     if quantity == TRANSVERSE:
-        return math.sqrt(2.0 * o[_PT, i] * o[_PT, j] * (1.0 - math.cos(o[_PHI, i] - o[_PHI, j])))
+        return math.sqrt(2.0 * pt1 * pt2 * (1.0 - math.cos(phi1 - phi2)))
     if quantity == PAIR_PT:
-        x = momentum_x(o[_PT, i], o[_PHI, i]) + momentum_x(o[_PT, j], o[_PHI, j])
-        return math.hypot(x, momentum_y(o[_PT, i], o[_PHI, i]) + momentum_y(o[_PT, j], o[_PHI, j]))
-    pt = _UPT if quantity == MASS_UPT else _PT
-    mass = pair_mass(o[pt, i], o[_ETA, i], o[_PHI, i], o[pt, j], o[_ETA, j], o[_PHI, j])
+        x = momentum_x(pt1, phi1) + momentum_x(pt2, phi2)
+        return math.hypot(x, momentum_y(pt1, phi1) + momentum_y(pt2, phi2))
+    if quantity == DR:
+        return delta_r(eta1, phi1, eta2, phi2)
+    mass = pair_mass(pt1, eta1, phi1, pt2, eta2, phi2)
     if quantity != MASS_OVER_DR:
         return mass
-    distance = delta_r(o[_ETA, i], o[_PHI, i], o[_ETA, j], o[_PHI, j])
-    return mass / distance if distance > 0.0 else math.sqrt(o[pt, i] * o[pt, j])  # the limit at 0
+    distance = delta_r(eta1, phi1, eta2, phi2)
+    return mass / distance if distance > 0.0 else math.sqrt(pt1 * pt2)  # the limit at 0
 
 
-@kernel
+@inner
 def all_pass(quantity: int, o: FloatArray, chosen: IntArray, legs: int, r: FloatArray, start: int) -> bool:
     """Whether the candidates chosen for all legs pass a cut."""
     if quantity == SUM:
@@ -319,20 +317,16 @@ def all_pass(quantity: int, o: FloatArray, chosen: IntArray, legs: int, r: Float
             positive += charge > 0
             negative += charge < 0
         return positive > 0 and negative > 0 and positive + negative == legs
+    square, total, pair = 0.0, np.int64(0), start + 2
+    for k in range(3):  # pairs (0, 1), (0, 2), (1, 2)
+        i, j = chosen[k // 2], chosen[1 + (k + 1) // 2]
+        of_both = o[_PT, i], o[_ETA, i], o[_PHI, i], o[_PT, j], o[_ETA, j], o[_PHI, j]
+        if quantity == MASS3:
+            mass = pair_mass(*of_both)
+            square += mass * mass
+        else:
+            total += integer.pair_quantity(MASS, *of_both, r, pair)
+            pair += integer.NUMBERS + int(r[pair + integer.COSHES] + r[pair + integer.COSINES])
     if quantity == MASS3:
-        square = 0.0
-        for first in range(2):
-            for second in range(first + 1, 3):
-                i, j = chosen[first], chosen[second]
-                mass = pair_mass(o[_PT, i], o[_ETA, i], o[_PHI, i], o[_PT, j], o[_ETA, j], o[_PHI, j])
-                square += mass * mass
         return bool(r[start] <= math.sqrt(square) <= r[start + 1])
-    total, pair = np.int64(0), start + 2
-    for first in range(2):
-        for second in range(first + 1, 3):
-            i, j = chosen[first], chosen[second]
-            total += integer.pair_quantity(
-                MASS, o[_PT, i], o[_ETA, i], o[_PHI, i], o[_PT, j], o[_ETA, j], o[_PHI, j], r, pair
-            )
-            pair += int(integer.length(r, pair))
-    return bool(total >= 0 and integer.within(total, r[start], r[start + 1], r[start + 2 + integer.LIMIT]))
+    return bool(total >= 0 and integer.within(total, r, start))
