@@ -19,14 +19,13 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.triggers.simple import Random
 
-from .beam import PARTS, Setup, Start, check_start, run
-from .crossing_kernels import rule_table
-from .curve import check_not_all
+from .beam import PARTS, Beam, Start, check_start
 from .filling import ORBIT_HZ, Filling, every_slot
 from .patterns import menu_arrays, to_draw, weigh
 from .results import LiveRates
 from .rules import NO_RULES, Rules
 from .summary import first_level_rate, summarise
+from .vetoes import check_not_all, rule_table
 
 #: The longest time of beam at the LHC in seconds, its orbits, and the least number of orbits, one a part.
 MAX_SECONDS = 100_000.0
@@ -121,22 +120,10 @@ def live_rates(
     arrays = menu_arrays(nominal.menus[0])
     weighed = weigh(arrays, emulations)
     factor = scale_to(input_rate_hz, nominal)
-    removed = np.array([name in without for name in arrays.names], np.bool_)
-    setup = Setup(
-        arrays,
-        to_draw(weighed, factor),
-        filling,
-        class_of,
-        rules,
-        table,
-        removed,
-        factor,
-        counters,
-        seed,
-        orbits,
-    )
-    counts = run(setup, workers)
-    return summarise(setup, counts, nominal, weighed.negative)
+    patterns = to_draw(weighed, factor)
+    never = frozenset(without)
+    beam = Beam(arrays, patterns, filling, class_of, rules, table, never, factor, counters, seed, orbits)
+    return summarise(beam, beam.run(workers), nominal, weighed.negative)
 
 
 def at_crossing_rate(menu: Menu, crossing_rate_hz: float) -> Menu:
