@@ -133,25 +133,23 @@ def _in_order(menu: Menu, counters: list[Counter], known: set[str]) -> tuple[Cou
     """Return counters such that each comes after those of the triggers that its own read."""
     ordered: list[Counter] = []
     while counters:
-        seeds = [
-            [menu.trigger(name).seed for name in c.passes if menu.trigger(name).enabled] for c in counters
-        ]
-        ready = [
-            all(known.issuperset(seed.names()) for seed in of_counter if seed is not None)
-            for of_counter in seeds
-        ]
-        if not any(ready):
-            sets = sorted(
-                {str(menu.trigger(name).coherent) for c in counters for name in c.passes} - {"None"}
-            )
+        ready = [counter for counter in counters if known.issuperset(_read_by(menu, counter))]
+        if not ready:
+            names = ", ".join(repr(name) for counter in counters for name in counter.passes)
             raise TrigemuError(
-                f"{menu.path}: coherent sets {', '.join(map(repr, sets))}: each has a trigger whose seed reads "
-                f"another one, so their counters cannot be run one after the other"
+                f"{menu.path}: {names} read each other through their coherent sets, so that their counters "
+                f"cannot be run one after the other"
             )
-        ordered += [c for c, is_ready in zip(counters, ready, strict=True) if is_ready]
-        counters = [c for c, is_ready in zip(counters, ready, strict=True) if not is_ready]
-        known = known.union(*(c.passes for c in ordered))
+        ordered += ready
+        counters = [counter for counter in counters if counter not in ready]
+        known = known.union(*(counter.passes for counter in ready))
     return tuple(ordered)
+
+
+def _read_by(menu: Menu, counter: Counter) -> set[str]:
+    """Return the triggers that the seeds of a counter's triggers read."""
+    triggers = (menu.trigger(name) for name in counter.passes)
+    return {name for t in triggers if t.seed and t.enabled for name in t.seed.names()}
 
 
 #: The largest share of the rate of all triggers that patterns with negative sums may have.
