@@ -33,8 +33,8 @@ from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.triggers.base import ScoreKind
 
 from .fill_config import FillConfig
+from .fill_events import Gathered, accepted_of, gather
 from .fill_model import COLUMNS, CONTROL, FIXED, Factors, FillTrace, Model
-from .fill_sample import accepted_of, gather
 from .filling import Filling, every_slot
 from .live import at_crossing_rate
 from .rules import NO_RULES, Rules
@@ -126,18 +126,18 @@ def through_fill(
     half = scaling.unseen_half(menus, plan, samples)
     fitted = frozenset().union(*scaling.fitted_in(menus, plan, samples))
     controlled = [control.trigger for control in config.controls]
-    found = gather(menus, plan, samples, samples.background, controlled, executor, progress)
-    if controlled and found.weight.min(initial=0.0) < 0:
+    events = gather(menus, plan, samples, samples.background, controlled, executor, progress)
+    if controlled and events.weight.min(initial=0.0) < 0:
         raise SampleError(f"{samples.path}: an event has a negative weight: no threshold can be controlled")
-    background = accepted_of(found, menus, plan.bits, controlled, fitted, half)
+    background = accepted_of(events, menus, plan.bits, controlled, fitted, half)
     signals = []
     for name in config.fill.signals:  # as efficiencies: a background is judged on its unseen half
         signal = samples.sample(name)
         plan.check(signal)
-        found = gather(menus, plan, samples, [signal], controlled, executor, None)
+        events = gather(menus, plan, samples, [signal], controlled, executor)
         if half is not None and signal.table.role == "background":
-            found = found.of_half(half)
-        signals.append(accepted_of(found, menus, plan.bits, controlled, frozenset(), None))
+            events = Gathered(*(column[events.half == half] for column in events))
+        signals.append(accepted_of(events, menus, plan.bits, controlled))
     model = Model(menus, config, filling, rules, factors, background, signals, fitted)
     traces = [model.run(FIXED, 0)]
     traces += [model.run(COLUMNS, 0)] if config.columns else []
