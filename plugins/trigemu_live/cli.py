@@ -235,7 +235,7 @@ def fill(
     if figures:
         from trigemu.results.rate_pictures import write_pictures
 
-        from .fill_figures import figures_of_fill
+        from .figures import figures_of_fill
 
         drawn = write_pictures(figures_of_fill(result), figures)
     present_result(result, json_file, csv_file, lines=drawn)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trigemu.base.arrays import FloatArray
 from trigemu.results import notes, numbers
-from trigemu.results.documents import left_out, records
-from trigemu.results.rates import provenance
+from trigemu.results.documents import records
 from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import View, name
 
 from .fill import Fill, names_of, traces_named
-from .fill_model import CONTROL, FillTrace
+from .fill_model import CONTROL
+from .view import document_of_inputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_WAY = Column("way", "key", "thresholds", "fixed, columns (of prescales), or control.")
 _RATES = (
-    Column("way", "key", "thresholds", "fixed, columns (of prescales), or control."),
+    _WAY,
     Column(
         "of", "key", "recorded rate", "The menu, its first level if it has several, or a controlled trigger."
     ),
@@ -35,7 +36,7 @@ _RATES = (
     Column("time", "label", "on target", in_files=False),
 )
 _EFFICIENCIES = (
-    Column("way", "key", "thresholds", "fixed, columns (of prescales), or control."),
+    _WAY,
     Column("signal", "key", "signal", "The signal."),
     Column("first", "share", "at first", "Its recorded part in the first step."),
     Column("last", "share", "at last", "Its recorded part in the last step."),
@@ -48,17 +49,18 @@ class _Fill(View[Fill]):
         return f"of {name(result.menu.name)}: {result.hours[-1]:.3g} h, pile-up {_range(result.pileup)}"
 
     def page(self, result: Fill) -> Page:
-        of_menu = {"menu": f"menu {result.menu.name}"}
-        table = Table.of(_RATES, (row | {"of": of_menu.get(row["of"], row["of"])} for row in _rates(result)))
-        efficiencies = Table.of(_EFFICIENCIES, _efficiencies(result))
-        tables = [table, efficiencies] if result.signals else [table]
-        return Page(stacked(tables), [*_notes(result)])
+        table = Table(_RATES)
+        for row in _rates(result):
+            table.add_record(row | ({"of": f"menu {result.menu.name}"} if row["of"] == "menu" else {}))
+        tables = [table, Table.of(_EFFICIENCIES, _efficiencies(result))]
+        return Page(stacked(tables if result.signals else tables[:1]), [*_notes(result)])
 
     def document(self, result: Fill) -> dict[str, Any]:
-        menu, config = result.menu, result.config
-        filling, rules = result.filling, result.rules
-        return {
-            "menu": {"name": menu.name, "crossing_rate_hz": menu.crossing_rate_hz},
+        menu, config, filling, rules = result.menu, result.config, result.filling, result.rules
+        document = document_of_inputs(menu, result.catalogue, result.models)
+        del document["menu"]["column"]
+        document["provenance"]["fill"] = {"path": str(config.path), "sha256": config.sha256}
+        return document | {
             "columns": [{"name": column.name, "below": column.below} for column in config.columns],
             "filling": {"name": filling.name, "colliding": len(filling.slots)},
             "rules": {"name": rules.name, "source": rules.source, "rules": list(rules.labels)},
@@ -69,15 +71,23 @@ class _Fill(View[Fill]):
             "target_hz": result.target_hz,
             "rows": records(self.table(result)),
             "efficiencies": records(Table.of(_EFFICIENCIES, _efficiencies(result))),
-            "traces": [_trace(result, trace) for trace in result.traces],
-            "left_out": left_out(result.catalogue),
-            "provenance": provenance(menu, result.catalogue, result.models)
-            | {"fill": {"path": str(config.path), "sha256": config.sha256}, "prescales": menu.columns.file},
+            "traces": [
+                {
+                    "way": trace.name,
+                    "seed": trace.seed,
+                    "before_hz": trace.before.tolist(),
+                    "live": trace.live.tolist(),
+                    "recorded_hz": trace.recorded.tolist(),
+                    "rates_hz": dict(zip(result.controlled, trace.rates.tolist(), strict=True)),
+                    "thresholds": dict(zip(result.controlled, trace.thresholds.tolist(), strict=True)),
+                    "efficiencies": dict(zip(result.signals, trace.efficiencies.tolist(), strict=True)),
+                }
+                for trace in result.traces
+            ],
         }
 
     def figures(self, result: Fill) -> Iterator[Figure]:
-
-        from .fill_figures import figures_of_fill  # which loads Matplotlib
+        from .figures import figures_of_fill  # which loads Matplotlib
 
         return (picture.figure for picture in figures_of_fill(result))
 
@@ -85,54 +95,33 @@ class _Fill(View[Fill]):
 FILL = _Fill()
 
 
-def _trace(result: Fill, trace: FillTrace) -> dict[str, Any]:
-    return {
-        "way": trace.name,
-        "seed": trace.seed,
-        "before_hz": trace.before.tolist(),
-        "live": trace.live.tolist(),
-        "recorded_hz": trace.recorded.tolist(),
-        "rates_hz": dict(zip(result.controlled, trace.rates.tolist(), strict=True)),
-        "thresholds": dict(zip(result.controlled, trace.thresholds.tolist(), strict=True)),
-        "efficiencies": dict(zip(result.signals, trace.efficiencies.tolist(), strict=True)),
-    }
-
-
 def _rates(result: Fill) -> Iterator[dict[str, Any]]:
     """Yield the rows of rates: means over the seeds of a way."""
+    targets = [
+        target if control.of == "trigger" else None
+        for target, control in zip(result.targets, result.config.controls, strict=True)
+    ]
     for way in names_of(result):
         traces = [*traces_named(result, way)]
         yield _row(result, way, "menu", [trace.recorded for trace in traces], result.target_hz)
         if result.menu.levels[1:]:
             recorded = [trace.before * trace.live for trace in traces]
             yield _row(result, way, f"level {result.menu.levels[0]}", recorded, None)
-        for k, trigger in enumerate(result.controlled):
-            if result.config.controls[k].of == "trigger":
-                yield _row(result, way, trigger, [trace.rates[k] for trace in traces], result.targets[k])
-            else:
-                yield _row(result, way, trigger, [trace.rates[k] for trace in traces], None)
+        for k, (trigger, target) in enumerate(zip(result.controlled, targets, strict=True)):
+            yield _row(result, way, trigger, [trace.rates[k] for trace in traces], target)
 
 
 def _row(
-    result: Fill, way: str, quantity: str, rates: list[FloatArray], target: float | None
+    result: Fill, way: str, quantity: str, rates: Sequence[FloatArray], target: float | None
 ) -> dict[str, Any]:
-    row = {
-        "way": way,
-        "of": quantity,
-        "first_hz": float(np.mean([rate[0] for rate in rates])),
-        "last_hz": float(np.mean([rate[-1] for rate in rates])),
-    }
+    first, last = (float(np.mean([rate[step] for rate in rates])) for step in (0, -1))
+    row = {"way": way, "of": quantity, "first_hz": first, "last_hz": last}
     if target is None:
         return row
     shares = np.array([result.on_target(rate, target) for rate in rates])
-    spread = float(shares.std(ddof=1)) if len(shares) > 1 else 0.0
-    text = numbers.percent(float(shares.mean()), spread) if spread else f"{100 * shares.mean():.3g} %"
-    return row | {
-        "target_hz": target,
-        "on_target": float(shares.mean()),
-        "on_target_spread": spread,
-        "time": text,
-    }
+    share, spread = float(shares.mean()), float(shares.std(ddof=1)) if len(shares) > 1 else 0.0
+    time = numbers.percent(share, spread) if spread else f"{100 * share:.3g} %"
+    return row | {"target_hz": target, "on_target": share, "on_target_spread": spread, "time": time}
 
 
 def _efficiencies(result: Fill) -> Iterator[dict[str, Any]]:
