@@ -130,8 +130,8 @@ class Accepted:
     def rates(
         self, factor: FloatArray, thresholds: FloatArray, chance: FloatArray, column: int
     ) -> tuple[float, float, FloatArray]:
-        """Return the weight that the first and the last level accept in a column, and each controlled trigger,
-        float64[k]; chance: one over their prescales."""
+        """Return the weight that the first and the last level accept in a column, and each controlled
+        trigger, float64[k]; chance: one over their prescales."""
         factors, controlled = self.factors(factor), np.zeros(len(thresholds))
         more = _add_controlled(
             self.cell, self.weight, self.missed[column], self.scores, factors, thresholds, chance, controlled

@@ -51,13 +51,15 @@ class LiveItem:
     prescale: float | None = shown(
         "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6
     )
-    before: Rate = shown("rate", "before", "Its rate without the rules.", parts=_PARTS, gives_way=3)
-    after: Rate = shown("rate", "recorded", "Its rate with the rules.", parts=_PARTS)
+    before: Rate = shown(  # noqa: RUF009
+        "rate", "before", "Its rate without the rules.", parts=_PARTS, gives_way=3
+    )
+    after: Rate = shown("rate", "recorded", "Its rate with the rules.", parts=_PARTS)  # noqa: RUF009
     live: float = shown(
         "share", "live", "The part of its accepts that are recorded.", text=lambda v: numbers.percent(*v)
     )
     live_error: float  #: Its error, from the drawn crossings; 0 if it accepts nothing
-    unique: Rate = shown(
+    unique: Rate = shown(  # noqa: RUF009
         "rate", "unique", "The recorded rate that it alone accepts.", parts=_PARTS, gives_way=4
     )
     #: The number of lost accepts by rule, and the part of them that accepts of each trigger blocked.

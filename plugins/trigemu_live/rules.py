@@ -17,7 +17,7 @@ A set has at most 100 of these tables, of which one may be `prefire`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -42,13 +42,7 @@ _Accepts = Annotated[int, msgspec.Meta(ge=1, le=MAX_ACCEPTS)]
 
 
 class Rule(TomlTable, frozen=True):
-    """What all rules have.
-
-    Attributes
-    ----------
-    name : str
-        What it is called in results; by default its numbers.
-    """
+    """A rule; name: what it is called in results, by default its numbers."""
 
     key: ClassVar[str] = ""
     name: str = ""
@@ -164,15 +158,8 @@ class FirstBunches(Rule, frozen=True, kw_only=True):
 
 
 class Prefire(Rule, frozen=True, kw_only=True):
-    """The probability with which an accepting trigger accepts the crossing before as well.
-
-    Attributes
-    ----------
-    prefire : float
-        The probability for each accept of one of the triggers.
-    triggers : list of str, optional
-        The triggers; by default all of the first level.
-    """
+    """The probability with which an accept of `triggers`, by default of all of the first level, has another
+    one a crossing early."""
 
     key: ClassVar[str] = "prefire"
     prefire: Annotated[float, msgspec.Meta(gt=0, le=1)]
@@ -238,32 +225,28 @@ def read_rules(rules: Path | str) -> Rules:
     path = Path(rules)
     if not path.suffix:
         if str(rules) not in rule_names():
-            near = nearest(str(rules), rule_names())
-            known = ", ".join(rule_names())
+            known, near = ", ".join(rule_names()), nearest(str(rules), rule_names())
             raise TrigemuError(
                 f"rules {quoted(str(rules))}: expected a file (.toml), or one of {known}{near}"
             )
         path = NAMED / f"{rules}.toml"
     document = load_toml(path)
     refuse_other_kinds(document, "rules")
-    for key in document.data:
-        if key not in ("rules", "rule"):
-            expected = "[[rule]] above the keys of a rule" if key in KINDS else "[rules] or [[rule]]"
-            document.problem((key,), "", f"unknown key {quoted(key)}: expected {expected}")
-    table = document.data.get("rules", {})
+    for key in document.data.keys() - {"rules", "rule"}:
+        expected = "[[rule]] above the keys of a rule" if key in KINDS else "[rules] or [[rule]]"
+        document.problem((key,), "", f"unknown key {quoted(key)}: expected {expected}")
+    table, tables = document.data.get("rules", {}), document.data.get("rule", [])
     if isinstance(table, list):
         document.problem(("rules",), "", "[[rules]]: expected [[rule]] for each rule; [rules] has their name")
         table = {}
     head = read_table(document, table, _Head, ("rules",), "[rules]")
-    tables = document.data.get("rule", [])
     if not isinstance(tables, list):
         document.problem(("rule",), "", "rule: expected two brackets, [[rule]], for each rule")
-        tables = []
-    if len(tables) > MAX_RULES:
+    elif len(tables) > MAX_RULES:
         document.problem(("rule",), "", f"{len(tables)} rules: expected at most {MAX_RULES}")
-        tables = []
-    read = [_rule(document, table, number) for number, table in enumerate(tables)]
-    _check_repeated(document, read)
+    else:
+        read = [_rule(document, table, number) for number, table in enumerate(tables)]
+        _check_repeated(document, read)
     document.finish()
     assert head is not None
     veto = tuple(rule for rule in read if rule and not isinstance(rule, Prefire))
@@ -290,17 +273,14 @@ def _rule(document: Document, table: Any, number: int) -> Rule | None:
     return None
 
 
-def _check_repeated(document: Document, rules: list[Rule | None]) -> None:
-    seen: dict[str | None, int] = {}
+def _check_repeated(document: Document, rules: Iterable[Rule | None]) -> None:
+    seen: dict[tuple[bool, str], int] = {}
     for number, rule in enumerate(rules, 1):
         if rule is None:
             continue
         is_early = isinstance(rule, Prefire)
-        first = seen.setdefault(None if is_early else rule.label, number)
+        first = seen.setdefault((is_early, "" if is_early else rule.label), number)
         if first < number:
-            message = (
-                f"rule {first} is `prefire` already: expected one for all triggers that fire early"
-                if is_early
-                else f"{rule.label!r} appears twice"
-            )
+            early = f"rule {first} is `prefire` already: expected one for all triggers that fire early"
+            message = early if is_early else f"{rule.label!r} appears twice"
             document.problem(("rule", number - 1), f"rule {number}", message)

@@ -269,7 +269,5 @@ ORDERED = _OrderedAccepts()
 
 
 def _summary(result: OrderedAccepts) -> str:
-    return (
-        f"{numbers.count(result.crossings, 'crossing')} in order: {result.levels[0].before} accepts, of which "
-        f"the rules veto {len(result.vetoed)}."
-    )
+    crossings, accepts = numbers.count(result.crossings, "crossing"), result.levels[0].before
+    return f"{crossings} in order: {accepts} accepts, of which the rules veto {len(result.vetoed)}."
