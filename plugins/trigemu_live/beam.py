@@ -22,6 +22,7 @@ from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
@@ -110,8 +111,9 @@ class State:
         row = {name: k for k, name in enumerate(self.menu.names) if name not in self.never}
         sure, depth = np.zeros(fires.shape[1], np.bool_), {}
         for k, counter in enumerate(self.menu.counters):
-            fired = fires[[row[name] for name in counter.passes if name in row]].any(axis=0)
-            if counter.is_seeded or counter.first == counter.last:
+            rows = [row[name] for name in counter.passes if name in row]
+            fired: BoolArray = np.asarray(fires[rows].any(axis=0))
+            if counter.reads or counter.first == counter.last:
                 sure |= fired
             else:
                 depth[k] = self._advance(counter, fired[number])
@@ -138,7 +140,7 @@ class State:
         any_of = accepted.any(axis=0)
         return kept[any_of], accepted[:, any_of]
 
-    def _advance(self, counter: Counter, fired: BoolArray) -> IntArray:
+    def _advance(self, counter: Counter, fired: BoolArray) -> npt.NDArray[np.int16]:
         """Advance a counter where triggers fire; return how many of its steps accept in each crossing."""
         passed, at = np.zeros(len(fired), np.int16), np.flatnonzero(fired)
         for step in range(counter.first, counter.last):
@@ -157,33 +159,27 @@ class State:
         of each, −1 if it is recorded."""
         rows, rules = len(self.menu.members), len(self.table.kind)
         at = np.flatnonzero(accepted[self._of_first].any(axis=0))
-        attempted, early = (
-            accepted[:, at] & self._of_first[:, None],
-            self._early(crossing[at], accepted[:, at]),
-        )
+        early, before = self._early(crossing[at], accepted[:, at]), int(self._rules.numbers[1])
+        has_early: BoolArray = np.asarray(early.any(axis=0))
         vetoed, blocker, live = (np.empty(n, np.int64) for n in (len(at), len(at), 2 * len(at)))
-        before = int(self._rules.numbers[1])
         n, *numbers, last = apply_rules(
-            self.table, self._rules, crossing[at], early.any(axis=0), vetoed, blocker, live
+            self.table, self._rules, crossing[at], has_early, vetoed, blocker, live
         )
         counts.early += numbers
         distances = np.diff(live[:n] if before < 0 else np.append(before, live[:n]))
         interval = np.searchsorted(DISTANCES, distances, side="right") - 1
         counts.distances += np.bincount(interval, minlength=len(DISTANCES))
-        blockers = np.hstack([attempted, early, self._last])
+        blockers = np.hstack([accepted[:, at] & self._of_first[:, None], early, self._last])
         self._last = blockers[:, [last]]
         slot, is_vetoed = crossing[at] % ORBIT, vetoed >= 0
         counts.slots += [np.bincount(slots, minlength=ORBIT) for slots in (slot, slot[~is_vetoed])]
         np.add.at(counts.slot_lost, (vetoed[is_vetoed], slot[is_vetoed]), 1)
         now = counts.parts[part]
         now[BEFORE, rows:] += np.bincount(vetoed[is_vetoed], minlength=rules)
-
         cause = np.full(len(crossing), rules)
         cause[at] = vetoed
-        inside = np.array(
-            [accepted[members].sum(axis=0, dtype=np.int16) for members in self.menu.members[len(accepted) :]]
-        )
-        inside = np.vstack([accepted, inside])
+        joint = self.menu.members[len(accepted) :]  # groups and levels
+        inside = np.vstack([accepted, *(accepted[members].sum(axis=0, dtype=np.int16) for members in joint)])
         is_inside, is_live = inside > 0, cause < 0
         unique = is_inside & (inside == inside[self.menu.level_of])
         for what, columns in ((BEFORE, is_inside), (UNIQUE_BEFORE, unique)):
@@ -217,8 +213,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 
 def fraction(hashed: Numbers) -> FloatArray:
     """Return numbers from 0 to below 1 from random unsigned integers."""
-    result: FloatArray = (hashed >> np.uint64(11)) * 2.0**-53
-    return result
+    return (hashed >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 class Uniform:

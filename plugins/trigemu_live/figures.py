@@ -16,7 +16,7 @@ from trigemu.results.figures import style
 from trigemu.results.section import Picture, slug
 
 from .curve import LiveCurve, live_curve
-from .fill import Fill, names_of, traces_named
+from .fill import Fill
 from .filling import ORBIT
 from .results import LiveRates
 
@@ -153,10 +153,10 @@ def draw_curve(curve: LiveCurve, menu: tuple[float, float] | None = None) -> Fig
 
 def figures_of_fill(result: Fill) -> Iterator[Picture]:
     """Yield the figures of a fill; controllers are shown with the first seed."""
-    first = {way: next(iter(traces_named(result, way))) for way in names_of(result)}
-    menu = [(way, trace.recorded) for way, trace in first.items()]
+    first = {way: traces[0] for way, traces in result.ways.items()}
+    lines: Lines = [(way, trace.recorded) for way, trace in first.items()]
     rows: list[tuple[str, str, Lines, float | None]] = [
-        ("menu", "recorded rate of the menu in Hz", menu, result.target_hz)
+        ("menu", "recorded rate of the menu in Hz", lines, result.target_hz)
     ]
     for k, (name, control) in enumerate(zip(result.controlled, result.config.controls, strict=True)):
         target = result.targets[k] if control.of == "trigger" else None

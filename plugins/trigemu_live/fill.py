@@ -12,7 +12,7 @@ with θ' the change of the threshold that lowers its rate by a factor of e, at t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -61,6 +61,12 @@ class Fill(Shown):
     signals: tuple[str, ...]  #: The signals
     traces: tuple[FillTrace, ...]  #: Fixed thresholds, columns if there are any, and control with each seed
     models: Mapping[str, str]  #: The SHA-256 of each model file of the menu, by its path
+
+    @property
+    def ways(self) -> Mapping[str, Sequence[FillTrace]]:
+        """The traces of each way of setting thresholds."""
+        names = dict.fromkeys(trace.name for trace in self.traces)
+        return {name: [trace for trace in self.traces if trace.name == name] for name in names}
 
     def on_target(self, rates: FloatArray, target_hz: float) -> float:
         """Return the part of the steps in which a rate, float64[steps], is within the tolerance of a
@@ -199,14 +205,3 @@ def _check(menu: Menu, config: FillConfig, samples: Catalogue) -> None:
         raise SampleError(
             f"{samples.path}: the events are single interactions (convention 'luminosity'), not crossings"
         )
-
-
-def traces_named(fill: Fill, name: str) -> Iterator[FillTrace]:
-    """Yield the traces of a way of setting thresholds."""
-    return (trace for trace in fill.traces if trace.name == name)
-
-
-def names_of(fill: Fill) -> Mapping[str, int]:
-    """Return the ways of setting thresholds, and the number of traces of each."""
-    names = [trace.name for trace in fill.traces]
-    return {name: names.count(name) for name in dict.fromkeys(names)}

@@ -186,7 +186,7 @@ def read_fill(path: Path | str) -> FillConfig:
     document = load_toml(Path(path))
     refuse_other_kinds(document, "fill")
     known = ("fill", "column", "control")
-    for key in document.data.keys() - set(known):
+    for key in (key for key in document.data if key not in known):
         document.problem((key,), "", f"unknown key {quoted(key)}{nearest(key, known)}")
     fill = read_table(document, document.data.get("fill", {}), FillTable, ("fill",), "[fill]")
     columns = _tables(document, "column", ColumnTable)

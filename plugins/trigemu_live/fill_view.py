@@ -13,7 +13,7 @@ from trigemu.results.documents import records
 from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import View, name
 
-from .fill import Fill, names_of, traces_named
+from .fill import Fill
 from .fill_model import CONTROL
 from .view import document_of_inputs
 
@@ -101,8 +101,7 @@ def _rates(result: Fill) -> Iterator[dict[str, Any]]:
         target if control.of == "trigger" else None
         for target, control in zip(result.targets, result.config.controls, strict=True)
     ]
-    for way in names_of(result):
-        traces = [*traces_named(result, way)]
+    for way, traces in result.ways.items():
         yield _row(result, way, "menu", [trace.recorded for trace in traces], result.target_hz)
         if result.menu.levels[1:]:
             recorded = [trace.before * trace.live for trace in traces]
@@ -125,9 +124,9 @@ def _row(
 
 
 def _efficiencies(result: Fill) -> Iterator[dict[str, Any]]:
-    for way in names_of(result):
+    for way, traces in result.ways.items():
         for s, signal in enumerate(result.signals):
-            values = np.mean([trace.efficiencies[s] for trace in traces_named(result, way)], axis=0)
+            values = np.mean([trace.efficiencies[s] for trace in traces], axis=0)
             means = {"first": float(values[0]), "last": float(values[-1]), "mean": float(values.mean())}
             yield {"way": way, "signal": signal, **means}
 
@@ -151,7 +150,7 @@ def _notes(result: Fill) -> Iterator[str]:
         f"{result.filling.name}; rules {result.rules.name}: {result.rules.text}."
     )
     yield f"On target: within {100 * fill.tolerance:g} % of it, part of the time."
-    seeds = names_of(result).get(CONTROL, 0)
+    seeds = len(result.ways.get(CONTROL, ()))
     if seeds > 1:
         yield f"Control: mean of {seeds} seeds; ± is the standard deviation between them."
     for control in result.config.controls:

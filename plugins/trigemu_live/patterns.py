@@ -10,7 +10,7 @@ Where few events leave a pattern with a negative sum, it is not drawn; what that
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -32,14 +32,13 @@ MAX_NUMERATOR = 2**61
 
 
 class Counter(NamedTuple):
-    """Triggers that share a prescale counter, by name, and of each how many of the steps it must pass. first,
-    last: the steps, in `MenuArrays.steps`; without any, all always accept. is_seeded: whether one has a
-    seed."""
+    """A prescale counter. passes: its triggers, and how many of its steps each must pass to accept; first,
+    last: the steps, in `MenuArrays.steps`; reads: the triggers that the seeds of its own read."""
 
     passes: Mapping[str, int]
     first: int
     last: int
-    is_seeded: bool
+    reads: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -82,24 +81,16 @@ def menu_arrays(menu: Menu) -> MenuArrays:
         if t.enabled and _is_random(t) and t.prescale < math.inf
     }
     counters, steps = _counters([menu.trigger(name) for name in names if name not in random])
-    groups = tuple(dict.fromkeys(t.group for t in menu.enabled if t.group))
-    levels = menu.levels or ("",)
+    groups, levels = tuple(dict.fromkeys(t.group for t in menu.enabled if t.group)), menu.levels or ("",)
     level = np.array([levels.index(t.level or levels[0]) for t in menu.enabled], np.int64)
     group = np.array([groups.index(t.group) if t.group else -1 for t in menu.enabled], np.int64)
-    t, g = len(enabled), len(groups)
-    of_groups = [level[group == number][0] for number in range(g)]
-    return MenuArrays(
-        menu,
-        names,
-        _in_order(menu, counters, set(random)),
-        steps,
-        random,
-        groups,
-        levels,
-        np.vstack([np.eye(t), *(group == k for k in range(g)), *(level == k for k in range(len(levels)))])
-        > 0,
-        t + g + np.array([*level, *of_groups, *range(len(levels))], np.int64),
-    )
+    trigger = np.arange(len(enabled))
+    numbers = (trigger, len(enabled)), (group, len(groups)), (level, len(levels))
+    members = np.array([of == number for of, n in numbers for number in range(n)])
+    level_of = [level[row][0] for row in members[: -len(levels)]] + [*range(len(levels))]
+    rows = len(members) - len(levels) + np.array(level_of, np.int64)
+    ordered = _in_order(menu, counters, set(random))
+    return MenuArrays(menu, names, ordered, steps, random, groups, levels, members, rows)
 
 
 def _is_random(trigger: Trigger) -> bool:
@@ -107,19 +98,19 @@ def _is_random(trigger: Trigger) -> bool:
 
 
 def _counters(triggers: Sequence[Trigger]) -> tuple[list[Counter], IntArray]:
-    sets: dict[Hashable, list[Trigger]] = {}
+    sets: dict[tuple[bool, str], list[Trigger]] = {}
     for t in triggers:
-        is_counted = t.enabled and 1 < t.prescale < math.inf
-        key = ("set", t.coherent) if t.coherent and t.enabled and t.prescale < math.inf else ("alone", t.name)
-        sets.setdefault(key if is_counted or key[0] == "set" else ("sure", t.name), []).append(t)
-    counters, steps = [], []
-    for (kind, _), members in sets.items():
-        prescales = sorted({t.prescale for t in members}) if kind != "sure" else []
-        first = len(steps)
+        shared = t.coherent if t.enabled and t.prescale < math.inf else None
+        sets.setdefault((shared is not None, shared or t.name), []).append(t)
+    counters: list[Counter] = []
+    steps: list[Fraction] = []
+    for members in sets.values():
+        counted = {t.name: t.prescale for t in members if t.enabled and 1 < t.prescale < math.inf}
+        prescales, first = sorted({*counted.values()}), len(steps)
         steps += [_ratio(b, a) for a, b in pairwise((1.0, *prescales))]
-        passes = {t.name: 1 + prescales.index(t.prescale) if prescales else 0 for t in members}
-        is_seeded = any(t.seed is not None and t.enabled for t in members)
-        counters.append(Counter(passes, first, len(steps), is_seeded))
+        passes = {t.name: 1 + prescales.index(t.prescale) if t.name in counted else 0 for t in members}
+        reads = {name for t in members if t.enabled and t.seed for name in t.seed.names()}
+        counters.append(Counter(passes, first, len(steps), frozenset(reads)))
     of_steps = [(ratio.denominator, ratio.numerator) for ratio in steps]
     return counters, np.array(of_steps, np.int64).reshape(-1, 2)
 
@@ -133,7 +124,7 @@ def _in_order(menu: Menu, counters: list[Counter], known: set[str]) -> tuple[Cou
     """Return counters such that each comes after those of the triggers that its own read."""
     ordered: list[Counter] = []
     while counters:
-        ready = [counter for counter in counters if known.issuperset(_read_by(menu, counter))]
+        ready = [counter for counter in counters if counter.reads <= known]
         if not ready:
             names = ", ".join(repr(name) for counter in counters for name in counter.passes)
             raise TrigemuError(
@@ -144,12 +135,6 @@ def _in_order(menu: Menu, counters: list[Counter], known: set[str]) -> tuple[Cou
         counters = [counter for counter in counters if counter not in ready]
         known = known.union(*(counter.passes for counter in ready))
     return tuple(ordered)
-
-
-def _read_by(menu: Menu, counter: Counter) -> set[str]:
-    """Return the triggers that the seeds of a counter's triggers read."""
-    triggers = (menu.trigger(name) for name in counter.passes)
-    return {name for t in triggers if t.seed and t.enabled for name in t.seed.names()}
 
 
 #: The largest share of the rate of all triggers that patterns with negative sums may have.

@@ -232,7 +232,7 @@ def read_rules(rules: Path | str) -> Rules:
         path = NAMED / f"{rules}.toml"
     document = load_toml(path)
     refuse_other_kinds(document, "rules")
-    for key in document.data.keys() - {"rules", "rule"}:
+    for key in (key for key in document.data if key not in ("rules", "rule")):
         expected = "[[rule]] above the keys of a rule" if key in KINDS else "[rules] or [[rule]]"
         document.problem((key,), "", f"unknown key {quoted(key)}: expected {expected}")
     table, tables = document.data.get("rules", {}), document.data.get("rule", [])

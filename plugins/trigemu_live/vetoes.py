@@ -58,7 +58,8 @@ def rule_table(rules: Rules, filling: Filling) -> RuleTable:
             case _:
                 rows.append((SLOTS, 1, 0))
                 blocked[number] = ~filling.filled
-    return RuleTable(*np.array(rows, np.int64).reshape(-1, 3).T.copy(), blocked)
+    kind, a, b = np.array(rows, np.int64).reshape(-1, 3).T.copy()
+    return RuleTable(kind, a, b, blocked)
 
 
 def check_not_all(rules: Rules, filling: Filling, table: RuleTable) -> None:
