@@ -13,8 +13,7 @@ from trigemu.results.documents import records
 from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import View, name
 
-from .fill import Fill
-from .fill_model import CONTROL
+from .fill import CONTROL, Fill
 from .view import document_of_inputs
 
 if TYPE_CHECKING:

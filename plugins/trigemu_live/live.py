@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from trigemu.rates.menu_rates import rates_of
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, nearest
@@ -24,7 +25,7 @@ from .filling import ORBIT_HZ, Filling, every_slot
 from .patterns import menu_arrays, to_draw, weigh
 from .results import LiveRates
 from .rules import NO_RULES, Rules
-from .summary import first_level_rate, summarise
+from .summary import summarise
 from .vetoes import check_not_all, rule_table
 
 #: The longest time of beam at the LHC in seconds, its orbits, and the least number of orbits, one a part.
@@ -205,9 +206,8 @@ def scale_to(input_rate_hz: float | None, emulation: Emulation) -> float:
     """Return the factor on all rates with which the first level accepts a rate."""
     if input_rate_hz is None:
         return 1.0
-    now = first_level_rate(emulation)
+    rates = rates_of(emulation)
+    now = rates.levels[0].rate.hz if rates.levels else rates.rate.hz
     if not now > 0:
-        raise TrigemuError(
-            f"{emulation.menus[0].path}: no trigger accepts an event: its rate cannot be scaled"
-        )
+        raise TrigemuError(f"{rates.menu.path}: no trigger accepts an event: its rate cannot be scaled")
     return input_rate_hz / now

@@ -42,37 +42,29 @@ _Accepts = Annotated[int, msgspec.Meta(ge=1, le=MAX_ACCEPTS)]
 
 
 class Rule(TomlTable, frozen=True):
-    """A rule; name: what it is called in results, by default its numbers."""
+    """A rule; key: what its table begins with; shown: its text; name: what it is called in results."""
 
     key: ClassVar[str] = ""
+    shown: ClassVar[str] = ""
     name: str = ""
 
     @property
     def label(self) -> str:
-        """Its name, or what it does."""
-        return self.name or self.text
-
-    @property
-    def text(self) -> str:
-        """What it does."""
-        return self.key
+        """Its name, or its numbers."""
+        return self.name or self.shown.format(**msgspec.structs.asdict(self))
 
 
 class Simple(Rule, frozen=True, kw_only=True):
     """`simple`: the number of crossings after an accept that are blocked."""
 
-    key: ClassVar[str] = "simple"
+    key, shown = "simple", "simple {simple}"
     simple: _Crossings
-
-    @property
-    def text(self) -> str:
-        return f"simple {self.simple}"
 
 
 class InWindow(Rule, frozen=True, kw_only=True):
     """`at_most` accepts `in` a number of consecutive crossings."""
 
-    key: ClassVar[str] = "at_most"
+    key, shown = "at_most", "{at_most} in {crossings}"
     at_most: _Accepts
     crossings: _Crossings = msgspec.field(name="in")
 
@@ -80,16 +72,12 @@ class InWindow(Rule, frozen=True, kw_only=True):
         if self.at_most >= self.crossings:
             yield "at_most", f"at_most = {self.at_most} in {self.crossings} crossings never vetoes"
 
-    @property
-    def text(self) -> str:
-        return f"{self.at_most} in {self.crossings}"
-
 
 class Bucket(Rule, frozen=True, kw_only=True):
     """A leaky bucket: an accept takes one of `size` places, and they are emptied one after the other, each in
     `rate` crossings."""
 
-    key: ClassVar[str] = "size"
+    key, shown = "size", "bucket {size} / {rate}"
     size: _Accepts
     rate: int
 
@@ -98,15 +86,11 @@ class Bucket(Rule, frozen=True, kw_only=True):
             never = "places would never be emptied" if self.rate > 0 else "it is the time to empty a place"
             yield "rate", f"rate = {self.rate}: {never}: expected 1 to {MAX_CROSSINGS} crossings"
 
-    @property
-    def text(self) -> str:
-        return f"bucket {self.size} / {self.rate}"
-
 
 class Buffer(Rule, frozen=True, kw_only=True):
     """A buffer of fixed latency: an accept holds one of `places` for `latency` crossings."""
 
-    key: ClassVar[str] = "places"
+    key, shown = "places", "buffer {places} / {latency}"
     places: _Accepts
     latency: _Crossings
 
@@ -114,15 +98,11 @@ class Buffer(Rule, frozen=True, kw_only=True):
         if self.places >= self.latency:
             yield "places", f"{self.places} places for {self.latency} crossings are never all taken"
 
-    @property
-    def text(self) -> str:
-        return f"buffer {self.places} / {self.latency}"
-
 
 class Gap(Rule, frozen=True, kw_only=True):
     """The slots from the first to the last of `gap`, from 1, in one of `every` orbits."""
 
-    key: ClassVar[str] = "gap"
+    key, shown = "gap", "gap {gap[0]}–{gap[1]}"
     gap: list[int]
     every: _Crossings = 1
 
@@ -130,15 +110,11 @@ class Gap(Rule, frozen=True, kw_only=True):
         if len(self.gap) != 2 or not 1 <= self.gap[0] <= self.gap[-1] <= ORBIT:
             yield "gap", f"gap = {self.gap}: expected [first, last] slot, from 1 to {ORBIT}"
 
-    @property
-    def text(self) -> str:
-        return f"gap {self.gap[0]}–{self.gap[1]}"
-
 
 class Unfilled(Rule, frozen=True, kw_only=True):
     """Slots without colliding bunches, in which triggers that fire early accept."""
 
-    key: ClassVar[str] = "unfilled"
+    key = shown = "unfilled"
     unfilled: bool
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
@@ -149,19 +125,20 @@ class Unfilled(Rule, frozen=True, kw_only=True):
 class FirstBunches(Rule, frozen=True, kw_only=True):
     """The first bunches of each train."""
 
-    key: ClassVar[str] = "first_bunches"
+    key, shown = "first_bunches", "first {first_bunches} of a train"
     first_bunches: Annotated[int, msgspec.Meta(ge=1, le=ORBIT)]
 
     @property
-    def text(self) -> str:
-        return f"first {self.first_bunches} of a train" if self.first_bunches > 1 else "first bunch"
+    def label(self) -> str:
+        """Its name, or its number."""
+        return "first bunch" if not self.name and self.first_bunches == 1 else super().label
 
 
 class Prefire(Rule, frozen=True, kw_only=True):
     """The probability with which an accept of `triggers`, by default of all of the first level, has another
     one a crossing early."""
 
-    key: ClassVar[str] = "prefire"
+    key = "prefire"
     prefire: Annotated[float, msgspec.Meta(gt=0, le=1)]
     triggers: list[str] | None = None
 

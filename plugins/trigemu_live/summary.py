@@ -97,21 +97,6 @@ def table_errors(
     return TableErrors(before, after, unique, unique_after, *np.split(hz, 2))
 
 
-def first_level_rate(emulation: Emulation) -> float:
-    """Return the rate in Hz that the first level of the first menu of an emulation accepts."""
-    counted = emulation.counted(0)
-    levels = len(counted.menus[0].levels or ("",))
-
-    def first(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
-        total = rows_of(menus[0], words, counted.bits[0])[0]
-        return total[:, total.shape[1] - levels, None]
-
-    sums = RateSums(counted.table, counted.scales, 1)
-    for rows in counted.blocks():
-        sums.add(rows, counted.fractions(rows, first))
-    return float(sums.result()[0][0])
-
-
 #: Input rates at which the curve of the live fraction is computed, relative to that of the menu.
 STEPS = (0.02, 0.25, 0.5, 0.7, 0.85, 1.0, 1.15, 1.3)
 #: Accepts that are drawn for each: the slope is known to a few percent.
