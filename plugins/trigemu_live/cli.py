@@ -24,7 +24,7 @@ from trigemu.samples.recorded import not_consecutive
 from .beam import Start
 from .fill import Fill, through_fill
 from .fill_config import read_fill
-from .filling import ORBIT, Filling, read_filling, scheme_names, spread
+from .filling import ORBIT, Filling, file_of, read_filling, scheme_names, spread
 from .live import MAX_SECONDS, live_rates
 from .ordered import accepts_in_order, is_consecutive
 from .results import LiveRates, OrderedAccepts
@@ -155,7 +155,7 @@ def live(
 ) -> None:
     """Print what is recorded of a MENU with bunch trains, dead time and rules, and why the rest is lost."""
     files = on_disk(json_file, csv_file)
-    check_outputs(files, (menu, catalogue, filling, rules, prescales))
+    check_outputs(files, (menu, catalogue, filling and file_of(filling), rules, prescales))
     read, scheme, applied = _read(menu, plugin_path, prescales, filling, colliding, rules)
     read = read if column is None else at_column(read, column)
     with processing.opened(catalogue) as (engine, samples):
@@ -210,7 +210,7 @@ def fill(
 ) -> None:
     """Run a MENU through a FILL (TOML): falling pile-up, columns of prescales, thresholds under control."""
     files = on_disk(json_file, csv_file)
-    check_outputs(files, (menu, config, catalogue, filling, rules, prescales))
+    check_outputs(files, (menu, config, catalogue, filling and file_of(filling), rules, prescales))
     read, scheme, applied = _read(menu, plugin_path, prescales, filling, colliding, rules)
     about, numbers = read_fill(config), range(1, seeds + 1)
     with processing.opened(catalogue) as (engine, samples):

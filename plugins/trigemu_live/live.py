@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from trigemu.rates.menu_rates import rates_of
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, nearest
@@ -16,6 +15,7 @@ from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.reweight import at_pileup
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, menu_of
+from trigemu.rates.menu_rates import rates_of
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.triggers.simple import Random
