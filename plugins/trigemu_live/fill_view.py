@@ -157,5 +157,29 @@ def _notes(result: Fill) -> Iterator[str]:
             f"{control.trigger}: P = {control.proportional:g}, I = {control.integral:g}, counts "
             f"{control.seconds:g} s of accepts of the {control.of}, one in {control.prescale:g}."
         )
+    yield from _troubles(result)
     if result.catalogue.left_out:
         yield f"Warning: {result.catalogue.left_out_text}."
+
+
+def _troubles(result: Fill) -> Iterator[str]:
+    """Yield which controllers do not hold their rate, and what would help."""
+    fill, traces = result.config.fill, result.ways.get(CONTROL, ())
+    for k, control in enumerate(result.config.controls):
+        rates = [trace.recorded if control.of == "menu" else trace.rates[k] for trace in traces]
+        with np.errstate(divide="ignore", invalid="ignore"):  # a rate of 0
+            distance = np.log(np.array(rates) / result.targets[k])
+            lag, spread = 100 * float(np.expm1(distance.mean())), 100 * float(distance.std())
+        counted = result.targets[k] * min(control.seconds, fill.step_seconds) / control.prescale
+        if abs(lag) > 100 * fill.tolerance:
+            yield (
+                f"Warning: the controller of {control.trigger} does not follow: the rate is {abs(lag):.3g} % "
+                f"{'above' if lag > 0 else 'below'} its target in the mean: give it a larger integral, or the "
+                f"fill shorter steps."
+            )
+        elif spread > 100 * fill.tolerance:
+            yield (
+                f"Warning: the controller of {control.trigger} does not hold its rate, which fluctuates by "
+                f"{spread:.3g} %; it sees {counted:.3g} accepts in a step, ± {100 / counted**0.5:.3g} %: give it "
+                f"more seconds, a smaller prescale, or smaller gains."
+            )

@@ -4,7 +4,7 @@ samples."""
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,14 +12,13 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.quantities import members_by_level
-from trigemu.counting.rate_sums import RateSums
 from trigemu.emulation.loop import Emulation
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import Rate
 
 from .beam import AFTER, BEFORE, DISTANCES, UNIQUE_AFTER, UNIQUE_BEFORE, UNITS, Beam, Counts
 from .curve import LiveCurve, LiveFraction, live_curve
+from .patterns import MenuArrays
 from .results import LiveItem, LiveRates
 from .rules import Rules
 
@@ -36,63 +35,41 @@ class TableErrors(NamedTuple):
     unique_hz: FloatArray
 
 
-def rows_of(menu: Menu, words: Words, bits: Mapping[str, int]) -> tuple[FloatArray, FloatArray]:
-    """Return the probabilities that triggers, groups and levels accept m patterns, and that they alone in
-    their level do, float64[m, rows] each."""
-    acceptance = acceptances(words, menu, bits)
-    levels = members_by_level(menu)
-    either = [acceptance.either(members) for members in levels.values()]
-    names = [trigger.group for trigger in menu.enabled]
-    total, unique = [acceptance.total], [sum(acceptance.unique(m) for m in levels.values())]
-    for group in dict.fromkeys(name for name in names if name):
-        inside = np.array([name == group for name in names])
-        number = next(n for n, members in enumerate(levels.values()) if members[inside].all())
-        members = list(levels.values())[number]
-        total.append(acceptance.either(inside)[:, None])
-        unique.append((either[number] - acceptance.either(members & ~inside))[:, None])
-    of_levels = np.column_stack(either)
-    return np.hstack([*total, of_levels]), np.hstack([*unique, of_levels])
-
-
 def table_errors(
-    emulation: Emulation, number: int, without: Collection[str], slope: float, is_scaled: bool = False
+    arrays: MenuArrays, emulation: Emulation, without: Collection[str], slope: float, is_scaled: bool = False
 ) -> TableErrors:
     """Return the relative errors of the rates of a menu. without: triggers that never accept. slope: κ R,
     d ln L / d ln R of the first level. is_scaled: whether all rates are scaled such that R is given; then
     those of triggers relative to R vary."""
-    counted = emulation.counted(number)
-    (menu,), (bits,) = counted.menus, counted.bits
-    levels = len(menu.levels or ("",))
-    width = len(menu.enabled) + len({t.group for t in menu.enabled if t.group}) + levels
-    first = width - levels
+    counted = emulation.counted(emulation.menus.index(arrays.menu))
+    rows, t = arrays.members.shape
+    first, levels, joint = int(arrays.level_of.min()), arrays.members[arrays.level_of], arrays.members[t:]
 
     def both(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+        """Return the probabilities that triggers, groups and levels accept m patterns, and that they alone in
+        their level do, float64[m, 2 rows]."""
         never = (replace(t, prescale=math.inf) if t.name in without else t for t in menus[0].triggers)
-        return np.hstack(rows_of(replace(menus[0], triggers=tuple(never)), words, bits))
+        accepted = acceptances(words, replace(menus[0], triggers=tuple(never)), counted.bits[0])
+        either = np.column_stack([accepted.either(members) for members in joint])
+        rest = [accepted.either(level & ~members) for level, members in zip(levels[t:], joint, strict=True)]
+        alone = either[:, arrays.level_of[t:] - t] - np.column_stack(rest)
+        unique = sum(accepted.unique(arrays.members[level]) for level in np.unique(arrays.level_of))
+        return np.hstack([accepted.total, either, unique, alone])
 
-    constant = counted.constant_part(both)
+    def moved(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+        """Return the same with the change of the live fraction."""
+        values = both(words, menus)
+        return (values + slope * ratio * values[:, [first]]) / bound
 
-    def sums(slope: float, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
-        bound = 1.0 + abs(slope) * max(
-            1.0, float(ratio.max(initial=1.0))
-        )  # exact sums take fractions up to 1
-
-        def moved(values: FloatArray) -> FloatArray:
-            return (values + slope * ratio * values[..., first, None]) / bound
-
-        sums = RateSums(
-            counted.table, counted.scales, 2 * width, None if constant is None else moved(constant)
-        )
-        for rows in counted.blocks():
-            sums.add(rows, moved(counted.fractions(rows, both)))
-        hz, variance = sums.result()
-        return hz * bound, variance * bound**2
-
-    hz, plain = sums(0.0, np.zeros(2 * width))
+    hz, plain = counted.sums(both, 2 * rows)
     ratio = hz / hz[first] if hz[first] > 0 else np.zeros_like(hz)
-    moved = sums(-1.0 if is_scaled else slope, ratio)[1]
+    slope = -1.0 if is_scaled else slope
+    bound = 1.0 + abs(slope) * max(1.0, float(ratio.max(initial=1.0)))  # exact sums take fractions up to 1
+    variance = counted.sums(moved, 2 * rows)[1] * bound**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        relative = [np.where(hz > 0, np.sqrt(v) / hz, 0.0) for v in (moved if is_scaled else plain, moved)]
+        relative = [
+            np.where(hz > 0, np.sqrt(v) / hz, 0.0) for v in (variance if is_scaled else plain, variance)
+        ]
     (before, unique), (after, unique_after) = (np.split(values, 2) for values in relative)
     return TableErrors(before, after, unique, unique_after, *np.split(hz, 2))
 
@@ -130,7 +107,7 @@ def summarise(beam: Beam, counts: Counts, emulation: Emulation, negative: float)
     if input_hz > 0:
         low, at, high = (curve.at(input_hz * by) for by in (0.95, 1.0, 1.05))
         slope = (high - low) / (0.1 * max(at, 1e-9))
-    errors = table_errors(emulation, number, beam.without, slope, beam.factor != 1.0)
+    errors = table_errors(arrays, emulation, beam.without, slope, beam.factor != 1.0)
 
     def rate(what: int, row: int, relative: FloatArray, mean: FloatArray) -> tuple[Rate, float, float]:
         """Return a rate, and the parts of its error in Hz: of the drawing and of the table. Without accepts
