@@ -171,15 +171,16 @@ def _troubles(result: Fill) -> Iterator[str]:
             distance = np.log(np.array(rates) / result.targets[k])
             lag, spread = 100 * float(np.expm1(distance.mean())), 100 * float(distance.std())
         counted = result.targets[k] * min(control.seconds, fill.step_seconds) / control.prescale
+        whose = f"Warning: the controller of {control.trigger}"
         if abs(lag) > 100 * fill.tolerance:
             yield (
-                f"Warning: the controller of {control.trigger} does not follow: the rate is {abs(lag):.3g} % "
+                f"{whose} does not follow: the rate is {abs(lag):.3g} % "
                 f"{'above' if lag > 0 else 'below'} its target in the mean: give it a larger integral, or the "
                 f"fill shorter steps."
             )
         elif spread > 100 * fill.tolerance:
             yield (
-                f"Warning: the controller of {control.trigger} does not hold its rate, which fluctuates by "
-                f"{spread:.3g} %; it sees {counted:.3g} accepts in a step, ± {100 / counted**0.5:.3g} %: give it "
-                f"more seconds, a smaller prescale, or smaller gains."
+                f"{whose} does not hold its rate, which fluctuates by {spread:.3g} %; it sees {counted:.3g} "
+                f"accepts in a step, ± {100 / counted**0.5:.3g} %: give it more seconds, a smaller prescale, or "
+                f"smaller gains."
             )
