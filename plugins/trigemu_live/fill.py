@@ -67,6 +67,9 @@ class FillTrace:
     rates: FloatArray  #: float64[k, steps], the recorded rate of each controlled trigger in Hz
     thresholds: FloatArray  #: float64[k, steps], their thresholds
     efficiencies: FloatArray  #: float64[s, steps], the recorded part of each signal
+    #: float64[2 + k, 2], the statistical errors of the recorded rates of the first level, the menu and the
+    #: controlled triggers in Hz, in the first and the last step.
+    errors: FloatArray
 
     @property
     def recorded(self) -> FloatArray:
@@ -248,10 +251,10 @@ class Factors:
         self.hours, self.pileup = config.fill.hours_and_pileup()
         low, high = float(self.pileup.min()), float(self.pileup.max())
         grid = np.unique([*np.geomspace(low, high, PILEUPS), self.pileup[0]])
-        reweighted = (at_pileup(samples, mean, executor=executor) for mean in grid.tolist())
-        tables = np.array([catalogue.background[0].per_interactions for catalogue in reweighted])
+        reweighted = [at_pileup(samples, mean, executor=executor) for mean in grid.tolist()]
+        self.stratum = np.array(reweighted[0].stratum_of)  # of each number of interactions
         with np.errstate(divide="ignore"):
-            log = np.log(tables).T
+            log = np.log([catalogue.background[0].per_interactions for catalogue in reweighted]).T
         self._at = np.exp([np.interp(np.log(self.pileup), np.log(grid), of_number) for of_number in log])
 
     def of(self, sample: Accepted) -> FloatArray:
@@ -286,7 +289,7 @@ class Model:
     ) -> None:
         self._config, self._filling, self._rules, self._pileup = config, filling, rules, factors.pileup
         self._background, self._signals = background, [*signals]
-        self._factors = factors.of(background)
+        self._factors, self._stratum = factors.of(background), factors.stratum
         self._of_signals = [factors.of(signal) for signal in signals]
         self._hz = filling.crossing_rate_hz / float(background.total.sum())
         names = [control.trigger for control in config.controls]
@@ -406,8 +409,8 @@ class Model:
         rng = np.random.Generator(np.random.PCG64(seed))
         thresholds, errors = self._start.copy(), np.zeros(len(self._start))
         steps = []
-        for step, pileup in enumerate(self._pileup.tolist()):
-            column = (self._config.column_at(pileup) or 0) if name == COLUMNS else self.column
+        for step in range(len(self._pileup)):
+            column = self._column(name, step)
             first, menu, own = self._rates(self._factors[step], thresholds, column)
             live, chance = self._live(first), self._chance[column]
             efficiencies = []
@@ -422,4 +425,15 @@ class Model:
                 move = control.proportional * (error - float(errors[k])) + control.integral * error
                 thresholds[k] = max(thresholds[k] + self._scales[k] * move, self._loosest[k])
                 errors[k] = error
-        return FillTrace(name, seed, *(np.array(values).T for values in zip(*steps, strict=True)))
+        of_ends = []
+        for step in (0, -1):
+            first, _, live, _, at, _ = steps[step]
+            column = self._column(name, step)
+            slope = 20 * (1.0 - float(np.interp(0.95 * first, *self._curve)) / live)  # d ln L / d ln R
+            how = self._factors[step], at, self._chance[column], column, slope, self._stratum
+            of_ends.append(self._background.errors(*how) * self._hz * live)
+        columns = [np.array(values).T for values in (*zip(*steps, strict=True), of_ends)]
+        return FillTrace(name, seed, *columns)
+
+    def _column(self, name: str, step: int) -> int:
+        return (self._config.column_at(float(self._pileup[step])) or 0) if name == COLUMNS else self.column

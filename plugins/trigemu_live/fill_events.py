@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray, Words
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError
 from trigemu.base.kernels import kernel
 from trigemu.counting.acceptance import acceptances
@@ -34,12 +34,13 @@ from trigemu.triggers.base import Context, Kind
 
 
 class Gathered(NamedTuple):
-    """Events: int64[n] sample, half and number of interactions, −1 if unknown; uint64[n, w] decisions;
-    float64[n] weights; float64[n, k] scores of the controlled triggers."""
+    """Events: int64[n] sample, half and number of interactions, −1 if unknown; uint64[n] parents;
+    uint64[n, w] decisions; float64[n] weights; float64[n, k] scores of the controlled triggers."""
 
     sample: IntArray
     half: IntArray
     interactions: IntArray
+    parent: Words
     words: Words
     weight: FloatArray
     scores: FloatArray
@@ -64,7 +65,8 @@ class _Gather:
         known = events.scalars.get(INTERACTIONS[1])
         number = np.full(len(words), -1, np.int64) if known is None else known[core].astype(np.int64)
         sample = np.full(len(words), chunk.sample, np.int64)
-        return sample, half_of(events.parent)[core], number, words, events.weight[core], scores
+        half, parent = half_of(events.parent)[core], events.parent[core]
+        return sample, half, number, parent, words, events.weight[core], scores
 
     def merge(self, parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
         return tuple(map(np.concatenate, zip(*parts, strict=True)))
@@ -105,6 +107,13 @@ class Accepted:
         FloatArray  #: float64[columns, r], the probability that no other trigger of the first level accepts
     )
     scores: FloatArray  #: float64[r, k], −inf where the controlled trigger accepts nothing
+    events: Gathered
+    pattern: IntArray  #: int64[n], of the decisions of each event
+    #: float64[columns, 2, levels, patterns], what levels accept without controlled triggers; with and without
+    #: the fitted ones.
+    accepted: FloatArray
+    fitted: BoolArray  #: bool[k]
+    half: int | None  #: That fitted triggers are judged on
 
     def above(self, lowest: FloatArray) -> Accepted:
         """Return the same with only the events in which a score is above its lowest threshold, float64[k]."""
@@ -138,6 +147,39 @@ class Accepted:
         )
         levels = self.without[column] @ factors
         return float(levels[0]) + more, float(levels[-1]) + more * (len(levels) == 1), controlled
+
+    def errors(
+        self,
+        factor: FloatArray,
+        thresholds: FloatArray,
+        chance: FloatArray,
+        column: int,
+        slope: float,
+        stratum: IntArray,
+    ) -> FloatArray:
+        """Return the statistical errors of what `rates` returns, float64[2 + k].
+
+        slope: d ln L / d ln R of the live fraction, by which the first level changes all of them. stratum: of
+        each number of interactions; the weight of each stratum is fixed.
+        """
+        events, number, m = self.events, np.maximum(self.events.interactions, 0), len(factor)
+        factors = self.factors(factor)
+        sample = np.unique(events.sample, return_inverse=True)[1]
+        weight = events.weight * factors[number]
+        unseen = np.where(events.half == self.half, events.weight, 0.0) * factors[m * (1 + sample) + number]
+        accepts = np.where(events.scores > thresholds, chance, 0.0)
+        f, f0 = (of_levels[:, self.pattern] for of_levels in self.accepted[column])
+        f[0] = 1.0 - (1.0 - f[0]) * np.prod(1.0 - accepts, axis=1)
+        f0[0] = 1.0 - (1.0 - f0[0]) * np.prod(1.0 - accepts[:, ~self.fitted], axis=1)
+        levels = weight * f0 + unseen * (f - f0)
+        own = accepts * np.where(self.fitted, unseen[:, None], weight[:, None])
+        values = np.vstack([levels[[0, -1]], own.T])
+        values += slope * (values.sum(axis=1) / values[0].sum())[:, None] * values[0]
+        group, parent = stratum[number], np.unique(events.parent, return_inverse=True)[1]
+        total = np.bincount(group, weight)
+        for value in values:
+            value -= weight * (np.bincount(group, value) / np.where(total > 0, total, 1.0))[group]
+        return np.sqrt([(np.bincount(parent, value) ** 2).sum() for value in values])
 
 
 @kernel
@@ -184,11 +226,10 @@ def accepted_of(
         return np.bincount(cell, weights, s * m).reshape(s, m).astype(np.float64)
 
     words, pattern = np.unique(events.words, axis=0, return_inverse=True)
-    without, missed, missed_plain = [], [], []
+    without, missed, missed_plain, accepted = [], [], [], []
     for menu, of_menu in zip(menus, bits, strict=True):
-        plain, judged = (
-            _by_level(words, menu, {*controlled, *off}, of_menu)[:, pattern.ravel()] for off in (fitted, ())
-        )
+        accepted.append([_by_level(words, menu, {*controlled, *off}, of_menu) for off in ((), fitted)])
+        judged, plain = (of_levels[:, pattern.ravel()] for of_levels in accepted[-1])
         changed = [summed(unseen * (f - f0)).ravel() for f, f0 in zip(judged, plain, strict=True)]
         without.append(
             [np.append(summed(weight * f0).sum(axis=0), c) for f0, c in zip(plain, changed, strict=True)]
@@ -210,6 +251,11 @@ def accepted_of(
         np.concatenate([weights[rows] for _, weights, *_, rows in terms]),
         np.hstack([none[:, rows] for *_, none, _, rows in terms]),
         np.concatenate([scores[rows] for *_, scores, rows in terms]),
+        events,
+        pattern.ravel(),
+        np.array(accepted),
+        np.array([name in fitted for name in controlled], np.bool_),
+        half,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trigemu.base.arrays import FloatArray
+from trigemu.rates.results import Rate
 from trigemu.results import notes, numbers
 from trigemu.results.documents import records
 from trigemu.results.table import Column, Page, Table, stacked
@@ -25,8 +26,8 @@ _RATES = (
     Column(
         "of", "key", "recorded rate", "The menu, its first level if it has several, or a controlled trigger."
     ),
-    Column("first_hz", "number", "at first", "The rate in the first step.", text=numbers.in_hz),
-    Column("last_hz", "number", "at last", "The rate in the last step.", text=numbers.in_hz),
+    Column("first", "rate", "at first", "The rate in the first step.", parts=("hz", "error_hz")),
+    Column("last", "rate", "at last", "The rate in the last step.", parts=("hz", "error_hz")),
     Column("target_hz", "number", "target", "Its target.", text=numbers.in_hz),
     Column(
         "on_target", "number", None, "The part of the steps within the tolerance of the target, over seeds."
@@ -101,19 +102,27 @@ def _rates(result: Fill) -> Iterator[dict[str, Any]]:
         for target, control in zip(result.targets, result.config.controls, strict=True)
     ]
     for way, traces in result.ways.items():
-        yield _row(result, way, "menu", [trace.recorded for trace in traces], result.target_hz)
+        yield _row(result, way, "menu", [trace.recorded for trace in traces], 1, result.target_hz)
         if result.menu.levels[1:]:
             recorded = [trace.before * trace.live for trace in traces]
-            yield _row(result, way, f"level {result.menu.levels[0]}", recorded, None)
+            yield _row(result, way, f"level {result.menu.levels[0]}", recorded, 0)
         for k, (trigger, target) in enumerate(zip(result.controlled, targets, strict=True)):
-            yield _row(result, way, trigger, [trace.rates[k] for trace in traces], target)
+            yield _row(result, way, trigger, [trace.rates[k] for trace in traces], 2 + k, target)
 
 
 def _row(
-    result: Fill, way: str, quantity: str, rates: Sequence[FloatArray], target: float | None
+    result: Fill,
+    way: str,
+    quantity: str,
+    rates: Sequence[FloatArray],
+    number: int,
+    target: float | None = None,
 ) -> dict[str, Any]:
-    first, last = (float(np.mean([rate[step] for rate in rates])) for step in (0, -1))
-    row = {"way": way, "of": quantity, "first_hz": first, "last_hz": last}
+    """Return the row of a rate; its errors are those with the first seed."""
+    row: dict[str, Any] = {"way": way, "of": quantity}
+    for place, step in (("first", 0), ("last", -1)):
+        hz, error = float(np.mean([rate[step] for rate in rates])), result.ways[way][0].errors[number, step]
+        row[place] = Rate(hz, float(error), 1, (hz / error) ** 2 if error else 0.0, None)
     if target is None:
         return row
     shares = np.array([result.on_target(rate, target) for rate in rates])
@@ -148,6 +157,7 @@ def _notes(result: Fill) -> Iterator[str]:
         f"{fill.hours:g} h in steps of {fill.step_seconds:g} s: "
         f"{result.filling.name}; rules {result.rules.name}: {result.rules.text}."
     )
+    yield "±: events of the samples."
     yield f"On target: within {100 * fill.tolerance:g} % of it, part of the time."
     seeds = len(result.ways.get(CONTROL, ()))
     if seeds > 1:
@@ -173,14 +183,11 @@ def _troubles(result: Fill) -> Iterator[str]:
         counted = result.targets[k] * min(control.seconds, fill.step_seconds) / control.prescale
         whose = f"Warning: the controller of {control.trigger}"
         if abs(lag) > 100 * fill.tolerance:
-            yield (
-                f"{whose} does not follow: the rate is {abs(lag):.3g} % "
-                f"{'above' if lag > 0 else 'below'} its target in the mean: give it a larger integral, or the "
-                f"fill shorter steps."
-            )
+            where = f"{abs(lag):.3g} % {'above' if lag > 0 else 'below'} its target in the mean"
+            yield f"{whose} does not follow: the rate is {where}; try a larger integral, or shorter steps."
         elif spread > 100 * fill.tolerance:
             yield (
                 f"{whose} does not hold its rate, which fluctuates by {spread:.3g} %; it sees {counted:.3g} "
-                f"accepts in a step, ± {100 / counted**0.5:.3g} %: give it more seconds, a smaller prescale, or "
-                f"smaller gains."
+                f"accepts in a step, ± {100 / counted**0.5:.3g} %: give it more seconds, a smaller prescale, "
+                f"or smaller gains."
             )
