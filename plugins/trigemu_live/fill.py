@@ -67,9 +67,6 @@ class FillTrace:
     rates: FloatArray  #: float64[k, steps], the recorded rate of each controlled trigger in Hz
     thresholds: FloatArray  #: float64[k, steps], their thresholds
     efficiencies: FloatArray  #: float64[s, steps], the recorded part of each signal
-    #: float64[2 + k, 2], the statistical errors of the recorded rates of the first level, the menu and the
-    #: controlled triggers in Hz, in the first and the last step.
-    errors: FloatArray
 
     @property
     def recorded(self) -> FloatArray:
@@ -97,6 +94,9 @@ class Fill(Shown):
     target_hz: float  #: The target of the menu in Hz, recorded
     signals: tuple[str, ...]  #: The signals
     traces: tuple[FillTrace, ...]  #: Fixed thresholds, columns if there are any, and control with each seed
+    #: float64[2 + k, 2] by way (the first seed), the statistical errors in Hz of the recorded rates of the
+    #: first level, the menu and the controlled triggers, in the first and the last step.
+    errors: Mapping[str, FloatArray]
     models: Mapping[str, str]  #: The SHA-256 of each model file of the menu, by its path
 
     @property
@@ -184,6 +184,7 @@ def through_fill(
     model = Model(menus, config, filling, rules, factors, background, signals, fitted)
     traces = [model.run(FIXED, 0)]
     traces += [model.run(COLUMNS, 0)] if config.columns else []
+    first_controlled = len(traces)
     traces += [model.run(CONTROL, seed) for seed in seeds if config.controls]
     return Fill(
         menus[model.column],
@@ -198,6 +199,7 @@ def through_fill(
         model.target_hz,
         tuple(config.fill.signals),
         tuple(traces),
+        {trace.name: model.errors(trace) for trace in traces[: first_controlled + 1]},
         {path: sha256 for models in plan.models for path, sha256 in models.items()},
     )
 
@@ -425,15 +427,21 @@ class Model:
                 move = control.proportional * (error - float(errors[k])) + control.integral * error
                 thresholds[k] = max(thresholds[k] + self._scales[k] * move, self._loosest[k])
                 errors[k] = error
-        of_ends = []
+        return FillTrace(name, seed, *(np.array(values).T for values in zip(*steps, strict=True)))
+
+    def errors(self, trace: FillTrace) -> FloatArray:
+        """Return the errors of the recorded rates in the first and the last step, as in `Fill`."""
+        errors = []
         for step in (0, -1):
-            first, _, live, _, at, _ = steps[step]
-            column = self._column(name, step)
+            first, live, column = (
+                float(trace.before[step]),
+                float(trace.live[step]),
+                self._column(trace.name, step),
+            )
             slope = 20 * (1.0 - float(np.interp(0.95 * first, *self._curve)) / live)  # d ln L / d ln R
-            how = self._factors[step], at, self._chance[column], column, slope, self._stratum
-            of_ends.append(self._background.errors(*how) * self._hz * live)
-        columns = [np.array(values).T for values in (*zip(*steps, strict=True), of_ends)]
-        return FillTrace(name, seed, *columns)
+            how = self._factors[step], trace.thresholds[:, step], self._chance[column], column
+            errors.append(self._background.errors(*how, slope, self._stratum) * self._hz * live)
+        return np.array(errors).T
 
     def _column(self, name: str, step: int) -> int:
         return (self._config.column_at(float(self._pileup[step])) or 0) if name == COLUMNS else self.column

@@ -34,13 +34,13 @@ from trigemu.triggers.base import Context, Kind
 
 
 class Gathered(NamedTuple):
-    """Events: int64[n] sample, half and number of interactions, −1 if unknown; uint64[n] parents;
+    """Events: int64[n] sample, half, number of interactions, −1 if unknown, and number of the parent;
     uint64[n, w] decisions; float64[n] weights; float64[n, k] scores of the controlled triggers."""
 
     sample: IntArray
     half: IntArray
     interactions: IntArray
-    parent: Words
+    parent: IntArray
     words: Words
     weight: FloatArray
     scores: FloatArray
@@ -85,7 +85,8 @@ def gather(
     all_have_it = all(INTERACTIONS[1] in sample.schema.scalars for sample in samples)
     job = Job(menus, plan, catalogue, frozenset({INTERACTIONS} if all_have_it else ()))
     task = _Gather(menus[0], tuple(controlled))
-    return Gathered(*task.merge([*over_samples(samples, job, task, executor, progress)]))
+    events = Gathered(*task.merge([*over_samples(samples, job, task, executor, progress)]))
+    return events._replace(parent=np.unique(events.parent, return_inverse=True)[1])
 
 
 @dataclass(frozen=True)
@@ -174,12 +175,12 @@ class Accepted:
         levels = weight * f0 + unseen * (f - f0)
         own = accepts * np.where(self.fitted, unseen[:, None], weight[:, None])
         values = np.vstack([levels[[0, -1]], own.T])
-        values += slope * (values.sum(axis=1) / values[0].sum())[:, None] * values[0]
-        group, parent = stratum[number], np.unique(events.parent, return_inverse=True)[1]
+        values += slope * (values.sum(axis=1) / (values[0].sum() or 1.0))[:, None] * values[0]
+        group = stratum[number]
         total = np.bincount(group, weight)
         for value in values:
             value -= weight * (np.bincount(group, value) / np.where(total > 0, total, 1.0))[group]
-        return np.sqrt([(np.bincount(parent, value) ** 2).sum() for value in values])
+        return np.sqrt([(np.bincount(events.parent, value) ** 2).sum() for value in values])
 
 
 @kernel

@@ -121,8 +121,8 @@ def _row(
     """Return the row of a rate; its errors are those with the first seed."""
     row: dict[str, Any] = {"way": way, "of": quantity}
     for place, step in (("first", 0), ("last", -1)):
-        hz, error = float(np.mean([rate[step] for rate in rates])), result.ways[way][0].errors[number, step]
-        row[place] = Rate(hz, float(error), 1, (hz / error) ** 2 if error else 0.0, None)
+        hz, error = float(np.mean([rate[step] for rate in rates])), float(result.errors[way][number, step])
+        row[place] = Rate(hz, error, 1, (hz / error) ** 2 if error else 0.0, None)
     if target is None:
         return row
     shares = np.array([result.on_target(rate, target) for rate in rates])

@@ -116,7 +116,7 @@ def test_the_first_step_is_that_of_run(tmp_path: Path, menu: str, fill: str) -> 
         )
         first = rates.levels[0].rate if rates.levels else rates.rate
         errors = [first, rates.rate, *(rates[name].total for name in result.controlled)]
-        assert trace.errors[:, 0] == pytest.approx([rate.error_hz for rate in errors], rel=1e-9)
+        assert result.errors[trace.name][:, 0] == pytest.approx([rate.error_hz for rate in errors], rel=1e-9)
         assert trace.recorded[0] == pytest.approx(rates.rate.hz, rel=1e-12)
         assert trace.before[0] == pytest.approx(first.hz, rel=1e-12)
         for name, rate in zip(result.controlled, trace.rates, strict=True):
