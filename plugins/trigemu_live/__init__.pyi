@@ -7,7 +7,7 @@ from .curve import (
     live_curve as live_curve,
     live_fraction as live_fraction,
 )
-from .fill import Fill as Fill, through_fill as through_fill
+from .fill import Fill as Fill, FillTrace as FillTrace, through_fill as through_fill
 from .fill_config import (
     ColumnTable as ColumnTable,
     ControlTable as ControlTable,
@@ -15,7 +15,6 @@ from .fill_config import (
     FillTable as FillTable,
     read_fill as read_fill,
 )
-from .fill_model import FillTrace as FillTrace
 from .filling import (
     Filling as Filling,
     every_slot as every_slot,

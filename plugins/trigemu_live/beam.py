@@ -5,173 +5,280 @@ on to its end. With counters at random phases the time is that of several beams,
 of the phases; before each, orbits are run that are not counted, so that rules remember accepts as in a beam
 that runs on. With counters at zero it is one beam, or one for each section of luminosity, without accepts
 before it, and errors are from the spread of its parts.
+
+Crossings are drawn and decided in blocks: prescale counters as cumulative sums over the crossings in which
+their triggers fire, seeds as columns of booleans. Counters come before the rules, as in hardware: an accept
+that is vetoed has been counted.
 """
 
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
-from trigemu.base.kernels import inlined, inner, kernel
+from trigemu.base.splitmix import Numbers, splitmix64
 
-from .counts import AFTER, BEFORE, LOST, Counts, new_counts
-from .crossing_kernels import (
-    Beam,
-    Early,
-    RuleTable,
-    add,
-    decide,
-    fraction,
-    judge,
-    longest_memory,
-    mixed,
-    new_memory,
-    new_state,
-)
 from .filling import ORBIT, Filling
-from .patterns import Counters, MenuArrays, Patterns
+from .patterns import Counter, MenuArrays, Patterns
 from .rules import Rules
+from .vetoes import SLOTS, RuleTable, apply_rules, longest_memory, new_state
 
-
-class Slots(NamedTuple):
-    """slot: int64[f], the filled slots; of: int64[f], their classes in `Patterns`."""
-
-    slot: IntArray
-    of: IntArray
-
-
-class Draws(NamedTuple):
-    """What is drawn. random: int64[k], nodes; idle: float64[k + 1], log(1 − p) of patterns, and of each
-    random trigger; next: int64[k + 1], the filled crossing of each next one; state: uint64[1], of the
-    generator."""
-
-    random: IntArray
-    idle: FloatArray
-    next: IntArray
-    state: np.ndarray
-
-
-@inlined
-def _uniform(state: np.ndarray) -> float:
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    return fraction(mixed(state[0]))
-
-
-@inlined
-def _gap(state: np.ndarray, idle: float) -> int:
-    """Return the number of filled crossings up to the next one of a kind, at least 1."""
-    steps = 1e15
-    if idle < 0.0:
-        steps = min(steps, math.log(1.0 - _uniform(state)) / idle)
-    return 1 + int(steps)
-
-
-@inlined
-def _drawn(state: np.ndarray, keep: FloatArray, other: IntArray, total: int) -> int:
-    """Draw a pattern by Walker's tables."""
-    m = keep.shape[1]
-    scaled = _uniform(state) * m
-    number = min(int(scaled), m - 1)
-    drawn: int = number if scaled - number < keep[total, number] else other[total, number]
-    return drawn
-
-
-@inner
-def _end_part(counts: Counts, orbits: int) -> None:
-    """Add the counts of a part of the time to the sums."""
-    for row in range(counts.now.shape[1]):
-        counts.now[LOST, row] = counts.now[BEFORE, row] - counts.now[AFTER, row]
-        for what in range(LOST + 1):
-            number = counts.now[what, row]
-            counts.total[what, row] += number
-            counts.squares[what, row] += float(number) * number
-            counts.products[what, row] += float(number) * orbits
-            counts.now[what, row] = 0
-
-
-@kernel
-def _run_part(beam: Beam, counts: Counts, patterns: Patterns, slots: Slots, draws: Draws, end: int) -> None:
-    """Run up to the filled crossing `end`."""
-    rows, links, code = beam.nodes.rows, beam.nodes.links, beam.nodes.code
-    counters, steps = beam.counters.counters, beam.counters.steps
-    accepted, stack, listed = beam.memory.accepted, beam.memory.stack, beam.memory.listed
-    starts, fired, keep, other = patterns.starts, patterns.fired, patterns.keep, patterns.other
-    following, state, filled, removed = draws.next, draws.state, len(slots.slot), beam.removed
-    while True:
-        y = following.min()
-        if y >= end:
-            break
-        orbit = y // filled
-        slot = slots.slot[y - orbit * filled]
-        crossing = orbit * ORBIT + slot
-        listed[-1] = number = 0
-        for k in range(len(draws.random)):
-            if following[k + 1] == y:
-                following[k + 1] += _gap(state, draws.idle[k + 1])
-                if not removed[draws.random[k]]:
-                    add(rows, accepted, listed, draws.random[k])
-        if following[0] == y:
-            following[0] += _gap(state, draws.idle[0])
-            number = _drawn(state, keep, other, slots.of[y - orbit * filled])
-        for k in range(starts[number], starts[number + 1]):
-            n = fired[k]
-            if not removed[n] and decide(links, code, counters, steps, accepted, stack, n, crossing):
-                add(rows, accepted, listed, n)
-        if listed[-1]:
-            judge(beam, counts, crossing, orbit, slot)
-        for k in range(starts[number], starts[number + 1]):
-            accepted[fired[k]] = False
-        for k in range(len(draws.random)):
-            accepted[draws.random[k]] = False
-
-
-@kernel
-def run_orbits(
-    beam: Beam,
-    counts: Counts,
-    patterns: Patterns,
-    slots: Slots,
-    draws: Draws,
-    edges: IntArray,
-) -> None:
-    """Run the orbits from the first edge to the last one, in parts between the edges."""
-    for k in range(len(draws.next)):
-        draws.next[k] = edges[0] * len(slots.slot) + _gap(draws.state, draws.idle[k]) - 1
-    for part in range(len(edges) - 1):
-        _run_part(beam, counts, patterns, slots, draws, edges[part + 1] * len(slots.slot))
-        _end_part(counts, edges[part + 1] - edges[part])
-
-
+#: The parts of an accept that its triggers share: divisible by every number up to 16, so that shares are
+#: whole.
+UNITS = 720_720
+#: The numbers of accepts that are counted in each part of the time.
+BEFORE, AFTER, UNIQUE_BEFORE, UNIQUE_AFTER = range(4)
+#: Edges of intervals of the distance between accepts: eight to an octave, up to 2²⁷ crossings.
+DISTANCES = np.unique(np.floor(2.0 ** (np.arange(8 * 27 + 1) / 8)).astype(np.int64))
 #: Where prescale counters begin: at random, at zero at first, or at zero in each section of luminosity.
 Start = Literal["random", "zero", "section"]
 #: Orbits in a section of luminosity: 23.3 s, as in CMS.
 SECTION = 2**18
 #: The parts of the time from whose spread errors follow: an error is then known to 1 / √(2 · 31) = 13 %.
 PARTS = 32
+#: Crossings with a trigger that are decided together: their columns stay in the cache of a core.
+BLOCK = 2**15
+
+
+class Counts:
+    """Accepts before and after the rules. Rows are t triggers, then groups, then levels; causes are the r
+    rules, then "not accepted by the first level"."""
+
+    def __init__(self, menu: MenuArrays, rules: int, parts: int = 1) -> None:
+        rows, t = menu.members.shape
+        #: int64[p, 4, rows + r], by part of the time; of each rule, the accepts of the first level it vetoes.
+        self.parts = np.zeros((parts, 4, rows + rules), np.int64)
+        self.lost = np.zeros((rows, rules + 1), np.int64)  #: By cause
+        self.because = np.zeros((rows, t), np.int64)  #: By the trigger whose accept blocked, in `UNITS`
+        self.slots = np.zeros((2, ORBIT), np.int64)  #: Accepts of the first level before and after the rules
+        self.slot_lost = np.zeros((rules, ORBIT), np.int64)
+        self.distances = np.zeros(len(DISTANCES), np.int64)
+        self.early = np.zeros(2, np.int64)  #: Accepts one crossing early, before and after the rules
+
+    @property
+    def total(self) -> IntArray:
+        """int64[4, rows + r], of all parts."""
+        total: IntArray = self.parts.sum(axis=0)
+        return total
+
+    def __iadd__(self, other: Counts) -> Counts:
+        for name, sums in vars(self).items():
+            if name != "parts":
+                sums += vars(other)[name]
+        self.parts = np.concatenate([self.parts, other.parts])
+        return self
+
+
+@dataclass
+class State:
+    """What one beam remembers between crossings: prescale counters, and the accepts that rules look at.
+
+    never: triggers that never accept. salt: of the random numbers of triggers that fire early, which depend
+    on the crossing and the trigger only.
+    """
+
+    menu: MenuArrays
+    rules: Rules
+    table: RuleTable
+    never: frozenset[str]
+    salt: np.uint64
+
+    def __post_init__(self) -> None:
+        self.phase = np.zeros(len(self.menu.steps), np.int64)  # of each step
+        self._rules = new_state(self.table)
+        t = len(self.menu.menu.enabled)
+        self._of_first = self.menu.members[self.menu.level_of.min()]
+        self._last = np.zeros((t, 1), np.bool_)  # the triggers of the accept before
+
+    def decide(
+        self, fires: BoolArray, number: IntArray, random: Mapping[str, BoolArray]
+    ) -> tuple[IntArray, BoolArray]:
+        """Return the crossings with an accept before the rules, int64[k], and its triggers, bool[t, k].
+
+        fires: bool[n, m], of each pattern; number: int64[crossings], the patterns; random: where triggers
+        accept that are drawn by themselves.
+        """
+        row = {name: k for k, name in enumerate(self.menu.names) if name not in self.never}
+        sure, depth = np.zeros(fires.shape[1], np.bool_), {}
+        for k, counter in enumerate(self.menu.counters):
+            rows = [row[name] for name in counter.passes if name in row]
+            fired: BoolArray = np.asarray(fires[rows].any(axis=0))
+            if counter.reads or counter.first == counter.last:
+                sure |= fired
+            else:
+                depth[k] = self._advance(counter, fired[number])
+        some = sure[number]
+        for accepts in (*(passed > 0 for passed in depth.values()), *random.values()):
+            some |= accepts
+        kept = np.flatnonzero(some)
+        number, columns = number[kept], {name: accepts[kept] for name, accepts in random.items()}
+        for k, counter in enumerate(self.menu.counters):
+            seen = {}
+            for name in counter.passes:
+                trigger = self.menu.menu.trigger(name)
+                seen[name] = fires[row[name]][number] if name in row else np.zeros(len(kept), np.bool_)
+                if trigger.seed and trigger.enabled:
+                    seen[name] &= trigger.seed.evaluate(columns)
+            if k in depth:
+                passed = depth[k][kept]
+            elif counter.first < counter.last:
+                passed = self._advance(counter, np.logical_or.reduce([*seen.values()]))
+            else:
+                passed = np.zeros(len(kept), np.int16)
+            columns |= {name: seen[name] & (passed >= least) for name, least in counter.passes.items()}
+        accepted = np.array([columns[trigger.name] for trigger in self.menu.menu.enabled])
+        any_of = accepted.any(axis=0)
+        return kept[any_of], accepted[:, any_of]
+
+    def _advance(self, counter: Counter, fired: BoolArray) -> npt.NDArray[np.int16]:
+        """Advance a counter where triggers fire; return how many of its steps accept in each crossing."""
+        passed, at = np.zeros(len(fired), np.int16), np.flatnonzero(fired)
+        for step in range(counter.first, counter.last):
+            if not len(at):
+                break
+            accepts, of = self.menu.steps[step].tolist()
+            count = self.phase[step] + accepts * np.arange(1, len(at) + 1)
+            count -= count // of * of
+            self.phase[step] = count[-1]
+            at = at[count < accepts]
+            passed[at] += 1
+        return passed
+
+    def count(self, counts: Counts, part: int, crossing: IntArray, accepted: BoolArray) -> IntArray:
+        """Apply the rules to crossings with accepts, bool[t, k], and count them. Return the cause of the loss
+        of each, −1 if it is recorded."""
+        rows, rules = len(self.menu.members), len(self.table.kind)
+        at = np.flatnonzero(accepted[self._of_first].any(axis=0))
+        early, before = self._early(crossing[at], accepted[:, at]), int(self._rules.numbers[1])
+        has_early: BoolArray = np.asarray(early.any(axis=0))
+        vetoed, blocker, live = (np.empty(n, np.int64) for n in (len(at), len(at), 2 * len(at)))
+        n, *numbers, last = apply_rules(
+            self.table, self._rules, crossing[at], has_early, vetoed, blocker, live
+        )
+        counts.early += numbers
+        distances = np.diff(live[:n] if before < 0 else np.append(before, live[:n]))
+        interval = np.searchsorted(DISTANCES, distances, side="right") - 1
+        counts.distances += np.bincount(interval, minlength=len(DISTANCES))
+        blockers = np.hstack([accepted[:, at] & self._of_first[:, None], early, self._last])
+        self._last = blockers[:, [last]]
+        slot, is_vetoed = crossing[at] % ORBIT, vetoed >= 0
+        counts.slots += [np.bincount(slots, minlength=ORBIT) for slots in (slot, slot[~is_vetoed])]
+        np.add.at(counts.slot_lost, (vetoed[is_vetoed], slot[is_vetoed]), 1)
+        now = counts.parts[part]
+        now[BEFORE, rows:] += np.bincount(vetoed[is_vetoed], minlength=rules)
+        cause = np.full(len(crossing), rules)
+        cause[at] = vetoed
+        joint = self.menu.members[len(accepted) :]  # groups and levels
+        inside = np.vstack([accepted, *(accepted[members].sum(axis=0, dtype=np.int16) for members in joint)])
+        is_inside, is_live = inside > 0, cause < 0
+        unique = is_inside & (inside == inside[self.menu.level_of])
+        for what, columns in ((BEFORE, is_inside), (UNIQUE_BEFORE, unique)):
+            now[what, :rows] += columns.sum(axis=1)
+            now[what + 1, :rows] += columns[:, is_live].sum(axis=1)
+        for number in range(rules + 1):
+            counts.lost[:, number] += is_inside[:, cause == number].sum(axis=1)
+        blocked = is_vetoed & (self.table.kind[vetoed] != SLOTS) if rules else is_vetoed
+        share = blockers[:, blocker[blocked]]
+        whole, rest = np.divmod(UNITS, np.maximum(share.sum(axis=0), 1))  # the first ones have the rest
+        parts = share * (whole + (np.cumsum(share, axis=0) <= rest))
+        lost = is_inside[:, at[blocked]].astype(np.float64) @ parts.T.astype(np.float64)
+        counts.because += lost.astype(np.int64)
+        return cause
+
+    def _early(self, crossing: IntArray, accepted: BoolArray) -> BoolArray:
+        """Return the triggers that accept the crossing before as well, by chance, bool[t, k]."""
+        early, prefire = np.zeros(accepted.shape, np.bool_), self.rules.prefire
+        for row, trigger in enumerate(self.menu.menu.enabled if prefire else ()):
+            assert prefire is not None
+            if self._of_first[row] and (prefire.triggers is None or trigger.name in prefire.triggers):
+                node = np.uint64(self.menu.names.index(trigger.name))
+                hashed = splitmix64(splitmix64(self.salt ^ crossing.astype(np.uint64)) + node)
+                early[row] = accepted[row] & (fraction(hashed) < prefire.prefire)
+        return early
+
+
+#: The step of SplitMix64 between two numbers.
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+def fraction(hashed: Numbers) -> FloatArray:
+    """Return numbers from 0 to below 1 from random unsigned integers."""
+    return (hashed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+class Uniform:
+    """Uniform random numbers from a state, by SplitMix64."""
+
+    def __init__(self, state: int) -> None:
+        self._state = state
+
+    def draw(self, n: int) -> FloatArray:
+        """Return the next n numbers."""
+        steps = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(GOLDEN)
+        numbers = fraction(splitmix64(steps + np.uint64(self._state)))
+        self.back(-n)
+        return numbers
+
+    def back(self, n: int) -> None:
+        """Give the last n numbers back."""
+        self._state = (self._state - n * GOLDEN) % 2**64
+
+
+class Process:
+    """Crossings that occur by chance, each with a further random number."""
+
+    def __init__(self, chance: float, state: int) -> None:
+        self._idle = math.log1p(-chance) if chance < 1 else -math.inf
+        self._chance, self._uniform, self._next = chance, Uniform(state), 0
+
+    def begin(self, first: int) -> None:
+        """Begin at a filled crossing."""
+        if self._chance > 0:
+            self._next = first + int(self._gaps(self._uniform.draw(1))[0]) - 1
+
+    def _gaps(self, uniform: FloatArray) -> IntArray:
+        """Return numbers of filled crossings up to the next one, at least 1."""
+        gaps: IntArray = 1 + np.minimum(np.log(1.0 - uniform) / self._idle, 1e15).astype(np.int64)
+        return gaps
+
+    def until(self, end: int) -> tuple[IntArray, FloatArray]:
+        """Return the filled crossings before `end`, int64[n], and a random number for each, float64[n]."""
+        parts: list[tuple[IntArray, FloatArray]] = [(np.zeros(0, np.int64), np.zeros(0))]
+        while self._chance > 0 and self._next < end:
+            expected = (end - self._next) * self._chance
+            most = int(expected + 4 * math.sqrt(expected)) + 8
+            drawn = self._uniform.draw(2 * most)
+            crossings = np.cumsum(np.append(self._next, self._gaps(drawn[::2])))
+            n = int(np.searchsorted(crossings[:-1], end))
+            parts.append((crossings[:n], drawn[1 : 2 * n : 2]))
+            self._next = int(crossings[n])
+            self._uniform.back(2 * (most - n))
+        crossings, uniform = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return crossings, uniform
 
 
 @dataclass(frozen=True)
-class Setup:
-    """What is run. removed: bool[n], the nodes that never accept; of: int64[f], the class of each filled
-    slot."""
+class Beam:
+    """The menu, filling scheme, rules and seed of a simulation. without: triggers that never accept;
+    class_of: int64[f], the class of each filled slot in `patterns`; factor: on all rates."""
 
-    arrays: MenuArrays
+    menu: MenuArrays
     patterns: Patterns
     filling: Filling
-    of: IntArray
+    class_of: IntArray
     rules: Rules
     table: RuleTable
-    removed: BoolArray
+    without: frozenset[str]
     factor: float
     start: Start
     seed: int
@@ -183,84 +290,69 @@ class Setup:
         edges = np.arange(PARTS + 1) * self.orbits // PARTS
         return np.union1d(edges, np.arange(0, self.orbits, SECTION)) if self.start == "section" else edges
 
-    @property
-    def beams(self) -> list[IntArray]:
-        """The edges of the parts of each beam."""
+    def run(self, workers: int = 1) -> Counts:
+        """Run the beams, and return the sums of their counts; threads suffice, because kernels and NumPy
+        release the GIL."""
         if self.start == "random":
-            return [self.edges[part : part + 2] for part in range(PARTS)]
-        length = SECTION if self.start == "section" else self.orbits
-        firsts = np.searchsorted(self.edges, np.arange(0, self.orbits, length))
-        return [self.edges[a : b + 1] for a, b in pairwise([*firsts.tolist(), len(self.edges) - 1])]
+            beams = [self.edges[part : part + 2] for part in range(PARTS)]
+        else:
+            length = SECTION if self.start == "section" else self.orbits
+            firsts = np.searchsorted(self.edges, np.arange(0, self.orbits, length))
+            beams = [self.edges[a : b + 1] for a, b in pairwise([*firsts.tolist(), len(self.edges) - 1])]
+        with ThreadPoolExecutor(workers) as pool:
+            each: Iterator[Counts] = (pool.map if workers > 1 else map)(self._beam, range(len(beams)), beams)
+            total = next(each)
+            for counts in each:
+                total += counts
+        return total
+
+    def _beam(self, number: int, edges: IntArray) -> Counts:
+        """Run one beam."""
+        rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(number,))))
+        salt, first = rng.integers(0, 2**64, 2, np.uint64)
+        state = State(self.menu, self.rules, self.table, self.without, salt)
+        lead = 0
+        if self.start == "random":
+            state.phase[:] = rng.integers(0, self.menu.steps[:, 1])
+            lead = min(-(-longest_memory(self.table) // ORBIT), int(edges[1] - edges[0]))
+        processes = {"": Process(self.patterns.chance, int(first))}
+        for name, chance in self.menu.random.items():
+            of = int(rng.integers(0, 2**64, dtype=np.uint64))
+            processes[name] = Process(0.0 if name in self.without else min(chance * self.factor, 1.0), of)
+        if lead:
+            not_counted = Counts(self.menu, len(self.rules.rules))
+            self._orbits(state, not_counted, processes, edges[0] + np.array([0, lead]))
+        counts = Counts(self.menu, len(self.rules.rules), len(edges) - 1)
+        self._orbits(state, counts, processes, edges + lead)
+        return counts
+
+    def _orbits(
+        self, state: State, counts: Counts, processes: Mapping[str, Process], edges: IntArray
+    ) -> None:
+        """Run the orbits from the first edge to the last one, in parts between the edges."""
+        filled = len(self.filling.slots)
+        for process in processes.values():
+            process.begin(int(edges[0]) * filled)
+        for part, (first, last) in enumerate(pairwise((edges * filled).tolist())):
+            blocks = 1 + int((last - first) * self.patterns.chance / BLOCK)
+            for block in range(1, blocks + 1):
+                end = first + (last - first) * block // blocks
+                drawn = {name: process.until(end) for name, process in processes.items()}
+                y, uniform = drawn.pop("")
+                k = y % filled if len(self.patterns.keep) > 1 else None
+                number = self.patterns.drawn(uniform, 0 if k is None else self.class_of[k])
+                random = {}
+                if drawn:
+                    own, y = y, np.unique(np.concatenate([y, *(at for at, _ in drawn.values())]))
+                    patterns, number = number, np.zeros(len(y), np.int64)
+                    number[np.searchsorted(y, own)] = patterns
+                    random = {name: np.isin(y, at, assume_unique=True) for name, (at, _) in drawn.items()}
+                kept, accepted = state.decide(self.patterns.fires, number, random)
+                orbit, slot = np.divmod(y[kept], filled)
+                state.count(counts, part, orbit * ORBIT + self.filling.slots[slot], accepted)
 
 
 def check_start(start: str) -> None:
     """Raise TrigemuError for an unknown start of counters."""
     if start not in get_args(Start):
         raise TrigemuError(f"counters {start!r}: expected one of {', '.join(get_args(Start))}")
-
-
-def run(setup: Setup, workers: int = 1) -> Counts:
-    """Run all beams, and return the sums of their counts."""
-    total: Counts | None = None
-    for counts in _each(setup, workers):
-        if total is None:
-            total = counts
-        else:
-            for sums, part in zip(total, counts, strict=True):
-                np.add(sums, part, out=sums)
-    assert total is not None
-    return total
-
-
-def _each(setup: Setup, workers: int) -> Iterator[Counts]:
-    """Yield the counts of each beam in order; threads suffice, because kernels release the GIL."""
-    if workers == 1:
-        yield from (_beam(setup, *beam) for beam in enumerate(setup.beams))
-        return
-    waiting = deque(enumerate(setup.beams))
-    running: deque[Future[Counts]] = deque()
-    with ThreadPoolExecutor(workers) as pool:
-        while waiting or running:
-            while waiting and len(running) < 2 * workers:
-                running.append(pool.submit(_beam, setup, *waiting.popleft()))
-            yield running.popleft().result()
-
-
-def _beam(setup: Setup, number: int, edges: IntArray) -> Counts:
-    """Run one beam."""
-    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(setup.seed, spawn_key=(number,))))
-    salt, state = rng.integers(0, 2**64, 2, np.uint64)
-    beam = beam_of(setup.arrays, setup.rules, setup.table, setup.removed, salt)
-    counts = new_counts(setup.arrays, len(setup.rules.rules))
-    random = np.minimum(setup.arrays.chance * setup.factor, 1.0)
-    with np.errstate(divide="ignore"):  # a probability of 1
-        idle = np.log1p(-np.append(setup.patterns.chance, random))
-    draws = Draws(setup.arrays.random, idle, np.zeros(len(idle), np.int64), np.array([state]))
-    slots = Slots(setup.filling.slots, setup.of)
-    if setup.start == "random":
-        beam.counters.steps[:, 2] = rng.integers(0, beam.counters.steps[:, 1])
-        lead = min(-(-longest_memory(setup.table) // ORBIT), int(edges[1] - edges[0]))
-        if lead:
-            not_counted = new_counts(setup.arrays, len(setup.rules.rules))
-            run_orbits(beam, not_counted, setup.patterns, slots, draws, edges[0] + np.array([0, lead]))
-            edges = edges + lead
-    run_orbits(beam, counts, setup.patterns, slots, draws, edges)
-    return counts
-
-
-def beam_of(arrays: MenuArrays, rules: Rules, table: RuleTable, removed: BoolArray, salt: np.uint64) -> Beam:
-    """Return what the first crossing needs: no accept before it, and counters at zero."""
-    first_level = int(arrays.nodes.level_of.min(initial=len(arrays.nodes.level_of)))
-    prefire = rules.prefire
-    named = prefire.triggers if prefire and prefire.triggers is not None else arrays.names
-    may = np.array([name in named for name in arrays.names], np.bool_)
-    early = Early(
-        may & (arrays.nodes.rows[:, 2] == first_level),
-        np.array([prefire.prefire if prefire else 0.0]),
-        np.array([salt]),
-    )
-    counters = Counters(arrays.counters.counters.copy(), arrays.counters.steps.copy())
-    memory = new_memory(arrays)
-    return Beam(
-        arrays.nodes, counters, table, new_state(table), memory, early, removed, np.array([first_level])
-    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -18,48 +19,91 @@ from trigemu.cli.session import Processing, processing
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_column, read_prescales
 from trigemu.menus.read import read_menu
-from trigemu.samples.catalogue import without_bad_files
+from trigemu.samples.catalogue import Catalogue, without_bad_files
 from trigemu.samples.recorded import not_consecutive
 
 from .beam import Start
-from .fill import through_fill
+from .fill import Fill, through_fill
 from .fill_config import read_fill
-from .filling import ORBIT, Filling, read_filling, scheme_names, spread
+from .filling import ORBIT, Filling, file_of, read_filling, scheme_names, spread
 from .live import MAX_SECONDS, live_rates
 from .ordered import accepts_in_order, is_consecutive
 from .results import LiveRates, OrderedAccepts
-from .rules import NO_RULES, read_rules, rule_names
+from .rules import NO_RULES, Rules, read_rules, rule_names
+
+F = TypeVar("F", bound=Callable[..., Any])
+#: Controllers run this many times at most.
+MAX_SEEDS = 1000
 
 
-def filling_of(filling: str | None, colliding: int | None) -> Filling | None:
-    """Return the scheme of the options --filling and --colliding."""
+def readout(command: F) -> F:
+    """Add the options of a filling scheme, of rules, of the samples and of the output."""
+    for option in reversed(
+        (
+            click.option(
+                "--filling",
+                metavar="FILE|NAME|TEXT",
+                help="Filling scheme: a CSV, JSON or TOML file, a text such as '39(72b 8e)', or one of "
+                f"{', '.join(scheme_names())} [default: every slot filled].",
+            ),
+            click.option(
+                "--colliding", type=click.IntRange(1, ORBIT), help="This many bunches, spread evenly."
+            ),
+            click.option(
+                "--rules",
+                metavar="FILE|NAME",
+                help=f"Rules: a TOML file, or {', '.join(rule_names())} [default: none].",
+            ),
+            options.prescales,
+            options.samples,
+            processing,
+            options.plugin_path,
+            options.json_file,
+            options.csv_file,
+            options.figures,
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _read(
+    menu: Path,
+    plugin_path: tuple[Path, ...],
+    prescales: Path | None,
+    filling: str | None,
+    colliding: int | None,
+    rules: str | None,
+) -> tuple[Menu, Filling | None, Rules]:
     if filling and colliding:
         raise TrigemuError("--filling has its own number of colliding bunches: leave --colliding out")
-    return spread(colliding) if colliding else read_filling(filling) if filling else None
+    scheme = spread(colliding) if colliding else read_filling(filling) if filling else None
+    applied = read_rules(rules) if rules else NO_RULES
+    read = read_menu(menu, search_path(plugin_path))
+    return read_prescales(read, prescales) if prescales else read, scheme, applied
 
 
-#: --filling.
-filling_option = click.option(
-    "--filling",
-    metavar="FILE|NAME|TEXT",
-    help="Filling scheme: a CSV or TOML file, a text such as '39(72b 8e)', or one of "
-    f"{', '.join(scheme_names())} [default: every slot filled].",
-)
-#: --colliding.
-colliding_option = click.option(
-    "--colliding", type=click.IntRange(1, ORBIT), help="This many bunches, spread evenly."
-)
-#: --rules.
-rules_option = click.option(
-    "--rules", metavar="FILE|NAME", help=f"Rules: a TOML file, or {', '.join(rule_names())} [default: none]."
-)
+def _present(
+    result: LiveRates | OrderedAccepts | Fill,
+    json_file: Path | None,
+    csv_file: Path | None,
+    figures: Path | None,
+) -> None:
+    drawn = []
+    if figures:
+        if isinstance(result, OrderedAccepts):
+            raise TrigemuError("crossings in their own order have no figures")
+        from trigemu.results.rate_pictures import write_pictures
+
+        from .figures import figures_of, figures_of_fill
+
+        pictures = figures_of_fill(result) if isinstance(result, Fill) else figures_of(result)
+        drawn = write_pictures(pictures, figures)
+    present_result(result, json_file, csv_file, lines=drawn)
 
 
 @click.command()
 @options.menu
-@filling_option
-@colliding_option
-@rules_option
 @click.option(
     "--seconds",
     type=click.FloatRange(0, MAX_SECONDS, min_open=True),
@@ -85,16 +129,10 @@ rules_option = click.option(
     show_default=True,
     help="Take samples of consecutive crossings, such as test vectors, in their order; or draw from them.",
 )
-@options.prescales
 @click.option("--column", help="Use this column of prescales.")
 @click.option("--without", multiple=True, metavar="TRIGGER", help="A trigger that never accepts; repeatable.")
 @options.pileup
-@options.samples
-@processing
-@options.plugin_path
-@options.json_file
-@options.csv_file
-@options.figures
+@readout
 def live(
     menu: Path,
     filling: str | None,
@@ -118,10 +156,9 @@ def live(
 ) -> None:
     """Print what is recorded of a MENU with bunch trains, dead time and rules, and why the rest is lost."""
     files = on_disk(json_file, csv_file)
-    check_outputs(files, (menu, catalogue, filling, rules, prescales))
-    scheme = filling_of(filling, colliding)
-    applied = read_rules(rules) if rules else NO_RULES
-    read = at_prescales(read_menu(menu, search_path(plugin_path)), prescales, column)
+    check_outputs(files, (menu, catalogue, filling and file_of(filling), rules, prescales))
+    read, scheme, applied = _read(menu, plugin_path, prescales, filling, colliding, rules)
+    read = read if column is None else at_column(read, column)
     with processing.opened(catalogue) as (engine, samples):
         check_inputs(files, [read], samples)
         in_order = is_consecutive(samples) and consecutive
@@ -131,55 +168,24 @@ def live(
                 f"cannot be chosen: leave --colliding, --input-rate and --pileup out, or draw crossings "
                 f"from them with --not-consecutive"
             )
-        common: dict[str, Any] = {"filling": scheme, "rules": applied, "seed": seed, "without": without}
-        common["executor"] = engine
+        how: dict[str, Any] = {"filling": scheme, "rules": applied, "seed": seed, "counters": counters}
         with menus_bar([read], samples, engine, further=pileup is not None) as advance:
-            result: LiveRates | OrderedAccepts = without_bad_files(
-                samples,
-                lambda good: (
-                    accepts_in_order(read, good, counters=counters, progress=advance, **common)
-                    if in_order
-                    else live_rates(
-                        read,
-                        not_consecutive(good) if is_consecutive(good) else good,
-                        seconds=seconds,
-                        counters=counters,
-                        input_rate_hz=input_rate,
-                        pileup=pileup,
-                        workers=processing.workers or cores(),
-                        progress=advance,
-                        **common,
-                    )
-                ),
-            )
-    drawn = []
-    if figures and isinstance(result, OrderedAccepts):
-        raise TrigemuError("crossings in their own order have no figures")
-    if figures and isinstance(result, LiveRates):
-        from trigemu.results.rate_pictures import write_pictures
+            how |= {"without": without, "executor": engine, "progress": advance}
 
-        from .figures import figures_of
+            def recorded(good: Catalogue) -> LiveRates | OrderedAccepts:
+                if in_order:
+                    return accepts_in_order(read, good, **how)
+                drawn = not_consecutive(good) if is_consecutive(good) else good
+                more: dict[str, Any] = {"seconds": seconds, "input_rate_hz": input_rate, "pileup": pileup}
+                return live_rates(read, drawn, **more, workers=processing.workers or cores(), **how)
 
-        drawn = write_pictures(figures_of(result), figures)
-    present_result(result, json_file, csv_file, lines=drawn)
-
-
-def at_prescales(menu: Menu, file: Path | None, column: str | None = None) -> Menu:
-    """Return a menu with the columns of a file, if there is one, and at a column, if one is named."""
-    menu = read_prescales(menu, file) if file else menu
-    return menu if column is None else at_column(menu, column)
-
-
-#: Controllers run this many times at most.
-MAX_SEEDS = 1000
+            result = without_bad_files(samples, recorded)
+    _present(result, json_file, csv_file, figures)
 
 
 @click.command()
 @options.menu
 @click.argument("config", metavar="FILL", type=click.Path(path_type=Path))
-@filling_option
-@colliding_option
-@rules_option
 @click.option(
     "--seeds",
     type=click.IntRange(1, MAX_SEEDS),
@@ -187,13 +193,7 @@ MAX_SEEDS = 1000
     show_default=True,
     help="Run controllers with the seeds 1 to N.",
 )
-@options.prescales
-@options.samples
-@processing
-@options.plugin_path
-@options.json_file
-@options.csv_file
-@options.figures
+@readout
 def fill(
     menu: Path,
     config: Path,
@@ -211,32 +211,13 @@ def fill(
 ) -> None:
     """Run a MENU through a FILL (TOML): falling pile-up, columns of prescales, thresholds under control."""
     files = on_disk(json_file, csv_file)
-    check_outputs(files, (menu, config, catalogue, filling, rules, prescales))
-    scheme = filling_of(filling, colliding)
-    applied = read_rules(rules) if rules else NO_RULES
-    about = read_fill(config)
-    read = at_prescales(read_menu(menu, search_path(plugin_path)), prescales)
+    check_outputs(files, (menu, config, catalogue, filling and file_of(filling), rules, prescales))
+    read, scheme, applied = _read(menu, plugin_path, prescales, filling, colliding, rules)
+    about, numbers = read_fill(config), range(1, seeds + 1)
     with processing.opened(catalogue) as (engine, samples):
         check_inputs(files, [read], samples)
         with menus_bar([read], samples, engine) as advance:
-            result = without_bad_files(
-                samples,
-                lambda good: through_fill(
-                    read,
-                    about,
-                    good,
-                    filling=scheme,
-                    rules=applied,
-                    seeds=range(1, seeds + 1),
-                    executor=engine,
-                    progress=advance,
-                ),
-            )
-    drawn = []
-    if figures:
-        from trigemu.results.rate_pictures import write_pictures
-
-        from .fill_figures import figures_of_fill
-
-        drawn = write_pictures(figures_of_fill(result), figures)
-    present_result(result, json_file, csv_file, lines=drawn)
+            how: dict[str, Any] = {"filling": scheme, "rules": applied, "seeds": numbers}
+            how |= {"executor": engine, "progress": advance}
+            result = without_bad_files(samples, lambda good: through_fill(read, about, good, **how))
+    _present(result, json_file, csv_file, figures)

@@ -13,60 +13,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
-from trigemu.base.kernels import kernel
 from trigemu.base.shown import Shown
 
-from .crossing_kernels import RuleState, RuleTable, accept, fraction, mixed, new_state, rule_table, vetoed_by
+from .beam import Uniform
 from .filling import ORBIT, Filling
 from .rules import Rules
-
-
-def accepts_of(
-    table: RuleTable, filling: Filling, chance: float, attempts: int, batches: int, seed: int
-) -> IntArray:
-    """Return the number of accepts that the rules allow in each batch, int64[batches]."""
-    live = np.zeros(batches, np.int64)
-    luminosity = np.ones(len(filling.slots)) if filling.luminosity is None else filling.luminosity
-    largest = min(1.0, chance * float(luminosity.max()))
-    state = np.array([np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]])
-    idle = math.log1p(-largest) if largest < 1.0 else -math.inf
-    kept = np.minimum(chance * luminosity, 1.0) / largest
-    _run_accepts(table, new_state(table), filling.slots, kept, idle, state, attempts // batches, live)
-    return live
-
-
-@kernel
-def _run_accepts(
-    table: RuleTable,
-    rules: RuleState,
-    slots: IntArray,
-    kept: FloatArray,
-    idle: float,
-    state: np.ndarray,
-    size: int,
-    live: IntArray,
-) -> None:
-    """Draw `size` accepts for each batch, one in so many filled crossings; kept: float64[f], the fraction
-    that counts in each filled slot."""
-    y = -1
-    for batch in range(len(live)):
-        done = 0
-        while done < size:
-            state[0] += np.uint64(0x9E3779B97F4A7C15)
-            y += 1 + int(math.log(1.0 - fraction(mixed(state[0]))) / idle)
-            orbit = y // len(slots)
-            slot = y - orbit * len(slots)
-            state[0] += np.uint64(0x9E3779B97F4A7C15)
-            if fraction(mixed(state[0])) >= kept[slot]:
-                continue
-            done += 1
-            crossing = orbit * ORBIT + slots[slot]
-            if vetoed_by(table, rules, crossing, orbit, slots[slot]) < 0:
-                accept(table, rules, crossing)
-                live[batch] += 1
-
+from .vetoes import apply_rules, check_not_all, new_state, rule_table
 
 #: Accepts before the rules that are drawn for one rate, and the batches from which the error follows.
 ATTEMPTS, BATCHES = 1_000_000, 50
@@ -145,10 +98,24 @@ def live_fraction(
             f"input rate {input_rate_hz:g} Hz: expected a rate above 0, up to the crossing rate of "
             f"{filling.crossing_rate_hz:g} Hz"
         )
-    live = accepts_of(table, filling, chance, attempts, BATCHES, seed)
-    per_batch = attempts // BATCHES
-    error = float(np.std(live / per_batch, ddof=1) / math.sqrt(BATCHES))
-    return LiveFraction(float(input_rate_hz), float(live.sum() / (per_batch * BATCHES)), error)
+    luminosity = np.ones(len(filling.slots)) if filling.luminosity is None else filling.luminosity
+    largest = min(1.0, chance * float(luminosity.max()))
+    kept = np.minimum(chance * luminosity, 1.0) / largest
+    idle = math.log1p(-largest) if largest < 1.0 else -math.inf
+    uniform = Uniform(int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]))
+    state, y, live = new_state(table), -1, np.zeros(0, np.bool_)
+    while (missing := attempts // BATCHES * BATCHES - len(live)) > 0:
+        drawn = uniform.draw(2 * max(missing, 1000))
+        after = y + np.cumsum(1 + (np.log(1.0 - drawn[::2]) / idle).astype(np.int64))
+        orbit, bunch = np.divmod(after, len(filling.slots))
+        attempted = np.flatnonzero(drawn[1::2] < kept[bunch])[:missing]
+        crossing, y = (orbit * ORBIT + filling.slots[bunch])[attempted], int(after[-1])
+        cause, blocker, accepts = np.empty((3, len(crossing)), np.int64)
+        apply_rules(table, state, crossing, np.zeros(len(crossing), np.bool_), cause, blocker, accepts)
+        live = np.append(live, cause < 0)
+    in_batches = live.reshape(BATCHES, -1).sum(axis=1) / (len(live) // BATCHES)
+    error = float(np.std(in_batches, ddof=1) / math.sqrt(BATCHES))
+    return LiveFraction(float(input_rate_hz), float(live.sum() / len(live)), error)
 
 
 def live_curve(
@@ -221,13 +188,3 @@ def largest_input_rate(
         middle = math.sqrt(low * high)
         low, high = (middle, high) if reached(middle) else (low, middle)
     return low
-
-
-def check_not_all(rules: Rules, filling: Filling, table: RuleTable) -> None:
-    """Raise TrigemuError if rules veto every filled slot of every orbit."""
-    always = table.blocked[table.a == 1][:, filling.slots]
-    if len(always) and bool(always.any(axis=0).all()):
-        raise TrigemuError(
-            f"rules {rules.name!r}: {', '.join(rules.labels)} veto every filled slot of {filling.name!r}: "
-            f"nothing could be recorded"
-        )

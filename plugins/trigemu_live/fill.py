@@ -12,19 +12,20 @@ with θ' the change of the threshold that lowers its rate by a factor of e, at t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray
-from trigemu.base.errors import SampleError, TrigemuError, nearest
+from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.errors import SampleError, TrigemuError, nearest, quoted
 from trigemu.base.shown import Shown
 from trigemu.emulation import scaling
-from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.budgets import solve_budgets, threshold_for
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.plan import make_plan
+from trigemu.emulation.reweight import at_pileup
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_column
 from trigemu.menus.read import MenuLike, menu_of
@@ -32,12 +33,45 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.triggers.base import ScoreKind
 
+from .curve import live_curve
 from .fill_config import FillConfig
-from .fill_model import COLUMNS, CONTROL, FIXED, Factors, FillTrace, Model
-from .fill_sample import accepted_of, gather
+from .fill_events import Accepted, Gathered, accepted_of, gather
 from .filling import Filling, every_slot
 from .live import at_crossing_rate
 from .rules import NO_RULES, Rules
+
+#: Points in pile-up between which factors of events are interpolated; exact ones would need a pass for each.
+PILEUPS = 9
+#: Controlled thresholds cannot move below the one at which, at the lowest pile-up, this many times the target
+#: is accepted.
+LOOSEST = 2.0
+#: Rates for which the live fraction is computed, relative to the largest of the fill.
+RATES = np.geomspace(0.02, 1.6, 12)
+#: Thresholds are found for the live fraction at the rate with them: the two agree after a few turns.
+TURNS = 20
+#: A controller needs this many accepts in each step; with fewer, its logarithm is biased. The generator of
+#: Poisson numbers takes means up to the second one.
+FEWEST, MOST = 1.0, 1e18
+FIXED, COLUMNS, CONTROL = "fixed", "columns", "control"
+
+
+@dataclass(frozen=True)
+class FillTrace:
+    """A fill with one way of setting thresholds and prescales."""
+
+    name: str  #: The way
+    seed: int  #: The seed of the counts that controllers see
+    before: FloatArray  #: float64[steps], the rate of the first level before the rules in Hz
+    menu: FloatArray  #: float64[steps], that of the menu, which is the rate of its last level
+    live: FloatArray  #: float64[steps], the part that is recorded
+    rates: FloatArray  #: float64[k, steps], the recorded rate of each controlled trigger in Hz
+    thresholds: FloatArray  #: float64[k, steps], their thresholds
+    efficiencies: FloatArray  #: float64[s, steps], the recorded part of each signal
+
+    @property
+    def recorded(self) -> FloatArray:
+        """The recorded rate of the menu in Hz, float64[steps]."""
+        return self.menu * self.live
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,7 +94,16 @@ class Fill(Shown):
     target_hz: float  #: The target of the menu in Hz, recorded
     signals: tuple[str, ...]  #: The signals
     traces: tuple[FillTrace, ...]  #: Fixed thresholds, columns if there are any, and control with each seed
+    #: float64[2 + k, 2] by way (the first seed), the statistical errors in Hz of the recorded rates of the
+    #: first level, the menu and the controlled triggers, in the first and the last step.
+    errors: Mapping[str, FloatArray]
     models: Mapping[str, str]  #: The SHA-256 of each model file of the menu, by its path
+
+    @property
+    def ways(self) -> Mapping[str, Sequence[FillTrace]]:
+        """The traces of each way of setting thresholds."""
+        names = dict.fromkeys(trace.name for trace in self.traces)
+        return {name: [trace for trace in self.traces if trace.name == name] for name in names}
 
     def on_target(self, rates: FloatArray, target_hz: float) -> float:
         """Return the part of the steps in which a rate, float64[steps], is within the tolerance of a
@@ -126,21 +169,22 @@ def through_fill(
     half = scaling.unseen_half(menus, plan, samples)
     fitted = frozenset().union(*scaling.fitted_in(menus, plan, samples))
     controlled = [control.trigger for control in config.controls]
-    found = gather(menus, plan, samples, samples.background, controlled, executor, progress)
-    if controlled and found.weight.min(initial=0.0) < 0:
+    events = gather(menus, plan, samples, samples.background, controlled, executor, progress)
+    if controlled and events.weight.min(initial=0.0) < 0:
         raise SampleError(f"{samples.path}: an event has a negative weight: no threshold can be controlled")
-    background = accepted_of(found, menus, plan.bits, controlled, fitted, half)
+    background = accepted_of(events, menus, plan.bits, controlled, fitted, half)
     signals = []
     for name in config.fill.signals:  # as efficiencies: a background is judged on its unseen half
         signal = samples.sample(name)
         plan.check(signal)
-        found = gather(menus, plan, samples, [signal], controlled, executor, None)
+        events = gather(menus, plan, samples, [signal], controlled, executor)
         if half is not None and signal.table.role == "background":
-            found = found.of_half(half)
-        signals.append(accepted_of(found, menus, plan.bits, controlled, frozenset(), None))
+            events = Gathered(*(column[events.half == half] for column in events))
+        signals.append(accepted_of(events, menus, plan.bits, controlled))
     model = Model(menus, config, filling, rules, factors, background, signals, fitted)
     traces = [model.run(FIXED, 0)]
     traces += [model.run(COLUMNS, 0)] if config.columns else []
+    first_controlled = len(traces)
     traces += [model.run(CONTROL, seed) for seed in seeds if config.controls]
     return Fill(
         menus[model.column],
@@ -155,6 +199,7 @@ def through_fill(
         model.target_hz,
         tuple(config.fill.signals),
         tuple(traces),
+        {trace.name: model.errors(trace) for trace in traces[: first_controlled + 1]},
         {path: sha256 for models in plan.models for path, sha256 in models.items()},
     )
 
@@ -201,12 +246,202 @@ def _check(menu: Menu, config: FillConfig, samples: Catalogue) -> None:
         )
 
 
-def traces_named(fill: Fill, name: str) -> Iterator[FillTrace]:
-    """Yield the traces of a way of setting thresholds."""
-    return (trace for trace in fill.traces if trace.name == name)
+class Factors:
+    """The factors of events by number of interactions, at the pile-up of each step."""
+
+    def __init__(self, samples: Catalogue, config: FillConfig, executor: Any) -> None:
+        self.hours, self.pileup = config.fill.hours_and_pileup()
+        low, high = float(self.pileup.min()), float(self.pileup.max())
+        grid = np.unique([*np.geomspace(low, high, PILEUPS), self.pileup[0]])
+        reweighted = [at_pileup(samples, mean, executor=executor) for mean in grid.tolist()]
+        self.stratum = np.array(reweighted[0].stratum_of)  # of each number of interactions
+        with np.errstate(divide="ignore"):
+            log = np.log([catalogue.background[0].per_interactions for catalogue in reweighted]).T
+        self._at = np.exp([np.interp(np.log(self.pileup), np.log(grid), of_number) for of_number in log])
+
+    def of(self, sample: Accepted) -> FloatArray:
+        """Return the factors of a sample in each step, float64[steps, m], by number of interactions, such
+        that its weights add up to the same as without; 1 if its numbers are unknown."""
+        total = sample.total.sum(axis=0)
+        if len(total) == 1:
+            return np.ones((len(self.pileup), 1))
+        factors = np.zeros((len(self.pileup), len(total)))
+        factors[:, : len(self._at)] = self._at[: len(total)].T
+        after = factors @ total
+        if not (after > 0).all():
+            raise SampleError("a signal has only numbers of interactions that no crossing of the fill has")
+        scaled: FloatArray = factors * (total.sum() / after)[:, None]
+        return scaled
 
 
-def names_of(fill: Fill) -> Mapping[str, int]:
-    """Return the ways of setting thresholds, and the number of traces of each."""
-    names = [trace.name for trace in fill.traces]
-    return {name: names.count(name) for name in dict.fromkeys(names)}
+class Model:
+    """The rates of a menu at any pile-up and thresholds. menus: the menu, or one for each column. Begins with
+    targets, thresholds, and by how much controllers move them."""
+
+    def __init__(
+        self,
+        menus: tuple[Menu, ...],
+        config: FillConfig,
+        filling: Filling,
+        rules: Rules,
+        factors: Factors,
+        background: Accepted,
+        signals: Sequence[Accepted],
+        fitted: frozenset[str],
+    ) -> None:
+        self._config, self._filling, self._rules, self._pileup = config, filling, rules, factors.pileup
+        self._background, self._signals = background, [*signals]
+        self._factors, self._stratum = factors.of(background), factors.stratum
+        self._of_signals = [factors.of(signal) for signal in signals]
+        self._hz = filling.crossing_rate_hz / float(background.total.sum())
+        names = [control.trigger for control in config.controls]
+        chance = [[1.0 / menu.trigger(name).prescale for name in names] for menu in menus]
+        self._chance = np.array(chance).reshape(len(menus), len(names))  # 0: it is off
+        self._fitted = np.array([name in fitted for name in names], np.bool_)
+        #: The time in which each controller counts in a step, over the prescale of the accepts.
+        self._exposure = [min(c.seconds, config.fill.step_seconds) / c.prescale for c in config.controls]
+        self._curve = np.zeros(1), np.ones(1)
+        self.column = config.column_at(float(factors.pileup[0])) or 0
+        kinds = [menus[0].trigger(name).description for name in names]
+        self._start = np.array([kind.threshold for kind in kinds if isinstance(kind, ScoreKind)])
+        self._begin(menus[self.column])
+
+    def _begin(self, menu: Menu) -> None:
+        first, live, controls = self._factors[0], np.nan, self._config.controls
+        for _ in range(TURNS):
+            (at_first, of_menu, own), before = self._rates(first, self._start, self.column), live
+            live = self._live(at_first)
+            if live == before:
+                break
+            for k, control in enumerate(controls):
+                if control.target_hz and control.of == "trigger":
+                    hz = control.target_hz / max(live, 1e-9)
+                    self._start[k] = self._threshold(first, k, hz)[0]
+        self.target_hz = self._config.fill.target_hz or of_menu * live
+        if not self.target_hz > 0:
+            raise TrigemuError(
+                f"{self._config.path}: {menu.name!r} accepts no event at the beginning of the fill, so there "
+                f"is no rate to follow: give target_hz under [fill], or another menu"
+            )
+        self.targets: list[float] = []
+        self._scales, self._loosest = np.zeros(len(controls)), np.zeros(len(controls))
+        lowest = self._factors[int(np.argmin(self._pileup))]
+        for k, control in enumerate(controls):
+            default = self.target_hz if control.of == "menu" else float(own[k]) * live
+            self.targets.append(control.target_hz or default)
+            hz, above = float(own[k]), f"{self._start[k]:g}"
+            if not hz > 0:
+                prescale = menu.trigger(control.trigger).prescale
+                with_ = "switched off" if prescale == np.inf else f"with a prescale of {prescale:g}"
+                raise self._error(
+                    k,
+                    f"above {above} and {with_} it accepts no event at the beginning of the fill: give "
+                    f"target_hz, or another threshold, prescale or column",
+                )
+            expected = self.targets[k] * self._exposure[k]
+            counts = (
+                f"{expected:.3g} accepts ({self.targets[k]:.4g} Hz, one in {control.prescale:g}) in a step"
+            )
+            if expected < FEWEST:
+                raise self._error(k, f"it would count {counts}: give more seconds, or a smaller prescale")
+            if self._filling.crossing_rate_hz * self._exposure[k] > MOST:
+                raise self._error(k, f"it would count {counts}, too many: give a larger prescale")
+            (looser, high), (tighter, low) = (
+                self._threshold(first, k, hz * by) for by in (np.exp(0.5), np.exp(-0.5))
+            )
+            if not high > low:
+                raise self._error(
+                    k,
+                    f"no threshold beside {above}, with {hz:.4g} Hz, has a rate within a factor of "
+                    f"{np.e:.2f}, so that it cannot be moved: too many events share a score",
+                )
+            self._scales[k] = (tighter - looser) / np.log(high / low)
+            self._loosest[k] = min(self._loosest_for(step, k, hz * LOOSEST) for step in (first, lowest))
+        if controls:
+            self._background = self._background.above(self._loosest)
+            self._signals = [signal.above(self._loosest) for signal in self._signals]
+
+    def _error(self, k: int, message: str) -> TrigemuError:
+        name = quoted(self._config.controls[k].trigger)
+        return TrigemuError(f"{self._config.path}: control of {name}: {message}")
+
+    def _live(self, before: float) -> float:
+        """Return the live fraction at a rate; those of many rates are computed when one exceeds all known."""
+        if self._rules.rules and before > self._curve[0][-1] * (1 + 1e-9):
+            rates = sorted({min(rate, self._filling.crossing_rate_hz) for rate in (before * RATES).tolist()})
+            curve = live_curve(self._rules, self._filling, rates, attempts=400_000)
+            fine = np.linspace(rates[0], rates[-1], 500)
+            self._curve = fine, np.array([curve.at(rate) for rate in fine.tolist()])
+        return float(np.interp(before, *self._curve))
+
+    def _rates(
+        self, factor: FloatArray, thresholds: FloatArray, column: int
+    ) -> tuple[float, float, FloatArray]:
+        """Return the rates before the rules in Hz of the first level, the menu, and the controlled
+        triggers."""
+        first, last, own = self._background.rates(factor, thresholds, self._chance[column], column)
+        return first * self._hz, last * self._hz, own * self._hz
+
+    def _scored(self, factor: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
+        """Return the scores of a controlled trigger and the rates in Hz of the events with one."""
+        rows = self._background
+        counts: BoolArray = rows.scores[:, k] > -np.inf
+        counts &= (rows.cell >= len(factor)) == self._fitted[k]
+        weight = rows.weight * rows.factors(factor)[rows.cell] * self._hz * self._chance[self.column, k]
+        return rows.scores[counts, k], weight[counts]
+
+    def _threshold(self, factor: FloatArray, k: int, hz: float) -> tuple[float, float]:
+        """Return the threshold of a controlled trigger with the rate nearest to a given one, and this
+        rate."""
+        try:
+            solution = threshold_for(*self._scored(factor, k), hz)
+        except ValueError as error:
+            raise self._error(k, f"{hz:.4g} Hz before the rules {error}") from None
+        return solution.threshold, solution.hz
+
+    def _loosest_for(self, factor: FloatArray, k: int, hz: float) -> float:
+        """Return a threshold of a controlled trigger at which it accepts at least a rate, or all events."""
+        scores, rates = self._scored(factor, k)
+        order = np.argsort(-scores, kind="stable")
+        reached = min(int(np.searchsorted(np.cumsum(rates[order]), hz)), len(order) - 1)
+        return float(np.nextafter(scores[order[reached]], -np.inf))
+
+    def run(self, name: str, seed: int) -> FillTrace:
+        """Run through the fill."""
+        rng = np.random.Generator(np.random.PCG64(seed))
+        thresholds, errors = self._start.copy(), np.zeros(len(self._start))
+        steps = []
+        for step in range(len(self._pileup)):
+            column = self._column(name, step)
+            first, menu, own = self._rates(self._factors[step], thresholds, column)
+            live, chance = self._live(first), self._chance[column]
+            efficiencies = []
+            for signal, factors in zip(self._signals, self._of_signals, strict=True):
+                accepted = signal.rates(factors[step], thresholds, chance, column)[1]
+                efficiencies.append(live * (accepted / float((signal.total @ factors[step]).sum())))
+            steps.append((first, menu, live, own * live, thresholds.copy(), efficiencies))
+            for k, control in enumerate(self._config.controls if name == CONTROL else ()):
+                rate = menu * live if control.of == "menu" else float(own[k] * live)
+                counted = rng.poisson(rate * self._exposure[k])
+                error = float(np.log(max(counted, 0.5) / (self.targets[k] * self._exposure[k])))
+                move = control.proportional * (error - float(errors[k])) + control.integral * error
+                thresholds[k] = max(thresholds[k] + self._scales[k] * move, self._loosest[k])
+                errors[k] = error
+        return FillTrace(name, seed, *(np.array(values).T for values in zip(*steps, strict=True)))
+
+    def errors(self, trace: FillTrace) -> FloatArray:
+        """Return the errors of the recorded rates in the first and the last step, as in `Fill`."""
+        errors = []
+        for step in (0, -1):
+            first, live, column = (
+                float(trace.before[step]),
+                float(trace.live[step]),
+                self._column(trace.name, step),
+            )
+            slope = 20 * (1.0 - float(np.interp(0.95 * first, *self._curve)) / live)  # d ln L / d ln R
+            how = self._factors[step], trace.thresholds[:, step], self._chance[column], column
+            errors.append(self._background.errors(*how, slope, self._stratum) * self._hz * live)
+        return np.array(errors).T
+
+    def _column(self, name: str, step: int) -> int:
+        return (self._config.column_at(float(self._pileup[step])) or 0) if name == COLUMNS else self.column

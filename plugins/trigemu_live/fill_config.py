@@ -75,9 +75,8 @@ class FillTable(TomlTable, frozen=True):
     signals: list[str] = msgspec.field(default_factory=list)
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
-        if (self.pileup is None) != (self.half_life_hours is None) or (self.pileup is None) == (
-            self.curve is None
-        ):
+        given = [value is not None for value in (self.pileup, self.half_life_hours, self.curve)]
+        if given not in ([True, True, False], [False, False, True]):
             yield "pileup", "expected pileup and half_life_hours, or a curve"
         for number, point in enumerate(self.curve or []):
             if len(point) != 2 or not (abs(point[0]) <= MAX_HOURS and MIN_PILEUP <= point[1] <= MAX_PILEUP):
@@ -187,18 +186,17 @@ def read_fill(path: Path | str) -> FillConfig:
     document = load_toml(Path(path))
     refuse_other_kinds(document, "fill")
     known = ("fill", "column", "control")
-    for key in document.data:
-        if key not in known:
-            document.problem((key,), "", f"unknown key {quoted(key)}{nearest(key, known)}")
+    for key in (key for key in document.data if key not in known):
+        document.problem((key,), "", f"unknown key {quoted(key)}{nearest(key, known)}")
     fill = read_table(document, document.data.get("fill", {}), FillTable, ("fill",), "[fill]")
     columns = _tables(document, "column", ColumnTable)
     controls = _tables(document, "control", ControlTable)
-    names = [control.trigger for control in controls]
-    if len(set(names)) < len(names):
-        document.problem(("control",), "", "a trigger has two controllers")
-    below = [column.below for column in columns]
-    if len(set(below)) < len(below):
-        document.problem(("column",), "", "two columns begin below the same pile-up")
+    for name, values, message in (
+        ("control", [control.trigger for control in controls], "a trigger has two controllers"),
+        ("column", [column.below for column in columns], "two columns begin below the same pile-up"),
+    ):
+        if len(set(values)) < len(values):
+            document.problem((name,), "", message)
     document.finish()
     assert fill is not None
     return FillConfig(fill, tuple(columns), tuple(controls), document.path, document.sha256)
@@ -209,8 +207,6 @@ def _tables(document: Document, name: str, struct: type[T]) -> list[T]:
     if not isinstance(tables, list):
         document.problem((name,), "", f"{name}: expected tables [[{name}]]")
         return []
-    read = (
-        read_table(document, table, struct, (name, number), f"{name} {number + 1}")
-        for number, table in enumerate(tables)
-    )
+    numbered = enumerate(tables)
+    read = (read_table(document, t, struct, (name, n), f"{name} {n + 1}") for n, t in numbered)
     return [table for table in read if table is not None]

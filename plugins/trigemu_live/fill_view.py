@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trigemu.base.arrays import FloatArray
+from trigemu.rates.results import Rate
 from trigemu.results import notes, numbers
-from trigemu.results.documents import left_out, records
-from trigemu.results.rates import provenance
+from trigemu.results.documents import records
 from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import View, name
 
-from .fill import Fill, names_of, traces_named
-from .fill_model import CONTROL, FillTrace
+from .fill import CONTROL, Fill
+from .view import document_of_inputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_WAY = Column("way", "key", "thresholds", "fixed, columns (of prescales), or control.")
 _RATES = (
-    Column("way", "key", "thresholds", "fixed, columns (of prescales), or control."),
+    _WAY,
     Column(
         "of", "key", "recorded rate", "The menu, its first level if it has several, or a controlled trigger."
     ),
-    Column("first_hz", "number", "at first", "The rate in the first step.", text=numbers.in_hz),
-    Column("last_hz", "number", "at last", "The rate in the last step.", text=numbers.in_hz),
+    Column("first", "rate", "at first", "The rate in the first step.", parts=("hz", "error_hz")),
+    Column("last", "rate", "at last", "The rate in the last step.", parts=("hz", "error_hz")),
     Column("target_hz", "number", "target", "Its target.", text=numbers.in_hz),
     Column(
         "on_target", "number", None, "The part of the steps within the tolerance of the target, over seeds."
@@ -35,7 +36,7 @@ _RATES = (
     Column("time", "label", "on target", in_files=False),
 )
 _EFFICIENCIES = (
-    Column("way", "key", "thresholds", "fixed, columns (of prescales), or control."),
+    _WAY,
     Column("signal", "key", "signal", "The signal."),
     Column("first", "share", "at first", "Its recorded part in the first step."),
     Column("last", "share", "at last", "Its recorded part in the last step."),
@@ -48,17 +49,18 @@ class _Fill(View[Fill]):
         return f"of {name(result.menu.name)}: {result.hours[-1]:.3g} h, pile-up {_range(result.pileup)}"
 
     def page(self, result: Fill) -> Page:
-        of_menu = {"menu": f"menu {result.menu.name}"}
-        table = Table.of(_RATES, (row | {"of": of_menu.get(row["of"], row["of"])} for row in _rates(result)))
-        efficiencies = Table.of(_EFFICIENCIES, _efficiencies(result))
-        tables = [table, efficiencies] if result.signals else [table]
-        return Page(stacked(tables), [*_notes(result)])
+        table = Table(_RATES)
+        for row in _rates(result):
+            table.add_record(row | ({"of": f"menu {result.menu.name}"} if row["of"] == "menu" else {}))
+        tables = [table, Table.of(_EFFICIENCIES, _efficiencies(result))]
+        return Page(stacked(tables if result.signals else tables[:1]), [*_notes(result)])
 
     def document(self, result: Fill) -> dict[str, Any]:
-        menu, config = result.menu, result.config
-        filling, rules = result.filling, result.rules
-        return {
-            "menu": {"name": menu.name, "crossing_rate_hz": menu.crossing_rate_hz},
+        menu, config, filling, rules = result.menu, result.config, result.filling, result.rules
+        document = document_of_inputs(menu, result.catalogue, result.models)
+        del document["menu"]["column"]
+        document["provenance"]["fill"] = {"path": str(config.path), "sha256": config.sha256}
+        return document | {
             "columns": [{"name": column.name, "below": column.below} for column in config.columns],
             "filling": {"name": filling.name, "colliding": len(filling.slots)},
             "rules": {"name": rules.name, "source": rules.source, "rules": list(rules.labels)},
@@ -69,15 +71,23 @@ class _Fill(View[Fill]):
             "target_hz": result.target_hz,
             "rows": records(self.table(result)),
             "efficiencies": records(Table.of(_EFFICIENCIES, _efficiencies(result))),
-            "traces": [_trace(result, trace) for trace in result.traces],
-            "left_out": left_out(result.catalogue),
-            "provenance": provenance(menu, result.catalogue, result.models)
-            | {"fill": {"path": str(config.path), "sha256": config.sha256}, "prescales": menu.columns.file},
+            "traces": [
+                {
+                    "way": trace.name,
+                    "seed": trace.seed,
+                    "before_hz": trace.before.tolist(),
+                    "live": trace.live.tolist(),
+                    "recorded_hz": trace.recorded.tolist(),
+                    "rates_hz": dict(zip(result.controlled, trace.rates.tolist(), strict=True)),
+                    "thresholds": dict(zip(result.controlled, trace.thresholds.tolist(), strict=True)),
+                    "efficiencies": dict(zip(result.signals, trace.efficiencies.tolist(), strict=True)),
+                }
+                for trace in result.traces
+            ],
         }
 
     def figures(self, result: Fill) -> Iterator[Figure]:
-
-        from .fill_figures import figures_of_fill  # which loads Matplotlib
+        from .figures import figures_of_fill  # which loads Matplotlib
 
         return (picture.figure for picture in figures_of_fill(result))
 
@@ -85,60 +95,46 @@ class _Fill(View[Fill]):
 FILL = _Fill()
 
 
-def _trace(result: Fill, trace: FillTrace) -> dict[str, Any]:
-    return {
-        "way": trace.name,
-        "seed": trace.seed,
-        "before_hz": trace.before.tolist(),
-        "live": trace.live.tolist(),
-        "recorded_hz": trace.recorded.tolist(),
-        "rates_hz": dict(zip(result.controlled, trace.rates.tolist(), strict=True)),
-        "thresholds": dict(zip(result.controlled, trace.thresholds.tolist(), strict=True)),
-        "efficiencies": dict(zip(result.signals, trace.efficiencies.tolist(), strict=True)),
-    }
-
-
 def _rates(result: Fill) -> Iterator[dict[str, Any]]:
     """Yield the rows of rates: means over the seeds of a way."""
-    for way in names_of(result):
-        traces = [*traces_named(result, way)]
-        yield _row(result, way, "menu", [trace.recorded for trace in traces], result.target_hz)
+    targets = [
+        target if control.of == "trigger" else None
+        for target, control in zip(result.targets, result.config.controls, strict=True)
+    ]
+    for way, traces in result.ways.items():
+        yield _row(result, way, "menu", [trace.recorded for trace in traces], 1, result.target_hz)
         if result.menu.levels[1:]:
             recorded = [trace.before * trace.live for trace in traces]
-            yield _row(result, way, f"level {result.menu.levels[0]}", recorded, None)
-        for k, trigger in enumerate(result.controlled):
-            if result.config.controls[k].of == "trigger":
-                yield _row(result, way, trigger, [trace.rates[k] for trace in traces], result.targets[k])
-            else:
-                yield _row(result, way, trigger, [trace.rates[k] for trace in traces], None)
+            yield _row(result, way, f"level {result.menu.levels[0]}", recorded, 0)
+        for k, (trigger, target) in enumerate(zip(result.controlled, targets, strict=True)):
+            yield _row(result, way, trigger, [trace.rates[k] for trace in traces], 2 + k, target)
 
 
 def _row(
-    result: Fill, way: str, quantity: str, rates: list[FloatArray], target: float | None
+    result: Fill,
+    way: str,
+    quantity: str,
+    rates: Sequence[FloatArray],
+    number: int,
+    target: float | None = None,
 ) -> dict[str, Any]:
-    row = {
-        "way": way,
-        "of": quantity,
-        "first_hz": float(np.mean([rate[0] for rate in rates])),
-        "last_hz": float(np.mean([rate[-1] for rate in rates])),
-    }
+    """Return the row of a rate; its errors are those with the first seed."""
+    row: dict[str, Any] = {"way": way, "of": quantity}
+    for place, step in (("first", 0), ("last", -1)):
+        hz, error = float(np.mean([rate[step] for rate in rates])), float(result.errors[way][number, step])
+        row[place] = Rate(hz, error, 1, (hz / error) ** 2 if error else 0.0, None)
     if target is None:
         return row
     shares = np.array([result.on_target(rate, target) for rate in rates])
-    spread = float(shares.std(ddof=1)) if len(shares) > 1 else 0.0
-    text = numbers.percent(float(shares.mean()), spread) if spread else f"{100 * shares.mean():.3g} %"
-    return row | {
-        "target_hz": target,
-        "on_target": float(shares.mean()),
-        "on_target_spread": spread,
-        "time": text,
-    }
+    share, spread = float(shares.mean()), float(shares.std(ddof=1)) if len(shares) > 1 else 0.0
+    time = numbers.percent(share, spread) if spread else f"{100 * share:.3g} %"
+    return row | {"target_hz": target, "on_target": share, "on_target_spread": spread, "time": time}
 
 
 def _efficiencies(result: Fill) -> Iterator[dict[str, Any]]:
-    for way in names_of(result):
+    for way, traces in result.ways.items():
         for s, signal in enumerate(result.signals):
-            values = np.mean([trace.efficiencies[s] for trace in traces_named(result, way)], axis=0)
+            values = np.mean([trace.efficiencies[s] for trace in traces], axis=0)
             means = {"first": float(values[0]), "last": float(values[-1]), "mean": float(values.mean())}
             yield {"way": way, "signal": signal, **means}
 
@@ -161,8 +157,9 @@ def _notes(result: Fill) -> Iterator[str]:
         f"{fill.hours:g} h in steps of {fill.step_seconds:g} s: "
         f"{result.filling.name}; rules {result.rules.name}: {result.rules.text}."
     )
+    yield "±: events of the samples."
     yield f"On target: within {100 * fill.tolerance:g} % of it, part of the time."
-    seeds = names_of(result).get(CONTROL, 0)
+    seeds = len(result.ways.get(CONTROL, ()))
     if seeds > 1:
         yield f"Control: mean of {seeds} seeds; ± is the standard deviation between them."
     for control in result.config.controls:
@@ -170,5 +167,27 @@ def _notes(result: Fill) -> Iterator[str]:
             f"{control.trigger}: P = {control.proportional:g}, I = {control.integral:g}, counts "
             f"{control.seconds:g} s of accepts of the {control.of}, one in {control.prescale:g}."
         )
+    yield from _troubles(result)
     if result.catalogue.left_out:
         yield f"Warning: {result.catalogue.left_out_text}."
+
+
+def _troubles(result: Fill) -> Iterator[str]:
+    """Yield which controllers do not hold their rate, and what would help."""
+    fill, traces = result.config.fill, result.ways.get(CONTROL, ())
+    for k, control in enumerate(result.config.controls):
+        rates = [trace.recorded if control.of == "menu" else trace.rates[k] for trace in traces]
+        with np.errstate(divide="ignore", invalid="ignore"):  # a rate of 0
+            distance = np.log(np.array(rates) / result.targets[k])
+            lag, spread = 100 * float(np.expm1(distance.mean())), 100 * float(distance.std())
+        counted = result.targets[k] * min(control.seconds, fill.step_seconds) / control.prescale
+        whose = f"Warning: the controller of {control.trigger}"
+        if abs(lag) > 100 * fill.tolerance:
+            where = f"{abs(lag):.3g} % {'above' if lag > 0 else 'below'} its target in the mean"
+            yield f"{whose} does not follow: the rate is {where}; try a larger integral, or shorter steps."
+        elif spread > 100 * fill.tolerance:
+            yield (
+                f"{whose} does not hold its rate, which fluctuates by {spread:.3g} %; it sees {counted:.3g} "
+                f"accepts in a step, ± {100 / counted**0.5:.3g} %: give it more seconds, a smaller prescale, "
+                f"or smaller gains."
+            )

@@ -1,18 +1,18 @@
 """Filling schemes: which of the slots of an orbit hold bunches that collide, from names, files and texts.
 
-A scheme is a file of the LHC programme's filling schemes (CSV), a TOML file, or a text such as `39(72b 8e)`,
-which stands for 39 times 72 bunches and 8 empty slots. Slots are counted from 0 here and from 1 in files, as
-the crossings of experiments are.
+A scheme is a file of the LHC programme's filling schemes (CSV, JSON), a TOML file, or a text such as
+`39(72b 8e)`, which stands for 39 times 72 bunches and 8 empty slots. Slots are counted from 0 here and from 1
+in files, as the crossings of experiments are.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -60,7 +60,7 @@ class Filling:
         if not first.any():  # every slot is filled
             return np.zeros(len(self.slots), np.int64)
         number = np.arange(len(self.slots))
-        start = np.where(first, number, -1)
+        start = np.where(first, number, -len(number))
         start[0] = start[0] if first[0] else np.flatnonzero(first)[-1] - len(number)
         position: IntArray = number - np.maximum.accumulate(start)
         return position
@@ -71,10 +71,7 @@ class Filling:
         bunches = numbers.count(len(self.slots), "colliding bunch").replace("bunchs", "bunches")
         if len(self.slots) == ORBIT:
             return "every slot filled"
-        lengths = np.diff(np.append(np.flatnonzero(self.position == 0), len(self.slots)))
-        if self.position[0]:
-            lengths[-1] += self.position[0]
-        longest, trains = int(lengths.max()), len(lengths)
+        longest, trains = int(self.position.max()) + 1, int((self.position == 0).sum())
         if longest == 1:
             return f"{bunches}, none beside another"
         return f"{bunches} in {numbers.count(trains, 'train')} of up to {longest}"
@@ -124,8 +121,12 @@ BUCKETS = 10
 #: The largest file: those of the LHC have 0.2 MB.
 MAX_BYTES = 10_000_000
 _HEAD_ON = "HEAD ON COLLISIONS FOR B1"
+#: By interaction point, how many slots before it a bunch of beam 1 has its partner in beam 2, and the columns
+#: of the table of head-on collisions: ATLAS and CMS see the same bunches.
+_POINTS = {"IP1": (0, (1, 3)), "IP2": (891, (2,)), "IP5": (0, (1, 3)), "IP8": (2670, (4,))}
 _TOKEN = re.compile(r"\s*(?:(\d{1,5})\s*([be(])|(\)))", re.ASCII)
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
+_Beam = Annotated[list[bool | int | float], msgspec.Meta(min_length=ORBIT, max_length=ORBIT)]
 
 
 class FillingTable(TomlTable, frozen=True):
@@ -206,48 +207,34 @@ def slots_of_pattern(text: str) -> list[int]:
     >>> slots_of_pattern("2(2b 1e) 1b")
     [0, 1, 3, 4, 6]
     """
-    stack: list[tuple[int, _Slots]] = [(1, _Slots())]
-    slot = 0
-    text = text.rstrip()
-    while slot < len(text):
-        token = _TOKEN.match(text, slot)
+    # Of each open bracket: how often it is repeated; whether each of its slots is filled, up to an orbit; and
+    # how many it has.
+    stack: list[tuple[int, list[bool], int]] = [(1, [], 0)]
+    position, text = 0, text.rstrip()
+    while position < len(text):
+        token = _TOKEN.match(text, position)
         if token is None or (token[3] and len(stack) == 1):
-            raise TrigemuError(
-                f"pattern {quoted(text)}: expected 72b, 8e or 39(72b 8e) at {text[slot : slot + 10]!r}"
-            )
+            place = repr(text[position : position + 10])
+            raise TrigemuError(f"pattern {quoted(text)}: expected 72b, 8e or 39(72b 8e) at {place}")
+        position = token.end()
         if token[2] == "(":
-            stack.append((int(token[1]), _Slots()))
-        elif token[3]:
-            times, inner = stack.pop()
-            stack[-1][1].add(inner, times)
-        else:
-            stack[-1][1].add(_Slots([token[2] == "b"], 1), int(token[1]))
-        slot = token.end()
+            stack.append((int(token[1]), [], 0))
+            continue
+        times, slots, length = stack.pop() if token[3] else (int(token[1]), [token[2] == "b"], 1)
+        outer, filled, before = stack.pop()
+        filled = (filled + slots * min(times, ORBIT // max(1, len(slots)) + 1))[:ORBIT]
+        stack.append((outer, filled, min(before + times * length, 10**18)))
     if len(stack) > 1:
         raise TrigemuError(f"pattern {quoted(text)}: a bracket is not closed")
-    every = stack[0][1]
-    if every.length > ORBIT:
-        length, over = (f"{n:.3g}" if n >= 10**6 else str(n) for n in (every.length, every.length - ORBIT))
+    _, filled, length = stack[0]
+    if length > ORBIT:
+        size, over = (f"{n:.3g}" if n >= 10**6 else str(n) for n in (length, length - ORBIT))
         raise TrigemuError(
-            f"pattern {quoted(text)}: it has {length} slots, {over} more than the {ORBIT} of an orbit"
+            f"pattern {quoted(text)}: it has {size} slots, {over} more than the {ORBIT} of an orbit"
         )
-    slots = np.flatnonzero(every.filled).tolist()
-    if not slots:
+    if not any(filled):
         raise TrigemuError(f"pattern {quoted(text)}: it has no bunch")
-    return slots
-
-
-@dataclass
-class _Slots:
-    """Slots of a pattern: whether each is filled, up to those of an orbit, and their number."""
-
-    filled: list[bool] = field(default_factory=list)
-    length: int = 0
-
-    def add(self, slots: _Slots, times: int) -> None:
-        self.filled += slots.filled * min(times, ORBIT // max(1, len(slots.filled)) + 1)
-        del self.filled[ORBIT:]
-        self.length = min(self.length + times * slots.length, 10**18)
+    return [slot for slot, is_filled in enumerate(filled) if is_filled]
 
 
 def read_filling(scheme: Path | str) -> Filling:
@@ -256,8 +243,9 @@ def read_filling(scheme: Path | str) -> Filling:
     Parameters
     ----------
     scheme : path or str
-        A file (CSV of the LHC programme, or TOML), the name of a scheme that comes with trigemu, or a pattern
-        such as "39(72b 8e)".
+        A file (CSV or JSON of the LHC programme, or TOML), the name of a scheme that comes with trigemu, or a
+        pattern such as "39(72b 8e)". Files of the LHC are for IP 1 and 5, with @IP2 or @IP8 at the end of
+        their name for these.
 
     Returns
     -------
@@ -268,19 +256,25 @@ def read_filling(scheme: Path | str) -> Filling:
     TrigemuError
         If there is no such file, or it has mistakes.
     """
-    text, path = str(scheme), Path(scheme)
-    if path.suffix not in (".csv", ".toml") and _TOKEN.match(text):
+    text, path = str(scheme), file_of(scheme)
+    if path.suffix not in (".csv", ".json", ".toml") and _TOKEN.match(text):
         return Filling(text, np.array(slots_of_pattern(text), np.int64))
     if not path.suffix:
         names = scheme_names()
         if text not in names:
             near = nearest(text, names)
             raise TrigemuError(
-                f"filling {quoted(text)}: expected a file (.csv, .toml), a pattern such as '39(72b 8e)', or "
-                f"one of {', '.join(names)}{near}"
+                f"filling {quoted(text)}: expected a file (.csv, .json, .toml), a pattern such as "
+                f"'39(72b 8e)', or one of {', '.join(names)}{near}"
             )
         path = SCHEMES / f"{text}.toml"
-    return _of_toml(path) if path.suffix == ".toml" else _of_csv(path)
+    return _of_toml(path) if path.suffix == ".toml" else _of_lhc(path, text[len(str(path)) + 1 :])
+
+
+def file_of(scheme: Path | str) -> Path:
+    """Return the file of a scheme, without the interaction point."""
+    file, at, point = str(scheme).rpartition("@")
+    return Path(file if at and point in _POINTS else scheme)
 
 
 def scheme_names() -> list[str]:
@@ -304,52 +298,60 @@ def _of_toml(path: Path) -> Filling:
     return Filling(table.name or path.stem, slots, luminosity, table.source)
 
 
-def _of_csv(path: Path) -> Filling:
+def _of_lhc(path: Path, point: str) -> Filling:
+    """Return the slots of beam 1 whose bunches meet one at an interaction point, by default 1 or 5: by the
+    table of head-on collisions, or from the filled slots of both beams."""
     try:
-        lines = read_bounded(path, MAX_BYTES).decode("utf-8", errors="replace").splitlines()
+        content = read_bounded(path, MAX_BYTES)
     except OSError as error:
         raise TrigemuError(f"cannot read {path}: {error.strerror or error}") from None
-    slots = sorted(_head_on(path, lines) or _filled(path, lines))
+    shift, columns = _POINTS[point or "IP1"]
+    head_on, beams = _of_json(path, content) if path.suffix == ".json" else _of_csv(path, content, columns)
+    met = {slot for slot in beams[0] if (slot + shift) % ORBIT in beams[1]} if len(beams) == 2 else ()
+    slots = sorted(head_on or met)
     if not slots:
         raise TrigemuError(
-            f"{path}: there are no colliding bunches: expected the CSV of an LHC filling scheme, with the "
-            f"line {_HEAD_ON!r} or the lines 'B1 filled buckets' and 'B2 filled buckets'"
+            f"{path}: there are no colliding bunches{f' in {point}' if point else ''}: expected a filling "
+            f"scheme of the LHC: CSV with the line {_HEAD_ON!r} or the lines 'B1 filled buckets' and 'B2 "
+            f"filled buckets', or JSON with beam1 and beam2"
         )
-    return Filling(path.stem, np.array(slots, np.int64), source=str(path.name))
+    name = f"{path.stem}@{point}" if point else path.stem
+    return Filling(name, np.array(slots, np.int64), source=str(path.name))
 
 
-def _head_on(path: Path, lines: list[str]) -> set[int]:
-    """Return the slots of beam 1 whose bunches meet one in IP 1 or 5: rows of the bucket in beam 1, and of
-    its partner in beam 2 at IP 1, 2, 5 and 8, or -."""
-    slots: set[int] = set()
+def _of_json(path: Path, content: bytes) -> tuple[list[int], list[list[int]]]:
+    """Return the filled slots of both beams, and no table."""
+    try:
+        data = msgspec.json.decode(content, type=dict[str, Any])
+        beams = [data.get(f"schemebeam{beam}", data.get(f"beam{beam}")) for beam in (1, 2)]
+        filled = msgspec.convert(beams, list[_Beam])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        expected = f"beam1 and beam2, each with a 0 or a 1 for each of {ORBIT} slots"
+        raise TrigemuError(f"{path}: {error}: expected {expected}") from None
+    return [], [np.flatnonzero(slots).tolist() for slots in filled]
+
+
+def _of_csv(path: Path, content: bytes, columns: Iterable[int]) -> tuple[list[int], list[list[int]]]:
+    """Return the slots of the table of head-on collisions, rows of the bucket in beam 1 and of its partner in
+    beam 2 at IP 1, 2, 5 and 8, or -; and the filled slots of both beams."""
+    head_on: list[int] = []
+    beams: list[list[int]] = []
     inside = False
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(content.decode("utf-8", errors="replace").splitlines(), 1):
+        cells = [cell.strip() for cell in line.split(",")]
+        slots = head_on
         if "FOR B1" in line or "FOR B2" in line:
             inside = "FOR B1" in line
-            continue
-        cells = [cell.strip() for cell in line.split(",")]
-        if not inside or len(cells) < 5 or not cells[0].isdigit():
-            continue
-        partners = [_slot(path, number, cell) for cell in (cells[1], cells[3]) if cell.isdigit()]
-        if partners:
-            slot = _slot(path, number, cells[0])
-            if slot in slots:
-                raise TrigemuError(f"{path}:{number}: bucket {cells[0]} appears twice: trains overlap")
-            slots.add(slot)
-    return slots
-
-
-def _filled(path: Path, lines: list[str]) -> set[int]:
-    """Return the slots that are filled in both beams, which meet in IP 1 and 5."""
-    beams: list[set[int]] = []
-    for number, line in enumerate(lines, 1):
-        head, *cells = line.split(",")
-        if head.strip() in ("B1 filled buckets", "B2 filled buckets"):
-            buckets = [_slot(path, number, cell.strip()) for cell in cells if cell.strip()]
-            if len(set(buckets)) < len(buckets):
-                raise TrigemuError(f"{path}:{number}: a bucket appears twice: trains overlap")
-            beams.append(set(buckets))
-    return beams[0] & beams[1] if len(beams) == 2 else set()
+        elif cells[0] in ("B1 filled buckets", "B2 filled buckets"):
+            slots = [_slot(path, number, cell) for cell in cells[1:] if cell]
+            beams.append(slots)
+        elif inside and len(cells) >= 5 and cells[0].isdigit():
+            partners = [_slot(path, number, cells[of]) for of in columns if cells[of].isdigit()]
+            head_on += [_slot(path, number, cells[0])] if partners else []
+        if len(set(slots)) < len(slots):
+            bucket = next(slot for slot in slots if slots.count(slot) > 1) * BUCKETS + 1
+            raise TrigemuError(f"{path}:{number}: bucket {bucket} appears twice: trains overlap")
+    return head_on, beams
 
 
 def _slot(path: Path, line: int, bucket: str) -> int:

@@ -15,18 +15,18 @@ from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.reweight import at_pileup
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, menu_of
+from trigemu.rates.menu_rates import rates_of
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.triggers.simple import Random
 
-from .beam import PARTS, Setup, Start, check_start, run
-from .crossing_kernels import rule_table
-from .curve import check_not_all
+from .beam import PARTS, Beam, Start, check_start
 from .filling import ORBIT_HZ, Filling, every_slot
 from .patterns import menu_arrays, to_draw, weigh
 from .results import LiveRates
 from .rules import NO_RULES, Rules
-from .summary import first_level_rate, summarise
+from .summary import summarise
+from .vetoes import check_not_all, rule_table
 
 #: The longest time of beam at the LHC in seconds, its orbits, and the least number of orbits, one a part.
 MAX_SECONDS = 100_000.0
@@ -121,22 +121,10 @@ def live_rates(
     arrays = menu_arrays(nominal.menus[0])
     weighed = weigh(arrays, emulations)
     factor = scale_to(input_rate_hz, nominal)
-    removed = np.array([name in without for name in arrays.names], np.bool_)
-    setup = Setup(
-        arrays,
-        to_draw(weighed, factor),
-        filling,
-        class_of,
-        rules,
-        table,
-        removed,
-        factor,
-        counters,
-        seed,
-        orbits,
-    )
-    counts = run(setup, workers)
-    return summarise(setup, counts, nominal, weighed.negative)
+    patterns = to_draw(weighed, factor)
+    never = frozenset(without)
+    beam = Beam(arrays, patterns, filling, class_of, rules, table, never, factor, counters, seed, orbits)
+    return summarise(beam, beam.run(workers), nominal, weighed.negative)
 
 
 def at_crossing_rate(menu: Menu, crossing_rate_hz: float) -> Menu:
@@ -218,9 +206,8 @@ def scale_to(input_rate_hz: float | None, emulation: Emulation) -> float:
     """Return the factor on all rates with which the first level accepts a rate."""
     if input_rate_hz is None:
         return 1.0
-    now = first_level_rate(emulation)
+    rates = rates_of(emulation)
+    now = rates.levels[0].rate.hz if rates.levels else rates.rate.hz
     if not now > 0:
-        raise TrigemuError(
-            f"{emulation.menus[0].path}: no trigger accepts an event: its rate cannot be scaled"
-        )
+        raise TrigemuError(f"{rates.menu.path}: no trigger accepts an event: its rate cannot be scaled")
     return input_rate_hz / now

@@ -10,7 +10,7 @@ Where few events leave a pattern with a negative sum, it is not drawn; what that
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -21,7 +21,6 @@ import numpy as np
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.acceptance import own_decisions, raw_decisions
-from trigemu.counting.seeds import postfix
 from trigemu.emulation.loop import Emulation
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.triggers.simple import Random
@@ -32,126 +31,88 @@ MAX_DENOMINATOR = 10**6
 MAX_NUMERATOR = 2**61
 
 
-class Nodes(NamedTuple):
-    """n nodes, each after those that it reads.
+class Counter(NamedTuple):
+    """A prescale counter. passes: its triggers, and how many of its steps each must pass to accept; first,
+    last: the steps, in `MenuArrays.steps`; reads: the triggers that the seeds of its own read."""
 
-    rows: int64[n, 3], the row of the trigger in counts, of its group, or −1, and of its level; −1 if it is
-    only a seed. level_of: int64[rows], the row of the level of each row.
-    links: int64[n, 4], the prescale counter of each and its step, −1 if it always accepts; and where its seed
-    begins and ends in code: int64[k], nodes, AND, OR, NOT.
-    """
-
-    rows: IntArray
-    level_of: IntArray
-    links: IntArray
-    code: IntArray
-
-
-class Counters(NamedTuple):
-    """Prescale counters. counters: int64[c, 4], where the steps of each begin and end, the crossing in which
-    it was advanced last, and how many of its steps accepted. steps: int64[s, 3]: a step accepts the first
-    number out of the second; the third is its state."""
-
-    counters: IntArray
-    steps: IntArray
+    passes: Mapping[str, int]
+    first: int
+    last: int
+    reads: frozenset[str]
 
 
 @dataclass(frozen=True)
 class MenuArrays:
-    """The triggers of a menu.
-
-    menu: the menu. names: of the nodes. random: the positions of the triggers of kind `random` without a
-    seed, which are drawn by themselves, and chance: float64[k], the probability of each in a crossing.
-    groups, levels: their names.
-    """
+    """The triggers of a menu: t enabled ones, and those that their seeds read."""
 
     menu: Menu
-    nodes: Nodes
-    counters: Counters
-    random: IntArray
-    chance: FloatArray
+    names: tuple[str, ...]  #: Each after those that it reads
+    counters: tuple[Counter, ...]  #: Each after those of the triggers that its own read
+    steps: IntArray  #: int64[s, 2], a step of a counter accepts the first number out of the second
+    #: The triggers of kind `random` without a seed, which are drawn by themselves, with their probabilities.
+    random: Mapping[str, float]
     groups: tuple[str, ...]
     levels: tuple[str, ...]
-    names: tuple[str, ...]
+    #: bool[rows, t], the triggers in each row of counts: triggers, groups, levels.
+    members: BoolArray
+    level_of: IntArray  #: int64[rows], the row of the level of each row
 
     def fires(self, words: Words, bits: Mapping[str, int]) -> BoolArray:
-        """Return the nodes that may accept in each pattern, bool[m, n]: without its seed, unless that cannot
-        be true."""
+        """Return the triggers that may accept in each pattern, bool[m, n]: without the seed, unless that
+        cannot be true."""
         own_fired, raw = own_decisions(words, self.menu, bits), raw_decisions(words, self.menu, bits)
         columns = np.zeros((len(words), len(self.names)), np.bool_)
         for column, name in enumerate(self.names):
             trigger = self.menu.trigger(name)
-            if trigger.prescale == math.inf or column in self.random:
-                continue
-            own_counts = trigger.enabled and trigger.seed is not None and trigger.seed.negates
-            columns[:, column] = own_fired[name] if own_counts else raw[name]
+            if trigger.prescale < math.inf and name not in self.random:
+                own_counts = trigger.enabled and trigger.seed is not None and trigger.seed.negates
+                columns[:, column] = own_fired[name] if own_counts else raw[name]
         return columns
 
 
 def menu_arrays(menu: Menu) -> MenuArrays:
     """Return the triggers of a menu as arrays."""
-    enabled = {trigger.name: row for row, trigger in enumerate(menu.enabled)}
+    enabled = [trigger.name for trigger in menu.enabled]
     read = {name for t in menu.enabled if t.seed for name in t.seed.names()}
     names = tuple(name for name in menu.order if name in enabled or name in read)
-    triggers = [menu.trigger(name) for name in names]
-    groups = tuple(dict.fromkeys(t.group for t in menu.enabled if t.group))
-    levels = menu.levels or ("",)
-    position = {name: number for number, name in enumerate(names)}
-    programs = [postfix(t.seed, position) if t.seed and t.enabled else [] for t in triggers]
-    counter, step, counters = _counters(triggers)
-    ends = np.cumsum([0, *map(len, programs)])
-    nodes = Nodes(
-        *_rows(menu, triggers, enabled, groups, levels),
-        np.column_stack([counter, step, ends[:-1], ends[1:]]),
-        np.array([code for program in programs for code in program], np.int64),
-    )
-    random = [n for n, t in enumerate(triggers) if t.enabled and _is_random(t) and t.prescale < math.inf]
-    chance = np.array([1.0 / triggers[n].prescale for n in random])
-    return MenuArrays(menu, nodes, counters, np.array(random, np.int64), chance, groups, levels, names)
-
-
-def _rows(
-    menu: Menu,
-    triggers: Sequence[Trigger],
-    enabled: Mapping[str, int],
-    groups: Sequence[str],
-    levels: Sequence[str],
-) -> tuple[IntArray, IntArray]:
-    """Return `Nodes.rows` and `Nodes.level_of`."""
-    t, g = len(enabled), len(groups)
-    rows = np.full((len(triggers), 3), -1, np.int64)
-    level_of = np.arange(t + g + len(levels))
-    for number, trigger in enumerate(triggers):
-        if trigger.enabled:
-            level = t + g + levels.index(trigger.level or levels[0])
-            group = t + groups.index(trigger.group) if trigger.group else -1
-            rows[number] = enabled[trigger.name], group, level
-            level_of[rows[number][rows[number] >= 0]] = level
-    return rows, level_of
+    random = {
+        t.name: 1.0 / t.prescale
+        for t in map(menu.trigger, names)
+        if t.enabled and _is_random(t) and t.prescale < math.inf
+    }
+    counters, steps = _counters([menu.trigger(name) for name in names if name not in random])
+    groups, levels = tuple(dict.fromkeys(t.group for t in menu.enabled if t.group)), menu.levels or ("",)
+    level = np.array([levels.index(t.level or levels[0]) for t in menu.enabled], np.int64)
+    group = np.array([groups.index(t.group) if t.group else -1 for t in menu.enabled], np.int64)
+    trigger = np.arange(len(enabled))
+    numbers = (trigger, len(enabled)), (group, len(groups)), (level, len(levels))
+    members = np.array([of == number for of, n in numbers for number in range(n)])
+    level_of = [level[row][0] for row in members[: -len(levels)]] + [*range(len(levels))]
+    rows = len(members) - len(levels) + np.array(level_of, np.int64)
+    ordered = _in_order(menu, counters, set(random))
+    return MenuArrays(menu, names, ordered, steps, random, groups, levels, members, rows)
 
 
 def _is_random(trigger: Trigger) -> bool:
     return isinstance(trigger.description, Random) and trigger.seed is None and trigger.coherent is None
 
 
-def _counters(triggers: Sequence[Trigger]) -> tuple[IntArray, IntArray, Counters]:
-    sets: dict[Hashable, list[int]] = {}
-    for number, trigger in enumerate(triggers):
-        if trigger.enabled and trigger.prescale < math.inf and not _is_random(trigger):
-            key = ("set", trigger.coherent) if trigger.coherent else ("alone", trigger.name)
-            sets.setdefault(key, []).append(number)
-    counter, step = np.full((2, len(triggers)), -1, np.int64)
-    starts, ratios = [0], []
-    for number, members in enumerate(sets.values()):
-        prescales = sorted({triggers[n].prescale for n in members})
-        ratios += [_ratio(b, a) for a, b in zip((1.0, *prescales), prescales, strict=False)]
-        starts.append(len(ratios))
-        for n in members:
-            counter[n], step[n] = number, prescales.index(triggers[n].prescale)
-    steps = [(ratio.denominator, ratio.numerator, 0) for ratio in ratios]
-    state = [(start, end, -1, 0) for start, end in pairwise(starts)]
-    counters = np.array(state, np.int64).reshape(-1, 4)
-    return counter, step, Counters(counters, np.array(steps, np.int64).reshape(-1, 3))
+def _counters(triggers: Sequence[Trigger]) -> tuple[list[Counter], IntArray]:
+    sets: dict[tuple[bool, str], list[Trigger]] = {}
+    for t in triggers:
+        shared = t.coherent if t.enabled and t.prescale < math.inf else None
+        sets.setdefault((shared is not None, shared or t.name), []).append(t)
+    counters: list[Counter] = []
+    steps: list[Fraction] = []
+    for members in sets.values():
+        counted = {t.name: t.prescale for t in members if t.enabled and 1 < t.prescale < math.inf}
+        prescales, first = sorted({*counted.values()}), len(steps)
+        steps += [_ratio(b, a) for a, b in pairwise((1.0, *prescales))]
+        passes = {t.name: 1 + prescales.index(t.prescale) if t.name in counted else 0 for t in members}
+        reads = {name for t in members if t.enabled and t.seed for name in t.seed.names()}
+        counters.append(Counter(passes, first, len(steps), frozenset(reads)))
+    of_steps = [(ratio.denominator, ratio.numerator) for ratio in steps]
+    return counters, np.array(of_steps, np.int64).reshape(-1, 2)
 
 
 def _ratio(larger: float, smaller: float) -> Fraction:
@@ -159,26 +120,26 @@ def _ratio(larger: float, smaller: float) -> Fraction:
     return exact.limit_denominator(min(MAX_DENOMINATOR, int(MAX_NUMERATOR / exact)))
 
 
+def _in_order(menu: Menu, counters: list[Counter], known: set[str]) -> tuple[Counter, ...]:
+    """Return counters such that each comes after those of the triggers that its own read."""
+    ordered: list[Counter] = []
+    while counters:
+        ready = [counter for counter in counters if counter.reads <= known]
+        if not ready:
+            names = ", ".join(repr(name) for counter in counters for name in counter.passes)
+            raise TrigemuError(
+                f"{menu.path}: {names} read each other through their coherent sets, so that their counters "
+                f"cannot be run one after the other"
+            )
+        ordered += ready
+        counters = [counter for counter in counters if counter not in ready]
+        known = known.union(*(counter.passes for counter in ready))
+    return tuple(ordered)
+
+
 #: The largest share of the rate of all triggers that patterns with negative sums may have.
 MAX_NEGATIVE = 0.01
 _TINY = 1e-12
-
-
-class Patterns(NamedTuple):
-    """m patterns; the first has no trigger that fires. c classes of crossings, such as bunches of equal
-    luminosity.
-
-    starts: int64[m + 1] and fired: int64[k], the nodes that fire in each, in their order.
-    keep: float64[c, m] and other: int64[c, m], Walker's tables of aliases: a pattern is drawn evenly, kept
-    with this probability, and otherwise replaced.
-    chance: float64[1], the probability that a pattern is drawn in a crossing.
-    """
-
-    starts: IntArray
-    fired: IntArray
-    keep: FloatArray
-    other: IntArray
-    chance: FloatArray
 
 
 class Weighed(NamedTuple):
@@ -191,20 +152,19 @@ class Weighed(NamedTuple):
 
 
 def weigh(arrays: MenuArrays, emulations: list[Emulation]) -> Weighed:
-    """Return the patterns of a menu and their shares of crossings, in one class for each emulation."""
-    found: list[tuple[BoolArray, FloatArray]] = [_of(arrays, emulation) for emulation in emulations]
-    everything = np.concatenate([fires for fires, _ in found])
-    nothing = np.zeros((1, everything.shape[1]), np.bool_)
-    packed = np.packbits(np.concatenate([nothing, everything]), axis=1)
+    """Return the patterns of a menu, the first without a trigger, and their shares of crossings, in one class
+    for each emulation."""
+    weighted = [_of(arrays, emulation) for emulation in emulations]
+    everything = np.concatenate([np.zeros((1, len(arrays.names)), np.bool_), *(part for part, _ in weighted)])
+    packed = np.packbits(everything, axis=1)
     _, first, number = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    fires = np.concatenate([nothing, everything])[first]
-    number, position = number.ravel()[1:], 0
-    share = np.zeros((len(found), len(fires)))
-    for row, (_, weight) in enumerate(found):
+    fires, number, position = everything[first], number.ravel()[1:], 0
+    share = np.zeros((len(weighted), len(fires)))
+    for row, (_, weight) in enumerate(weighted):
         np.add.at(share[row], number[position : position + len(weight)], weight)
         share[row] /= share[row].sum()
         position += len(weight)
-    enabled = arrays.nodes.rows[:, 0] >= 0
+    enabled = np.array([arrays.menu.trigger(name).enabled for name in arrays.names], np.bool_)
     some: BoolArray = np.asarray(fires[:, enabled].any(axis=1))
     negative = float(-np.minimum(share[:, some], 0).sum() / max(share[:, some].sum(), _TINY))
     if negative > MAX_NEGATIVE or (share[:, ~some].sum(axis=1) < 0).any():
@@ -213,11 +173,10 @@ def weigh(arrays: MenuArrays, emulations: list[Emulation]) -> Weighed:
             f"its triggers: crossings cannot be drawn from them; the samples need more events"
         )
     share = np.maximum(share, 0.0)
-    share[:, 0] += share[:, ~some].sum(axis=1) - share[:, 0]  # what fires nothing needs no pattern of its own
     used: BoolArray = np.asarray(some & (share > 0).any(axis=0))
     used[0] = True
     share = share[:, used]
-    share[:, 0] = 1.0 - share[:, 1:].sum(axis=1)
+    share[:, 0] = 1.0 - share[:, 1:].sum(axis=1)  # crossings in which nothing fires are not simulated
     return Weighed(fires[used], share, negative)
 
 
@@ -236,17 +195,29 @@ def _of(arrays: MenuArrays, emulation: Emulation) -> tuple[BoolArray, FloatArray
     touched = fires[:, fitted].any(axis=1)
     if not touched.any():
         return fires, weight
-    unseen = counted.scales.unseen
-    without = fires[touched] & ~fitted
-    untouched = ~touched
     # w f₀ + s w (f − f₀): with its fitted triggers s w, without them (1 − s) w
-    rows = [fires[untouched], fires[touched], without]
-    weights = [
-        weight[untouched],
-        (weight * unseen)[touched],
-        (weight * (1.0 - unseen))[touched],
-    ]
+    unseen = counted.scales.unseen
+    rows = [fires[~touched], fires[touched], fires[touched] & ~fitted]
+    weights = [weight[~touched], (weight * unseen)[touched], (weight * (1.0 - unseen))[touched]]
     return np.concatenate(rows), np.concatenate(weights)
+
+
+class Patterns(NamedTuple):
+    """m patterns; the first has no trigger that fires. c classes of crossings, such as bunches of equal
+    luminosity. fires: bool[n, m], where each trigger fires. keep: float64[c, m] and other: int64[c, m],
+    Walker's tables of aliases. chance: the probability that a pattern is drawn in a crossing."""
+
+    fires: BoolArray
+    keep: FloatArray
+    other: IntArray
+    chance: float
+
+    def drawn(self, uniform: FloatArray, of: IntArray | int) -> IntArray:
+        """Return a pattern for each uniform number, and each class of crossings."""
+        scaled = uniform * self.keep.shape[1]
+        number = np.minimum(scaled.astype(np.int64), self.keep.shape[1] - 1)
+        drawn: IntArray = np.where(scaled - number < self.keep[of, number], number, self.other[of, number])
+        return drawn
 
 
 def to_draw(weighed: Weighed, factor: float = 1.0) -> Patterns:
@@ -264,9 +235,7 @@ def to_draw(weighed: Weighed, factor: float = 1.0) -> Patterns:
     for row in range(len(share)):
         if largest > 0:
             keep[row], other[row] = aliases(share[row] / largest)
-    starts = np.concatenate([[0], np.cumsum(weighed.fires.sum(axis=1))]).astype(np.int64)
-    fired = np.nonzero(weighed.fires)[1].astype(np.int64)
-    return Patterns(starts, fired, keep, other.astype(np.int64), np.array([largest]))
+    return Patterns(np.ascontiguousarray(weighed.fires.T), keep, other.astype(np.int64), largest)
 
 
 def aliases(probability: FloatArray) -> tuple[FloatArray, IntArray]:

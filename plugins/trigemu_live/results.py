@@ -1,15 +1,20 @@
-"""What is recorded of a menu, and what rules leave of consecutive crossings: immutable results."""
+"""What is recorded of a menu, and what rules leave of consecutive crossings: immutable results. The fields of
+rows say how they are shown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.shown import Named, Shown
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import Rate
+from trigemu.results import numbers
+from trigemu.results.table import Column, Role
 from trigemu.samples.catalogue import Catalogue
 
 from .beam import Start
@@ -18,30 +23,58 @@ from .filling import Filling
 from .rules import Rules
 
 
-@dataclass(frozen=True)
+def shown(role: Role, heading: str | None, meaning: str, name: str = "", **more: Any) -> Any:
+    """Return a field of a row, and the column that shows it, by default of its name."""
+    return field(metadata={"column": lambda of: Column(name or of, role, heading, meaning, **more)})
+
+
+def columns_of(row: type) -> tuple[Column, ...]:
+    """Return the columns of a kind of row."""
+    return tuple(f.metadata["column"](f.name) for f in fields(row) if f.metadata)
+
+
+_PARTS = ("hz", "error_hz", "events")
+_NAME, _KIND = "The name of the trigger, group, level or menu.", "trigger, group or level."
+_CAUSE, _BECAUSE = (
+    "The rule that vetoes most of its accepts.",
+    "The trigger whose accepts block most of its own.",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
 class LiveItem:
     """The rates of a trigger, a group or a level before and after the rules."""
 
-    name: str  #: Its name; empty for the level of a menu without levels
-    kind: Literal["trigger", "group", "level"]  #: What it is
-    level: str | None  #: Its level, if the menu has levels
-    prescale: float | None  #: The prescale of a trigger
-    before: Rate  #: before, after: Its rate without and with the rules; the error has both parts below
-    after: Rate
-    unique: Rate  #: The rate of recorded crossings that it alone accepts, in its level
-    #: drawing_error_hz, table_error_hz: The parts of the error of `after`: of the drawn crossings, and of the
-    #: events of the samples.
-    drawing_error_hz: float
-    table_error_hz: float
-    live: float  #: `after` / `before`; 1 if it accepts nothing
-    live_error: float  #: The error of `live`, from the drawn crossings
-    lost: Mapping[str, int]  #: The number of lost accepts by rule
-    because: Mapping[str, float]  #: The part of the lost accepts that accepts of each trigger blocked
-    #: gain_hz, gain_error_hz: For a trigger of the first level, the rate that the other triggers would gain
-    #: without it, and its error.
-    gain_hz: float | None = None
-    gain_error_hz: float | None = None
-    gain_live: float | None = None  #: By how much the live fraction would rise without it
+    name: str = shown("key", "trigger", _NAME)
+    kind: Literal["trigger", "group", "level"] = shown("label", None, _KIND)
+    level: str | None = shown("label", None, "Its level, in menus with levels.")
+    prescale: float | None = shown(
+        "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6
+    )
+    before: Rate = shown(  # noqa: RUF009
+        "rate", "before", "Its rate without the rules.", parts=_PARTS, gives_way=3
+    )
+    after: Rate = shown("rate", "recorded", "Its rate with the rules.", parts=_PARTS)  # noqa: RUF009
+    live: float = shown(
+        "share", "live", "The part of its accepts that are recorded.", text=lambda v: numbers.percent(*v)
+    )
+    live_error: float  #: Its error, from the drawn crossings; 0 if it accepts nothing
+    unique: Rate = shown(  # noqa: RUF009
+        "rate", "unique", "The recorded rate that it alone accepts.", parts=_PARTS, gives_way=4
+    )
+    #: The number of lost accepts by rule, and the part of them that accepts of each trigger blocked.
+    lost: Mapping[str, int] = shown("label", "lost most to", _CAUSE, "cause", gives_way=1)
+    because: Mapping[str, float] = shown("label", "because of", _BECAUSE, gives_way=5)
+    #: For a trigger of the first level.
+    gain_hz: float | None = shown(
+        "difference", "others gain", "What the other triggers would gain without it.", "gain", gives_way=2
+    )
+    gain_error_hz: float | None
+    drawing_error_hz: float = shown("number", None, "The error of `after` from the drawn crossings, in Hz.")
+    table_error_hz: float = shown(
+        "number", None, "The error of `after` from the events of the samples, in Hz."
+    )
+    gain_live: float | None = shown("number", None, "By how much the live fraction would rise without it.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,8 +128,6 @@ class LiveRates(Shown, Named[LiveItem]):
     def by_position(self) -> tuple[IntArray, IntArray, IntArray]:
         """Accepts of the first level by the number of bunches before them in their train: before the rules,
         int64[p], after them, and lost by each rule, int64[r, p]."""
-        import numpy as np
-
         slots, position = self.filling.slots, self.filling.position
         shape = int(position.max()) + 1
         rows = (*self.by_slot, *self.lost_by_slot)
@@ -108,12 +139,13 @@ class LiveRates(Shown, Named[LiveItem]):
 class OrderedItem:
     """The accepts of a trigger, a group or a level."""
 
-    name: str  #: Its name; empty for the level of a menu without levels
-    kind: str  #: trigger, group or level
-    before: int  #: before, after: Its accepts without and with the rules
-    after: int
-    lost: Mapping[str, int]  #: The accepts that are lost, by rule
-    because: Mapping[str, float]  #: The part of them that accepts of each trigger blocked
+    name: str = shown("key", "trigger", _NAME)
+    kind: str = shown("label", None, _KIND)
+    before: int = shown("count", "accepts", "Its accepts without the rules.")
+    after: int = shown("count", "recorded", "Its accepts with the rules.")
+    #: The accepts that are lost, by rule, and the part of them that accepts of each trigger blocked.
+    lost: Mapping[str, int] = shown("label", "lost most to", _CAUSE, "cause")
+    because: Mapping[str, float] = shown("label", "because of", _BECAUSE, gives_way=1)
 
 
 @dataclass(frozen=True)
@@ -146,3 +178,8 @@ class OrderedAccepts(Shown, Named[OrderedItem]):
 
     def _named(self) -> tuple[str, Mapping[str, OrderedItem]]:
         return "trigger or group", {item.name: item for item in (*self.groups, *self.triggers)}
+
+    @property
+    def all_items(self) -> tuple[OrderedItem, ...]:
+        """The triggers, groups and levels."""
+        return (*self.triggers, *self.groups, *self.levels)

@@ -17,7 +17,7 @@ A set has at most 100 of these tables, of which one may be `prefire`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -42,43 +42,29 @@ _Accepts = Annotated[int, msgspec.Meta(ge=1, le=MAX_ACCEPTS)]
 
 
 class Rule(TomlTable, frozen=True):
-    """What all rules have.
-
-    Attributes
-    ----------
-    name : str
-        What it is called in results; by default its numbers.
-    """
+    """A rule; key: what its table begins with; shown: its text; name: what it is called in results."""
 
     key: ClassVar[str] = ""
+    shown: ClassVar[str] = ""
     name: str = ""
 
     @property
     def label(self) -> str:
-        """Its name, or what it does."""
-        return self.name or self.text
-
-    @property
-    def text(self) -> str:
-        """What it does."""
-        return self.key
+        """Its name, or its numbers."""
+        return self.name or self.shown.format(**msgspec.structs.asdict(self))
 
 
 class Simple(Rule, frozen=True, kw_only=True):
     """`simple`: the number of crossings after an accept that are blocked."""
 
-    key: ClassVar[str] = "simple"
+    key, shown = "simple", "simple {simple}"
     simple: _Crossings
-
-    @property
-    def text(self) -> str:
-        return f"simple {self.simple}"
 
 
 class InWindow(Rule, frozen=True, kw_only=True):
     """`at_most` accepts `in` a number of consecutive crossings."""
 
-    key: ClassVar[str] = "at_most"
+    key, shown = "at_most", "{at_most} in {crossings}"
     at_most: _Accepts
     crossings: _Crossings = msgspec.field(name="in")
 
@@ -86,16 +72,12 @@ class InWindow(Rule, frozen=True, kw_only=True):
         if self.at_most >= self.crossings:
             yield "at_most", f"at_most = {self.at_most} in {self.crossings} crossings never vetoes"
 
-    @property
-    def text(self) -> str:
-        return f"{self.at_most} in {self.crossings}"
-
 
 class Bucket(Rule, frozen=True, kw_only=True):
     """A leaky bucket: an accept takes one of `size` places, and they are emptied one after the other, each in
     `rate` crossings."""
 
-    key: ClassVar[str] = "size"
+    key, shown = "size", "bucket {size} / {rate}"
     size: _Accepts
     rate: int
 
@@ -104,15 +86,11 @@ class Bucket(Rule, frozen=True, kw_only=True):
             never = "places would never be emptied" if self.rate > 0 else "it is the time to empty a place"
             yield "rate", f"rate = {self.rate}: {never}: expected 1 to {MAX_CROSSINGS} crossings"
 
-    @property
-    def text(self) -> str:
-        return f"bucket {self.size} / {self.rate}"
-
 
 class Buffer(Rule, frozen=True, kw_only=True):
     """A buffer of fixed latency: an accept holds one of `places` for `latency` crossings."""
 
-    key: ClassVar[str] = "places"
+    key, shown = "places", "buffer {places} / {latency}"
     places: _Accepts
     latency: _Crossings
 
@@ -120,15 +98,11 @@ class Buffer(Rule, frozen=True, kw_only=True):
         if self.places >= self.latency:
             yield "places", f"{self.places} places for {self.latency} crossings are never all taken"
 
-    @property
-    def text(self) -> str:
-        return f"buffer {self.places} / {self.latency}"
-
 
 class Gap(Rule, frozen=True, kw_only=True):
     """The slots from the first to the last of `gap`, from 1, in one of `every` orbits."""
 
-    key: ClassVar[str] = "gap"
+    key, shown = "gap", "gap {gap[0]}–{gap[1]}"
     gap: list[int]
     every: _Crossings = 1
 
@@ -136,15 +110,11 @@ class Gap(Rule, frozen=True, kw_only=True):
         if len(self.gap) != 2 or not 1 <= self.gap[0] <= self.gap[-1] <= ORBIT:
             yield "gap", f"gap = {self.gap}: expected [first, last] slot, from 1 to {ORBIT}"
 
-    @property
-    def text(self) -> str:
-        return f"gap {self.gap[0]}–{self.gap[1]}"
-
 
 class Unfilled(Rule, frozen=True, kw_only=True):
     """Slots without colliding bunches, in which triggers that fire early accept."""
 
-    key: ClassVar[str] = "unfilled"
+    key = shown = "unfilled"
     unfilled: bool
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
@@ -155,26 +125,20 @@ class Unfilled(Rule, frozen=True, kw_only=True):
 class FirstBunches(Rule, frozen=True, kw_only=True):
     """The first bunches of each train."""
 
-    key: ClassVar[str] = "first_bunches"
+    key, shown = "first_bunches", "first {first_bunches} of a train"
     first_bunches: Annotated[int, msgspec.Meta(ge=1, le=ORBIT)]
 
     @property
-    def text(self) -> str:
-        return f"first {self.first_bunches} of a train" if self.first_bunches > 1 else "first bunch"
+    def label(self) -> str:
+        """Its name, or its number."""
+        return "first bunch" if not self.name and self.first_bunches == 1 else super().label
 
 
 class Prefire(Rule, frozen=True, kw_only=True):
-    """The probability with which an accepting trigger accepts the crossing before as well.
+    """The probability with which an accept of `triggers`, by default of all of the first level, has another
+    one a crossing early."""
 
-    Attributes
-    ----------
-    prefire : float
-        The probability for each accept of one of the triggers.
-    triggers : list of str, optional
-        The triggers; by default all of the first level.
-    """
-
-    key: ClassVar[str] = "prefire"
+    key = "prefire"
     prefire: Annotated[float, msgspec.Meta(gt=0, le=1)]
     triggers: list[str] | None = None
 
@@ -238,32 +202,28 @@ def read_rules(rules: Path | str) -> Rules:
     path = Path(rules)
     if not path.suffix:
         if str(rules) not in rule_names():
-            near = nearest(str(rules), rule_names())
-            known = ", ".join(rule_names())
+            known, near = ", ".join(rule_names()), nearest(str(rules), rule_names())
             raise TrigemuError(
                 f"rules {quoted(str(rules))}: expected a file (.toml), or one of {known}{near}"
             )
         path = NAMED / f"{rules}.toml"
     document = load_toml(path)
     refuse_other_kinds(document, "rules")
-    for key in document.data:
-        if key not in ("rules", "rule"):
-            expected = "[[rule]] above the keys of a rule" if key in KINDS else "[rules] or [[rule]]"
-            document.problem((key,), "", f"unknown key {quoted(key)}: expected {expected}")
-    table = document.data.get("rules", {})
+    for key in (key for key in document.data if key not in ("rules", "rule")):
+        expected = "[[rule]] above the keys of a rule" if key in KINDS else "[rules] or [[rule]]"
+        document.problem((key,), "", f"unknown key {quoted(key)}: expected {expected}")
+    table, tables = document.data.get("rules", {}), document.data.get("rule", [])
     if isinstance(table, list):
         document.problem(("rules",), "", "[[rules]]: expected [[rule]] for each rule; [rules] has their name")
         table = {}
     head = read_table(document, table, _Head, ("rules",), "[rules]")
-    tables = document.data.get("rule", [])
     if not isinstance(tables, list):
         document.problem(("rule",), "", "rule: expected two brackets, [[rule]], for each rule")
-        tables = []
-    if len(tables) > MAX_RULES:
+    elif len(tables) > MAX_RULES:
         document.problem(("rule",), "", f"{len(tables)} rules: expected at most {MAX_RULES}")
-        tables = []
-    read = [_rule(document, table, number) for number, table in enumerate(tables)]
-    _check_repeated(document, read)
+    else:
+        read = [_rule(document, table, number) for number, table in enumerate(tables)]
+        _check_repeated(document, read)
     document.finish()
     assert head is not None
     veto = tuple(rule for rule in read if rule and not isinstance(rule, Prefire))
@@ -290,17 +250,14 @@ def _rule(document: Document, table: Any, number: int) -> Rule | None:
     return None
 
 
-def _check_repeated(document: Document, rules: list[Rule | None]) -> None:
-    seen: dict[str | None, int] = {}
+def _check_repeated(document: Document, rules: Iterable[Rule | None]) -> None:
+    seen: dict[tuple[bool, str], int] = {}
     for number, rule in enumerate(rules, 1):
         if rule is None:
             continue
         is_early = isinstance(rule, Prefire)
-        first = seen.setdefault(None if is_early else rule.label, number)
+        first = seen.setdefault((is_early, "" if is_early else rule.label), number)
         if first < number:
-            message = (
-                f"rule {first} is `prefire` already: expected one for all triggers that fire early"
-                if is_early
-                else f"{rule.label!r} appears twice"
-            )
+            early = f"rule {first} is `prefire` already: expected one for all triggers that fire early"
+            message = early if is_early else f"{rule.label!r} appears twice"
             document.problem(("rule", number - 1), f"rule {number}", message)

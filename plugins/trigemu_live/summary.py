@@ -4,24 +4,23 @@ samples."""
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, Words
+from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.quantities import members_by_level
-from trigemu.counting.sums import RateSums
 from trigemu.emulation.loop import Emulation
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import Rate
 
-from .beam import Setup
-from .counts import AFTER, BEFORE, DISTANCES, LOST, UNIQUE_AFTER, UNIQUE_BEFORE, UNITS, Counts
+from .beam import AFTER, BEFORE, DISTANCES, UNIQUE_AFTER, UNIQUE_BEFORE, UNITS, Beam, Counts
 from .curve import LiveCurve, LiveFraction, live_curve
+from .patterns import MenuArrays
 from .results import LiveItem, LiveRates
+from .rules import Rules
 
 
 class TableErrors(NamedTuple):
@@ -36,76 +35,42 @@ class TableErrors(NamedTuple):
     unique_hz: FloatArray
 
 
-def rows_of(menu: Menu, words: Words, bits: Mapping[str, int]) -> tuple[FloatArray, FloatArray]:
-    """Return the probabilities that triggers, groups and levels accept m patterns, and that they alone in
-    their level do, float64[m, rows] each."""
-    acceptance = acceptances(words, menu, bits)
-    levels = members_by_level(menu)
-    either = [acceptance.either(members) for members in levels.values()]
-    names = [trigger.group for trigger in menu.enabled]
-    total = [acceptance.total]
-    unique = [sum(acceptance.unique(m).toarray() for m in levels.values())]
-    for group in dict.fromkeys(name for name in names if name):
-        inside = np.array([name == group for name in names])
-        number = next(n for n, members in enumerate(levels.values()) if members[inside].all())
-        members = list(levels.values())[number]
-        total.append(acceptance.either(inside)[:, None])
-        unique.append((either[number] - acceptance.either(members & ~inside))[:, None])
-    of_levels = np.column_stack(either)
-    return np.hstack([*total, of_levels]), np.hstack([*unique, of_levels])
-
-
 def table_errors(
-    emulation: Emulation, number: int, without: Collection[str], slope: float, is_scaled: bool = False
+    arrays: MenuArrays, emulation: Emulation, without: Collection[str], slope: float, is_scaled: bool = False
 ) -> TableErrors:
     """Return the relative errors of the rates of a menu. without: triggers that never accept. slope: κ R,
     d ln L / d ln R of the first level. is_scaled: whether all rates are scaled such that R is given; then
     those of triggers relative to R vary."""
-    counted = emulation.counted(number)
-    (menu,), (bits,) = counted.menus, counted.bits
-    levels = len(menu.levels or ("",))
-    width = len(menu.enabled) + len({t.group for t in menu.enabled if t.group}) + levels
-    first = width - levels
+    counted = emulation.counted(emulation.menus.index(arrays.menu))
+    rows, t = arrays.members.shape
+    first, levels, joint = int(arrays.level_of.min()), arrays.members[arrays.level_of], arrays.members[t:]
 
     def both(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+        """Return the probabilities that triggers, groups and levels accept m patterns, and that they alone in
+        their level do, float64[m, 2 rows]."""
         never = (replace(t, prescale=math.inf) if t.name in without else t for t in menus[0].triggers)
-        return np.hstack(rows_of(replace(menus[0], triggers=tuple(never)), words, bits))
+        accepted = acceptances(words, replace(menus[0], triggers=tuple(never)), counted.bits[0])
+        either = np.column_stack([accepted.either(members) for members in joint])
+        rest = [accepted.either(level & ~members) for level, members in zip(levels[t:], joint, strict=True)]
+        alone = either[:, arrays.level_of[t:] - t] - np.column_stack(rest)
+        unique = sum(accepted.unique(arrays.members[i]).toarray() for i in np.unique(arrays.level_of))
+        return np.hstack([accepted.total, either, unique, alone])
 
-    constant = counted.constant_part(both)
+    def moved(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+        """Return the same with the change of the live fraction."""
+        values = both(words, menus)
+        return values + slope * ratio * values[:, [first]]
 
-    def sums(slope: float, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
-        def moved(values: FloatArray) -> FloatArray:
-            return values + slope * ratio * values[..., first, None]
-
-        sums = RateSums(
-            counted.table, counted.scales, 2 * width, None if constant is None else moved(constant)
-        )
-        for rows in counted.blocks():
-            sums.add(rows, moved(counted.fractions(rows, both).toarray()))
-        return sums.result()
-
-    hz, plain = sums(0.0, np.zeros(2 * width))
+    hz, plain = counted.sums(both, 2 * rows)
     ratio = hz / hz[first] if hz[first] > 0 else np.zeros_like(hz)
-    moved = sums(-1.0 if is_scaled else slope, ratio)[1]
+    slope = -1.0 if is_scaled else slope
+    variance = counted.sums(moved, 2 * rows)[1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        relative = [np.where(hz > 0, np.sqrt(v) / hz, 0.0) for v in (moved if is_scaled else plain, moved)]
+        relative = [
+            np.where(hz > 0, np.sqrt(v) / hz, 0.0) for v in (variance if is_scaled else plain, variance)
+        ]
     (before, unique), (after, unique_after) = (np.split(values, 2) for values in relative)
     return TableErrors(before, after, unique, unique_after, *np.split(hz, 2))
-
-
-def first_level_rate(emulation: Emulation) -> float:
-    """Return the rate in Hz that the first level of the first menu of an emulation accepts."""
-    counted = emulation.counted(0)
-    levels = len(counted.menus[0].levels or ("",))
-
-    def first(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
-        total = rows_of(menus[0], words, counted.bits[0])[0]
-        return total[:, total.shape[1] - levels, None]
-
-    sums = RateSums(counted.table, counted.scales, 1)
-    for rows in counted.blocks():
-        sums.add(rows, counted.fractions(rows, first))
-    return float(sums.result()[0][0])
 
 
 #: Input rates at which the curve of the live fraction is computed, relative to that of the menu.
@@ -118,169 +83,137 @@ _NONE = 1.14
 NOT_ACCEPTED = "first level"
 
 
-def summarise(setup: Setup, counts: Counts, emulation: Emulation, negative: float) -> LiveRates:
-    """Return the result of a run."""
-    number = emulation.menus.index(setup.arrays.menu)
-    summary = _Summary(setup, counts, emulation, number)
-    t, g = len(setup.arrays.menu.enabled), len(setup.arrays.groups)
-    items = [*summary.items()]
-    return LiveRates(
-        menu=setup.arrays.menu,
-        catalogue=emulation.catalogue,
-        filling=setup.filling,
-        rules=setup.rules,
-        seconds=summary.seconds,
-        seed=setup.seed,
-        start=setup.start,
-        factor=setup.factor,
-        triggers=tuple(items[:t]),
-        groups=tuple(items[t : t + g]),
-        levels=tuple(items[t + g :]),
-        live=items[t + g].live,
-        live_error=math.hypot(items[t + g].live_error, summary.live_table_error()),
-        by_slot=counts.slots,
-        lost_by_slot=counts.slot_lost[:-1],
-        lost_error_hz=summary.lost_error_hz(),
-        distances=counts.distances,
-        distance_edges=DISTANCES,
-        early=(int(counts.early[0]), int(counts.early[1])),
-        curve=summary.curve,
-        negative=negative,
-        models=emulation.plan.models[number],
-        warnings=_warnings(emulation, number),
-    )
+def summarise(beam: Beam, counts: Counts, emulation: Emulation, negative: float) -> LiveRates:
+    """Return the rates of a run, their errors and the losses."""
+    arrays, rules, number = beam.menu, beam.rules, emulation.menus.index(beam.menu.menu)
+    menu, t, g = arrays.menu, len(arrays.menu.enabled), len(arrays.groups)
+    seconds, first = beam.orbits / beam.filling.orbit_hz, int(arrays.level_of.min())
+    total, orbits = counts.total, np.diff(beam.edges).astype(np.float64)
 
+    def variance(parts: IntArray) -> FloatArray:
+        """Return the variances of sums, from the spread of the parts of the time, int64[p, …], around the
+        mean rate."""
+        share = orbits / orbits.sum()
+        spread = ((parts - np.multiply.outer(share, parts.sum(axis=0))) ** 2).sum(axis=0)
+        result: FloatArray = spread / (1 - share @ share)
+        return result
 
-def _warnings(emulation: Emulation, number: int) -> tuple[str, ...]:
-    """Return what is to be said of a menu and its samples before its rates are used."""
-    return (*emulation.catalogue.warnings, *emulation.plan.warnings[number])
+    variances = variance(counts.parts)
+    of_lost = variance(counts.parts[:, BEFORE] - counts.parts[:, AFTER])
+    input_hz = total[BEFORE, first] / seconds
+    curve = _curve_around(beam, input_hz)
+    slope = 0.0  # d ln L / d ln R
+    if input_hz > 0:
+        low, at, high = (curve.at(input_hz * by) for by in (0.95, 1.0, 1.05))
+        slope = (high - low) / (0.1 * max(at, 1e-9))
+    errors = table_errors(arrays, emulation, beam.without, slope, beam.factor != 1.0)
 
+    def rate(what: int, row: int, relative: FloatArray, mean: FloatArray) -> tuple[Rate, float, float]:
+        """Return a rate, and the parts of its error in Hz: of the drawing and of the table. Without accepts
+        the limit is not below the mean over the phases of counters: accepts at some phases may be many."""
+        count = int(total[what, row])
+        if not count:
+            limit = max(_NONE / seconds, float(mean[row]) * beam.factor)
+            return Rate(0.0, 0.0, 0, 0.0, limit), 0.0, 0.0
+        hz = count / seconds
+        drawing, table = math.sqrt(float(variances[what, row])) / seconds, hz * float(relative[row])
+        error = math.hypot(drawing, table)
+        return Rate(hz, error, count, (hz / error) ** 2 if error else 0.0, None), drawing, table
 
-class _Summary:
-    def __init__(self, setup: Setup, counts: Counts, emulation: Emulation, number: int) -> None:
-        self._setup, self._counts = setup, counts
-        self.seconds = setup.orbits / setup.filling.orbit_hz
-        self._first = int(setup.arrays.nodes.level_of.min())
-        self._variance = self._variances()
-        self.input_hz = counts.total[BEFORE, self._first] / self.seconds
-        self.curve = self._curve()
-        without = [name for name, never in zip(setup.arrays.names, setup.removed, strict=True) if never]
-        is_scaled = setup.factor != 1.0
-        self._table: TableErrors = table_errors(emulation, number, without, self._slope(), is_scaled)
-
-    def _variances(self) -> FloatArray:
-        """float64[5, rows + r], the variance of each count, from the spread of the parts of the time around
-        the mean rate."""
-        counts, orbits = self._counts, np.diff(self._setup.edges).astype(np.float64)
-        rate, squared = counts.total / orbits.sum(), float(orbits @ orbits)
-        spread = counts.squares - 2 * rate * counts.products + rate**2 * squared
-        variance: FloatArray = np.maximum(spread, 0.0) / (1 - squared / orbits.sum() ** 2)
-        return variance
-
-    def _curve(self) -> LiveCurve:
-        setup, rates = self._setup, [self.input_hz * step for step in STEPS]
-        rates = [rate for rate in rates if 0 < rate < setup.filling.crossing_rate_hz]
-        if not setup.rules.rules or not rates:
-            points = tuple(LiveFraction(rate, 1.0, 0.0) for rate in rates or [1.0])
-            return LiveCurve(setup.rules, setup.filling, points)
-        return live_curve(setup.rules, setup.filling, rates, attempts=ATTEMPTS, seed=setup.seed)
-
-    def _slope(self) -> float:
-        """Return d ln L / d ln R at the rate of the menu."""
-        rate, step = self.input_hz, 0.05
-        if not rate > 0:
-            return 0.0
-        low, high = self.curve.at(rate * (1 - step)), self.curve.at(rate * (1 + step))
-        return (high - low) / (2 * step * max(self.curve.at(rate), 1e-9))
-
-    def live_table_error(self) -> float:
-        """Return the error of the live fraction that comes from that of the rate of the first level."""
-        live, _ = self._live(self._first)
-        return abs(self._slope()) * live * float(self._table.before[self._first])
-
-    def _live(self, row: int) -> tuple[float, float]:
-        """Return the part of the accepts of a row that are recorded, and its error from the drawing."""
-        before, after = (float(self._counts.total[what, row]) for what in (BEFORE, AFTER))
+    def live_of(row: int) -> tuple[float, float]:
+        """Return the part of the accepts that are recorded, and its error from the drawing."""
+        before, after = (float(total[what, row]) for what in (BEFORE, AFTER))
         if not before:
             return 1.0, 0.0
         live = after / before
-        v_before, v_after, v_lost = (float(self._variance[what, row]) for what in (BEFORE, AFTER, LOST))
-        covariance = (v_before + v_after - v_lost) / 2
-        variance = v_after - 2 * live * covariance + live**2 * v_before
-        return live, math.sqrt(max(variance, 0.0)) / before
+        of_before, of_after = (float(variances[what, row]) for what in (BEFORE, AFTER))
+        covariance = (of_before + of_after - float(of_lost[row])) / 2
+        return live, math.sqrt(max(of_after - 2 * live * covariance + live**2 * of_before, 0.0)) / before
 
-    def lost_error_hz(self) -> FloatArray:
-        """float64[r], the error of the rate that each rule vetoes, from the drawing."""
-        error: FloatArray = np.sqrt(self._variance[BEFORE, len(self._table.hz) :]) / self.seconds
-        return error
+    def gain(row: int) -> tuple[float, float, float]:
+        """Return what the other triggers would gain in Hz without a trigger, its error, and the rise of the
+        live fraction: without it, the rate before the rules is lower by its unique rate."""
+        unique = total[UNIQUE_BEFORE, row] / seconds
+        rest = input_hz - unique
+        if not rules.rules or not unique or not rest > 0:
+            return 0.0, 0.0, 0.0
+        rise = curve.at(rest) - curve.at(input_hz)
+        drawing = math.sqrt(float(variances[UNIQUE_BEFORE, row])) / (unique * seconds)
+        relative = math.hypot(float(errors.unique[row]), drawing)
+        of_curve = max(point.error for point in curve.points) * min(1.0, unique / (0.3 * input_hz))
+        return rest * rise, rest * math.hypot(rise * relative, of_curve), rise
 
-    def _rate(self, what: int, row: int, relative: FloatArray, mean: FloatArray) -> tuple[Rate, float, float]:
-        """Return a rate, and the parts of its error in Hz: of the drawing and of the table. Without accepts
-        the limit is not below the mean over the phases of counters: accepts at some phases may be many."""
-        count = int(self._counts.total[what, row])
-        if not count:
-            limit = max(_NONE / self.seconds, float(mean[row]) * self._setup.factor)
-            return Rate(0.0, 0.0, 0, 0.0, limit), 0.0, 0.0
-        hz = count / self.seconds
-        drawing = math.sqrt(float(self._variance[what, row])) / self.seconds
-        table = hz * float(relative[row])
-        error = math.hypot(drawing, table)
-        effective = (hz / error) ** 2 if error else 0.0
-        return Rate(hz, error, count, effective, None), drawing, table
-
-    def items(self) -> Iterator[LiveItem]:
-        """Yield the rates of triggers, groups and levels."""
-        arrays, events_table = self._setup.arrays, self._table
-        t, g = len(arrays.menu.enabled), len(arrays.groups)
-        names = [*(trigger.name for trigger in arrays.menu.enabled), *arrays.groups, *arrays.levels]
-        for row, name in enumerate(names):
-            before, *_ = self._rate(BEFORE, row, events_table.before, events_table.hz)
-            after, drawing, table = self._rate(AFTER, row, events_table.after, events_table.hz)
-            unique, *_ = self._rate(UNIQUE_AFTER, row, events_table.unique_after, events_table.unique_hz)
-            live, live_error = self._live(row)
-            level = arrays.levels[int(arrays.nodes.level_of[row]) - t - g] or None
-            is_first = arrays.nodes.level_of[row] == self._first
-            gain = self._gain(row) if row < t and is_first else (None, None, None)
-            yield LiveItem(
+    items = []
+    for row, name in enumerate([*(trigger.name for trigger in menu.enabled), *arrays.groups, *arrays.levels]):
+        after, drawing, table = rate(AFTER, row, errors.after, errors.hz)
+        live, live_error = live_of(row)
+        is_first = row < t and arrays.level_of[row] == first
+        gain_hz, gain_error_hz, gain_live = gain(row) if is_first else (None, None, None)
+        items.append(
+            LiveItem(
                 name=name,
                 kind="trigger" if row < t else "group" if row < t + g else "level",
-                level=level,
-                prescale=arrays.menu.enabled[row].prescale if row < t else None,
-                before=before,
+                level=arrays.levels[int(arrays.level_of[row]) - t - g] or None,
+                prescale=menu.enabled[row].prescale if row < t else None,
+                before=rate(BEFORE, row, errors.before, errors.hz)[0],
                 after=after,
-                unique=unique,
+                unique=rate(UNIQUE_AFTER, row, errors.unique_after, errors.unique_hz)[0],
                 drawing_error_hz=drawing,
                 table_error_hz=table,
                 live=live,
                 live_error=live_error,
-                lost=self._lost(row),
-                because=self._because(row),
-                gain_hz=gain[0],
-                gain_error_hz=gain[1],
-                gain_live=gain[2],
+                lost=losses(counts, row, rules),
+                because=blockers(counts, row, menu),
+                gain_hz=gain_hz,
+                gain_error_hz=gain_error_hz,
+                gain_live=gain_live,
             )
-
-    def _lost(self, row: int) -> dict[str, int]:
-        labels = [*self._setup.rules.labels, NOT_ACCEPTED]
-        counts = self._counts.lost[row].tolist()
-        return {label: n for label, n in zip(labels, counts, strict=True) if n or label != NOT_ACCEPTED}
-
-    def _because(self, row: int) -> dict[str, float]:
-        parts = self._counts.because[row]
-        enabled = self._setup.arrays.menu.enabled
-        return {enabled[n].name: int(parts[n]) / UNITS for n in np.flatnonzero(parts).tolist()}
-
-    def _gain(self, row: int) -> tuple[float, float, float]:
-        """Return what the other triggers would gain in Hz without a trigger, its error, and the rise of the
-        live fraction: without it, the rate before the rules is lower by its unique rate."""
-        unique = self._counts.total[UNIQUE_BEFORE, row] / self.seconds
-        rest = self.input_hz - unique
-        if not self._setup.rules.rules or not unique or not rest > 0:
-            return 0.0, 0.0, 0.0
-        rise = self.curve.at(rest) - self.curve.at(self.input_hz)
-        relative = math.hypot(
-            float(self._table.unique[row]),
-            math.sqrt(float(self._variance[UNIQUE_BEFORE, row])) / (unique * self.seconds),
         )
-        of_curve = max(point.error for point in self.curve.points) * min(1.0, unique / (0.3 * self.input_hz))
-        return rest * rise, rest * math.hypot(rise * relative, of_curve), rise
+    live, live_error = live_of(first)
+    return LiveRates(
+        menu=menu,
+        catalogue=emulation.catalogue,
+        filling=beam.filling,
+        rules=rules,
+        seconds=seconds,
+        seed=beam.seed,
+        start=beam.start,
+        factor=beam.factor,
+        triggers=tuple(items[:t]),
+        groups=tuple(items[t : t + g]),
+        levels=tuple(items[t + g :]),
+        live=live,
+        live_error=math.hypot(live_error, abs(slope) * live * float(errors.before[first])),
+        by_slot=counts.slots,
+        lost_by_slot=counts.slot_lost,
+        lost_error_hz=np.sqrt(variances[BEFORE, len(items) :]) / seconds,
+        distances=counts.distances,
+        distance_edges=DISTANCES,
+        early=(int(counts.early[0]), int(counts.early[1])),
+        curve=curve,
+        negative=negative,
+        models=emulation.plan.models[number],
+        warnings=(*emulation.catalogue.warnings, *emulation.plan.warnings[number]),
+    )
+
+
+def _curve_around(beam: Beam, input_hz: float) -> LiveCurve:
+    """Return the live fraction of independent crossings around the rate of a menu."""
+    rates = [input_hz * step for step in STEPS if 0 < input_hz * step < beam.filling.crossing_rate_hz]
+    if not beam.rules.rules or not rates:
+        points = tuple(LiveFraction(rate, 1.0, 0.0) for rate in rates or [1.0])
+        return LiveCurve(beam.rules, beam.filling, points)
+    return live_curve(beam.rules, beam.filling, rates, attempts=ATTEMPTS, seed=beam.seed)
+
+
+def losses(counts: Counts, row: int, rules: Rules) -> dict[str, int]:
+    """Return the lost accepts by rule, and by the first level, if any."""
+    labels = [*rules.labels, NOT_ACCEPTED]
+    lost = zip(labels, counts.lost[row].tolist(), strict=True)
+    return {label: n for label, n in lost if n or label != NOT_ACCEPTED}
+
+
+def blockers(counts: Counts, row: int, menu: Menu) -> dict[str, float]:
+    """Return the part of the lost accepts that accepts of each trigger blocked."""
+    parts = counts.because[row]
+    return {menu.enabled[n].name: int(parts[n]) / UNITS for n in np.flatnonzero(parts).tolist()}

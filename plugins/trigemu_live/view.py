@@ -3,7 +3,7 @@ live` shows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from trigemu.menus.menu import Menu
@@ -16,42 +16,13 @@ from trigemu.samples.catalogue import Catalogue
 
 from .beam import PARTS
 from .curve import LiveCurve
-from .results import LiveItem, LiveRates, OrderedAccepts, OrderedItem
+from .results import LiveItem, LiveRates, OrderedAccepts, OrderedItem, columns_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_RATE = ("hz", "error_hz", "events")
-_LIVE_COLUMNS = (
-    Column("name", "key", "trigger", "The name of the trigger, group, level or menu."),
-    Column("kind", "label", None, "trigger, group or level."),
-    Column("level", "label", None, "Its level, in menus with levels."),
-    Column("prescale", "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6),
-    Column("before", "rate", "before", "Its rate without the rules.", parts=_RATE, gives_way=3),
-    Column("after", "rate", "recorded", "Its rate with the rules.", parts=_RATE),
-    Column(
-        "live",
-        "share",
-        "live",
-        "The part of its accepts that are recorded.",
-        text=lambda v: numbers.percent(*v),
-    ),
-    Column("unique", "rate", "unique", "The recorded rate that it alone accepts.", parts=_RATE, gives_way=4),
-    Column("cause", "label", "lost most to", "The rule that vetoes most of its accepts.", gives_way=1),
-    Column("because", "label", "because of", "The trigger whose accepts block most of its own.", gives_way=5),
-    Column(
-        "gain",
-        "difference",
-        "others gain",
-        "What the other triggers would gain without it.",
-        parts=("hz", "error_hz"),
-        gives_way=2,
-    ),
-    Column("drawing_error_hz", "number", None, "The error of `after` from the drawn crossings, in Hz."),
-    Column("table_error_hz", "number", None, "The error of `after` from the events of the samples, in Hz."),
-    Column("gain_live", "number", None, "By how much the live fraction would rise without it."),
-)
+_LIVE_COLUMNS, _ORDERED_COLUMNS = columns_of(LiveItem), columns_of(OrderedItem)
 #: What errors of the drawing are from, by the start of the prescale counters.
 _PHASES = {
     "random": f" in {PARTS} beams, each with counters at other phases",
@@ -71,41 +42,36 @@ class _LiveRates(View[LiveRates]):
         return f"of {name(result.menu.name)}: {numbers.format_rate(result.rate.after)}, {live} live"
 
     def page(self, result: LiveRates) -> Page:
-        table = table_of_items(result)
-        tables = [table, table_of_causes(result)] if result.rules.rules else [table]
-        return Page(stacked(tables), [*_notes(result)])
+        tables = [table_of_items(result), table_of_causes(result)]
+        return Page(stacked(tables if result.rules.rules else tables[:1]), [*_notes(result)])
 
     def table(self, result: LiveRates) -> Table:
-        return Table.of(_LIVE_COLUMNS, ({**_row(item), "live": item.live} for item in result.all_items))
+        return Table.of(_LIVE_COLUMNS, (_row(item) | {"live": item.live} for item in result.all_items))
 
     def document(self, result: LiveRates) -> dict[str, Any]:
-        before, after, lost = result.by_position
-        labels = result.rules.labels
-        losses = [
-            {"name": i.name, "kind": i.kind, "lost": dict(i.lost), "because": dict(i.because)}
-            for i in result.all_items
-        ]
+        before, after, lost = (part.tolist() for part in result.by_position)
+        filling, rules = result.filling, result.rules
         return {
             **document_of_inputs(result.menu, result.catalogue, result.models),
             "seconds": result.seconds,
             "seed": result.seed,
             "counters": result.start,
             "factor": result.factor,
-            "filling": {"name": result.filling.name, "colliding": len(result.filling.slots)},
-            "rules": {"name": result.rules.name, "source": result.rules.source, "rules": list(labels)},
+            "filling": {"name": filling.name, "colliding": len(filling.slots)},
+            "rules": {"name": rules.name, "source": rules.source, "rules": list(rules.labels)},
             "live": result.live,
             "live_error": result.live_error,
             "warnings": list(result.warnings),
             "rows": records(self.table(result)),
-            "losses": losses,
+            "losses": _losses(result.all_items),
             "by_position": {
-                "before": before.tolist(),
-                "after": after.tolist(),
-                "lost": {label: row.tolist() for label, row in zip(labels, lost, strict=True)},
+                "before": before,
+                "after": after,
+                "lost": dict(zip(rules.labels, lost, strict=True)),
             },
-            "by_slot": {"before": result.by_slot[0].tolist(), "after": result.by_slot[1].tolist()},
+            "by_slot": dict(zip(("before", "after"), result.by_slot.tolist(), strict=True)),
             "distances": {"from": result.distance_edges.tolist(), "accepts": result.distances.tolist()},
-            "early": {"before": result.early[0], "after": result.early[1]},
+            "early": dict(zip(("before", "after"), result.early, strict=True)),
             "curve": [
                 {"input_rate_hz": p.input_rate_hz, "live": p.value, "error": p.error}
                 for p in result.curve.points
@@ -121,24 +87,16 @@ class _LiveRates(View[LiveRates]):
 LIVE = _LiveRates()
 
 
-def _row(item: LiveItem) -> dict[str, Any]:
-    gain = None if item.gain_hz is None else (item.gain_hz, item.gain_error_hz or 0.0)
-    return {
-        "name": item.name,
-        "kind": item.kind,
-        "level": item.level,
-        "prescale": item.prescale,
-        "before": item.before,
-        "after": item.after,
-        "live": (item.live, item.live_error),
-        "unique": item.unique,
-        "cause": most(item.lost),
-        "because": most(item.because),
-        "gain": gain,
-        "drawing_error_hz": item.drawing_error_hz,
-        "table_error_hz": item.table_error_hz,
-        "gain_live": item.gain_live,
-    }
+def _row(item: LiveItem | OrderedItem) -> dict[str, Any]:
+    row = vars(item) | {"cause": most(item.lost), "because": most(item.because)}
+    if isinstance(item, LiveItem):
+        row["live"] = item.live, item.live_error
+        row["gain"] = None if item.gain_hz is None else (item.gain_hz, item.gain_error_hz)
+    return row
+
+
+def _losses(items: Iterable[LiveItem | OrderedItem]) -> list[dict[str, Any]]:
+    return [{"name": i.name, "kind": i.kind, "lost": dict(i.lost), "because": dict(i.because)} for i in items]
 
 
 def notes_of_inputs(menu: Menu, catalogue: Catalogue) -> Iterator[str]:
@@ -164,11 +122,8 @@ def document_of_inputs(menu: Menu, catalogue: Catalogue, models: Mapping[str, st
 
 def most(parts: Mapping[str, float]) -> str | None:
     """Return the largest part with its percentage; None if all are 0."""
-    total = sum(parts.values())
-    if not total:
-        return None
-    largest = max(parts, key=lambda key: parts[key])
-    return f"{largest} {100 * parts[largest] / total:.0f} %"
+    largest, total = max(parts, key=lambda key: parts[key], default=""), sum(parts.values())
+    return f"{largest} {100 * parts[largest] / total:.0f} %" if total else None
 
 
 def table_of_items(result: LiveRates) -> Table:
@@ -266,14 +221,6 @@ CURVE = _LiveCurve()
 
 #: Accepts that are listed where a terminal shows them.
 SHOWN = 20
-_ORDERED_COLUMNS = (
-    Column("name", "key", "trigger", "The name of the trigger, group, level or menu."),
-    Column("kind", "label", None, "trigger, group or level."),
-    Column("before", "count", "accepts", "Its accepts without the rules."),
-    Column("after", "count", "recorded", "Its accepts with the rules."),
-    Column("cause", "label", "lost most to", "The rule that vetoes most of its accepts."),
-    Column("because", "label", "because of", "The trigger whose accepts block most of its own.", gives_way=1),
-)
 _VETOED = (
     Column("crossing", "count", "crossing", "The number of the crossing."),
     Column("rule", "key", "vetoed by", "The rule."),
@@ -286,67 +233,41 @@ class _OrderedAccepts(View[OrderedAccepts]):
         return f"of {name(result.menu.name)}: {_summary(result)}"
 
     def page(self, result: OrderedAccepts) -> Page:
-        table = Table(_ORDERED_COLUMNS)
+        table, listed = Table(_ORDERED_COLUMNS), Table(_VETOED)
         for item in result.triggers:
             if item.before > item.after:
-                table.add_record(_ordered_row(item))
+                table.add_record(_row(item))
         for item in result.levels:
-            table.add_record(
-                _ordered_row(item) | {"name": item.name or f"menu {result.menu.name}"}, "summary"
-            )
-        listed = Table(_VETOED)
+            table.add_record(_row(item) | {"name": item.name or f"menu {result.menu.name}"}, "summary")
         for veto in result.vetoed[:SHOWN]:
-            names = ", ".join(veto.triggers[:3]) + (" …" if len(veto.triggers) > 3 else "")
-            listed.add(veto.crossing, veto.rule, names)
-        more = len(result.vetoed) - SHOWN
-        notes = [f"And {more} more accepts that are vetoed: --json."] if more > 0 else []
-        whole = [t for t in result.triggers if t.before and t.before == t.after]
-        if whole:
+            more = " …" if len(veto.triggers) > 3 else ""
+            listed.add(veto.crossing, veto.rule, ", ".join(veto.triggers[:3]) + more)
+        notes = []
+        if len(result.vetoed) > SHOWN:
+            notes.append(f"And {len(result.vetoed) - SHOWN} more accepts that are vetoed: --json.")
+        if whole := [item for item in result.triggers if item.before and item.before == item.after]:
             notes.append(f"Not shown: {numbers.count(len(whole), 'trigger')} that lost nothing.")
         notes += notes_of_inputs(result.menu, result.catalogue)
         notes.append(f"{_summary(result)} Rules {result.rules.name}: {result.rules.text}.")
         return Page(stacked([table, listed] if result.vetoed else [table]), notes)
 
     def table(self, result: OrderedAccepts) -> Table:
-        return Table.of(
-            _ORDERED_COLUMNS, map(_ordered_row, (*result.triggers, *result.groups, *result.levels))
-        )
+        return Table.of(_ORDERED_COLUMNS, map(_row, result.all_items))
 
     def document(self, result: OrderedAccepts) -> dict[str, Any]:
-        items = (*result.triggers, *result.groups, *result.levels)
         return {
             **document_of_inputs(result.menu, result.catalogue, result.models),
             "crossings": result.crossings,
             "rules": {"name": result.rules.name, "rules": list(result.rules.labels)},
             "rows": records(self.table(result)),
-            "losses": [
-                {"name": i.name, "kind": i.kind, "lost": dict(i.lost), "because": dict(i.because)}
-                for i in items
-            ],
-            "vetoed": [
-                {"path": v.path, "crossing": v.crossing, "rule": v.rule, "triggers": list(v.triggers)}
-                for v in result.vetoed
-            ],
+            "losses": _losses(result.all_items),
+            "vetoed": [vars(veto) | {"triggers": list(veto.triggers)} for veto in result.vetoed],
         }
 
 
 ORDERED = _OrderedAccepts()
 
 
-def _ordered_row(item: OrderedItem) -> dict[str, Any]:
-    return {
-        "name": item.name,
-        "kind": item.kind,
-        "before": item.before,
-        "after": item.after,
-        "cause": most(item.lost),
-        "because": most(item.because),
-    }
-
-
 def _summary(result: OrderedAccepts) -> str:
-    first = result.levels[0]
-    return (
-        f"{numbers.count(result.crossings, 'crossing')} in order: {first.before} accepts, of which the rules "
-        f"veto {len(result.vetoed)}."
-    )
+    crossings, accepts = numbers.count(result.crossings, "crossing"), result.levels[0].before
+    return f"{crossings} in order: {accepts} accepts, of which the rules veto {len(result.vetoed)}."

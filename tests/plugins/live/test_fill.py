@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -114,6 +115,8 @@ def test_the_first_step_is_that_of_run(tmp_path: Path, menu: str, fill: str) -> 
             replace(result.menu, triggers=tuple(triggers)), at_pileup(samples, float(result.pileup[0]))
         )
         first = rates.levels[0].rate if rates.levels else rates.rate
+        errors = [first, rates.rate, *(rates[name].total for name in result.controlled)]
+        assert result.errors[trace.name][:, 0] == pytest.approx([rate.error_hz for rate in errors], rel=1e-9)
         assert trace.recorded[0] == pytest.approx(rates.rate.hz, rel=1e-12)
         assert trace.before[0] == pytest.approx(first.hz, rel=1e-12)
         for name, rate in zip(result.controlled, trace.rates, strict=True):
@@ -203,6 +206,23 @@ def test_noise_is_that_of_the_counts(tmp_path: Path) -> None:
     rate = fill.traces[1].rates[0][200:]
     sigma = 1 / np.sqrt(fill.targets[0] * 10 / 1e5)
     assert np.log(rate).std() == pytest.approx(sigma * np.sqrt(0.2 / 1.8), rel=0.35)
+
+
+@pytest.mark.parametrize(
+    ("gains", "message"),
+    [
+        ("proportional = 0\nintegral = 0.2\n", ""),
+        (
+            "proportional = 0\nintegral = 0.001\n",
+            "of M does not follow: the rate is .* below its target in the",
+        ),
+        ("prescale = 4e6\nintegral = 1.0\n", r"of M does not hold its rate, .* sees .* accepts in a step, ±"),
+    ],
+)
+def test_a_controller_that_does_not_follow_says_so(tmp_path: Path, gains: str, message: str) -> None:
+    read, config, samples = setting(tmp_path, MENU, FILL.replace("600", "60") + CONTROL + gains)
+    text = " ".join(str(through_fill(read, config, samples)).split())
+    assert re.search(f"Warning: the controller {message}", text) if message else "Warning" not in text, text
 
 
 @pytest.mark.parametrize("control", ["", CONTROL + "target_hz = 4e6\n"])

@@ -23,6 +23,10 @@ def test_positions_count_the_bunches_before(slots: set[int]) -> None:
     assert filling.position.tolist() == expected
 
 
+def test_a_train_may_pass_the_end_of_the_orbit() -> None:
+    assert read_filling("2b 3560e 2b").position.tolist() == [2, 3, 0, 1]
+
+
 def test_a_full_orbit_has_no_trains() -> None:
     filling = every_slot(40e6)
     assert not filling.position.any()

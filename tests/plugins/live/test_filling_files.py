@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import chdir
 from pathlib import Path
 
@@ -55,6 +56,25 @@ def test_a_file_may_be_called_like_a_pattern(tmp_path: Path) -> None:
 
 def test_buckets_of_both_beams(tmp_path: Path) -> None:
     assert read_filling(written(tmp_path, "a.csv", BEAMS)).slots.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(("point", "slots"), [("", [0, 3563]), ("@IP5", [0, 3563]), ("@IP2", [1])])
+def test_the_tables_of_an_interaction_point(tmp_path: Path, point: str, slots: list[int]) -> None:
+    filling = read_filling(f"{written(tmp_path, 'a.csv', LPC)}{point}")
+    assert (filling.name, filling.slots.tolist()) == (f"a{point}", slots)
+    with pytest.raises(TrigemuError, match="there are no colliding bunches in IP8"):
+        read_filling(f"{tmp_path}/a.csv@IP8")
+
+
+@pytest.mark.parametrize("key", ["beam", "schemebeam"])
+def test_beams_as_json(tmp_path: Path, key: str) -> None:
+    """A bunch of beam 1 meets that of beam 2 in the same slot in IP 1 and 5, 891 slots later in IP 2, 2670 in
+    IP 8; also past the end of the orbit."""
+    beams = {f"{key}1": [0, 5, 3000], f"{key}2": [5, 891, 3000 + 891 - 3564, 2670]}
+    text = json.dumps({name: [int(slot in slots) for slot in range(3564)] for name, slots in beams.items()})
+    path = written(tmp_path, "a.json", text)
+    found = {point: read_filling(f"{path}{point}").slots.tolist() for point in ("", "@IP1", "@IP2", "@IP8")}
+    assert found == {"": [5], "@IP1": [5], "@IP2": [0, 3000], "@IP8": [0]}
 
 
 def test_a_table_with_luminosities(tmp_path: Path) -> None:
@@ -115,7 +135,10 @@ def test_texts_with_mistakes(text: str, message: str) -> None:
         ("a.csv", LPC.replace("1,1,-,1,-", "1,²,-,1,-", 1), "a.csv:6: bucket ²: expected 1, 11, 21"),
         ("a.csv", BEAMS.replace("1,11,21", "1,٣1"), "a.csv:2: bucket ٣1: expected 1, 11, 21"),
         ("a.csv", BEAMS.replace("1,11,21", "1,12"), "a.csv:2: bucket 12: expected 1, 11, 21"),
-        ("a.csv", BEAMS.replace("11,21,31", "11,11"), "a.csv:3: a bucket appears twice"),
+        ("a.csv", BEAMS.replace("11,21,31", "11,11"), "a.csv:3: bucket 11 appears twice"),
+        ("a.json", "{", r"a.json: .*: expected beam1 and beam2, each with a 0 or a 1 for each of 3564 slots"),
+        ("a.json", '{"beam1": [1], "beam2": [1]}', "of length >= 3564"),
+        ("a.json", '{"beam1": 3}', "expected beam1 and beam2"),
         ("a.toml", "[filling]\ntrains = [[1, 48], [40, 90]]", r"a.toml:2: .* overlaps the train before it"),
         ("a.toml", "[filling]\ntrains = [[1, 3565]]", "from 1 to 3564"),
         ("a.toml", "[filling]\npattern = '3565b'", "1 more than the 3564 of an orbit"),

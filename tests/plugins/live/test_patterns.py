@@ -96,6 +96,20 @@ def test_rates_cannot_exceed_the_crossings(tmp_path: Path) -> None:
     menu, catalogue = toy(tmp_path, [Toy("A", prescale=10)], {"A": 0.5})
     emulation = emulate(menu, catalogue)
     weighed = weigh(menu_arrays(emulation.menus[0]), [emulation])
-    assert to_draw(weighed, 2.0).chance[0] == 1.0
+    assert to_draw(weighed, 2.0).chance == 1.0
     with pytest.raises(TrigemuError, match="in 50 % of the crossings: that rate cannot be scaled by 3"):
         to_draw(weighed, 3.0)
+
+
+def test_counters_that_need_each_other_are_refused(tmp_path: Path) -> None:
+    """D of the set of A reads C, and B of the set of C reads A: neither counter can be run first."""
+    triggers = [
+        Toy("A", prescale=2, coherent="s"),
+        Toy("C", prescale=3, coherent="t"),
+        Toy("D", prescale=4, coherent="s", seed="C"),
+        Toy("B", prescale=5, coherent="t", seed="A"),
+    ]
+    menu, _ = toy(tmp_path, triggers, {"A B C D": 0.1})
+    with pytest.raises(TrigemuError, match="read each other through their coherent sets"):
+        menu_arrays(menu)
+    assert len(menu_arrays(toy(tmp_path, triggers[:3], {"A C D": 0.1})[0]).counters) == 2

@@ -9,28 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from trigemu_live import Filling, every_slot, read_filling, read_rules
-from trigemu_live.crossing_kernels import accept, new_state, rule_table, vetoed_by
 from trigemu_live.filling import ORBIT
 from trigemu_live.rules import Bucket, Buffer, FirstBunches, Gap, InWindow, Rules, Simple, Unfilled
-
-from trigemu.api import kernel
+from trigemu_live.vetoes import apply_rules, new_state, rule_table
 
 FULL = every_slot(40e6)
 
 
-@kernel
-def _run(table, state, crossings, causes):  # type: ignore[no-untyped-def]
-    for k in range(len(crossings)):
-        x = crossings[k]
-        causes[k] = vetoed_by(table, state, x, x // 3564, x % 3564)
-        if causes[k] < 0:
-            accept(table, state, x)
-
-
 def causes_of(rules: Rules, crossings: np.ndarray, filling: Filling = FULL) -> np.ndarray:
-    table = rule_table(rules, filling)
-    causes = np.zeros(len(crossings), np.int64)
-    _run(table, new_state(table), crossings, causes)
+    table, n = rule_table(rules, filling), len(crossings)
+    causes, blocker, live = (np.zeros(size, np.int64) for size in (n, n, 2 * n))
+    apply_rules(table, new_state(table), crossings, np.zeros(n, np.bool_), causes, blocker, live)
     return causes
 
 
