@@ -18,8 +18,7 @@ from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
 from trigemu.samples.catalogue import without_bad_files
 
-from .effort import Effort
-from .goals import Goals, read_goals
+from .goals import Effort, Goals, read_goals
 from .write_menu import numbers_file, write_menu
 
 _DEFAULT = Effort()

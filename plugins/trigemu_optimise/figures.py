@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from trigemu.results.figures import style
 from trigemu.results.section import Picture
 
-from .summary import BEST, SCALED, WRITTEN, Summary, VariableResult
+from .results import BEST, SCALED, WRITTEN, Summary, VariableResult
 
 #: Height of a row in inches.
 _ROW = 0.34

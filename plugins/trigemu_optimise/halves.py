@@ -5,21 +5,18 @@ If a model of the menu was trained on half of the background, only the other hal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError
 from trigemu.base.splitmix import splitmix64
-from trigemu.counting import table_checks
-from trigemu.counting.patterns import PatternTable, merge_tables
+from trigemu.counting.patterns import Keys, PatternTable, count_patterns
 from trigemu.counting.score_table import ScoreTable
-from trigemu.counting.shared import SharedEvents
 from trigemu.emulation import scaling
-from trigemu.emulation.engine import Chunk, Job, Progress, check_result, entries_of, over_background
+from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.scores import Scores
 from trigemu.menus.menu import Menu
@@ -37,8 +34,7 @@ class Halves:
     tables: tuple[ScoreTable, ...]  # The events of the background, and of each signal
     # tuple of int64[n]: for each event, 0 if it is searched on, 1 if it judges, −1 if neither.
     half: tuple[IntArray, ...]
-    # tuple of float64[samples]: the factors from each half of the background to all of it, times the factor
-    # to the crossing rate of the menu.
+    # Of each half, float64[samples]: the factors to all of the background, times that to the crossing rate.
     scales: tuple[FloatArray, FloatArray]
     shared: frozenset[int]  # The samples whose events may share interactions
     trained: int | None  # The half that models of the menu were not trained on
@@ -50,15 +46,14 @@ class Halves:
         half; those of the background are scaled. counts: bool[n], which events of the table count."""
         table, start = self.tables[number], sum(map(len, self.tables[:number]))
         mask = self.half[number] == which
-        chosen = np.flatnonzero(mask if counts is None else mask & counts)
-        weight = table.weight[chosen]
+        events = np.flatnonzero(mask if counts is None else mask & counts)
+        weight, sample = table.weight[events], table.sample[events]
         if number == 0:
-            weight = weight * self.scales[which][table.sample[chosen]]
-        sample = table.sample[chosen]
+            weight = weight * self.scales[which][sample]
         # a parent is one interaction in all samples; an event without one is an interaction of its own
-        alone = splitmix64(table.id[chosen] + splitmix64(sample.astype(np.uint64)))
-        interaction = np.where(np.isin(sample, sorted(self.shared)), table.parent[chosen], alone)
-        return chosen + start, weight, interaction
+        alone = splitmix64(table.id[events] + splitmix64(sample.astype(np.uint64)))
+        interaction = np.where(np.isin(sample, sorted(self.shared)), table.parent[events], alone)
+        return events + start, weight, interaction
 
     @property
     def text(self) -> str:
@@ -84,32 +79,26 @@ def halves_of(
     """
     catalogue = scores.catalogue
     trained = unseen_half(menu, catalogue)
-    everything = scaling.crossing_scale(menu, catalogue)
     if trained is None:
         sums = scores.table.by_half()
-        scales = tuple(scaling.half_scales(sums, half, catalogue) for half in (0, 1))
+        scales = [scaling.half_scales(sums, half, catalogue) for half in (0, 1)]
         half = tuple(table.half for table in tables)
     else:
-        task = _Quarters(trained)
+        task = _Quarters()
         job = Job((), make_plan(()), catalogue)
         sums = task.merge([*over_background(job, task, executor, progress)])
-        scales = tuple(_quarter_scales(sums, quarter, catalogue) for quarter in (0, 1))
-        signals = (_next_bit(table.parent) for table in tables[1:])
-        half = (_quarter(tables[0].half, tables[0].parent, trained), *signals)
-    return Halves(
-        tables, half, (everything * scales[0], everything * scales[1]), catalogue.with_parents, trained
-    )
+        sums = replace(sums, half=2 * sums.half + sums.bin)
+        scales = [_quarter_scales(sums, 2 * trained + quarter, catalogue) for quarter in (0, 1)]
+        background = np.where(tables[0].half == trained, _next_bit(tables[0].parent), -1)
+        half = (background, *(_next_bit(table.parent) for table in tables[1:]))
+    first, second = (scaling.crossing_scale(menu, catalogue) * scale for scale in scales)
+    return Halves(tables, half, (first, second), catalogue.with_parents, trained)
 
 
 def unseen_half(menu: Menu, catalogue: Catalogue) -> int | None:
     """Return the half of the background that no model of a menu was trained on; None if none was trained."""
     plain = replace(menu, triggers=tuple(replace(t, fitted_on=None, solution=None) for t in menu.triggers))
     return scaling.unseen_half([plain], make_plan([plain]), catalogue)
-
-
-def _quarter(half: IntArray, parent: Parents, trained: int) -> IntArray:
-    """Return 0 or 1 for each event of the half that no model was trained on, −1 for the others."""
-    return np.where(half == trained, _next_bit(parent), -1)
 
 
 def _quarter_scales(sums: PatternTable, quarter: int, catalogue: Catalogue) -> FloatArray:
@@ -125,24 +114,13 @@ def _quarter_scales(sums: PatternTable, quarter: int, catalogue: Catalogue) -> F
 
 
 @dataclass(frozen=True)
-class _Quarters:
-    """The task that sums the weights of a chunk in each quarter of the half that no model was trained on,
-    and in the other half (2)."""
-
-    trained: int
-    classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents)
+class _Quarters(TableTask):
+    """The task that sums the weights of a chunk in each half of each half."""
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
-        quarter = _quarter(split.half_of(events.parent), events.parent, self.trained)
-        return scaling.weights_by_half(chunk.sample, events, np.where(quarter < 0, 2, quarter))
-
-    def merge(self, parts: Sequence[PatternTable]) -> PatternTable:
-        return merge_tables(parts)
-
-
-@check_result.register
-def _(task: _Quarters, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    table_checks.check_table(part, words=1, samples=entries_of(chunks), ends={"half": 3})
+        parent, weight = events.parent[events.core], events.weight[events.core]
+        keys = Keys(split.half_of(parent), _next_bit(parent))
+        return count_patterns(chunk.sample, np.zeros((len(weight), 1), np.uint64), weight, keys)
 
 
 def _next_bit(parent: Parents) -> IntArray:

@@ -10,10 +10,9 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
-from trigemu.counting import table_checks
 from trigemu.counting.score_table import ScoreTable
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, check_result, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.score_pass import score_table
 from trigemu.emulation.scores import Scores
@@ -27,11 +26,11 @@ from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Context, ScoreKind
 
 from .goal_checks import bounds_of, check_goals
-from .goals import ChannelTable, Goals
+from .goals import ChannelTable, Goals, Span
 from .halves import Halves, halves_of, unseen_half
 from .problem import Problem
 from .rows import Group, Prepared, prepare
-from .variables import Bound, Variable, menu_at, orders_of, variables_of
+from .variables import Variable, menu_at, orders_of, variables_of
 
 
 def selected(
@@ -70,30 +69,14 @@ class _Select:
         return np.concatenate(parts)
 
 
-@check_result.register
-def _(task: _Select, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    if not isinstance(part, np.ndarray):
-        raise TrigemuError("it does not contain the selection of events")
-    table_checks.check_array("selected", part, np.dtype("?"), sum(chunk.size for chunk in chunks))
-
-
 @dataclass(frozen=True)
 class Half:
-    """The events of one half, scaled to all.
+    """The events of one half, scaled to all."""
 
-    Attributes
-    ----------
-    background : Group
-        The events of the background, with weights in Hz.
-    channels : tuple of Group
-        Those of each channel, with weights that add up to 1.
-    chosen : tuple of int64[n]
-        The positions of the events of the background and of each channel, in all tables after each other.
-    """
-
-    background: Group
-    channels: tuple[Group, ...]
-    chosen: tuple[IntArray, ...]
+    background: Group  # The events of the background, with weights in Hz
+    channels: tuple[Group, ...]  # Those of each channel, with weights that add up to 1
+    # tuple of int64[n]: the positions of the events of both in all tables, one after the other.
+    events: tuple[IntArray, ...]
 
 
 @dataclass(frozen=True)
@@ -108,16 +91,10 @@ class Setup:
     tables: tuple[ScoreTable, ...]  # The events of the background, and of each signal
     variables: tuple[Variable, ...]  # What varies
     fixed: tuple[Variable, ...]  # What has a single allowed value
-    sets: tuple[frozenset[str], ...]  # The sets of triggers whose rates are limited; the first is the menu
     halves: Halves  # How the events are divided
     fitted: Half  # fitted, unseen: The half for the search, and the other one
     unseen: Half
     problem: Problem  # The problem on the fitted half, without ceilings
-
-    @property
-    def bounds(self) -> tuple[Bound, ...]:
-        """The limits; the first is the cap."""
-        return self.problem.bounds
 
 
 def make_setup(
@@ -131,14 +108,8 @@ def make_setup(
     (written,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
     base = _all_switched_on(written, goals)
     samples = tuple(dict.fromkeys(channel.sample for channel in goals.channels))
-    scores = score_table(
-        base,
-        catalogue,
-        vary=_known_ranges(base, goals),
-        signals=samples,
-        executor=executor,
-        progress=progress,
-    )
+    ranges = _known_ranges(base, goals)
+    scores = score_table(base, catalogue, vary=ranges, signals=samples, executor=executor, progress=progress)
     _check_weights(scores)
     variables, fixed = variables_of(base, goals, scores.threshold_ranges, written)
     base = menu_at(base, fixed, [0] * len(fixed))
@@ -149,23 +120,9 @@ def make_setup(
         for channel in goals.channels
     ]
     halves = halves_of(base, scores, tables, executor, progress)
-    fitted, unseen = (_half(prepared.group, halves, which, goals, of_channels, len(sets)) for which in (0, 1))
-    problem = _problem(prepared, variables, fitted, bounds, goals)
-    return Setup(
-        written, base, goals, scores, tables, variables, fixed, sets, halves, fitted, unseen, problem
-    )
-
-
-def _problem(
-    prepared: Prepared,
-    variables: tuple[Variable, ...],
-    fitted: Half,
-    bounds: tuple[Bound, ...],
-    goals: Goals,
-) -> Problem:
-    """Return the problem on the fitted half, without ceilings."""
+    fitted, unseen = (_half(prepared, halves, which, goals, of_channels, len(sets)) for which in (0, 1))
     weights = np.array([channel.weight for channel in goals.channels])
-    return Problem(
+    problem = Problem(
         tuple(np.array(variable.values) for variable in variables),
         tuple(variable.what == "above" for variable in variables),
         prepared.tables,
@@ -178,6 +135,31 @@ def _problem(
         weights / weights.sum(),
         np.ones(len(weights)),
     )
+    return Setup(written, base, goals, scores, tables, variables, fixed, halves, fitted, unseen, problem)
+
+
+def _half(
+    prepared: Prepared,
+    halves: Halves,
+    which: int,
+    goals: Goals,
+    of_channels: Sequence[tuple[int, BoolArray]],
+    sets: int,
+) -> Half:
+    """Return the events of a half. of_channels: the table of each channel, and which of its events count."""
+    events, weight, interaction = halves.of_table(0, which)
+    background = prepared.group(events, weight, interaction, sets)
+    channels, positions = [], [events]
+    for channel, (table, counts) in zip(goals.channels, of_channels, strict=True):
+        events, weight, interaction = halves.of_table(table, which, counts)
+        if not weight.sum() > 0:
+            raise TrigemuError(
+                f"{goals.path}: channel {channel.label!r}: none of its events is in the "
+                f"{('half that is searched', 'unseen half')[which]}: it needs more events"
+            )
+        channels.append(prepared.group(events, weight / weight.sum(), interaction, 1))
+        positions.append(events)
+    return Half(background, tuple(channels), tuple(positions))
 
 
 def samples_read(menu: Menu, goals: Goals, catalogue: Catalogue) -> list[Sample]:
@@ -210,35 +192,15 @@ def _all_switched_on(menu: Menu, goals: Goals) -> Menu:
 
 def _known_ranges(menu: Menu, goals: Goals) -> dict[str, tuple[float, float]]:
     """Return the range of the threshold of each trigger that is not free, for the score table."""
-    ranges: dict[str, tuple[float, float]] = {}
-    for trigger in menu.used:
-        kind = trigger.description
-        if isinstance(kind, ScoreKind):
-            ranges[trigger.name] = kind.threshold, kind.threshold
+    ranges = {
+        trigger.name: (trigger.description.threshold,) * 2
+        for trigger in menu.used
+        if isinstance(trigger.description, ScoreKind)
+    }
     for vary in goals.vary:
         for name in vary.triggers:
             if vary.above == "free":
                 ranges.pop(name, None)
-            elif vary.above is not None and not isinstance(vary.above, str):
+            elif isinstance(vary.above, Span):
                 ranges[name] = vary.above.min, vary.above.max
     return ranges
-
-
-def _half(
-    group: Any, halves: Halves, which: int, goals: Goals, of_channels: list[tuple[int, Any]], sets: int
-) -> Half:
-    """Return the events of a half. group: makes rows of some events. of_channels: the table of each channel,
-    and which of its events count."""
-    chosen, weight, interaction = halves.of_table(0, which)
-    background = group(chosen, weight, interaction, sets)
-    channels, rows = [], [chosen]
-    for channel, (table, counts) in zip(goals.channels, of_channels, strict=True):
-        chosen, weight, interaction = halves.of_table(table, which, counts)
-        if not weight.sum() > 0:
-            raise TrigemuError(
-                f"{goals.path}: channel {channel.label!r}: none of its events is in the "
-                f"{('half that is searched', 'unseen half')[which]}: it needs more events"
-            )
-        channels.append(group(chosen, weight / weight.sum(), interaction, 1))
-        rows.append(chosen)
-    return Half(background, tuple(channels), tuple(rows))

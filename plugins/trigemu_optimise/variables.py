@@ -10,13 +10,12 @@ from typing import Literal
 
 import numpy as np
 
-from trigemu.base.arrays import IntArray
+from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.menus.menu import Menu
 from trigemu.triggers.base import ScoreKind
 
-from .goals import Goals, Span, Tie, Vary
-from .kernels import MOST
+from .goals import MOST, Goals, Span, Tie, Vary
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,11 @@ class Bound:
     without: int
     low: float
     high: float
+
+    def rate(self, rates: FloatArray) -> FloatArray:
+        """Return the limited rate, float64[…], from the rates of the sets, float64[sets, …]."""
+        rate: FloatArray = rates[self.of] - (rates[self.without] if self.without >= 0 else 0.0)
+        return rate
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def test_rows_are_fewer_than_events(tmp_path: Path) -> None:
 
 def test_halves_have_no_event_in_common_and_their_scales(tmp_path: Path) -> None:
     setup = make_setup(read_menu(write_menu(tmp_path)), read_goals(write_goals(tmp_path, 1e5)), toy_samples())
-    for fitted, unseen in zip(setup.fitted.chosen, setup.unseen.chosen, strict=True):
+    for fitted, unseen in zip(setup.fitted.events, setup.unseen.events, strict=True):
         assert not set(fitted.tolist()) & set(unseen.tolist())
     everything = replace(setup.menu, triggers=setup.menu.triggers)
     (scored, *_) = (t.name for t in everything.triggers if isinstance(t.description, ScoreKind))
