@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
+import numpy as np
 
+from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import nearest
 from trigemu.base.toml import Document, Key, TomlTable, load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
@@ -18,6 +20,23 @@ from trigemu.base.toml_schema import refuse_other_kinds
 MOST = 255
 #: The figures of merit.
 Merit = Literal["squared", "mean", "worst"]
+
+
+def loss_of(merit: Merit, weights: FloatArray, ceilings: FloatArray, efficiencies: FloatArray) -> FloatArray:
+    """Return the loss, float64[…], from the efficiencies of the channels, float64[channels, …].
+
+    weights, ceilings: float64[channels]: the weights, which add up to 1, and ε_max.
+    """
+    shape = (-1, *[1] * (efficiencies.ndim - 1))
+    weights, ceilings = weights.reshape(shape), ceilings.reshape(shape)
+    if merit == "mean":
+        mean: FloatArray = 1.0 - (weights * efficiencies).sum(axis=0)
+        return mean
+    lost = np.maximum(1.0 - efficiencies / ceilings, 0.0)
+    loss: FloatArray = lost.max(axis=0) if merit == "worst" else (weights * lost**2).sum(axis=0)
+    return loss
+
+
 #: The largest size of a number, and the inverse of the smallest difference.
 _LARGEST = 1e15
 _Positive = Annotated[float, msgspec.Meta(gt=0)]

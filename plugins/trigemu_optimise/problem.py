@@ -10,7 +10,7 @@ import numpy as np
 from trigemu.base.arrays import FloatArray, IntArray
 
 from .components import Tables
-from .goals import Merit
+from .goals import Merit, loss_of
 from .rows import Group, Layout
 from .variables import Bound, Order
 
@@ -58,14 +58,7 @@ class Problem:
 
     def loss(self, efficiencies: FloatArray) -> FloatArray:
         """Return the loss, float64[…], from the efficiencies of the channels, float64[channels, …]."""
-        shape = (-1, *[1] * (efficiencies.ndim - 1))
-        weights, ceilings = self.weights.reshape(shape), self.ceilings.reshape(shape)
-        if self.merit == "mean":
-            mean: FloatArray = 1.0 - (weights * efficiencies).sum(axis=0)
-            return mean
-        lost = np.maximum(1.0 - efficiencies / ceilings, 0.0)
-        loss: FloatArray = lost.max(axis=0) if self.merit == "worst" else (weights * lost**2).sum(axis=0)
-        return loss
+        return loss_of(self.merit, self.weights, self.ceilings, efficiencies)
 
     def excess(self, rates: FloatArray) -> FloatArray:
         """Return by how much limits are violated, relative to them, float64[…], from the rates of the sets,

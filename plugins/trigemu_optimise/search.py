@@ -239,16 +239,14 @@ class Front(Unit):
         point = one_way = np.array(self.start, np.int64)
         free, restricted, done, tightest = [], [], 0, problem.sizes - 1
         for cap in self.caps:
-            rises = cap >= problem.cap
-            evaluation = Evaluation(problem.with_cap(cap))
-            restricted.append(
-                improve(evaluation, one_way, (0 * point, one_way) if rises else (one_way, tightest))
-            )
+            rises, evaluation = cap >= problem.cap, Evaluation(problem.with_cap(cap))
+            ends = (0 * point, one_way) if rises else (one_way, tightest)
+            restricted.append(improve(evaluation, one_way, ends))
             starts = [point] if rises else [point, tightest]
-            free.append(
-                min((*(improve(evaluation, start) for start in starts), restricted[-1]), key=itemgetter(1))
-            )
-            (point, _), (one_way, _) = free[-1], restricted[-1]
+            found = [*(improve(evaluation, start) for start in starts), restricted[-1]]
+            best, _ = min(found, key=itemgetter(1))
+            point, one_way = towards(evaluation, best, point), restricted[-1][0]
+            free.append((point, evaluation.objective(point)))
             done += evaluation.evaluations
         points, objectives = zip(*free, *restricted, strict=True)
         return Found(np.array(points), np.array(objectives), done)
