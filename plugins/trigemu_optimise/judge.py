@@ -21,6 +21,7 @@ from trigemu.triggers.base import ScoreKind
 
 from .components import packed
 from .problem import INFEASIBLE, Evaluation, Problem
+from .results import OnHalf
 from .rows import Decisions, Parents, distinct, summed
 from .search import allowed
 from .setup import Half, Setup
@@ -34,24 +35,13 @@ _STEP = 1e-6
 class Judged:
     """A menu on a half of the events."""
 
-    rate_hz: float  # rate_hz, rate_error_hz: The rate of the menu and its statistical error, in Hz
-    rate_error_hz: float
-    efficiencies: FloatArray  # efficiencies, errors: float64[channels]: the efficiency of each channel
-    errors: FloatArray
-    loss: float  # The figure of merit
-    # float64[m]: by how much each interaction moves the loss, to first order.
-    influence: FloatArray
-
-    @property
-    def loss_error(self) -> float:
-        """The error of the loss."""
-        return float(np.sqrt((self.influence**2).sum()))
+    numbers: OnHalf  # Its numbers
+    influence: FloatArray  # float64[m]: by how much each interaction moves the loss, to first order
 
     def less(self, other: Judged) -> tuple[float, float]:
         """Return the loss of another menu on the same events minus that of this one, with its paired
         error."""
-        difference = other.influence - self.influence
-        return other.loss - self.loss, float(np.sqrt((difference**2).sum()))
+        return other.numbers.loss - self.numbers.loss, _size(other.influence - self.influence)
 
 
 class Judge:
@@ -83,19 +73,21 @@ class Judge:
             group.weight * (fraction - efficiency)
             for group, fraction, efficiency in zip(half.channels, accepted, efficiencies, strict=True)
         ]
-        interactions = [group.interaction for group in half.channels]
+        parents = [group.interaction for group in half.channels]
         slopes = derivatives(problem.loss, efficiencies)
-        return Judged(
-            float(rates.sum()),
-            _error(half.background.interaction, rates),
-            efficiencies,
-            np.array([_error(*pair) for pair in zip(interactions, moves, strict=True)]),
-            float(problem.loss(efficiencies)),
-            _by_interaction(
-                np.concatenate(interactions),
-                np.concatenate([slope * move for slope, move in zip(slopes, moves, strict=True)]),
-            ),
+        influence = _by_interaction(
+            np.concatenate(parents),
+            np.concatenate([slope * move for slope, move in zip(slopes, moves, strict=True)]),
         )
+        numbers = OnHalf(
+            float(rates.sum()),
+            _size(_by_interaction(half.background.interaction, rates)),
+            float(problem.loss(efficiencies)),
+            _size(influence),
+            tuple(efficiencies.tolist()),
+            tuple(_size(_by_interaction(*pair)) for pair in zip(parents, moves, strict=True)),
+        )
+        return Judged(numbers, influence)
 
 
 def derivatives(loss: Callable[[FloatArray], FloatArray], efficiencies: FloatArray) -> FloatArray:
@@ -106,14 +98,15 @@ def derivatives(loss: Callable[[FloatArray], FloatArray], efficiencies: FloatArr
     return (up - down) / (2.0 * steps)
 
 
-def _error(interaction: Parents, values: FloatArray) -> float:
-    """Return √Σ over interactions of (Σ values)²."""
-    return float(np.sqrt((_by_interaction(interaction, values) ** 2).sum()))
-
-
 def _by_interaction(interaction: Parents, values: FloatArray) -> FloatArray:
+    """Return the sum of the values of the events of each interaction."""
     interactions, number = np.unique(interaction, return_inverse=True)
     return summed(number.ravel(), values, len(interactions))
+
+
+def _size(values: FloatArray) -> float:
+    """Return √Σ values²."""
+    return float(np.sqrt((values**2).sum()))
 
 
 #: Values of a threshold between which slopes are taken, on each side.

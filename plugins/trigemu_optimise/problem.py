@@ -179,9 +179,9 @@ class Evaluation:
                 first = np.maximum(first, self._level[column, rows])
             leaves = [row for n in depend for row, leaf in self._leaves[n] if leaf == variable]
             later = [np.maximum(first, self._level[row, rows]) for row in leaves]
-            edges.append(
-                np.sort([np.broadcast_to(first, rows.shape), *later], axis=0) if later else first[None]
-            )
+            edges.append(np.array([np.broadcast_to(first, rows.shape), *later]))
+            if len(later) > 1:
+                edges[-1][1:].sort(axis=0)
         at_x, at_y = edges[0][:, None], edges[1][None]
         if depend:
             for number in depend:
@@ -190,8 +190,9 @@ class Evaluation:
                     at = at_x if variable == x else at_y if variable == y else self._point[variable]
                     index = index + ((self._level[row, rows] > at).astype(np.int64) << bit)
                 value = value * self._tables[set_, index]
-            value = np.broadcast_to(value, (len(at_x), at_y.shape[1], len(rows)))
-            value = np.diff(np.diff(value, axis=0, prepend=0.0), axis=1, prepend=0.0)
+            value = np.broadcast_to(value, (len(at_x), at_y.shape[1], len(rows))).copy()
+            value[1:] -= value[:-1]
+            value[:, 1:] -= value[:, :-1]
         groups = len(self._total) if set_ == 0 else 1
         kx, ky = (int(self._sizes[variable]) if variable >= 0 else 1 for variable in (x, y))
         place = (self._group[rows] * (kx + 1) + at_x) * (ky + 1) + at_y

@@ -193,16 +193,8 @@ def summed(number: IntArray, values: FloatArray, size: int) -> FloatArray:
 def distinct(columns: Sequence[npt.NDArray[Any]], events: int) -> tuple[IntArray, IntArray]:
     """Return the number of the combination of columns in each event, and the first event of each
     combination."""
-    code, size = np.zeros(events, np.int64), 1
-    for column in columns:
-        if column.dtype == np.uint8 or column.dtype == np.bool_:
-            keys, more = column.astype(np.int64), int(column.max(initial=0)) + 1
-        else:
-            values, keys = np.unique(column, return_inverse=True)
-            keys, more = keys.ravel(), len(values)
-        if size * more >= 2**62:
-            values, code = np.unique(code, return_inverse=True)
-            code, size = code.ravel(), len(values)
-        code, size = code * more + keys, size * more
-    _, first, number = np.unique(code, return_index=True, return_inverse=True)
+    parts = [np.ascontiguousarray(c).view(np.uint8).reshape(events, c.itemsize) for c in columns]
+    table = np.hstack([np.zeros((events, 1), np.uint8), *parts])
+    keys = table.view(f"V{table.shape[1]}").ravel()
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
     return number.ravel(), first

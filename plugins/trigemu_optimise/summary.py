@@ -12,7 +12,7 @@ from trigemu.base.errors import printable
 from trigemu.menus.menu import Menu
 from trigemu.menus.warnings import unit_of_threshold
 
-from .judge import Judge, Judged, correlations, greedy, prices, scaled, slopes
+from .judge import Judge, correlations, greedy, prices, scaled, slopes
 from .problem import Evaluation, Problem
 from .results import (
     BEST,
@@ -23,7 +23,6 @@ from .results import (
     ChannelResult,
     Contender,
     LimitResult,
-    OnHalf,
     Summary,
     VariableResult,
 )
@@ -87,7 +86,7 @@ def summary_of(
         for half in (setup.fitted, setup.unseen)
     )
     contenders = tuple(
-        Contender(name, _on_half(fitted[name]), _on_half(unseen[name]), *unseen[BEST].less(unseen[name]))
+        Contender(name, fitted[name].numbers, unseen[name].numbers, *unseen[BEST].less(unseen[name]))
         for name in menus
     )
     on_unseen = replace(problem, background=setup.unseen.background, channels=setup.unseen.channels)
@@ -112,12 +111,6 @@ def summary_of(
         replicas=len(points),
         **of_run,
     )
-
-
-def _on_half(judged: Judged) -> OnHalf:
-    efficiencies, errors = tuple(judged.efficiencies.tolist()), tuple(judged.errors.tolist())
-    rate = judged.rate_hz, judged.rate_error_hz
-    return OnHalf(*rate, judged.loss, judged.loss_error, efficiencies, errors)
 
 
 def _rows(

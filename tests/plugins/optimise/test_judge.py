@@ -47,14 +47,14 @@ def test_errors_are_those_of_replicas(setup: Setup, problem: Problem) -> None:
         losses = problem.loss(efficiencies), problem.loss(of_second)
         spread.append([rates[0], *efficiencies, losses[0], losses[1] - losses[0]])
     deviations = np.std(spread, axis=0)
-    gain, gain_error = first.less(second)
-    errors = [first.rate_error_hz, *first.errors, first.loss_error, gain_error]
+    (gain, gain_error), numbers = first.less(second), first.numbers
+    errors = [numbers.rate_error_hz, *numbers.errors, numbers.loss_error, gain_error]
     assert errors == pytest.approx(deviations, rel=0.15)  # 3.5 % of statistics, and the second order
-    assert gain == pytest.approx(second.loss - first.loss)
+    assert gain == pytest.approx(second.numbers.loss - numbers.loss)
     evaluation = Evaluation(problem)
     rates, efficiencies = evaluation.at(points[0])
-    assert first.rate_hz == pytest.approx(rates[0])
-    assert first.efficiencies == pytest.approx(efficiencies)
+    assert numbers.rate_hz == pytest.approx(rates[0])
+    assert numbers.efficiencies == pytest.approx(efficiencies)
     assert first.less(first) == (0.0, 0.0)
 
 
@@ -116,7 +116,7 @@ def test_events_of_one_interaction_count_together_whatever_their_sample(tmp_path
             for i, (event, counts) in enumerate(zip(events, inside, strict=True)):
                 key = ("", event["parent"]) if "parent" in event else (name, i)
                 sums[key] = sums.get(key, 0.0) + counts * scale * event["weight"] * _accepted(event)
-        judged = Judge(setup).judged(setup.written, half, setup.problem)
+        judged = Judge(setup).judged(setup.written, half, setup.problem).numbers
         assert judged.rate_hz == pytest.approx(sum(sums.values()), rel=1e-12)
         error = np.sqrt(sum(value**2 for value in sums.values()))
         assert judged.rate_error_hz == pytest.approx(error, rel=1e-12)
