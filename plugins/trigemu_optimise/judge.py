@@ -22,9 +22,9 @@ from trigemu.triggers.base import ScoreKind
 from .components import packed
 from .problem import INFEASIBLE, Evaluation, Problem
 from .results import OnHalf
-from .rows import Decisions, Parents, distinct, summed
+from .rows import Decisions, Half, Parents, distinct, summed
 from .search import allowed
-from .setup import Half, Setup
+from .setup import Setup
 from .variables import Variable, menu_at, with_values
 
 #: The relative step of numerical derivatives of the loss.

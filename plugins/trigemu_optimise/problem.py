@@ -11,7 +11,7 @@ from trigemu.base.arrays import FloatArray, IntArray
 
 from .components import Tables
 from .goals import Merit, loss_of
-from .rows import Group, Layout
+from .rows import Group, Half, Layout
 from .variables import Bound, Order
 
 #: What an infeasible point counts, more than any loss.
@@ -49,6 +49,10 @@ class Problem:
     def with_cap(self, cap_hz: float) -> Problem:
         """Return the problem with another cap."""
         return replace(self, bounds=(replace(self.bounds[0], high=cap_hz), *self.bounds[1:]))
+
+    def on(self, half: Half) -> Problem:
+        """Return the problem on the events of a half."""
+        return replace(self, background=half.background, channels=half.channels)
 
     def alone(self, channel: int) -> Problem:
         """Return the problem of the largest efficiency of one channel."""

@@ -73,37 +73,24 @@ class ChannelResult:
 class VariableResult:
     """A threshold, a prescale or a switch."""
 
-    #: The triggers, and what varies
-    name: Annotated[
-        str, Column("", "key", "varied", "What varies: the threshold of a trigger, or what is named.")
-    ]
+    name: Annotated[str, Column("", "key", "varied")]  #: The triggers, and what varies
     what: str  #: `above`, `prescale` or `enabled`
     triggers: tuple[str, ...]  #: The triggers
-    #: The unit of a threshold
-    unit: Annotated[str, Column("", "label", "unit", "The unit of a threshold.", gives_way=1)]
+    unit: Annotated[str, Column("", "label", "unit", gives_way=1)]  #: The unit of a threshold
     #: written, value: The value in the menu, and the best one
-    written: Annotated[float, Column("", "number", "as written", "The value in the menu.")]
-    value: Annotated[float, Column("", "number", "optimised", "The best value.")]
+    written: Annotated[float, Column("", "number", "as written")]
+    value: Annotated[float, Column("", "number", "optimised")]
     values: int  #: The number of allowed values
     #: low, high: The interval of 68 % over replicas of the events; None without replicas
-    low: Annotated[float | None, Column("", meaning="The lower end of the interval of 68 % over replicas.")]
-    high: Annotated[float | None, Column("", meaning="The upper end of that interval.")]
+    low: Annotated[float | None, Column("")]
+    high: Annotated[float | None, Column("")]
     #: ∂rate/∂threshold of the menu
-    hz_per_unit: Annotated[
-        float,
-        Column("", "number", "∂rate/∂value", "∂rate/∂threshold of the menu, in Hz per unit.", text=_hz),
-    ]
+    hz_per_unit: Annotated[float, Column("", "number", "∂rate/∂value", text=_hz)]
     #: By how much another kHz for this variable lowers the loss; None if it changes no rate.
-    loss_per_khz: Annotated[
-        float | None,
-        Column("", "number", "loss/kHz", "The decrease of the loss for another kHz.", text="{:.2g}".format),
-    ]
+    loss_per_khz: Annotated[float | None, Column("", "number", "loss/kHz", text="{:.2g}".format)]
     channels_per_khz: tuple[float, ...]  #: The efficiency that each channel gains for another kHz
     #: The variable that it trades with: the strongest negative correlation over replicas; or empty.
-    partner: Annotated[
-        str,
-        Column("", "label", "trades with", "The strongest negative correlation over replicas.", gives_way=1),
-    ]
+    partner: Annotated[str, Column("", "label", "trades with", gives_way=1)]
     correlation: float  #: That correlation
 
 

@@ -57,6 +57,16 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Half:
+    """The events of one half, scaled to all."""
+
+    background: Group  # The events of the background, with weights in Hz
+    channels: tuple[Group, ...]  # Those of each channel, with weights that add up to 1
+    # tuple of int64[n]: the positions of the events of both in all tables, one after the other.
+    events: tuple[IntArray, ...]
+
+
+@dataclass(frozen=True)
 class Prepared:
     """All events of some tables, ready to be divided into groups; arrays as in `Group`, for each event."""
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, IntArray
+from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.score_table import ScoreTable
 from trigemu.emulation.budgets import solve_budgets
@@ -29,7 +29,7 @@ from .goal_checks import bounds_of, check_goals
 from .goals import ChannelTable, Goals, Span
 from .halves import Halves, halves_of, unseen_half
 from .problem import Problem
-from .rows import Group, Prepared, prepare
+from .rows import Half, Prepared, prepare
 from .variables import Variable, menu_at, orders_of, variables_of
 
 
@@ -67,16 +67,6 @@ class _Select:
 
     def merge(self, parts: Sequence[BoolArray]) -> BoolArray:
         return np.concatenate(parts)
-
-
-@dataclass(frozen=True)
-class Half:
-    """The events of one half, scaled to all."""
-
-    background: Group  # The events of the background, with weights in Hz
-    channels: tuple[Group, ...]  # Those of each channel, with weights that add up to 1
-    # tuple of int64[n]: the positions of the events of both in all tables, one after the other.
-    events: tuple[IntArray, ...]
 
 
 @dataclass(frozen=True)

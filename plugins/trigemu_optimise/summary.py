@@ -89,7 +89,6 @@ def summary_of(
         Contender(name, fitted[name].numbers, unseen[name].numbers, *unseen[BEST].less(unseen[name]))
         for name in menus
     )
-    on_unseen = replace(problem, background=setup.unseen.background, channels=setup.unseen.channels)
     along = np.array([entry.point for entry in front.entries]).reshape(-1, len(point))
     turning = np.flatnonzero((np.diff(along, axis=0) > 0).any(axis=0))
     return Summary(
@@ -105,7 +104,7 @@ def summary_of(
         factor=factor,
         contenders=contenders,
         **_rows(setup, problem, evaluation, point, points, front),
-        limits=_limits(point, evaluation, Evaluation(on_unseen)),
+        limits=_limits(point, evaluation, Evaluation(problem.on(setup.unseen))),
         front=_at_caps(setup, front),
         turning=tuple(setup.variables[number].name for number in turning),
         replicas=len(points),
@@ -186,8 +185,7 @@ def _limits(point: IntArray, fitted: Evaluation, unseen: Evaluation) -> tuple[Li
 
 def _at_caps(setup: Setup, front: AtCaps) -> tuple[CapResult, ...]:
     """Return the rows of a front."""
-    unseen = replace(front.problem, background=setup.unseen.background, channels=setup.unseen.channels)
-    fitted, judging = Evaluation(front.problem), Evaluation(unseen)
+    fitted, judging = Evaluation(front.problem), Evaluation(front.problem.on(setup.unseen))
 
     def loss(evaluation: Evaluation, point: IntArray) -> float:
         return float(evaluation.problem.loss(evaluation.at(point)[1]))
