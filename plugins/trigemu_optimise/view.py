@@ -183,8 +183,8 @@ def notes_of(summary: Summary) -> Iterator[str]:
         )
     if summary.front and summary.merit != "mean":
         yield (
-            f"Caps: the losses have one ε_max, with all of the {numbers.in_hz(summary.front[-1].cap_hz)} to "
-            "itself."
+            "Caps: their losses have one ε_max: the efficiency with all of the "
+            f"{numbers.in_hz(summary.front[-1].cap_hz)} to itself."
         )
     if summary.turning:
         yield (
