@@ -21,7 +21,7 @@ from trigemu.counting.acceptance import acceptances
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.triggers.base import BitKind
 
-from .variables import Variable, menu_at
+from .variables import Variable, menu_at, threshold_numbers
 
 #: The most entries of the table of a component.
 MAX_TABLE = 2**16
@@ -43,7 +43,7 @@ class Component:
 
 def components_of(menu: Menu, variables: Sequence[Variable]) -> list[Component]:
     """Return the components of a menu, in the order of their first triggers."""
-    varied = {name for v in variables if v.what == "above" for name in v.triggers}
+    varied = threshold_numbers(variables)
     components = []
     for triggers in _connected(menu.enabled):
         part = menu.part(triggers)
@@ -81,76 +81,67 @@ def _connected(triggers: Sequence[Trigger]) -> list[list[str]]:
 
 
 @dataclass(frozen=True)
-class Tables:
-    """The tables of components, for each choice of prescales and switches."""
+class Tabulated:
+    """A component as a table, for each choice of prescales and switches."""
 
-    # For each component, the variables that are prescales or switches of its triggers.
-    switches: tuple[tuple[int, ...], ...] = ()
-    choices: tuple[tuple[int, ...], ...] = ()  # The number of values of each of them
-    values: tuple[FloatArray, ...] = ()  # float64[choices, sets, entries]: the tables of each component
+    leaves: tuple[int, ...]  # The variables of its leaves
+    switches: tuple[int, ...]  # The variables that are prescales or switches of its triggers
+    sizes: tuple[int, ...]  # The number of values of each of them
+    # float64[choices, sets, entries]: the probability that none of its triggers in a set accepts; for each
+    # pattern of its other decisions, the decisions of all leaves.
+    values: FloatArray
 
-    def missed(self, point: Sequence[int] | IntArray, sets: int) -> FloatArray:
-        """Return the tables of all components at a point, one after the other: float64[sets, 1 + entries].
-        The first entry is 1, for events that a component never accepts."""
-        parts = [np.ones((sets, 1))]
-        for switches, choices, values in zip(self.switches, self.choices, self.values, strict=True):
-            number = np.ravel_multi_index([int(point[v]) for v in switches], choices) if switches else 0
-            parts.append(values[number])
-        return np.concatenate(parts, axis=1)
+    def missed(self, point: IntArray) -> FloatArray:
+        """Return the table at a point, float64[sets, entries]."""
+        choice = np.ravel_multi_index(point[list(self.switches)], self.sizes) if self.switches else 0
+        table: FloatArray = self.values[choice]
+        return table
+
+
+def missed_at(components: Sequence[Tabulated], point: IntArray, sets: int) -> FloatArray:
+    """Return the tables of components at a point, one after the other: float64[sets, 1 + entries]. The first
+    entry is 1, for what nothing can change."""
+    return np.concatenate([np.ones((sets, 1)), *(each.missed(point) for each in components)], axis=1)
 
 
 def tabulate(
     menu: Menu,
     variables: Sequence[Variable],
-    components: Sequence[Component],
-    patterns: Sequence[BoolArray],
+    component: Component,
+    patterns: BoolArray,
     sets: Sequence[frozenset[str]],
-) -> Tables:
-    """Return the tables of components, each for the patterns of its fixed leaves that occur."""
-    choices = tuple(tuple(len(variables[v].values) for v in c.switches) for c in components)
-    values = []
-    for component, sizes, pattern in zip(components, choices, patterns, strict=True):
-        if math.prod(sizes) * (len(pattern) << len(component.leaves)) > MAX_TABLE:
-            raise TrigemuError(
-                f"{menu.path}: the triggers {', '.join(component.triggers[:8])} are connected by seeds or a "
-                f"coherent set, or read each other, and depend on {len(component.leaves)} varied "
-                f"thresholds, {len(component.switches)} varied prescales or switches and {len(pattern)} "
-                "combinations of other decisions: vary fewer of them"
-            )
-        part = menu.part(component.triggers)
-        names = {trigger.name for trigger in part.triggers}
-        members = [
-            replace(variable, triggers=tuple(name for name in variable.triggers if name in names))
-            for variable in (variables[number] for number in component.switches)
-        ]
-        tables = [
-            table_of(menu_at(part, members, point), component, pattern, sets)
-            for point in product(*map(range, sizes))
-        ]
-        values.append(np.array(tables))
-    return Tables(tuple(component.switches for component in components), choices, tuple(values))
-
-
-def table_of(
-    menu: Menu, component: Component, patterns: BoolArray, sets: Sequence[frozenset[str]]
-) -> FloatArray:
-    """Return the probability that no trigger of a set in the component accepts, float64[sets, entries]: for
-    each of the patterns bool[m, fixed], all decisions of the leaves."""
+) -> Tabulated:
+    """Return the table of a component for the patterns of its fixed leaves that occur, bool[m, fixed]."""
     names = (*component.leaves, *component.fixed)
+    switches = [variables[number] for number in component.switches]
+    sizes = tuple(len(variable.values) for variable in switches)
+    if component.varies and math.prod(sizes) * (len(patterns) << len(component.leaves)) > MAX_TABLE:
+        raise TrigemuError(
+            f"{menu.path}: the triggers {', '.join(component.triggers[:8])} are connected by seeds or a "
+            f"coherent set, or read each other, and depend on {len(component.leaves)} varied thresholds, "
+            f"{len(sizes)} varied prescales or switches and {len(patterns)} combinations of other "
+            "decisions: vary fewer of them"
+        )
+    part = menu.part(component.triggers)
+    inside = {trigger.name for trigger in part.triggers}
+    members = [
+        replace(variable, triggers=tuple(name for name in variable.triggers if name in inside))
+        for variable in switches
+    ]
     leaves = (np.arange(1 << len(component.leaves))[:, None] >> np.arange(len(component.leaves))) & 1 != 0
     decided = [*np.tile(leaves, (len(patterns), 1)).T, *np.repeat(patterns, len(leaves), axis=0).T]
     words = packed(decided, len(patterns) * len(leaves))
-    result = np.ones((len(sets), len(words)))
-    if not menu.enabled:
-        return result
-    accepted = acceptances(words, menu, {name: number for number, name in enumerate(names)})
-    for number, members in enumerate(sets):
-        inside = np.array(
-            [t.name in members and t.name in component.triggers for t in menu.enabled], np.bool_
-        )
-        if inside.any():
-            result[number] = 1.0 - accepted.either(inside)
-    return result
+    values = np.ones((math.prod(sizes), len(sets), len(words)))
+    for choice, point in enumerate(product(*map(range, sizes))):
+        chosen = menu_at(part, members, point)
+        if chosen.enabled:
+            accepted = acceptances(words, chosen, {name: number for number, name in enumerate(names)})
+            for number, of_set in enumerate(sets):
+                counted = [t.name in of_set and t.name in component.triggers for t in chosen.enabled]
+                if any(counted):
+                    values[choice, number] = 1.0 - accepted.either(np.array(counted))
+    variable_of = threshold_numbers(variables)
+    return Tabulated(tuple(variable_of[name] for name in component.leaves), component.switches, sizes, values)
 
 
 def packed(decided: Sequence[BoolArray], events: int) -> Words:

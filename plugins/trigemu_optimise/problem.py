@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 
-from .components import Tables
+from .components import Tabulated, missed_at
 from .goals import Merit, loss_of
-from .rows import Group, Half, Layout
+from .rows import Group, Half
 from .variables import Bound, Order
 
 #: What an infeasible point counts, more than any loss.
@@ -26,8 +26,9 @@ class Problem:
 
     values: tuple[FloatArray, ...]  # tuple of float64[k]: the values of each variable
     thresholds: tuple[bool, ...]  # Whether each variable is a threshold
-    tables: Tables  # tables, layout: The components of the menu
-    layout: Layout
+    columns: IntArray  # int64[columns]: the variables of the triggers that accept whenever they fire
+    member: BoolArray  # bool[sets, columns]: whether each of these triggers is in a set
+    components: tuple[Tabulated, ...]  # All others that vary
     background: Group  # The events of the background, for all sets of triggers: the first is the menu
     channels: tuple[Group, ...]  # The events of each channel, with weights that add up to 1
     bounds: tuple[Bound, ...]  # The limits; the first is the cap on the rate of the menu
@@ -94,7 +95,7 @@ class Evaluation:
     def __init__(self, problem: Problem) -> None:
         self.problem, self.evaluations = problem, 0
         groups = (problem.background, *problem.channels)
-        layout, weights = problem.layout, [group.row_weight for group in groups]
+        weights = [group.row_weight for group in groups]
         self._sizes = problem.sizes
         self._group = np.repeat(np.arange(len(groups)), [len(weight) for weight in weights])
         self._level = np.concatenate([group.level for group in groups], axis=1)
@@ -105,10 +106,10 @@ class Evaluation:
         of_channels = [w * g.fixed[0] for w, g in zip(weights[1:], problem.channels, strict=True)]
         self._weight = [np.concatenate([background[0], *of_channels]), *background[1:]]
         self._fired = np.empty(self._level.shape, np.bool_)
-        variables, self._leaves = layout.variable.tolist(), []  # of each component: (row of levels, variable)
-        for leaves in layout.leaves:
-            self._leaves.append([(len(variables) + bit, variable) for bit, variable in enumerate(leaves)])
-            variables += leaves
+        variables, self._leaves = problem.columns.tolist(), []  # of each component: (row of levels, variable)
+        for component in problem.components:
+            self._leaves.append([(len(variables) + bit, v) for bit, v in enumerate(component.leaves)])
+            variables += component.leaves
         self._variable = np.array(variables, np.int64)
         self._point = np.full(len(problem.values), -1)
 
@@ -146,7 +147,7 @@ class Evaluation:
         """Keep which triggers fire at a point, and its tables."""
         self._point = point.copy()
         np.greater(self._level, point.astype(np.uint8)[self._variable, None], out=self._fired)
-        self._tables = self.problem.tables.missed(point, len(self._weight))
+        self._tables = missed_at(self.problem.components, point, len(self._weight))
         self._products: dict[tuple[int, tuple[int, ...]], FloatArray] = {}
 
     def _product(self, set_: int, without: tuple[int, ...]) -> FloatArray:
@@ -169,17 +170,19 @@ class Evaluation:
         At each row, it is a step function of both variables: its differences are summed over rows, then
         along the axes.
         """
-        layout, member = self.problem.layout, self.problem.layout.member[set_]
-        depend = tuple(n for n, leaves in enumerate(layout.leaves) if not {x, y}.isdisjoint(leaves))
+        columns, member = self.problem.columns, self.problem.member[set_]
+        depend = tuple(
+            n for n, part in enumerate(self.problem.components) if not {x, y}.isdisjoint(part.leaves)
+        )
         product = self._product(set_, depend)
         accepted = np.zeros(len(product), np.bool_)
-        for column in np.flatnonzero(member & (layout.variable != x) & (layout.variable != y)):
+        for column in np.flatnonzero(member & (columns != x) & (columns != y)):
             accepted |= self._fired[column, : len(product)]
         rows = np.flatnonzero(~accepted)
         value, edges = product[rows], []  # edges: where the value of a row changes, ascending
         for variable in (x, y):
             first = np.zeros(1, np.int64)
-            for column in np.flatnonzero(member & (layout.variable == variable)):
+            for column in np.flatnonzero(member & (columns == variable)):
                 first = np.maximum(first, self._level[column, rows])
             leaves = [row for n in depend for row, leaf in self._leaves[n] if leaf == variable]
             later = [np.maximum(first, self._level[row, rows]) for row in leaves]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,26 +22,18 @@ from trigemu.emulation.scores import Scores, Stored, definition
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.triggers.base import ScoreKind
 
-from .components import Component, Tables, components_of, table_of, tabulate
-from .variables import Variable
+from .components import Tabulated, components_of, missed_at, tabulate
+from .variables import Variable, threshold_numbers
 
 Parents = npt.NDArray[np.uint64]
 Levels = npt.NDArray[np.uint8]
-
-
-class Layout(NamedTuple):
-    """The meaning of levels: first those of columns, then those of the leaves of each component."""
-
-    variable: IntArray  # int64[columns]: the variable of each column
-    member: BoolArray  # bool[sets, columns]: whether the trigger of a column is in a set
-    leaves: tuple[tuple[int, ...], ...]  # The variables of the leaves of each component
 
 
 @dataclass(frozen=True)
 class Group:
     """Some events, as rows."""
 
-    level: Levels  # uint8[columns + leaves, rows]
+    level: Levels  # uint8[columns + leaves, rows]: of columns, then of the leaves of each component
     base: IntArray  # int64[components, rows]: the first entry in the tables; 0 if nothing can change it
     # float64[sets, rows]: the probability that no trigger of a set accepts which nothing can change.
     fixed: FloatArray
@@ -70,8 +62,9 @@ class Half:
 class Prepared:
     """All events of some tables, ready to be divided into groups; arrays as in `Group`, for each event."""
 
-    tables: Tables
-    layout: Layout
+    columns: IntArray  # int64[columns]: the variable of each column
+    member: BoolArray  # bool[sets, columns]: whether the trigger of a column is in a set
+    components: tuple[Tabulated, ...]
     level: Levels
     base: IntArray
     fixed: FloatArray
@@ -92,62 +85,58 @@ def prepare(
 ) -> Prepared:
     """Return the events of some tables, one table after the other."""
     decisions = Decisions(menu, scores, tables)
-    every = components_of(menu, variables)
-    columns = [c.triggers[0] for c in every if _accepts_if_it_fires(menu, c)]
-    varying = tuple(c for c in every if c.varies and c.triggers[0] not in columns)
+    columns, components, bases, start = [], [], [], 1
     fixed = np.ones((len(sets), decisions.events))
-    for component in every:
+    leaves: list[str] = []
+    for component in components_of(menu, variables):
+        first = menu.trigger(component.triggers[0])
+        only = component.leaves == component.triggers == (first.name,)
+        if only and not component.fixed and not component.switches and first.prescale == 1.0:
+            columns.append(first.name)
+            continue
+        number, patterns = decisions.patterns(component.fixed)
+        table = tabulate(menu, variables, component, patterns, sets)
         if not component.varies:
-            number, patterns = decisions.patterns(component.fixed)
-            fixed *= table_of(menu.part(component.triggers), component, patterns, sets)[:, number]
-    variable_of = {n: i for i, v in enumerate(variables) if v.what == "above" for n in v.triggers}
-    layout = Layout(
+            fixed *= table.values[0][:, number]
+            continue
+        components.append(table)
+        leaves += component.leaves
+        bases.append(start + (number << len(component.leaves)))
+        start += table.values.shape[-1]
+    variable_of = threshold_numbers(variables)
+    values = [np.array(variables[variable_of[name]].values) for name in (*columns, *leaves)]
+    level = np.empty((len(values), decisions.events), np.uint8)
+    for row, name in enumerate((*columns, *leaves)):
+        level[row] = np.searchsorted(values[row], decisions.score(name), "left")
+    prepared = Prepared(
         np.array([variable_of[name] for name in columns], np.int64),
         np.array([[name in members for name in columns] for members in sets], np.bool_),
-        tuple(tuple(variable_of[name] for name in component.leaves) for component in varying),
+        tuple(components),
+        level,
+        np.array(bases, np.int64).reshape(len(bases), decisions.events),
+        fixed,
     )
-    names = [*columns, *(name for component in varying for name in component.leaves)]
-    values = [variables[variable_of[name]].values for name in names]
-    level = np.empty((len(names), decisions.events), np.uint8)
-    for row, name in enumerate(names):
-        level[row] = np.searchsorted(values[row], decisions.score(name), "left")
-    numbered = [decisions.patterns(component.fixed) for component in varying]
-    made = tabulate(menu, variables, varying, [patterns for _, patterns in numbered], sets)
-    base = np.empty((len(varying), decisions.events), np.int64)
-    start = 1
-    for row, (component, (number, patterns)) in enumerate(zip(varying, numbered, strict=True)):
-        base[row] = start + (number << len(component.leaves))
-        start += len(patterns) << len(component.leaves)
-    prepared = Prepared(made, layout, level, base, fixed)
     _settle(prepared, np.array([len(v) for v in values]), len(variables))
     return prepared
-
-
-def _accepts_if_it_fires(menu: Menu, component: Component) -> bool:
-    """Whether a component is one trigger without a prescale whose threshold varies, and nothing else."""
-    first = menu.trigger(component.triggers[0])
-    single = component.leaves == component.triggers == (first.name,)
-    return single and not component.fixed and not component.switches and first.prescale == 1.0
 
 
 def _settle(prepared: Prepared, most: IntArray, variables: int) -> None:
     """Move into the fixed part what no point changes, and drop all of an event that every menu accepts, so
     that more events are one row. most: int64[columns + leaves], the highest levels."""
-    level, base, fixed, layout = prepared.level, prepared.base, prepared.fixed, prepared.layout
-    columns = len(layout.variable)
-    for column in range(columns):
-        fixed[:, level[column] == most[column]] *= ~layout.member[:, column, None]
-    missed, first = prepared.tables.missed([0] * variables, len(fixed)), columns
-    for number, leaves in enumerate(layout.leaves):
-        of_leaves = slice(first, first := first + len(leaves))
-        own = level[of_leaves]
-        settled = ((own == 0) | (own == most[of_leaves, None])).all(axis=0)
-        value = missed[:, base[number] + (1 << np.arange(len(leaves))) @ (own > 0)]
-        if prepared.tables.switches[number]:  # another prescale changes all but what is never accepted
+    level, base, fixed, first = prepared.level, prepared.base, prepared.fixed, len(prepared.columns)
+    for column in range(first):
+        fixed[:, level[column] == most[column]] *= ~prepared.member[:, column, None]
+    missed = missed_at(prepared.components, np.zeros(variables, np.int64), len(fixed))
+    for number, component in enumerate(prepared.components):
+        leaves = slice(first, first := first + len(component.leaves))
+        fired = level[leaves] > 0
+        settled = (~fired | (level[leaves] == most[leaves, None])).all(axis=0)
+        value = missed[:, base[number] + (1 << np.arange(len(fired))) @ fired]
+        if component.switches:  # another prescale changes all but what is never accepted
             settled &= (value == 1.0).all(axis=0)
         fixed[:, settled] *= value[:, settled]
         base[number, settled] = 0
-        level[of_leaves, settled] = 0
+        level[leaves, settled] = 0
     accepted = (fixed == 0.0).all(axis=0)
     level[:, accepted] = 0
     base[:, accepted] = 0

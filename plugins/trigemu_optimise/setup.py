@@ -115,8 +115,9 @@ def make_setup(
     problem = Problem(
         tuple(np.array(variable.values) for variable in variables),
         tuple(variable.what == "above" for variable in variables),
-        prepared.tables,
-        prepared.layout,
+        prepared.columns,
+        prepared.member,
+        prepared.components,
         fitted.background,
         fitted.channels,
         bounds,

@@ -85,6 +85,11 @@ def with_values(menu: Menu, variables: Sequence[Variable], values: Sequence[floa
     return replace(menu, triggers=tuple(changed.values()))
 
 
+def threshold_numbers(variables: Sequence[Variable]) -> dict[str, int]:
+    """Return the number of the variable of each threshold, by the name of its trigger."""
+    return {name: i for i, v in enumerate(variables) if v.what == "above" for name in v.triggers}
+
+
 def nearest_values(variables: Sequence[Variable]) -> IntArray:
     """Return the indices of the values nearest to those of the menu, int64[variables]."""
     nearest = [int(np.abs(np.array(v.values) - v.written).argmin()) for v in variables]
@@ -175,7 +180,7 @@ def _merge(thresholds: dict[str, Variable], tie: Tie, goals: Goals) -> None:
 
 def orders_of(variables: Sequence[Variable], goals: Goals) -> tuple[Order, ...]:
     """Return the ties between two variables."""
-    number = {n: i for i, v in enumerate(variables) if v.what == "above" for n in v.triggers}
+    number = threshold_numbers(variables)
     pairs = [(number.get(lower, -1), number.get(higher, -1), by) for lower, higher, by in _pairs(goals)]
     return tuple(Order(*pair) for pair in pairs if min(pair[:2]) >= 0)
 

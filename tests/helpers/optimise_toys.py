@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 from toys import CATALOGUE, even_events, is_evaluation, memory_catalogue, write_root
-from trigemu_optimise.components import Tables
 from trigemu_optimise.goals import Merit
 from trigemu_optimise.problem import Problem
-from trigemu_optimise.rows import Group, Layout
+from trigemu_optimise.rows import Group
 from trigemu_optimise.variables import Bound, Order
 
 from trigemu import Catalogue
@@ -140,12 +139,12 @@ def problem_of(
 ) -> Problem:
     """A problem of unprescaled triggers, one for each list of values."""
     t, c = len(values), len(channels)
-    layout = Layout(np.arange(t), np.ones((1, t), np.bool_), ())
     return Problem(
         tuple(values),
         (True,) * t,
-        Tables(),
-        layout,
+        np.arange(t),
+        np.ones((1, t), np.bool_),
+        (),
         background,
         tuple(channels),
         (Bound("rate of the menu", 0, -1, 0.0, cap),),
