@@ -13,7 +13,12 @@ import numpy as np
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.menus.menu import Menu
+from trigemu.observables.expressions import Element
+from trigemu.observables.hardware_scales import LinearScale
+from trigemu.observables.language import parse_observable
 from trigemu.triggers.base import ScoreKind
+from trigemu.triggers.combination.leg_threshold import LegThreshold
+from trigemu.triggers.threshold import Threshold
 
 from .goals import MOST, Goals, Span, Tie
 
@@ -129,22 +134,43 @@ def variables_of(
 def _threshold(
     menu: Menu, name: str, above: Span | str, ranges: Mapping[str, tuple[float, float]]
 ) -> Variable:
-    """Return a threshold with the steps of its range; without a step also the value in the menu."""
+    """Return a threshold with the steps of its range; without a step those of the hardware or round ones, and
+    the value in the menu."""
     kind = menu.trigger(name).description
     assert isinstance(kind, ScoreKind)
     low, high = (above.min, above.max) if isinstance(above, Span) else ranges[name]
+    step, origin = round_step(high - low), low if isinstance(above, Span) else 0.0
     given = above.step if isinstance(above, Span) else None
-    step = given or round_step(high - low)
-    values = {low, high}
-    if step > 0:
+    if given:
+        step = given
+    elif scale := _hardware_scale(menu, kind):
+        step = scale.step * max(1, math.ceil((high - low) / (FREE_VALUES - 2) / scale.step))
+        origin = scale.first
+    values = {low}
+    if high > low:
         digits = max(12 - math.floor(math.log10(step)), 0)
-        first = low if isinstance(above, Span) else math.ceil(low / step - 1e-9) * step
+        first = origin + math.ceil((low - origin) / step - 1e-9) * step
         number = math.floor((high - first) / step + 1e-9) + 1
-        values = {min(round(first + i * step, digits), high) for i in range(number)}
+        values = {min(round(first + i * step, digits), high) for i in range(number)} or values
     if not given and low <= kind.threshold <= high:
         values = {v for v in values if not math.isclose(v, kind.threshold, abs_tol=1e-9 * step)}
         values.add(kind.threshold)
     return Variable("above", (name,), tuple(sorted(values)), kind.threshold)
+
+
+def _hardware_scale(menu: Menu, kind: ScoreKind) -> LinearScale | None:
+    """Return the scale of the pT that a threshold is on, if the menu has one."""
+    if menu.scope.integers is None:
+        return None
+    base = ""
+    if isinstance(kind, LegThreshold) and kind.column == "pt":
+        base = menu.scope.object(kind.legs[kind.leg].object).base
+    elif isinstance(kind, Threshold):
+        number = parse_observable(kind.observable, menu.scope)
+        if isinstance(number, Element) and number.column == "pt":
+            base = number.of.base
+    scale = menu.scope.integers.scale(base)
+    return scale.pt if scale else None
 
 
 def round_step(width: float) -> float:
