@@ -100,7 +100,7 @@ class Tabulated:
 
 def missed_at(components: Sequence[Tabulated], point: IntArray, sets: int) -> FloatArray:
     """Return the tables of components at a point, one after the other: float64[sets, 1 + entries]. The first
-    entry is 1, for what nothing can change."""
+    entry is 1, for events that every menu accepts."""
     return np.concatenate([np.ones((sets, 1)), *(each.missed(point) for each in components)], axis=1)
 
 

@@ -22,7 +22,7 @@ from trigemu.emulation.scores import Scores, Stored, definition
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.triggers.base import ScoreKind
 
-from .components import Tabulated, components_of, missed_at, tabulate
+from .components import Tabulated, components_of, tabulate
 from .variables import Variable, threshold_numbers
 
 Parents = npt.NDArray[np.uint64]
@@ -34,7 +34,7 @@ class Group:
     """Some events, as rows."""
 
     level: Levels  # uint8[columns + leaves, rows]: of columns, then of the leaves of each component
-    base: IntArray  # int64[components, rows]: the first entry in the tables; 0 if nothing can change it
+    base: IntArray  # int64[components, rows]: the first entry in the tables; 0 if it is always accepted
     # float64[sets, rows]: the probability that no trigger of a set accepts which nothing can change.
     fixed: FloatArray
     row: IntArray  # int64[n]: the row of each event
@@ -108,38 +108,15 @@ def prepare(
     level = np.empty((len(values), decisions.events), np.uint8)
     for row, name in enumerate((*columns, *leaves)):
         level[row] = np.searchsorted(values[row], decisions.score(name), "left")
-    prepared = Prepared(
-        np.array([variable_of[name] for name in columns], np.int64),
-        np.array([[name in members for name in columns] for members in sets], np.bool_),
-        tuple(components),
-        level,
-        np.array(bases, np.int64).reshape(len(bases), decisions.events),
-        fixed,
-    )
-    _settle(prepared, np.array([len(v) for v in values]), len(variables))
-    return prepared
-
-
-def _settle(prepared: Prepared, most: IntArray, variables: int) -> None:
-    """Move into the fixed part what no point changes, and drop all of an event that every menu accepts, so
-    that more events are one row. most: int64[columns + leaves], the highest levels."""
-    level, base, fixed, first = prepared.level, prepared.base, prepared.fixed, len(prepared.columns)
-    for column in range(first):
-        fixed[:, level[column] == most[column]] *= ~prepared.member[:, column, None]
-    missed = missed_at(prepared.components, np.zeros(variables, np.int64), len(fixed))
-    for number, component in enumerate(prepared.components):
-        leaves = slice(first, first := first + len(component.leaves))
-        fired = level[leaves] > 0
-        settled = (~fired | (level[leaves] == most[leaves, None])).all(axis=0)
-        value = missed[:, base[number] + (1 << np.arange(len(fired))) @ fired]
-        if component.switches:  # another prescale changes all but what is never accepted
-            settled &= (value == 1.0).all(axis=0)
-        fixed[:, settled] *= value[:, settled]
-        base[number, settled] = 0
-        level[leaves, settled] = 0
+    member = np.array([[name in members for name in columns] for members in sets], np.bool_)
+    base = np.array(bases, np.int64).reshape(len(bases), decisions.events)
+    # an event that every menu accepts has no further difference, so that more events are one row
+    for column, inside in enumerate(member.T):
+        fixed[:, level[column] == len(values[column])] *= ~inside[:, None]
     accepted = (fixed == 0.0).all(axis=0)
-    level[:, accepted] = 0
-    base[:, accepted] = 0
+    level[:, accepted], base[:, accepted] = 0, 0
+    variable = np.array([variable_of[name] for name in columns], np.int64)
+    return Prepared(variable, member, tuple(components), level, base, fixed)
 
 
 class Decisions:
