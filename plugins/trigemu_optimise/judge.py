@@ -44,50 +44,46 @@ class Judged:
         return other.numbers.loss - self.numbers.loss, _size(other.influence - self.influence)
 
 
-class Judge:
-    """Judges menus on the events of a setup."""
+def accepted_by(menu: Menu, decisions: Decisions, events: IntArray) -> FloatArray:
+    """Return the probability that the last level of a menu accepts each of some events, float64[n]."""
+    names = list(make_plan([menu]).bits[0])
+    decided = [decisions.at(menu.trigger(name), events) for name in names]
+    number, first = distinct(decided, len(events))
+    words = packed([fired[first] for fired in decided], len(first))
+    accepted = acceptances(words, menu, {name: bit for bit, name in enumerate(names)})
+    *_, members = members_by_level(menu).values()
+    return accepted.either(members)[number]
 
-    def __init__(self, setup: Setup) -> None:
-        self._decisions = Decisions(setup.menu, setup.scores, setup.tables)
 
-    def accepted(self, menu: Menu, events: IntArray) -> FloatArray:
-        """Return the probability that the last level of a menu accepts each of some events, float64[n]."""
-        names = list(make_plan([menu]).bits[0])
-        decided = [self._decisions.at(menu.trigger(name), events) for name in names]
-        number, first = distinct(decided, len(events))
-        words = packed([fired[first] for fired in decided], len(first))
-        accepted = acceptances(words, menu, {name: bit for bit, name in enumerate(names)})
-        *_, members = members_by_level(menu).values()
-        return accepted.either(members)[number]
+def rate_of(menu: Menu, decisions: Decisions, half: Half) -> float:
+    """Return the rate of a menu in a half, in Hz."""
+    return float(half.background.weight @ accepted_by(menu, decisions, half.events[0]))
 
-    def rate(self, menu: Menu, half: Half) -> float:
-        """Return the rate of a menu in a half, in Hz."""
-        return float(half.background.weight @ self.accepted(menu, half.events[0]))
 
-    def judged(self, menu: Menu, half: Half, problem: Problem) -> Judged:
-        """Judge a menu on a half. problem: with the ceilings and weights of the channels."""
-        background, *accepted = (self.accepted(menu, events) for events in half.events)
-        rates = half.background.weight * background
-        efficiencies = np.array([g.weight @ a for g, a in zip(half.channels, accepted, strict=True)])
-        moves = [
-            group.weight * (fraction - efficiency)
-            for group, fraction, efficiency in zip(half.channels, accepted, efficiencies, strict=True)
-        ]
-        parents = [group.interaction for group in half.channels]
-        slopes = derivatives(problem.loss, efficiencies)
-        influence = _by_interaction(
-            np.concatenate(parents),
-            np.concatenate([slope * move for slope, move in zip(slopes, moves, strict=True)]),
-        )
-        numbers = OnHalf(
-            float(rates.sum()),
-            _size(_by_interaction(half.background.interaction, rates)),
-            float(problem.loss(efficiencies)),
-            _size(influence),
-            tuple(efficiencies.tolist()),
-            tuple(_size(_by_interaction(*pair)) for pair in zip(parents, moves, strict=True)),
-        )
-        return Judged(numbers, influence)
+def judged(menu: Menu, decisions: Decisions, half: Half, problem: Problem) -> Judged:
+    """Judge a menu on a half. problem: with the ceilings and weights of the channels."""
+    background, *accepted = (accepted_by(menu, decisions, events) for events in half.events)
+    rates = half.background.weight * background
+    efficiencies = np.array([g.weight @ a for g, a in zip(half.channels, accepted, strict=True)])
+    moves = [
+        group.weight * (fraction - efficiency)
+        for group, fraction, efficiency in zip(half.channels, accepted, efficiencies, strict=True)
+    ]
+    parents = [group.interaction for group in half.channels]
+    slopes = derivatives(problem.loss, efficiencies)
+    influence = _by_interaction(
+        np.concatenate(parents),
+        np.concatenate([slope * move for slope, move in zip(slopes, moves, strict=True)]),
+    )
+    numbers = OnHalf(
+        float(rates.sum()),
+        _size(_by_interaction(half.background.interaction, rates)),
+        float(problem.loss(efficiencies)),
+        _size(influence),
+        tuple(efficiencies.tolist()),
+        tuple(_size(_by_interaction(*pair)) for pair in zip(parents, moves, strict=True)),
+    )
+    return Judged(numbers, influence)
 
 
 def derivatives(loss: Callable[[FloatArray], FloatArray], efficiencies: FloatArray) -> FloatArray:
@@ -170,7 +166,7 @@ _STEPS = 24
 _LOWEST, _HIGHEST = 1e-3, 1e3
 
 
-def scaled(setup: Setup, judge: Judge) -> tuple[Menu, float]:
+def scaled(setup: Setup) -> tuple[Menu, float]:
     """Return the menu with all varied thresholds times the lowest factor at which the cap is met, and the
     factor. What has a single allowed value is at it.
 
@@ -186,7 +182,7 @@ def scaled(setup: Setup, judge: Judge) -> tuple[Menu, float]:
     low, high = np.log(_LOWEST), np.log(_HIGHEST)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        if judge.rate(menu(float(np.exp(middle))), setup.fitted) > setup.problem.cap:
+        if rate_of(menu(float(np.exp(middle))), setup.decisions, setup.fitted) > setup.problem.cap:
             low = middle
         else:
             high = middle

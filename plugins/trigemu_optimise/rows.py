@@ -77,14 +77,9 @@ class Prepared:
 
 
 def prepare(
-    menu: Menu,
-    scores: Scores,
-    tables: Sequence[ScoreTable],
-    variables: tuple[Variable, ...],
-    sets: tuple[frozenset[str], ...],
+    menu: Menu, decisions: Decisions, variables: tuple[Variable, ...], sets: tuple[frozenset[str], ...]
 ) -> Prepared:
     """Return the events of some tables, one table after the other."""
-    decisions = Decisions(menu, scores, tables)
     columns, components, bases, start = [], [], [], 1
     fixed = np.ones((len(sets), decisions.events))
     leaves: list[str] = []

@@ -10,7 +10,6 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, TrigemuError
-from trigemu.counting.score_table import ScoreTable
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
 from trigemu.emulation.plan import Plan, make_plan
@@ -27,9 +26,9 @@ from trigemu.triggers.base import Context, ScoreKind
 
 from .goal_checks import bounds_of, check_goals
 from .goals import ChannelTable, Goals, Span
-from .halves import Halves, halves_of, unseen_half
+from .halves import halves_of, unseen_half
 from .problem import Problem
-from .rows import Half, Prepared, prepare
+from .rows import Decisions, Half, prepare
 from .variables import Variable, menu_at, orders_of, variables_of
 
 
@@ -78,10 +77,10 @@ class Setup:
     menu: Menu
     goals: Goals  # The goals
     scores: Scores  # The scores of the events
-    tables: tuple[ScoreTable, ...]  # The events of the background, and of each signal
+    decisions: Decisions  # Their decisions, of the background and then of each signal
     variables: tuple[Variable, ...]  # What varies
     fixed: tuple[Variable, ...]  # What has a single allowed value
-    halves: Halves  # How the events are divided
+    halves: str  # A sentence on how the events are divided
     fitted: Half  # fitted, unseen: The half for the search, and the other one
     unseen: Half
     problem: Problem  # The problem on the fitted half, without ceilings
@@ -104,13 +103,15 @@ def make_setup(
     variables, fixed = variables_of(base, goals, scores.threshold_ranges, written)
     base = menu_at(base, fixed, [0] * len(fixed))
     tables = (scores.table, *(scores.signals[name] for name in samples))
-    prepared = prepare(base, scores, tables, variables, sets)
-    of_channels = [
-        (1 + samples.index(channel.sample), selected(base, catalogue, channel, executor, progress))
-        for channel in goals.channels
+    decisions = Decisions(base, scores, tables)
+    prepared = prepare(base, decisions, variables, sets)
+    channels = [
+        (c.label, 1 + samples.index(c.sample), selected(base, catalogue, c, executor, progress))
+        for c in goals.channels
     ]
-    halves = halves_of(base, scores, tables, executor, progress)
-    fitted, unseen = (_half(prepared, halves, which, goals, of_channels, len(sets)) for which in (0, 1))
+    (fitted, unseen), halves = halves_of(
+        base, scores.catalogue, prepared, tables, channels, executor, progress
+    )
     weights = np.array([channel.weight for channel in goals.channels])
     problem = Problem(
         tuple(np.array(variable.values) for variable in variables),
@@ -126,31 +127,7 @@ def make_setup(
         weights / weights.sum(),
         np.ones(len(weights)),
     )
-    return Setup(written, base, goals, scores, tables, variables, fixed, halves, fitted, unseen, problem)
-
-
-def _half(
-    prepared: Prepared,
-    halves: Halves,
-    which: int,
-    goals: Goals,
-    of_channels: Sequence[tuple[int, BoolArray]],
-    sets: int,
-) -> Half:
-    """Return the events of a half. of_channels: the table of each channel, and which of its events count."""
-    events, weight, interaction = halves.of_table(0, which)
-    background = prepared.group(events, weight, interaction, sets)
-    channels, positions = [], [events]
-    for channel, (table, counts) in zip(goals.channels, of_channels, strict=True):
-        events, weight, interaction = halves.of_table(table, which, counts)
-        if not weight.sum() > 0:
-            raise TrigemuError(
-                f"{goals.path}: channel {channel.label!r}: none of its events is in the "
-                f"{('half that is searched', 'unseen half')[which]}: it needs more events"
-            )
-        channels.append(prepared.group(events, weight / weight.sum(), interaction, 1))
-        positions.append(events)
-    return Half(background, tuple(channels), tuple(positions))
+    return Setup(written, base, goals, scores, decisions, variables, fixed, halves, fitted, unseen, problem)
 
 
 def samples_read(menu: Menu, goals: Goals, catalogue: Catalogue) -> list[Sample]:

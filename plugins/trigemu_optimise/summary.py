@@ -12,7 +12,7 @@ from trigemu.base.errors import printable
 from trigemu.menus.menu import Menu
 from trigemu.menus.warnings import unit_of_threshold
 
-from .judge import Judge, correlations, greedy, prices, scaled, slopes
+from .judge import correlations, greedy, judged, prices, scaled, slopes
 from .problem import Evaluation, Problem
 from .results import (
     BEST,
@@ -77,12 +77,12 @@ def summary_of(
 ) -> Summary:
     """Return the numbers of an optimisation. points: int64[replicas, variables]. of_run: the seed, the hops,
     and other fields that only the run knows."""
-    evaluation, judge = Evaluation(problem), Judge(setup)
-    menu_scaled, factor = scaled(setup, judge)
+    evaluation = Evaluation(problem)
+    menu_scaled, factor = scaled(setup)
     greedy_menu = menu_at(setup.menu, setup.variables, greedy(evaluation).tolist())
     menus = {WRITTEN: setup.written, SCALED: menu_scaled, GREEDY: greedy_menu, BEST: menu}
     fitted, unseen = (
-        {name: judge.judged(each, half, problem) for name, each in menus.items()}
+        {name: judged(each, setup.decisions, half, problem) for name, each in menus.items()}
         for half in (setup.fitted, setup.unseen)
     )
     contenders = tuple(
@@ -100,7 +100,7 @@ def summary_of(
         samples=setup.scores.catalogue.table.name,
         merit=setup.goals.table.merit,
         cap_hz=problem.cap,
-        halves=setup.halves.text,
+        halves=setup.halves,
         factor=factor,
         contenders=contenders,
         **_rows(setup, problem, evaluation, point, points, front),

@@ -13,7 +13,7 @@ from optimise_toys import toy_samples, write_goals, write_menu
 from toy_menus import as_toml, menus
 from toys import is_evaluation, memory_catalogue, menu_from, toy_events
 from trigemu_optimise.goals import read_goals
-from trigemu_optimise.judge import Judge
+from trigemu_optimise.judge import rate_of
 from trigemu_optimise.problem import Evaluation
 from trigemu_optimise.setup import Setup, make_setup
 from trigemu_optimise.variables import menu_at
@@ -90,7 +90,7 @@ def test_any_menu_at_any_point(case: tuple[str, str, list[dict[str, Any]]], data
         setup = setup_of(Path(folder), *case[:2])
     if setup is None:
         return
-    evaluation, judge = Evaluation(setup.problem), Judge(setup)
+    evaluation = Evaluation(setup.problem)
     sizes = setup.problem.sizes.tolist()
     point = np.array([data.draw(st.integers(0, size - 1)) for size in sizes], np.int64)
     x = data.draw(st.integers(0, len(sizes) - 1))
@@ -114,7 +114,7 @@ def test_any_menu_at_any_point(case: tuple[str, str, list[dict[str, Any]]], data
             event["weight"] for i, event in enumerate(SIGNAL) if not is_evaluation(i)
         )
         assert efficiency[0] == pytest.approx(of_signal, rel=1e-9, abs=1e-12)
-        assert judge.rate(menu, setup.fitted) == pytest.approx(all_rates[0], rel=1e-9, abs=1e-9)
+        assert rate_of(menu, setup.decisions, setup.fitted) == pytest.approx(all_rates[0], rel=1e-9, abs=1e-9)
         for limit, bound in zip(setup.goals.limits, setup.problem.bounds[1:], strict=True):
             found = all_rates[bound.of] - (all_rates[bound.without] if bound.without >= 0 else 0.0)
             named = {"trigger": limit.trigger} if limit.trigger else {"group": limit.group}

@@ -134,7 +134,7 @@ def test_only_events_that_no_model_was_trained_on(
         assert half.background.weight.tolist() == pytest.approx(expected, rel=1e-12)
     signals = [half.events[1] for half in (setup.fitted, setup.unseen)]
     assert len(signals[0]) + len(signals[1]) == len(signal)
-    assert "which no model of the menu was trained on" in setup.halves.text
+    assert "which no model of the menu was trained on" in setup.halves
 
 
 def _quarter(parent: int) -> int:
