@@ -209,20 +209,15 @@ class _Run:
             return AtCaps(problem, [])
         factors = np.geomspace(*_FRONT, self.effort.caps)
         caps = [float(f"{problem.cap * factor:.3g}") for factor in factors]
-        above, below = [cap for cap in caps if cap > problem.cap], [cap for cap in caps if cap < problem.cap]
-        highest = max(problem.cap, *caps)
-        units = [
-            Front((highest,), tuple(result.points[0].tolist()), channel)
-            for channel, result in enumerate(alone)
-        ]
+        highest = (max(problem.cap, *caps),)
+        units = [Front(highest, tuple(best.points[0].tolist()), n) for n, best in enumerate(alone)]
         ceilings = self._all(problem, units, lambda number: f"channel {number + 1} alone, highest cap")
-        problem = (
-            replace(problem, ceilings=_efficiencies(ceilings)) if len(ceilings) == len(units) else problem
-        )
-        lines = (above, below[::-1])
-        found = self._all(
-            problem, [Front(tuple(line), tuple(point.tolist())) for line in lines], lambda number: "front"
-        )
+        above, below = [cap for cap in caps if cap > problem.cap], [cap for cap in caps if cap < problem.cap]
+        lines = [line for line in (above, below[::-1]) if line]
+        if len(ceilings) == len(units):
+            problem = replace(problem, ceilings=_efficiencies(ceilings))
+        units = [Front(tuple(line), tuple(point.tolist())) for line in lines]
+        found = self._all(problem, units, lambda number: "front")
         if len(found) < len(lines):
             return AtCaps(problem, [])
         entries = [AtCap(problem.cap, point, point)]
@@ -255,7 +250,7 @@ class _Run:
                 self.report(f"{name(number)}{so_far}")
             for part in self.engine.over(work, batch):
                 found += part
-            best = min(best, *(float(result.objectives[0]) for result in found if len(result.objectives)))
+            best = min(best, *(float(result.objectives[0]) for result in found))
         self.evaluations += sum(result.evaluations for result in found)
         return found
 

@@ -114,9 +114,10 @@ def test_the_prescale_of_a_column_is_written_into_it(files: Place, trigemu: Run)
     menu = menu.replace("[menu]", '[menu]\nprescale_columns = ["a", "b"]\ncolumn = "b"', 1)
     menu = menu.replace('name = "MET40"', 'name = "MET40"\nprescales = [9, 1]')
     files.write("toy.toml", menu)
-    status, text = optimised(trigemu)
+    status, text = optimised(trigemu, "--caps", "1")
     assert status == 0, text
     numbers = json.loads((files.folder / "new.optimise.json").read_text())
+    assert [entry["cap_hz"] for entry in numbers["front"]] == [1.5e4, 3e4]
     prescale = next(v["value"] for v in numbers["variables"] if v["what"] == "prescale")
     assert read_menu("new.toml").trigger("MET40").prescales == (9.0, prescale)
 
