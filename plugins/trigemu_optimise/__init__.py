@@ -10,7 +10,7 @@ from trigemu.base.plugins import Plugin
 
 PLUGIN = Plugin(
     commands={"optimise": ".cli:optimise"},
-    sections={"optimise": ".report:sections"},
+    sections={"optimise": ".view:sections"},
     uses=("live",),
 )
 

@@ -1,8 +1,8 @@
 import trigemu.api
 
-from .effort import Effort as Effort
 from .goals import (
     ChannelTable as ChannelTable,
+    Effort as Effort,
     Goals as Goals,
     GoalsTable as GoalsTable,
     Limit as Limit,
@@ -13,7 +13,7 @@ from .goals import (
     read_goals as read_goals,
 )
 from .optimise import Optimised as Optimised, optimise as optimise
-from .summary import (
+from .results import (
     CapResult as CapResult,
     ChannelResult as ChannelResult,
     Contender as Contender,

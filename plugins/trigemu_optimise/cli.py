@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,15 +16,19 @@ from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
 from trigemu.cli.progress import events_bar, steps_bar
 from trigemu.cli.session import Processing, processing
-from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
 from trigemu.samples.catalogue import without_bad_files
 
-from .effort import Effort
-from .goals import Goals, read_goals
+from .goals import Effort, read_goals
 from .write_menu import numbers_file, write_menu
 
-_DEFAULT = Effort()
+
+def _number(name: str, least: int, most: int, text: str) -> Callable[[Any], Any]:
+    """Return the option for a number of `Effort`."""
+    default = getattr(Effort(), name)
+    return click.option(
+        f"--{name}", type=click.IntRange(least, most), default=default, show_default=True, help=text
+    )
 
 
 @click.command()
@@ -32,35 +38,11 @@ _DEFAULT = Effort()
 @options.samples
 @processing
 @options.plugin_path
-@click.option("--seed", type=click.IntRange(0, 2**32), default=_DEFAULT.seed, show_default=True, help="Seed.")
-@click.option(
-    "--starts",
-    type=click.IntRange(1, 10_000),
-    default=_DEFAULT.starts,
-    show_default=True,
-    help="Random starts of the search.",
-)
-@click.option(
-    "--hops",
-    type=click.IntRange(0, 10_000),
-    default=_DEFAULT.hops,
-    show_default=True,
-    help="Hops from each start.",
-)
-@click.option(
-    "--replicas",
-    type=click.IntRange(0, 10_000),
-    default=_DEFAULT.replicas,
-    show_default=True,
-    help="Replicas of the events that say how firm each value is; 0: none.",
-)
-@click.option(
-    "--caps",
-    type=click.IntRange(0, 100),
-    default=_DEFAULT.caps,
-    show_default=True,
-    help="Caps, from half to twice that of GOALS, for the front; 0: none.",
-)
+@_number("seed", 0, 2**32, "Seed.")
+@_number("starts", 1, 10_000, "Random starts of the search.")
+@_number("hops", 0, 10_000, "Hops from each start.")
+@_number("replicas", 0, 10_000, "Replicas of the events that say how firm each value is; 0: none.")
+@_number("caps", 0, 100, "Caps, from half to twice that of GOALS, for the front; 0: none.")
 @click.option("--time-limit", type=options.POSITIVE, help="Seconds after which no further search begins.")
 @options.json_file
 @options.csv_file
@@ -74,52 +56,35 @@ def optimise(
     catalogue: Path | str | None,
     processing: Processing,
     plugin_path: tuple[Path, ...],
-    seed: int,
-    starts: int,
-    hops: int,
-    replicas: int,
-    caps: int,
     time_limit: float | None,
     json_file: Path | None,
     csv_file: Path | None,
     figures: Path | None,
+    **numbers: int,
 ) -> None:
     """Find the thresholds, prescales and switches of MENU that serve the channels of GOALS (TOML) best.
 
     The rate stays below a cap. Half of the events are searched, the other half judges. The best menu goes to
     the output, with the comments of MENU; its numbers go beside it (.optimise.json), for `trigemu report`.
     """
-    effort = Effort(seed, starts, hops, replicas, caps, math.inf if time_limit is None else time_limit)
+    effort = Effort(**numbers, seconds=time_limit or math.inf)
     if output.suffix != ".toml":
         raise TrigemuError(f"{output} should end in .toml")
     files = [output, numbers_file(output), *on_disk(json_file, csv_file)]
     check_outputs(files, (menu, goals, catalogue))
-    wanted = read_goals(goals)
-    read = read_menu(menu, search_path(plugin_path))
-    _run(read, wanted, catalogue, processing, effort, files, (json_file, csv_file, figures))
+    wanted, read = read_goals(goals), read_menu(menu, search_path(plugin_path))
 
-
-def _run(
-    menu: Menu,
-    goals: Goals,
-    catalogue: Path | str | None,
-    processing: Processing,
-    effort: Effort,
-    files: list[Path],
-    further: tuple[Path | None, Path | None, Path | None],
-) -> None:
     from .optimise import optimised
     from .setup import make_setup, samples_read
 
-    json_file, csv_file, figures = further
     with processing.opened(catalogue) as (engine, samples):
-        check_inputs(files, [menu], samples)
-        with events_bar(samples_read(menu, goals, samples), engine) as advance:
-            setup = without_bad_files(samples, lambda good: make_setup(menu, goals, good, engine, advance))
-        with steps_bar(effort.steps(len(goals.channels))) as begin:
+        check_inputs(files, [read], samples)
+        with events_bar(samples_read(read, wanted, samples), engine) as advance:
+            setup = without_bad_files(samples, lambda good: make_setup(read, wanted, good, engine, advance))
+        with steps_bar(effort.steps(len(wanted.channels))) as begin:
             result = optimised(setup, effort, engine, begin)
-    summary = write_menu(result.written, result.menu, result.summary, files[0])
-    lines = [files[0]]
+    summary = write_menu(result.written, result.menu, result.summary, output)
+    lines = [output]
     if figures:
         from trigemu.results.rate_pictures import write_pictures
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,7 +12,8 @@ from matplotlib.figure import Figure
 from trigemu.results.figures import style
 from trigemu.results.section import Picture
 
-from .summary import BEST, SCALED, WRITTEN, Summary, VariableResult
+from .goals import loss_of
+from .results import BEST, SCALED, WRITTEN, Summary, VariableResult
 
 #: Height of a row in inches.
 _ROW = 0.34
@@ -19,11 +21,16 @@ _ROW = 0.34
 
 def pictures(summary: Summary) -> Iterator[Picture]:
     """Yield the figures of an optimisation, each with its numbers."""
+    efficiencies: dict[str, list[object]] = {"channel": [channel.name for channel in summary.channels]}
+    efficiencies["alone"] = [channel.ceiling for channel in summary.channels]
+    for contender in summary.contenders:
+        efficiencies[contender.name] = list(contender.unseen.efficiencies)
+        efficiencies[f"{contender.name} error"] = list(contender.unseen.errors)
     yield Picture(
         "optimise_channels",
         "Efficiency of each channel over its efficiency with all of the rate to itself, on the unseen half.",
         draw_channels(summary),
-        _channel_numbers(summary),
+        efficiencies,
     )
     thresholds = [variable for variable in summary.variables if variable.what == "above"]
     if thresholds:
@@ -32,96 +39,58 @@ def pictures(summary: Summary) -> Iterator[Picture]:
             "Each threshold over the one as written: the best one (point), and the interval of 68 % over "
             "replicas of the events (line).",
             draw_thresholds(thresholds),
-            {
-                "name": [variable.name for variable in thresholds],
-                **{
-                    key: [_number(getattr(variable, key)) for variable in thresholds]
-                    for key in ("written", "value", "low", "high")
-                },
-            },
+            _columns(thresholds, "name", "written", "value", "low", "high"),
         )
-    priced = [variable for variable in summary.variables if variable.loss_per_khz is not None]
-    if priced:
+    if priced := [variable for variable in summary.variables if variable.loss_per_khz is not None]:
+        names = [channel.name for channel in summary.channels]
+        prices = np.array([variable.channels_per_khz for variable in priced])
         yield Picture(
             "optimise_prices",
             "What another kHz for each variable gives each channel at the margin, in percent of its events.",
-            draw_prices([channel.name for channel in summary.channels], priced),
-            {"name": [variable.name for variable in priced]}
-            | {
-                channel.name: [variable.channels_per_khz[number] for variable in priced]
-                for number, channel in enumerate(summary.channels)
-            },
+            draw_prices(names, [variable.name for variable in priced], 100 * prices),
+            _columns(priced, "name") | dict(zip(names, prices.T.tolist(), strict=True)),
         )
-    sloped = [variable for variable in thresholds if variable.hz_per_unit < 0]
-    if sloped:
+    if sloped := [variable for variable in thresholds if variable.hz_per_unit < 0]:
         yield Picture(
             "optimise_slopes",
             "−∂rate/∂threshold of the menu at the best point.",
             draw_slopes(sloped),
-            {
-                "name": [variable.name for variable in sloped],
-                "hz_per_unit": [variable.hz_per_unit for variable in sloped],
-            },
+            _columns(sloped, "name", "hz_per_unit"),
         )
     if summary.front:
-        yield from _of_front(summary)
-
-
-def _of_front(summary: Summary) -> Iterator[Picture]:
-    """Yield the figures of the front."""
-    yield Picture(
-        "optimise_front",
-        "The least loss at each cap.",
-        draw_front(summary),
-        {
-            key: [getattr(entry, key) for entry in summary.front]
-            for key in ("cap_hz", "rate_hz", "loss", "unseen_loss", "one_way_loss")
-        },
-    )
-    if any(variable.what == "above" for variable in summary.variables):
+        yield Picture(
+            "optimise_front",
+            "The least loss at each cap, with the ε_max of the highest one.",
+            draw_front(summary),
+            _columns(summary.front, "cap_hz", "rate_hz", "loss", "unseen_loss", "one_way_loss"),
+        )
+    if summary.front and thresholds:
+        values = zip(*(entry.values for entry in summary.front), strict=True)
         yield Picture(
             "optimise_front_values",
             "The thresholds along the front, free (points) and if they move one way only (lines).",
             draw_values(summary),
-            {"cap_hz": [entry.cap_hz for entry in summary.front]}
-            | {
-                variable.name: [entry.values[number] for entry in summary.front]
-                for number, variable in enumerate(summary.variables)
-            },
+            _columns(summary.front, "cap_hz")
+            | {variable.name: of_caps for variable, of_caps in zip(summary.variables, values, strict=True)},
         )
 
 
-def _number(value: float | None) -> float:
-    return np.nan if value is None else value
-
-
-def _channel_numbers(summary: Summary) -> dict[str, list[object]]:
-    columns: dict[str, list[object]] = {"channel": [channel.name for channel in summary.channels]}
-    columns["alone"] = [channel.ceiling for channel in summary.channels]
-    for contender in summary.contenders:
-        columns[contender.name] = list(contender.unseen.efficiencies)
-        columns[f"{contender.name} error"] = list(contender.unseen.errors)
-    return columns
+def _columns(rows: Sequence[object], *names: str) -> dict[str, Sequence[object]]:
+    """Return fields of rows as columns, with NaN for missing numbers."""
+    columns = {name: [getattr(row, name) for row in rows] for name in names}
+    return {name: [np.nan if v is None else v for v in column] for name, column in columns.items()}
 
 
 def draw_channels(summary: Summary) -> Figure:
     """Draw the efficiency of each channel over its ceiling, for three menus."""
-    shown = [contender for contender in summary.contenders if contender.name in (WRITTEN, SCALED, BEST)]
     with style.figure(6.5, 1.6 + 1.2 * _ROW * len(summary.channels)) as (figure, axes):
         rows = np.arange(len(summary.channels))
         ceilings = np.array([channel.ceiling for channel in summary.channels])
-        for number, contender in enumerate(shown):
-            values = np.array(contender.unseen.efficiencies) / ceilings
-            errors = np.array(contender.unseen.errors) / ceilings
-            axes.errorbar(
-                values,
-                rows + 0.22 * (number - 1),
-                xerr=errors,
-                fmt="o",
-                color=style.COLOURS[number],
-                label=contender.name,
-                markersize=5,
-            )
+        for number, name in enumerate((WRITTEN, SCALED, BEST)):
+            of_menu, place = summary.contender(name).unseen, rows + 0.22 * (number - 1)
+            values, errors = np.array(of_menu.efficiencies) / ceilings, np.array(of_menu.errors) / ceilings
+            points: dict[str, Any] = {"fmt": "o", "color": style.COLOURS[number], "markersize": 5}
+            axes.errorbar(values, place, xerr=errors, label=name, **points)
         axes.axvline(1.0, color="grey", linewidth=1.0)
         _name_rows(axes, [channel.name for channel in summary.channels])
         axes.set_xlabel("efficiency over that of the channel alone", fontsize=13)
@@ -144,18 +113,16 @@ def draw_thresholds(variables: Sequence[VariableResult]) -> Figure:
     return figure
 
 
-def draw_prices(channels: Sequence[str], variables: Sequence[VariableResult]) -> Figure:
-    """Draw what another kHz of each variable gives each channel, as a map."""
-    percent = 100 * np.array([variable.channels_per_khz for variable in variables])
+def draw_prices(channels: Sequence[str], variables: Sequence[str], percent: np.ndarray) -> Figure:
+    """Draw what another kHz of each variable gives each channel, as a map. percent: float64[variables,
+    channels]."""
     width, height = 3.2 + 0.75 * len(channels), 1.8 + _ROW * len(variables)
     with style.figure(width, height) as (figure, axes):
         shown = axes.imshow(percent, cmap="viridis", aspect="auto", vmin=0.0)
         for (row, column), value in np.ndenumerate(percent):
-            dark = value < 0.6 * percent.max()
-            axes.text(
-                column, row, f"{value:.2f}", ha="center", va="center", fontsize=9, color="w" if dark else "k"
-            )
-        _name_rows(axes, [variable.name for variable in variables])
+            colour = "w" if value < 0.6 * percent.max() else "k"
+            axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=9, color=colour)
+        _name_rows(axes, variables)
         labels = [style.literal(name) for name in style.shown(channels).values()]
         axes.set_xticks(range(len(channels)), labels, rotation=35, ha="right", fontsize=11)
         axes.tick_params(length=0, which="both")
@@ -171,14 +138,13 @@ def draw_slopes(variables: Sequence[VariableResult]) -> Figure:
         rows = np.arange(len(variables))
         axes.barh(rows, [-variable.hz_per_unit for variable in variables], color=style.COLOURS[0], height=0.6)
         axes.set_xscale("log")
-        labels = [f"{variable.name}{f', {variable.unit}' if variable.unit else ''}" for variable in variables]
-        _name_rows(axes, labels)
+        _name_rows(axes, [f"{v.name}{f', {v.unit}' if v.unit else ''}" for v in variables])
         axes.set_xlabel("−∂rate/∂threshold in Hz per unit", fontsize=13)
     return figure
 
 
 def draw_front(summary: Summary) -> Figure:
-    """Draw the loss against the cap."""
+    """Draw the loss against the cap, all with the ε_max of the highest cap."""
     with style.figure(6.5, 4.6) as (figure, axes):
         caps = np.array([entry.cap_hz for entry in summary.front]) / 1e3
         lines = (
@@ -194,11 +160,13 @@ def draw_front(summary: Summary) -> Figure:
         if positive:
             axes.set_yscale("log")
             axes.set_ylim(0.5 * max(min(positive), 1e-6), None)
-        for contender in summary.contenders:
-            if contender.name in (WRITTEN, SCALED):
-                place = contender.unseen.rate_hz / 1e3, contender.unseen.loss
-                axes.plot(*place, "*", color="black", markersize=9)
-                axes.annotate(contender.name, place, xytext=(5, 5), textcoords="offset points", fontsize=10)
+        weights, ceilings = np.array([(c.weight, c.front_ceiling) for c in summary.channels]).T
+        for name in (WRITTEN, SCALED) if ceilings.all() else ():
+            menu = summary.contender(name).unseen
+            loss = float(loss_of(summary.merit, weights, ceilings, np.array(menu.efficiencies)))
+            axes.plot(menu.rate_hz / 1e3, loss, "*", color="black", markersize=9)
+            place = (menu.rate_hz / 1e3, loss)
+            axes.annotate(name, place, xytext=(5, 5), textcoords="offset points", fontsize=10)
         axes.set_xlabel("cap in kHz", fontsize=13)
         axes.set_ylabel("loss", fontsize=13)
         axes.legend(fontsize=11, frameon=False)
@@ -213,21 +181,19 @@ def draw_values(summary: Summary) -> Figure:
     caps = [entry.cap_hz / 1e3 for entry in summary.front]
     with style.figure(2.5 * columns + 0.6, 1.7 * rows + 0.6) as (figure, axes):
         axes.remove()
-        grid = figure.subplots(rows, columns, squeeze=False, sharex=True)
-        for place, panel in enumerate(grid.flat):
-            if place >= len(shown):
-                panel.remove()
-                continue
-            variable = summary.variables[shown[place]]
-            values = [entry.values[shown[place]] for entry in summary.front]
-            one_way = [entry.one_way_values[shown[place]] for entry in summary.front]
-            turns = variable.name in summary.turning
+        for place, number in enumerate(shown):
+            panel = figure.add_subplot(rows, columns, place + 1)
+            variable = summary.variables[number]
+            colour = style.COLOURS[2] if variable.name in summary.turning else "black"
+            one_way = [entry.one_way_values[number] for entry in summary.front]
             panel.plot(caps, one_way, color=style.COLOURS[0], linewidth=1.5)
-            panel.plot(caps, values, "o", color=style.COLOURS[2] if turns else "black", markersize=3)
+            panel.plot(
+                caps, [entry.values[number] for entry in summary.front], "o", color=colour, markersize=3
+            )
             panel.axhline(variable.written, color="grey", linewidth=0.8, linestyle=":")
             (label,) = style.shown([variable.name]).values()
             panel.set_title(style.literal(label), fontsize=10)
-            panel.tick_params(labelsize=8)
+            panel.tick_params(labelsize=8, labelbottom=place + columns >= len(shown))
         figure.supxlabel("cap in kHz; red: not one way; dotted: as written", fontsize=11)
     return figure
 

@@ -4,7 +4,6 @@ on a rate."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -35,12 +34,6 @@ def _place(text: str, goals: Path) -> str:
     return str(goals.parent / text) if Path(text).suffix in (".toml", ".csv") else text
 
 
-#: How a trigger of another kind can have a threshold.
-_WITHOUT_THRESHOLD = (
-    "its kind {kind!r} has no threshold: for a cut on one leg of a combination, use the kind leg_threshold"
-)
-
-
 def check_goals(menu: Menu, goals: Goals, catalogue: Catalogue) -> None:
     """Raise TrigemuError if goals name what a menu or the samples do not have, or ask for the impossible."""
     for channel in goals.channels:
@@ -49,47 +42,49 @@ def check_goals(menu: Menu, goals: Goals, catalogue: Catalogue) -> None:
                 f"{goals.path}: channel {channel.label!r}: {channel.sample!r} is a background sample: "
                 "expected a signal"
             )
-    varied: dict[tuple[str, str], None] = {}
+    varied: set[tuple[str, str]] = set()
     for vary in goals.vary:
-        keys = [
-            key for key, table in (("above", vary.above), ("prescale", vary.prescale)) if table is not None
-        ]
-        keys += ["switch"] if vary.switch else []
+        given = {
+            "above": vary.above is not None,
+            "prescale": vary.prescale is not None,
+            "switch": vary.switch,
+        }
         for name in vary.triggers:
             trigger = _trigger(menu, name, goals, "[[vary]]")
             where = f"{goals.path}: [[vary]] {name}"
             if name in goals.table.keep:
                 raise TrigemuError(f"{where}: it is listed under keep, so it must not vary")
-            if "above" in keys and not isinstance(trigger.description, ScoreKind):
-                raise TrigemuError(f"{where}: {_WITHOUT_THRESHOLD.format(kind=trigger.kind)}")
+            if given["above"]:
+                _check_threshold(trigger, where)
             if math.isinf(trigger.prescale):
                 raise TrigemuError(
                     f"{where}: the column {menu.columns.chosen!r} of prescales switches it off"
                 )
             if not trigger.enabled and (not vary.switch or trigger.budget):
                 raise TrigemuError(f"{where}: the menu disables it: enable it, or give it switch = true")
-            for key in keys:
+            for key in (key for key, is_given in given.items() if is_given):
                 if (name, key) in varied:
                     raise TrigemuError(f"{where}: {key} is given twice")
-                varied[name, key] = None
+                varied.add((name, key))
     for name in goals.table.keep:
         _trigger(menu, name, goals, "keep")
-    _check_ties(menu, goals, {name for name, key in varied if key == "above"})
-
-
-def _check_ties(menu: Menu, goals: Goals, varied: set[str]) -> None:
     for tie in goals.ties:
         for name in tie.triggers:
-            trigger = _trigger(menu, name, goals, "[[tie]]")
-            if not isinstance(trigger.description, ScoreKind):
+            where = f"{goals.path}: [[tie]] {name}"
+            _check_threshold(_trigger(menu, name, goals, "[[tie]]"), where)
+            if tie.at_least is None and (name, "above") not in varied:
                 raise TrigemuError(
-                    f"{goals.path}: [[tie]] {name}: {_WITHOUT_THRESHOLD.format(kind=trigger.kind)}"
+                    f"{where}: its threshold does not vary, so it cannot equal another one: give it above "
+                    "under [[vary]], or use at_least"
                 )
-            if tie.at_least is None and name not in varied:
-                raise TrigemuError(
-                    f"{goals.path}: [[tie]] {name}: its threshold does not vary, so it cannot equal another "
-                    "one: give it above under [[vary]], or use at_least"
-                )
+
+
+def _check_threshold(trigger: Trigger, where: str) -> None:
+    if not isinstance(trigger.description, ScoreKind):
+        raise TrigemuError(
+            f"{where}: its kind {trigger.kind!r} has no threshold: for a cut on one leg of a combination, "
+            "use the kind leg_threshold"
+        )
 
 
 def _trigger(menu: Menu, name: str, goals: Goals, where: str) -> Trigger:
@@ -106,31 +101,31 @@ def bounds_of(
 ) -> tuple[tuple[Bound, ...], tuple[frozenset[str], ...]]:
     """Return the limits of goals, the first is the cap on the rate of the menu, and the sets of triggers that
     they are on, the first is the menu."""
-    levels = {level: _named(menu, members) for level, members in members_by_level(menu).items()}
-    last = list(levels.values())[-1]
+    levels = {
+        level: frozenset(t.name for t, inside in zip(menu.enabled, members, strict=True) if inside)
+        for level, members in members_by_level(menu).items()
+    }
+    first, *_, last = (*levels.values(), *levels.values())
     sets = {last: 0}
+
+    def number(members: frozenset[str]) -> int:
+        return sets.setdefault(members, len(sets))
+
     bounds = [Bound("rate of the menu", 0, -1, 0.0, goals.table.rate_hz)]
     for limit in goals.limits:
         members = _members(menu, limit, goals, levels)
         low, high = limit.min_hz or 0.0, np.inf if limit.max_hz is None else limit.max_hz
         if limit.quantity == "rate":
-            bounds.append(Bound(limit.label, sets.setdefault(members, len(sets)), -1, low, high))
+            bounds.append(Bound(limit.label, number(members), -1, low, high))
             continue
-        level = next((level_members for level_members in levels.values() if members <= level_members), None)
+        level = next((level for level in levels.values() if members <= level), None)
         if level is None:
             raise TrigemuError(f"{goals.path}: [[limit]] on the {limit.label}: it is of several levels")
-        whole = sets.setdefault(level, len(sets))
-        rest = sets.setdefault(level - members, len(sets))
-        bounds.append(Bound(limit.label, whole, rest, low, high))
+        bounds.append(Bound(limit.label, number(level), number(level - members), low, high))
     if goals.live:
-        first = next(iter(levels.values()))
         high = rate_of_live(goals.live, goals.path, menu, catalogue)
-        bounds.append(Bound(_live_label(goals.live), sets.setdefault(first, len(sets)), -1, 0.0, high))
+        bounds.append(Bound(f"rate for {100 * goals.live.min:g} % live", number(first), -1, 0.0, high))
     return tuple(bounds), tuple(sets)
-
-
-def _live_label(live: Live) -> str:
-    return f"rate for {100 * live.min:g} % live"
 
 
 def _members(menu: Menu, limit: Limit, goals: Goals, levels: dict[str, frozenset[str]]) -> frozenset[str]:
@@ -140,21 +135,10 @@ def _members(menu: Menu, limit: Limit, goals: Goals, levels: dict[str, frozenset
         if not _trigger(menu, limit.trigger, goals, "[[limit]]").enabled:
             raise TrigemuError(f"{where}: the menu disables it")
         return frozenset([limit.trigger])
+    what, name, names = "group", limit.group, list(dict.fromkeys(t.group for t in menu.enabled if t.group))
     if limit.level is not None:
-        if limit.level not in menu.levels:
-            raise TrigemuError(f"{where}: the menu has {_known('level', menu.levels)}")
-        return levels[limit.level]
-    groups = list(dict.fromkeys(t.group for t in menu.enabled if t.group))
-    if limit.group not in groups:
-        hint = nearest(str(limit.group), groups)
-        raise TrigemuError(f"{where}: the menu has {_known('group', groups)}{hint}")
-    return frozenset(t.name for t in menu.enabled if t.group == limit.group)
-
-
-def _known(what: str, names: Iterable[str]) -> str:
-    listed = ", ".join(names)
-    return f"the {what}s {listed}" if listed else f"no {what}s"
-
-
-def _named(menu: Menu, members: np.ndarray) -> frozenset[str]:
-    return frozenset(t.name for t, is_member in zip(menu.enabled, members, strict=True) if is_member)
+        what, name, names = "level", limit.level, list(menu.levels)
+    if name not in names:
+        known = f"the {what}s {', '.join(names)}" if names else f"no {what}s"
+        raise TrigemuError(f"{where}: the menu has {known}{nearest(str(name), names)}")
+    return levels[name] if what == "level" else frozenset(t.name for t in menu.enabled if t.group == name)

@@ -1,37 +1,4 @@
-"""What an optimisation is for, in TOML.
-
-[goals]
-rate_hz = 90e3                          # the cap on the rate of the menu
-merit = "squared"                       # or "mean", "worst"
-keep = ["J40_PS"]                       # never varied
-
-[[channel]]
-sample = "h_bb"                         # a signal of the catalogue
-require = "n_jet >= 2"                  # which of its events count
-weight = 2.0
-
-[[vary]]
-triggers = ["J100", "HT220"]
-above = "free"                          # or { min = 80.0, max = 160.0, step = 2.0 }
-
-[[vary]]
-triggers = ["J80_PS"]
-prescale = [1, 2, 5, 10]                # or: switch = true
-
-[[tie]]
-triggers = ["2J70", "J100"]             # equal thresholds, or each above the one before it
-at_least = 10.0
-
-[[limit]]
-group = "jets"                          # or trigger, or level
-quantity = "rate"                       # or "unique"
-max_hz = 40e3                           # or min_hz
-
-    [live]                                  # a floor on the live fraction
-    min = 0.95
-    rules = "cms"
-    filling = "lhc-2018-2544"
-"""
+"""The goals of an optimisation, in TOML (`menus/goals.toml` is an example), and how thorough it is."""
 
 from __future__ import annotations
 
@@ -39,18 +6,37 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
+import numpy as np
 
+from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import nearest
 from trigemu.base.toml import Document, Key, TomlTable, load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
 
-from .kernels import MOST
-
+#: The most values of a variable: levels are bytes.
+MOST = 255
 #: The figures of merit.
 Merit = Literal["squared", "mean", "worst"]
+
+
+def loss_of(merit: Merit, weights: FloatArray, ceilings: FloatArray, efficiencies: FloatArray) -> FloatArray:
+    """Return the loss, float64[…], from the efficiencies of the channels, float64[channels, …].
+
+    weights, ceilings: float64[channels]: the weights, which add up to 1, and ε_max.
+    """
+    shape = (-1, *[1] * (efficiencies.ndim - 1))
+    weights, ceilings = weights.reshape(shape), ceilings.reshape(shape)
+    if merit == "mean":
+        mean: FloatArray = 1.0 - (weights * efficiencies).sum(axis=0)
+        return mean
+    lost = np.maximum(1.0 - efficiencies / ceilings, 0.0)
+    loss: FloatArray = lost.max(axis=0) if merit == "worst" else (weights * lost**2).sum(axis=0)
+    return loss
+
+
 #: The largest size of a number, and the inverse of the smallest difference.
 _LARGEST = 1e15
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -239,9 +225,32 @@ class GoalsTable(TomlTable, frozen=True):
     keep: tuple[str, ...] = ()
 
 
+#: Searches for the ceiling of each channel.
+CEILING_STARTS = 2
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How thorough a search is."""
+
+    seed: int = 1  #: The seed of the random numbers
+    starts: int = 8  #: The number of random starts
+    hops: int = 8  #: The number of hops from each
+    replicas: int = 40  #: The number of replicas of the bootstrap
+    caps: int = 10  #: The number of caps of the front; 0 for none
+    seconds: float = math.inf  #: The time after which no further search begins
+
+    def steps(self, channels: int) -> int:
+        """Return the number of searches, for a progress bar."""
+        front = channels + 2 if self.caps else 0
+        return CEILING_STARTS * channels + self.starts + self.replicas + front
+
+
 #: The most channels, and tables of any other kind.
 MAX_TABLES = 1000
-S = TypeVar("S", bound=TomlTable)
+#: The tables of a file of goals, and the lists of tables.
+_TABLES = {"goals": GoalsTable, "live": Live}
+_LISTS = {"channel": ChannelTable, "vary": Vary, "tie": Tie, "limit": Limit}
 
 
 @dataclass(frozen=True)
@@ -277,52 +286,42 @@ def read_goals(path: Path | str) -> Goals:
     """
     document = load_toml(Path(path))
     refuse_other_kinds(document, "goals")
-    known = ("goals", "channel", "vary", "tie", "limit", "live")
-    for key in document.data:
+    data, known = document.data, (*_TABLES, *_LISTS)
+    for key in data:
         if key not in known:
             document.problem((key,), "", f"unknown key {key!r}{nearest(key, known)}")
-    if "goals" not in document.data:
+    if "goals" not in data:
         document.problem((), "", "[goals] is missing: expected it with rate_hz, the cap on the menu's rate")
-    table, live = _table(document, "goals", GoalsTable), _table(document, "live", Live)
-    channels = _tables(document, "channel", ChannelTable)
-    vary, ties = _tables(document, "vary", Vary), _tables(document, "tie", Tie)
-    limits = _tables(document, "limit", Limit)
+    tables: dict[str, Any] = {
+        key: read_table(document, data[key], struct, (key,), f"[{key}]") if key in data else None
+        for key, struct in _TABLES.items()
+    }
+    lists: dict[str, tuple[Any, ...]] = {}
+    for key, struct in _LISTS.items():
+        entries = data.get(key, [])
+        if not isinstance(entries, list) or len(entries) > MAX_TABLES:
+            document.problem((key,), "", f"{key}: expected at most {MAX_TABLES} tables [[{key}]]")
+            entries = []
+        lists[key] = tuple(
+            read_table(document, entry, struct, (key, number), f"[[{key}]]")
+            for number, entry in enumerate(entries)
+        )
     if not document.problems:
-        _check_channels(document, channels)
-    if not document.problems and not vary:
-        document.problem((), "", "there is no [[vary]]: nothing may change")
+        _check_lists(document, lists["channel"], lists["vary"])
     document.finish()
-    assert table is not None
-    lists = (tuple(vary), tuple(ties), tuple(limits))
-    return Goals(document.path, document.sha256, table, tuple(channels), *lists, live)
+    channels, vary, ties, limits = lists.values()
+    return Goals(
+        document.path, document.sha256, tables["goals"], channels, vary, ties, limits, tables["live"]
+    )
 
 
-def _check_channels(document: Document, channels: Sequence[ChannelTable]) -> None:
+def _check_lists(document: Document, channels: Sequence[ChannelTable], vary: Sequence[Vary]) -> None:
     if not channels:
         document.problem((), "", "there is no [[channel]]: expected at least one, with sample = NAME")
-    names: set[str] = set()
-    for number, channel in enumerate(channels):
-        if channel.label in names:
-            message = f"two channels are called {channel.label!r}: give them different names"
+    labels = [channel.label for channel in channels]
+    for number, label in enumerate(labels):
+        if label in labels[:number]:
+            message = f"two channels are called {label!r}: give them different names"
             document.problem(("channel", number), "", message)
-        names.add(channel.label)
-
-
-def _table(document: Document, key: str, struct: type[S]) -> S | None:
-    """Return the table [key]; None if there is none, or it has a mistake."""
-    if key not in document.data:
-        return None
-    return read_table(document, document.data[key], struct, (key,), f"[{key}]")
-
-
-def _tables(document: Document, key: str, struct: type[S]) -> list[S]:
-    """Return the tables [[key]] that have no mistake."""
-    tables = document.data.get(key, [])
-    if not isinstance(tables, list) or len(tables) > MAX_TABLES:
-        document.problem((key,), "", f"{key}: expected at most {MAX_TABLES} tables [[{key}]]")
-        return []
-    read = (
-        read_table(document, limit, struct, (key, number), f"[[{key}]]")
-        for number, limit in enumerate(tables)
-    )
-    return [limit for limit in read if limit is not None]
+    if not document.problems and not vary:
+        document.problem((), "", "there is no [[vary]]: nothing may change")

@@ -19,10 +19,12 @@ from trigemu.emulation.plan import make_plan
 from trigemu.menus.menu import Menu
 from trigemu.triggers.base import ScoreKind
 
+from .components import packed
 from .problem import INFEASIBLE, Evaluation, Problem
-from .rows import Decisions, Group, Parents, distinct, summed
-from .search import Ranges, allowed
-from .setup import Half, Setup
+from .results import OnHalf
+from .rows import Decisions, Half, Parents, distinct, summed
+from .search import allowed
+from .setup import Setup
 from .variables import Variable, menu_at, with_values
 
 #: The relative step of numerical derivatives of the loss.
@@ -33,78 +35,55 @@ _STEP = 1e-6
 class Judged:
     """A menu on a half of the events."""
 
-    rate_hz: float  # rate_hz, rate_error_hz: The rate of the menu and its statistical error, in Hz
-    rate_error_hz: float
-    # efficiencies, errors: float64[channels]: the efficiency of each channel, and its error.
-    efficiencies: FloatArray
-    errors: FloatArray
-    loss: float  # loss, loss_error: The figure of merit, and its error
-    loss_error: float
-    # float64[m]: By how much each interaction moves the loss, to first order; the square root of the sum of
-    # its squares is the error.
-    influence: FloatArray
-    interactions: Parents  # uint64[m]: the interactions, ascending
+    numbers: OnHalf  # Its numbers
+    influence: FloatArray  # float64[m]: by how much each interaction moves the loss, to first order
 
     def less(self, other: Judged) -> tuple[float, float]:
         """Return the loss of another menu on the same events minus that of this one, with its paired
         error."""
-        difference = other.influence - self.influence
-        return other.loss - self.loss, float(np.sqrt((difference**2).sum()))
+        return other.numbers.loss - self.numbers.loss, _size(other.influence - self.influence)
 
 
-class Judge:
-    """Judges menus on the events of a setup."""
+def accepted_by(menu: Menu, decisions: Decisions, events: IntArray) -> FloatArray:
+    """Return the probability that the last level of a menu accepts each of some events, float64[n]."""
+    names = list(make_plan([menu]).bits[0])
+    decided = [decisions.at(menu.trigger(name), events) for name in names]
+    number, first = distinct(decided, len(events))
+    words = packed([fired[first] for fired in decided], len(first))
+    accepted = acceptances(words, menu, {name: bit for bit, name in enumerate(names)})
+    *_, members = members_by_level(menu).values()
+    return accepted.either(members)[number]
 
-    def __init__(self, setup: Setup) -> None:
-        self._setup = setup
-        self._decisions = Decisions(setup.menu, setup.scores, setup.tables)
 
-    def accepted(self, menu: Menu, chosen: IntArray) -> FloatArray:
-        """Return the probability that the last level of a menu accepts each of some events, float64[n]."""
-        plan = make_plan([menu])
-        names = list(plan.bits[0])
-        decisions = [self._decisions.at(menu.trigger(name), chosen) for name in names]
-        number, first = distinct(decisions, len(chosen))
-        words = np.zeros((len(first), max(1, -(-len(names) // 64))), np.uint64)
-        for bit, fired in enumerate(decisions):
-            words[:, bit // 64] |= fired[first].astype(np.uint64) << np.uint64(bit % 64)
-        accepted = acceptances(words, menu, {name: bit for bit, name in enumerate(names)})
-        *_, members = members_by_level(menu).values()
-        return accepted.either(members)[number]
+def rate_of(menu: Menu, decisions: Decisions, half: Half) -> float:
+    """Return the rate of a menu in a half, in Hz."""
+    return float(half.background.weight @ accepted_by(menu, decisions, half.events[0]))
 
-    def rate(self, menu: Menu, half: Half) -> float:
-        """Return the rate of a menu in a half, in Hz."""
-        return float(half.background.weight @ self.accepted(menu, half.chosen[0]))
 
-    def judged(self, menu: Menu, half: Half, problem: Problem) -> Judged:
-        """Judge a menu on a half. problem: with the ceilings and weights of the channels."""
-        fractions = self.accepted(menu, half.chosen[0])
-        rate = half.background.weight * fractions
-        of_channels = [
-            (group, self.accepted(menu, chosen))
-            for group, chosen in zip(half.channels, half.chosen[1:], strict=True)
-        ]
-        efficiencies = np.array([group.weight @ accepted for group, accepted in of_channels])
-        moved = [
-            group.weight * (accepted - efficiency)
-            for (group, accepted), efficiency in zip(of_channels, efficiencies, strict=True)
-        ]
-        errors = [_error(group, moves) for (group, _), moves in zip(of_channels, moved, strict=True)]
-        slopes = derivatives(problem.loss, efficiencies)
-        interactions, influence = _by_interaction(
-            np.concatenate([group.interaction for group, _ in of_channels]),
-            np.concatenate([slope * moves for slope, moves in zip(slopes, moved, strict=True)]),
-        )
-        return Judged(
-            float(rate.sum()),
-            _error(half.background, rate),
-            efficiencies,
-            np.array(errors),
-            float(problem.loss(efficiencies)),
-            float(np.sqrt((influence**2).sum())),
-            influence,
-            interactions,
-        )
+def judged(menu: Menu, decisions: Decisions, half: Half, problem: Problem) -> Judged:
+    """Judge a menu on a half. problem: with the ceilings and weights of the channels."""
+    background, *accepted = (accepted_by(menu, decisions, events) for events in half.events)
+    rates = half.background.weight * background
+    efficiencies = np.array([g.weight @ a for g, a in zip(half.channels, accepted, strict=True)])
+    moves = [
+        group.weight * (fraction - efficiency)
+        for group, fraction, efficiency in zip(half.channels, accepted, efficiencies, strict=True)
+    ]
+    parents = [group.interaction for group in half.channels]
+    slopes = derivatives(problem.loss, efficiencies)
+    influence = _by_interaction(
+        np.concatenate(parents),
+        np.concatenate([slope * move for slope, move in zip(slopes, moves, strict=True)]),
+    )
+    numbers = OnHalf(
+        float(rates.sum()),
+        _size(_by_interaction(half.background.interaction, rates)),
+        float(problem.loss(efficiencies)),
+        _size(influence),
+        tuple(efficiencies.tolist()),
+        tuple(_size(_by_interaction(*pair)) for pair in zip(parents, moves, strict=True)),
+    )
+    return Judged(numbers, influence)
 
 
 def derivatives(loss: Callable[[FloatArray], FloatArray], efficiencies: FloatArray) -> FloatArray:
@@ -115,17 +94,18 @@ def derivatives(loss: Callable[[FloatArray], FloatArray], efficiencies: FloatArr
     return (up - down) / (2.0 * steps)
 
 
-def _error(group: Group, values: FloatArray) -> float:
-    """Return √Σ over interactions of (Σ values)²."""
-    return float(np.sqrt((_by_interaction(group.interaction, values)[1] ** 2).sum()))
+def _by_interaction(interaction: Parents, values: FloatArray) -> FloatArray:
+    """Return the sum of the values of the events of each interaction."""
+    interactions, number = np.unique(interaction, return_inverse=True)
+    return summed(number.ravel(), values, len(interactions))
 
 
-def _by_interaction(interaction: Parents, values: FloatArray) -> tuple[Parents, FloatArray]:
-    distinct_, number = np.unique(interaction, return_inverse=True)
-    return distinct_, summed(number.ravel(), values, len(distinct_))
+def _size(values: FloatArray) -> float:
+    """Return √Σ values²."""
+    return float(np.sqrt((values**2).sum()))
 
 
-#: Values of a variable between which slopes are taken, on each side.
+#: Values of a threshold between which slopes are taken, on each side.
 _SIDE = 2
 
 
@@ -155,14 +135,9 @@ def slopes(evaluation: Evaluation, point: IntArray) -> tuple[Slope, ...]:
         high = min(int(point[variable]) + side, len(values) - 1)
         loss = problem.loss(efficiencies)
         first, last = sorted((float(values[low]), float(values[high])))
+        gained = efficiencies[:, low] - efficiencies[:, high]
         found.append(
-            Slope(
-                first,
-                last,
-                float(rates[0, low] - rates[0, high]),
-                efficiencies[:, low] - efficiencies[:, high],
-                float(loss[high] - loss[low]),
-            )
+            Slope(first, last, float(rates[0, low] - rates[0, high]), gained, float(loss[high] - loss[low]))
         )
     return tuple(found)
 
@@ -171,16 +146,7 @@ def prices(found: tuple[Slope, ...]) -> FloatArray:
     """Return the efficiency that each channel gains per Hz at the margin, float64[channels]: of the variable
     that gives it most."""
     per_hz = [slope.efficiencies / slope.rate_hz for slope in found if slope.rate_hz > 0]
-    return np.max(per_hz, axis=0) if per_hz else np.zeros(0)
-
-
-def intervals(points: IntArray, values: tuple[FloatArray, ...]) -> tuple[tuple[float, float], ...]:
-    """Return the central interval of 68 % of the values of each variable over replicas."""
-    ends = []
-    for variable, column in enumerate(values):
-        low, high = np.quantile(column[points[:, variable]], [0.16, 0.84])
-        ends.append((float(low), float(high)))
-    return tuple(ends)
+    return np.max(per_hz, axis=0) if per_hz else np.zeros(len(found[0].efficiencies))
 
 
 def correlations(points: IntArray, values: tuple[FloatArray, ...]) -> FloatArray:
@@ -194,36 +160,29 @@ def correlations(points: IntArray, values: tuple[FloatArray, ...]) -> FloatArray
     return correlated
 
 
-def turning(points: IntArray) -> tuple[int, ...]:
-    """Return the variables that become tighter anywhere as the cap rises. points: int64[caps, variables],
-    caps ascending."""
-    return tuple(np.flatnonzero((np.diff(points, axis=0) > 0).any(axis=0)).tolist())
-
-
 #: Steps of the bisection: the factor is found to 1e-6.
 _STEPS = 24
 #: The range of the factor.
 _LOWEST, _HIGHEST = 1e-3, 1e3
 
 
-def scaled(setup: Setup, judge: Judge) -> tuple[Menu, float]:
+def scaled(setup: Setup) -> tuple[Menu, float]:
     """Return the menu with all varied thresholds times the lowest factor at which the cap is met, and the
     factor. What has a single allowed value is at it.
 
     A positive threshold is multiplied by the factor and a negative one divided by it; none falls below the
     lowest known score. If no factor meets the cap, the highest one is taken.
     """
-    chosen = [variable for variable in setup.variables if variable.what == "above"]
-    cap = setup.problem.cap
+    varied = [variable for variable in setup.variables if variable.what == "above"]
     written = menu_at(setup.written, setup.fixed, [0] * len(setup.fixed))
 
     def menu(factor: float) -> Menu:
-        return with_values(written, chosen, [_times(setup, variable, factor) for variable in chosen])
+        return with_values(written, varied, [_times(setup, variable, factor) for variable in varied])
 
     low, high = np.log(_LOWEST), np.log(_HIGHEST)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        if judge.rate(menu(float(np.exp(middle))), setup.fitted) > cap:
+        if rate_of(menu(float(np.exp(middle))), setup.decisions, setup.fitted) > setup.problem.cap:
             low = middle
         else:
             high = middle
@@ -244,16 +203,15 @@ def greedy(evaluation: Evaluation) -> IntArray:
     the loss most per Hz, until the cap stops all moves."""
     problem = evaluation.problem
     point = problem.sizes - 1
-    ranges = Ranges(problem.sizes)
-    rates, efficiencies = evaluation.at(point)
     while True:
+        rates, efficiencies = evaluation.at(point)
         loss, best = float(problem.loss(efficiencies)), (0.0, -1, -1)
         for variable in range(len(point)):
             all_rates, all_efficiencies = evaluation.plane(point, variable)
             objective = problem.objective(all_rates, all_efficiencies)[:, 0]
             gain = loss - objective
             more = np.maximum(all_rates[0, :, 0] - rates[0], 1e-9)
-            gain[~allowed(evaluation, point, ranges, variable, -1)[:, 0]] = -np.inf
+            gain[~allowed(problem, point, variable)[:, 0]] = -np.inf
             gain[(objective >= INFEASIBLE) | (gain <= 1e-12)] = -np.inf
             index = int((gain / more).argmax())
             if gain[index] / more[index] > best[0]:
@@ -261,4 +219,3 @@ def greedy(evaluation: Evaluation) -> IntArray:
         if best[1] < 0:
             return point
         point[best[1]] = best[2]
-        rates, efficiencies = evaluation.at(point)

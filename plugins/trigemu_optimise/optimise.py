@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,79 +24,18 @@ from trigemu.results import numbers
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.studies.comparison import Comparison, compare
 
-from .effort import CEILING_STARTS, Effort
-from .goals import read_goals
-from .judge import Judge, correlations, intervals, prices, slopes, turning
+from .goals import CEILING_STARTS, Effort, read_goals
 from .problem import Evaluation, Problem
-from .results import AtCap, Learnt, new_menu, summary_of
-from .search import (
-    Found,
-    Front,
-    Hop,
-    Refit,
-    Searches,
-    Unit,
-    best_of,
-    towards,
-    with_ceilings,
-)
+from .results import Summary
+from .search import Found, Front, Hop, Refit, Searches, Unit, best_of, towards
 from .setup import Setup, make_setup
-from .summary import Summary
+from .summary import AtCap, AtCaps, new_menu, summary_of
 from .variables import nearest_values
-
-#: Triggers that a message names.
-_NAMED = 3
-
-
-def check_reachable(setup: Setup, evaluation: Evaluation) -> None:
-    """Raise TrigemuError if the tightest menu exceeds the cap, the loosest one is below a floor, or a channel
-    has no efficiency."""
-    problem, goals = setup.problem, setup.goals
-    rates, _ = evaluation.at(problem.sizes - 1)
-    if rates[0] > problem.cap:
-        varied = {name for variable in setup.variables for name in variable.triggers}
-        of_menu = rates_of(setup.scores.emulation(setup.menu)).triggers
-        fixed = sorted((t for t in of_menu if t.name not in varied), key=lambda t: -t.total.hz)
-        names = ", ".join(f"{t.name} ({numbers.in_hz(t.total.hz)})" for t in fixed[:_NAMED])
-        culprits = f": {names} do not vary" if fixed else ""
-        raise TrigemuError(
-            f"{goals.path}: rate_hz = {problem.cap:g} is below the {numbers.in_hz(rates[0])} of the menu "
-            f"with all that varies at its tightest{culprits}: raise the cap, or vary more"
-        )
-    rates, efficiencies = evaluation.at(problem.sizes * 0)
-    for bound in problem.bounds[1:]:
-        if bound.without < 0 and rates[bound.of] < bound.low:
-            raise TrigemuError(
-                f"{goals.path}: [[limit]] on the {bound.name}: min_hz = {bound.low:g}, but at its loosest "
-                f"it is {numbers.in_hz(rates[bound.of])}"
-            )
-    for channel, efficiency in zip(goals.channels, efficiencies, strict=True):
-        if efficiency <= 0.0:
-            raise TrigemuError(
-                f"{goals.path}: channel {channel.label!r}: no trigger accepts any of its events, with all "
-                "that varies at its loosest"
-            )
-
-
-def check_met(setup: Setup, problem: Problem, rates: FloatArray) -> None:
-    """Raise TrigemuError if the best point breaks limits; the message names them."""
-    goals = setup.goals
-    broken = []
-    for bound in problem.bounds:
-        rate = float(rates[bound.of]) - (float(rates[bound.without]) if bound.without >= 0 else 0.0)
-        if rate > bound.high:
-            broken.append(f"the {bound.name} is {numbers.in_hz(rate)}, above {numbers.in_hz(bound.high)}")
-        if rate < bound.low:
-            broken.append(f"the {bound.name} is {numbers.in_hz(rate)}, below {numbers.in_hz(bound.low)}")
-    if broken:
-        raise TrigemuError(
-            f"{goals.path}: no menu was found that meets all limits; in the nearest one, "
-            f"{' and '.join(broken)}"
-        )
-
 
 #: The lowest and the highest cap of a front, over the cap of the goals.
 _FRONT = 0.5, 2.0
+#: Triggers that a message names.
+_NAMED = 3
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,26 +97,78 @@ def optimised(
     setup: Setup, effort: Effort, engine: Engine, report: Callable[[str], None] = lambda text: None
 ) -> Optimised:
     """Return the best menu of a setup; see `optimise`."""
-    check_reachable(setup, Evaluation(setup.problem))
+    _check_reachable(setup)
     run = _Run(engine, effort, report)
-    problem = with_ceilings(setup.problem, run.ceilings(setup.problem))
+    alone = run.alone(setup.problem)
+    problem = replace(setup.problem, ceilings=_efficiencies(alone))
     evaluation = Evaluation(problem)
     point = run.best(problem)
-    check_met(setup, problem, evaluation.at(point)[0])
+    _check_met(setup, problem, evaluation.at(point)[0])
     point = towards(evaluation, point, nearest_values(setup.variables))
-    found = slopes(evaluation, point)
-    judge = Judge(setup)
-    learnt = Learnt(point, problem, found, prices(found), run.front(problem, point))
-    if effort.replicas:
-        points = run.replicas(problem, point)
-        learnt.points = points
-        learnt.intervals = intervals(points, problem.values) if len(points) else ()
-        learnt.correlations = correlations(points, problem.values) if len(points) else None
-    learnt.turning = turning(np.array([entry.point for entry in learnt.front])) if learnt.front else ()
+    front = run.front(problem, point, alone)
+    points = run.replicas(problem, point)
     menu = new_menu(setup, point)
-    summary = summary_of(setup, learnt, judge, effort, run.evaluations, run.complete, run.started)
+    summary = summary_of(
+        setup,
+        problem,
+        point,
+        menu,
+        front,
+        points,
+        seed=effort.seed,
+        hops=effort.hops,
+        starts=run.started,
+        evaluations=run.evaluations,
+        complete=run.complete,
+    )
     emulation = setup.scores.emulation([setup.written, menu])
     return Optimised(menu, setup.written, compare(emulation), summary)
+
+
+def _check_reachable(setup: Setup) -> None:
+    """Raise TrigemuError if the tightest menu exceeds the cap, the loosest one is below a floor, or a channel
+    has no efficiency."""
+    problem, goals, evaluation = setup.problem, setup.goals, Evaluation(setup.problem)
+    rates, _ = evaluation.at(problem.sizes - 1)
+    if rates[0] > problem.cap:
+        varied = {name for variable in setup.variables for name in variable.triggers}
+        of_menu = rates_of(setup.scores.emulation(setup.menu)).triggers
+        fixed = sorted((t for t in of_menu if t.name not in varied), key=lambda t: -t.total.hz)
+        names = ", ".join(f"{t.name} ({numbers.in_hz(t.total.hz)})" for t in fixed[:_NAMED])
+        culprits = f": {names} do not vary" if fixed else ""
+        raise TrigemuError(
+            f"{goals.path}: rate_hz = {problem.cap:g} is below the {numbers.in_hz(rates[0])} of the menu "
+            f"with all that varies at its tightest{culprits}: raise the cap, or vary more"
+        )
+    rates, efficiencies = evaluation.at(problem.sizes * 0)
+    for bound in problem.bounds[1:]:
+        if bound.without < 0 and rates[bound.of] < bound.low:
+            raise TrigemuError(
+                f"{goals.path}: [[limit]] on the {bound.name}: min_hz = {bound.low:g}, but at its loosest "
+                f"it is {numbers.in_hz(rates[bound.of])}"
+            )
+    for channel, efficiency in zip(goals.channels, efficiencies, strict=True):
+        if efficiency <= 0.0:
+            raise TrigemuError(
+                f"{goals.path}: channel {channel.label!r}: no trigger accepts any of its events, with all "
+                "that varies at its loosest"
+            )
+
+
+def _check_met(setup: Setup, problem: Problem, rates: FloatArray) -> None:
+    """Raise TrigemuError if the best point breaks limits; the message names them."""
+    broken = []
+    for bound in problem.bounds:
+        rate = float(bound.rate(rates))
+        if rate > bound.high:
+            broken.append(f"the {bound.name} is {numbers.in_hz(rate)}, above {numbers.in_hz(bound.high)}")
+        if rate < bound.low:
+            broken.append(f"the {bound.name} is {numbers.in_hz(rate)}, below {numbers.in_hz(bound.low)}")
+    if broken:
+        raise TrigemuError(
+            f"{setup.goals.path}: no menu was found that meets all limits; in the nearest one, "
+            f"{' and '.join(broken)}"
+        )
 
 
 @dataclass
@@ -192,21 +183,16 @@ class _Run:
     started: int = 0
     _begin: float = field(default_factory=time.monotonic)
 
-    def ceilings(self, problem: Problem) -> FloatArray:
-        """Return the efficiency of each channel with all of the rate to itself."""
-        channels, hops = len(problem.channels), self.effort.hops // 2
+    def alone(self, problem: Problem) -> list[Found]:
+        """Return the best point of each channel with all of the rate to itself."""
+        starts, hops = CEILING_STARTS, self.effort.hops // 2
         units = [
             Hop(self.effort.seed, start, hops, channel)
-            for channel in range(channels)
-            for start in range(CEILING_STARTS)
+            for channel in range(len(problem.channels))
+            for start in range(starts)
         ]
-        found = self._all(
-            problem, units, lambda number: f"channel {number // CEILING_STARTS + 1} alone", True
-        )
-        best = [
-            best_of(found[begin : begin + CEILING_STARTS]) for begin in range(0, len(found), CEILING_STARTS)
-        ]
-        return np.array([max(1.0 - float(result.objectives[0]), 1e-12) for result in best])
+        found = self._all(problem, units, lambda number: f"channel {number // starts + 1} alone", True)
+        return [best_of(found[begin : begin + starts]) for begin in range(0, len(found), starts)]
 
     def best(self, problem: Problem) -> IntArray:
         """Return the best point of all starts."""
@@ -216,31 +202,33 @@ class _Run:
         point: IntArray = best_of(found).points[0]
         return point
 
-    def front(self, problem: Problem, point: IntArray) -> list[AtCap]:
-        """Return the best points at several caps, ascending."""
+    def front(self, problem: Problem, point: IntArray, alone: Sequence[Found]) -> AtCaps:
+        """Return the best points at several caps. For all of them, ε_max is that of the highest cap: with
+        that of a lower one, all menus above it would have no loss."""
         if not self.effort.caps:
-            return []
+            return AtCaps(problem, [])
         factors = np.geomspace(*_FRONT, self.effort.caps)
         caps = [float(f"{problem.cap * factor:.3g}") for factor in factors]
+        highest = (max(problem.cap, *caps),)
+        units = [Front(highest, tuple(best.points[0].tolist()), n) for n, best in enumerate(alone)]
+        ceilings = self._all(problem, units, lambda number: f"channel {number + 1} alone, highest cap")
         above, below = [cap for cap in caps if cap > problem.cap], [cap for cap in caps if cap < problem.cap]
-        start = tuple(point.tolist())
-        units = [
-            Front(tuple(line), start, one_way) for line in (above, below[::-1]) for one_way in (False, True)
-        ]
+        lines = [line for line in (above, below[::-1]) if line]
+        if len(ceilings) == len(units):
+            problem = replace(problem, ceilings=_efficiencies(ceilings))
+        units = [Front(tuple(line), tuple(point.tolist())) for line in lines]
         found = self._all(problem, units, lambda number: "front")
-        if len(found) < len(units):
-            return []
+        if len(found) < len(lines):
+            return AtCaps(problem, [])
         entries = [AtCap(problem.cap, point, point)]
-        for line, free, one_way in ((above, found[0], found[1]), (below[::-1], found[2], found[3])):
-            better = (free.objectives <= one_way.objectives)[:, None]  # both are free to be taken
-            points = np.where(better, free.points, one_way.points)
-            entries += [AtCap(*entry) for entry in zip(line, points, one_way.points, strict=True)]
-        return sorted(entries, key=lambda entry: entry.cap)
+        for line, result in zip(lines, found, strict=True):
+            free, one_way = result.points[: len(line)], result.points[len(line) :]
+            entries += map(AtCap, line, free, one_way)
+        return AtCaps(problem, sorted(entries, key=lambda entry: entry.cap))
 
     def replicas(self, problem: Problem, point: IntArray) -> IntArray:
         """Return the best points on replicas of the events, int64[replicas, variables]."""
-        start = tuple(point.tolist())
-        units = [Refit(number, start) for number in range(self.effort.replicas)]
+        units = [Refit(number, tuple(point.tolist())) for number in range(self.effort.replicas)]
         found = self._all(problem, units, lambda number: f"replica {number + 1}")
         return np.array([result.points[0] for result in found], np.int64).reshape(-1, len(point))
 
@@ -258,7 +246,12 @@ class _Run:
             so_far = f", best loss {best:.6g}" if best < math.inf and not needed else ""
             self.report(f"{name(number)}{so_far}")
             found.append(next(results))
-            best = min(best, *found[-1].objectives.tolist()[:1], math.inf)
+            best = min(best, float(found[-1].objectives[0]))
         results.close()
         self.evaluations += sum(result.evaluations for result in found)
         return found
+
+
+def _efficiencies(alone: Sequence[Found]) -> FloatArray:
+    """Return the efficiency of each channel from searches for it alone, float64[channels]."""
+    return np.array([max(1.0 - float(result.objectives[0]), 1e-12) for result in alone])

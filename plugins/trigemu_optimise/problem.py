@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 
-from .components import Tables
-from .goals import Merit
-from .kernels import Layout, missed_sums
-from .rows import Group
+from .components import Tabulated, missed_at
+from .goals import Merit, loss_of
+from .rows import Group, Half
 from .variables import Bound, Order
 
 #: What an infeasible point counts, more than any loss.
@@ -27,15 +26,16 @@ class Problem:
 
     values: tuple[FloatArray, ...]  # tuple of float64[k]: the values of each variable
     thresholds: tuple[bool, ...]  # Whether each variable is a threshold
-    tables: Tables  # tables, layout: The components of the menu
-    layout: Layout
+    columns: IntArray  # int64[columns]: the variables of the triggers that accept whenever they fire
+    member: BoolArray  # bool[sets, columns]: whether each of these triggers is in a set
+    components: tuple[Tabulated, ...]  # All others that vary
     background: Group  # The events of the background, for all sets of triggers: the first is the menu
     channels: tuple[Group, ...]  # The events of each channel, with weights that add up to 1
     bounds: tuple[Bound, ...]  # The limits; the first is the cap on the rate of the menu
     orders: tuple[Order, ...]  # The ties
     merit: Merit  # The figure of merit
     weights: FloatArray  # float64[channels]: the weights of the channels, which add up to 1
-    ceilings: FloatArray  # float64[channels]: the efficiency of each channel with all of the rate to itself
+    ceilings: FloatArray  # float64[channels]: ε_max, the efficiency of each channel with all of the rate
 
     @property
     def cap(self) -> float:
@@ -51,6 +51,10 @@ class Problem:
         """Return the problem with another cap."""
         return replace(self, bounds=(replace(self.bounds[0], high=cap_hz), *self.bounds[1:]))
 
+    def on(self, half: Half) -> Problem:
+        """Return the problem on the events of a half."""
+        return replace(self, background=half.background, channels=half.channels)
+
     def alone(self, channel: int) -> Problem:
         """Return the problem of the largest efficiency of one channel."""
         one = np.ones(1)
@@ -59,21 +63,14 @@ class Problem:
 
     def loss(self, efficiencies: FloatArray) -> FloatArray:
         """Return the loss, float64[…], from the efficiencies of the channels, float64[channels, …]."""
-        shape = (-1, *[1] * (efficiencies.ndim - 1))
-        weights, ceilings = self.weights.reshape(shape), self.ceilings.reshape(shape)
-        if self.merit == "mean":
-            mean: FloatArray = 1.0 - (weights * efficiencies).sum(axis=0)
-            return mean
-        lost = np.maximum(1.0 - efficiencies / ceilings, 0.0)
-        loss: FloatArray = lost.max(axis=0) if self.merit == "worst" else (weights * lost**2).sum(axis=0)
-        return loss
+        return loss_of(self.merit, self.weights, self.ceilings, efficiencies)
 
     def excess(self, rates: FloatArray) -> FloatArray:
         """Return by how much limits are violated, relative to them, float64[…], from the rates of the sets,
         float64[sets, …]."""
         excess = np.zeros(rates.shape[1:])
         for bound in self.bounds:
-            rate = rates[bound.of] - (rates[bound.without] if bound.without >= 0 else 0.0)
+            rate = bound.rate(rates)
             if bound.high < np.inf:
                 most = bound.high * (1.0 - MARGIN)
                 excess += np.maximum(rate - most, 0.0) / max(bound.high, 1e-300)
@@ -83,22 +80,38 @@ class Problem:
         return excess
 
     def objective(self, rates: FloatArray, efficiencies: FloatArray) -> FloatArray:
-        """Return the loss, or what an infeasible point counts, float64[…]."""
+        """Return the loss; of a point that breaks limits, `INFEASIBLE` plus its excess. float64[…]."""
         excess = self.excess(rates)
         return np.where(excess > 0.0, INFEASIBLE + excess, self.loss(efficiencies))
 
 
 class Evaluation:
-    """A problem that is evaluated, with the memory of the kernels. evaluations: how often."""
+    """A problem that is evaluated at points, along lines and in planes. evaluations: how often.
+
+    The events of all groups are rows of the same arrays. What depends on the point alone is kept until the
+    point changes: a search looks at many planes through the same point.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.evaluations = problem, 0
-        self._groups = (problem.background, *problem.channels)
-        self._covered = [np.zeros(len(group.row_weight), np.uint8) for group in self._groups]
-        self._total = [group.row_weight.sum() for group in self._groups]
-        leaves = problem.layout.leaf_variable.size + 2
-        self._breaks = np.zeros((2, leaves), np.int64)
+        groups = (problem.background, *problem.channels)
+        weights = [group.row_weight for group in groups]
         self._sizes = problem.sizes
+        self._group = np.repeat(np.arange(len(groups)), [len(weight) for weight in weights])
+        self._level = np.concatenate([group.level for group in groups], axis=1)
+        self._base = np.concatenate([group.base for group in groups], axis=1)
+        self._total = np.array([weight.sum() for weight in weights])
+        # of each set, the weight that the fixed part does not accept; channels count for the menu alone
+        background = weights[0] * problem.background.fixed
+        of_channels = [w * g.fixed[0] for w, g in zip(weights[1:], problem.channels, strict=True)]
+        self._weight = [np.concatenate([background[0], *of_channels]), *background[1:]]
+        self._fired = np.empty(self._level.shape, np.bool_)
+        variables, self._leaves = problem.columns.tolist(), []  # of each component: (row of levels, variable)
+        for component in problem.components:
+            self._leaves.append([(len(variables) + bit, v) for bit, v in enumerate(component.leaves)])
+            variables += component.leaves
+        self._variable = np.array(variables, np.int64)
+        self._point = np.full(len(problem.values), -1)
 
     def at(self, point: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the rates float64[sets] and the efficiencies float64[channels] at a point."""
@@ -106,54 +119,89 @@ class Evaluation:
         return rates[:, 0, 0], efficiencies[:, 0, 0]
 
     def objective(self, point: IntArray) -> float:
-        """Return the loss at a point, or what an infeasible one counts."""
+        """Return the objective of the problem at a point."""
         return float(self.problem.objective(*self.at(point)))
 
     def rate(self, point: IntArray) -> float:
         """Return the rate of the menu at a point, in Hz."""
-        return float(self._of_group(0, point, self.problem.tables.missed(point), -1, -1)[0, 0, 0])
+        return float(self.at(point)[0][0])
 
     def plane(self, point: IntArray, x: int = -1, y: int = -1) -> tuple[FloatArray, FloatArray]:
         """Evaluate all points that differ in the variables x and y, −1 for none. Returns rates float64[sets,
         kx, ky], efficiencies float64[channels, kx, ky]."""
         for axis, variable in ((1, x), (2, y)):
-            if variable >= 0 and not self.problem.thresholds[variable]:
-                return self._at_each(point, x, y, axis, variable)
+            if variable >= 0 and not self.problem.thresholds[variable]:  # one value after the other
+                points = np.repeat(point[None], self._sizes[variable], axis=0)
+                points[:, variable] = np.arange(self._sizes[variable])
+                others = (-1, y) if axis == 1 else (x, -1)
+                rates, efficiencies = zip(*(self.plane(other, *others) for other in points), strict=True)
+                return np.concatenate(rates, axis=axis), np.concatenate(efficiencies, axis=axis)
         self.evaluations += 1
-        tables = self.problem.tables.missed(point)
-        rates = self._of_group(0, point, tables, x, y)
-        of_channels = [
-            self._of_group(number, point, tables[:1], x, y)[0] for number in range(1, len(self._groups))
-        ]
-        return rates, np.array(of_channels)
+        if not np.array_equal(point, self._point):
+            self._move(point)
+        missed = [self._missed(set_, x, y) for set_ in range(len(self._weight))]
+        accepted = [self._total[: len(sums), None, None] - sums for sums in missed]
+        return np.array([parts[0] for parts in accepted]), accepted[0][1:]
 
-    def _at_each(
-        self, point: IntArray, x: int, y: int, axis: int, variable: int
-    ) -> tuple[FloatArray, FloatArray]:
-        """Evaluate a plane with a prescale or a switch as an axis, one value after the other."""
-        points, parts = point.copy(), []
-        others = (-1, y) if axis == 1 else (x, -1)
-        for index in range(self._sizes[variable]):
-            points[variable] = index
-            parts.append(self.plane(points, *others))
-        rates, efficiencies = zip(*parts, strict=True)
-        return np.concatenate(rates, axis=axis), np.concatenate(efficiencies, axis=axis)
+    def _move(self, point: IntArray) -> None:
+        """Keep which triggers fire at a point, and its tables."""
+        self._point = point.copy()
+        np.greater(self._level, point.astype(np.uint8)[self._variable, None], out=self._fired)
+        self._tables = missed_at(self.problem.components, point, len(self._weight))
+        self._products: dict[tuple[int, tuple[int, ...]], FloatArray] = {}
 
-    def _of_group(self, number: int, point: IntArray, tables: FloatArray, x: int, y: int) -> FloatArray:
-        kx, ky = (int(self._sizes[variable]) if variable >= 0 else 1 for variable in (x, y))
-        sums = np.zeros((len(tables), kx + 1, ky + 1))
-        group, layout = self._groups[number], self.problem.layout
-        missed_sums(
-            group.rows,
-            group.row_weight,
-            layout,
-            point,
-            tables,
-            x,
-            y,
-            self._covered[number],
-            self._breaks,
-            sums,
+    def _product(self, set_: int, without: tuple[int, ...]) -> FloatArray:
+        """Return the weight of each row that neither its fixed part nor a component accepts, but for some
+        components."""
+        if (set_, without) not in self._products:
+            product = self._weight[set_].copy()
+            for number, leaves in enumerate(self._leaves):
+                if number not in without:
+                    index = self._base[number, : len(product)]
+                    for bit, (row, _) in enumerate(leaves):
+                        index = index + (self._fired[row, : len(product)].astype(np.int64) << bit)
+                    product *= self._tables[set_, index]
+            self._products[set_, without] = product
+        return self._products[set_, without]
+
+    def _missed(self, set_: int, x: int, y: int) -> FloatArray:
+        """Return the weight of each group that no trigger of a set accepts, float64[groups, kx, ky].
+
+        At each row, it is a step function of both variables: its differences are summed over rows, then
+        along the axes.
+        """
+        columns, member = self.problem.columns, self.problem.member[set_]
+        depend = tuple(
+            n for n, part in enumerate(self.problem.components) if not {x, y}.isdisjoint(part.leaves)
         )
-        accepted: FloatArray = self._total[number] - sums.cumsum(axis=1).cumsum(axis=2)[:, :kx, :ky]
-        return accepted
+        product = self._product(set_, depend)
+        accepted = np.zeros(len(product), np.bool_)
+        for column in np.flatnonzero(member & (columns != x) & (columns != y)):
+            accepted |= self._fired[column, : len(product)]
+        rows = np.flatnonzero(~accepted)
+        value, edges = product[rows], []  # edges: where the value of a row changes, ascending
+        for variable in (x, y):
+            first = np.zeros(1, np.int64)
+            for column in np.flatnonzero(member & (columns == variable)):
+                first = np.maximum(first, self._level[column, rows])
+            leaves = [row for n in depend for row, leaf in self._leaves[n] if leaf == variable]
+            later = [np.maximum(first, self._level[row, rows]) for row in leaves]
+            edges.append(np.array([np.broadcast_to(first, rows.shape), *later]))
+            if len(later) > 1:
+                edges[-1][1:].sort(axis=0)
+        at_x, at_y = edges[0][:, None], edges[1][None]
+        if depend:
+            for number in depend:
+                index = self._base[number, rows]
+                for bit, (row, variable) in enumerate(self._leaves[number]):
+                    at = at_x if variable == x else at_y if variable == y else self._point[variable]
+                    index = index + ((self._level[row, rows] > at).astype(np.int64) << bit)
+                value = value * self._tables[set_, index]
+            value = np.broadcast_to(value, (len(at_x), at_y.shape[1], len(rows))).copy()
+            value[1:] -= value[:-1]
+            value[:, 1:] -= value[:, :-1]
+        groups = len(self._total) if set_ == 0 else 1
+        kx, ky = (int(self._sizes[variable]) if variable >= 0 else 1 for variable in (x, y))
+        place = (self._group[rows] * (kx + 1) + at_x) * (ky + 1) + at_y
+        sums = np.bincount(place.ravel(), value.ravel(), groups * (kx + 1) * (ky + 1))
+        return sums.reshape(groups, kx + 1, ky + 1)[:, :kx, :ky].cumsum(axis=1).cumsum(axis=2)

@@ -1,238 +1,168 @@
-"""From points to the new menu and to the numbers of the summary."""
+"""The numbers of an optimisation, plain enough for JSON; a field of a row says which column it is."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, get_type_hints
 
-import numpy as np
+import msgspec
 
-from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.base.errors import printable
-from trigemu.menus.menu import Menu
-from trigemu.menus.warnings import unit_of_threshold
+from trigemu.results import numbers
+from trigemu.results.table import Column, Row, Table
 
-from .effort import Effort
-from .judge import Judge, Judged, Slope, greedy, scaled
-from .problem import Evaluation, Problem
-from .setup import Setup
-from .summary import (
-    BEST,
-    GREEDY,
-    SCALED,
-    WRITTEN,
-    CapResult,
-    ChannelResult,
-    Contender,
-    LimitResult,
-    OnHalf,
-    Summary,
-    VariableResult,
-)
-from .variables import menu_at
+from .goals import Merit
 
-#: The weakest correlation that makes a partner.
-_TRADES = -0.3
+#: The names of the menus that are compared, in their order.
+WRITTEN, SCALED, GREEDY, BEST = "as written", "scaled", "greedy", "optimised"
+
+
+def loss_text(value: float) -> str:
+    """Return a loss as text."""
+    return f"{value:.5f}"
+
+
+def _hz(value: float) -> str:
+    return numbers.in_unit(value, 0.0)
+
+
+_LOSS = Column("", "number", "loss, fitted", text=loss_text)
+_HZ = Column("", "number", "cap", text=numbers.in_hz)
 
 
 @dataclass(frozen=True)
-class AtCap:
-    """The best point at a cap in Hz, and the one that is reached if values move one way only."""
+class OnHalf:
+    """A menu on one half of the events."""
 
-    cap: float
-    point: IntArray
-    one_way: IntArray
-
-
-@dataclass
-class Learnt:
-    """What the searches found. points: int64[replicas, variables], of replicas."""
-
-    point: IntArray
-    problem: Problem
-    slopes: tuple[Slope, ...]
-    prices: FloatArray
-    front: list[AtCap]
-    turning: tuple[int, ...] = ()
-    points: IntArray = field(default_factory=lambda: np.zeros((0, 0), np.int64))
-    intervals: tuple[tuple[float, float], ...] = ()
-    correlations: FloatArray | None = None
+    rate_hz: float  #: rate_hz, rate_error_hz: The rate of the menu, and its statistical error
+    rate_error_hz: float
+    loss: float  #: loss, loss_error: The figure of merit, and its error
+    loss_error: float
+    efficiencies: tuple[float, ...]  #: efficiencies, errors: The efficiency of each channel, and its error
+    errors: tuple[float, ...]
 
 
-def new_menu(setup: Setup, point: IntArray) -> Menu:
-    """Return the menu at a point. Its thresholds count as fitted to the samples, but for those that have a
-    single allowed value."""
-    menu = menu_at(setup.menu, setup.variables, point.tolist())
-    fitted, fixed = (
-        {name for v in variable if v.what == "above" for name in v.triggers}
-        for variable in (setup.variables, setup.fixed)
-    )
-    samples = setup.scores.catalogue.table.name
-    triggers = tuple(
-        replace(t, fitted_on=None if t.name in fixed else samples, budget=None, solution=None)
-        if t.name in fitted | fixed or t.solution
-        else t
-        for t in menu.triggers
-    )
-    return replace(menu, name=f"{menu.name}-optimised", triggers=triggers)
+@dataclass(frozen=True)
+class Contender:
+    """A menu on both halves."""
+
+    name: str  #: WRITTEN, SCALED, GREEDY or BEST
+    fitted: OnHalf  #: fitted, unseen: The half for the search, and the other one
+    unseen: OnHalf
+    #: gain, gain_error: The loss of this menu minus that of the optimised one on the unseen half, with its
+    #: paired error.
+    gain: float
+    gain_error: float
 
 
-def summary_of(
-    setup: Setup,
-    learnt: Learnt,
-    judge: Judge,
-    effort: Effort,
-    evaluations: int,
-    complete: bool,
-    starts: int,
-) -> Summary:
-    """Return the numbers of an optimisation."""
-    menu_scaled, factor = scaled(setup, judge)
-    menus = {
-        WRITTEN: setup.written,
-        SCALED: menu_scaled,
-        GREEDY: menu_at(setup.menu, setup.variables, greedy(Evaluation(learnt.problem)).tolist()),
-        BEST: new_menu(setup, learnt.point),
-    }
-    unseen = replace(learnt.problem, background=setup.unseen.background, channels=setup.unseen.channels)
-    return Summary(
-        menu=printable(str(setup.written.path)),
-        goals=printable(str(setup.goals.path)),
-        menu_sha256=setup.written.sha256,
-        goals_sha256=setup.goals.sha256,
-        new_sha256="",
-        samples=setup.scores.catalogue.table.name,
-        merit=setup.goals.table.merit,
-        cap_hz=learnt.problem.cap,
-        seed=effort.seed,
-        starts=starts,
-        hops=effort.hops,
-        evaluations=evaluations,
-        complete=complete,
-        halves=setup.halves.text,
-        factor=factor,
-        contenders=_contenders(setup, judge, menus, learnt.problem),
-        channels=_channels(setup, learnt),
-        variables=_variables(setup, learnt),
-        limits=_limits(setup, learnt, unseen),
-        front=_front(setup, learnt, unseen),
-        turning=tuple(setup.variables[number].name for number in learnt.turning),
-        replicas=len(learnt.points),
-    )
+@dataclass(frozen=True)
+class ChannelResult:
+    """A channel."""
+
+    name: str  #: Its name
+    sample: str  #: Its sample
+    require: str  #: Its condition
+    weight: float  #: Its weight; all add up to 1
+    events: int  #: The number of events that judge it
+    ceiling: float  #: Its efficiency with all of the rate to itself
+    per_khz: float  #: The efficiency that it gains for another kHz, of the variable that gives it most
+    front_ceiling: float = 0.0  #: Its efficiency with all of the highest cap of the front to itself
 
 
-def _contenders(
-    setup: Setup, judge: Judge, menus: dict[str, Menu], problem: Problem
-) -> tuple[Contender, ...]:
-    fitted = {name: judge.judged(menu, setup.fitted, problem) for name, menu in menus.items()}
-    unseen = {name: judge.judged(menu, setup.unseen, problem) for name, menu in menus.items()}
-    return tuple(
-        Contender(name, _on_half(fitted[name]), _on_half(unseen[name]), *unseen[BEST].less(unseen[name]))
-        for name in menus
-    )
+@dataclass(frozen=True)
+class VariableResult:
+    """A threshold, a prescale or a switch."""
+
+    name: Annotated[str, Column("", "key", "varied")]  #: The triggers, and what varies
+    what: str  #: `above`, `prescale` or `enabled`
+    triggers: tuple[str, ...]  #: The triggers
+    unit: Annotated[str, Column("", "label", "unit", gives_way=1)]  #: The unit of a threshold
+    #: written, value: The value in the menu, and the best one
+    written: Annotated[float, Column("", "number", "as written")]
+    value: Annotated[float, Column("", "number", "optimised")]
+    values: int  #: The number of allowed values
+    #: low, high: The interval of 68 % over replicas of the events; None without replicas
+    low: Annotated[float | None, Column("")]
+    high: Annotated[float | None, Column("")]
+    #: ∂rate/∂threshold of the menu
+    hz_per_unit: Annotated[float, Column("", "number", "∂rate/∂value", text=_hz)]
+    #: By how much another kHz for this variable lowers the loss; None if it changes no rate.
+    loss_per_khz: Annotated[float | None, Column("", "number", "loss/kHz", text="{:.2g}".format)]
+    channels_per_khz: tuple[float, ...]  #: The efficiency that each channel gains for another kHz
+    #: The variable that it trades with: the strongest negative correlation over replicas; or empty.
+    partner: Annotated[str, Column("", "label", "trades with", gives_way=1)]
+    correlation: float  #: That correlation
 
 
-def _on_half(judged: Judged) -> OnHalf:
-    return OnHalf(
-        judged.rate_hz,
-        judged.rate_error_hz,
-        judged.loss,
-        judged.loss_error,
-        tuple(judged.efficiencies.tolist()),
-        tuple(judged.errors.tolist()),
-    )
+@dataclass(frozen=True)
+class CapResult:
+    """The best menu at another cap."""
+
+    cap_hz: Annotated[float, _HZ]  #: The cap
+    rate_hz: float  #: The rate on the fitted half
+    #: loss, unseen_loss, one_way_loss: The loss on the fitted half and on the unseen one, and that on the
+    #: fitted half if values move one way only; with the ε_max of the highest cap of the front.
+    loss: Annotated[float, _LOSS]
+    unseen_loss: Annotated[float, _LOSS.headed("unseen")]
+    one_way_loss: Annotated[float, _LOSS.headed("one way")]
+    #: values, one_way_values: The value of each variable, and the one if values move one way only.
+    values: tuple[float, ...]
+    one_way_values: tuple[float, ...]
 
 
-def _channels(setup: Setup, learnt: Learnt) -> tuple[ChannelResult, ...]:
-    problem, catalogue = learnt.problem, setup.scores.catalogue
-    found = []
-    for number, channel in enumerate(setup.goals.channels):
-        require = channel.require
-        if require is None:
-            require = catalogue.sample(channel.sample).table.require
-        found.append(
-            ChannelResult(
-                channel.label,
-                channel.sample,
-                require or "",
-                float(problem.weights[number]),
-                len(setup.unseen.channels[number].weight),
-                float(problem.ceilings[number]),
-                float(1e3 * learnt.prices[number]) if len(learnt.prices) else 0.0,
-            )
-        )
-    return tuple(found)
+@dataclass(frozen=True)
+class LimitResult:
+    """A limit, and what it limits on both halves."""
+
+    name: Annotated[str, Column("", "key", "limit")]  #: What it limits
+    min_hz: Annotated[float | None, _HZ.headed("at least")]  #: min_hz, max_hz: The floor and the cap
+    max_hz: Annotated[float | None, _HZ.headed("at most")]
+    fitted_hz: Annotated[float, _HZ.headed("fitted")]  #: fitted_hz, unseen_hz: The rate on each half
+    unseen_hz: Annotated[float, _HZ.headed("unseen")]
 
 
-def _variables(setup: Setup, learnt: Learnt) -> tuple[VariableResult, ...]:
-    found = []
-    for number, variable in enumerate(setup.variables):
-        slope = learnt.slopes[number]
-        low, high = learnt.intervals[number] if learnt.intervals else (None, None)
-        partner, correlation = _partner(learnt, number)
-        per_khz = 1e3 / slope.rate_hz if slope.rate_hz > 0 else None
-        first = setup.menu.trigger(variable.triggers[0])
-        found.append(
-            VariableResult(
-                variable.name,
-                variable.what,
-                variable.triggers,
-                unit_of_threshold(setup.menu, first) if variable.what == "above" else "",
-                variable.written,
-                variable.values[int(learnt.point[number])],
-                len(variable.values),
-                low,
-                high,
-                slope.rate_per_unit,
-                None if per_khz is None else slope.loss * per_khz,
-                tuple((slope.efficiencies * (per_khz or 0.0)).tolist()),
-                setup.variables[partner].name if partner >= 0 else "",
-                correlation,
-            )
-        )
-    return tuple(found)
+@dataclass(frozen=True)
+class Summary:
+    """The numbers of an optimisation."""
+
+    menu: str  #: menu, goals: The files
+    goals: str
+    menu_sha256: str  #: menu_sha256, goals_sha256, new_sha256: Their SHA-256, and that of the new menu
+    goals_sha256: str
+    new_sha256: str
+    samples: str  #: The name of the catalogue
+    merit: Merit  #: The figure of merit
+    cap_hz: float  #: The cap
+    seed: int  #: seed, starts, hops: The seed, the number of starts that were made, and of hops each
+    starts: int
+    hops: int
+    evaluations: int  #: The number of evaluations: of a point, a line or a plane
+    complete: bool  #: Whether the time limit left out nothing
+    halves: str  #: A sentence on the halves
+    factor: float  #: The factor on all thresholds of the menu SCALED
+    contenders: tuple[Contender, ...]  #: The compared menus
+    #: channels, variables, limits: The channels, the variables, the limits.
+    channels: tuple[ChannelResult, ...]
+    variables: tuple[VariableResult, ...]
+    limits: tuple[LimitResult, ...]
+    front: tuple[CapResult, ...]  #: The best menus at other caps, ascending
+    turning: tuple[str, ...]  #: The variables that become tighter anywhere as the cap rises
+    replicas: int  #: The number of replicas of the bootstrap
+
+    def contender(self, name: str) -> Contender:
+        """Return the compared menu with a name."""
+        return next(contender for contender in self.contenders if contender.name == name)
 
 
-def _partner(learnt: Learnt, number: int) -> tuple[int, float]:
-    """Return the variable with the strongest negative correlation, or −1, and the correlation."""
-    if learnt.correlations is None:
-        return -1, 0.0
-    partner = int(learnt.correlations[number].argmin())
-    correlation = float(learnt.correlations[number, partner])
-    return (partner, correlation) if correlation <= _TRADES else (-1, correlation)
+def columns_of(row: type) -> list[Column]:
+    """Return the columns that the fields of a class declare, in their order."""
+    return [
+        replace(column, name=name)
+        for name, hint in get_type_hints(row, include_extras=True).items()
+        for column in getattr(hint, "__metadata__", ())
+    ]
 
 
-def _limits(setup: Setup, learnt: Learnt, unseen: Problem) -> tuple[LimitResult, ...]:
-    rates = [Evaluation(problem).at(learnt.point)[0] for problem in (learnt.problem, unseen)]
-    found = []
-    for bound in learnt.problem.bounds[1:]:
-        hz = [
-            float(rates_of[bound.of] - (rates_of[bound.without] if bound.without >= 0 else 0.0))
-            for rates_of in rates
-        ]
-        high = None if bound.high == np.inf else bound.high
-        found.append(LimitResult(bound.name, bound.low or None, high, *hz))
-    return tuple(found)
-
-
-def _front(setup: Setup, learnt: Learnt, unseen: Problem) -> tuple[CapResult, ...]:
-    fitted, judging = Evaluation(learnt.problem), Evaluation(unseen)
-
-    def loss(evaluation: Evaluation, point: IntArray) -> float:
-        return float(evaluation.problem.loss(evaluation.at(point)[1]))
-
-    def values(point: IntArray) -> tuple[float, ...]:
-        return tuple(v.values[int(index)] for v, index in zip(setup.variables, point, strict=True))
-
-    return tuple(
-        CapResult(
-            entry.cap,
-            fitted.rate(entry.point),
-            loss(fitted, entry.point),
-            loss(judging, entry.point),
-            loss(fitted, entry.one_way),
-            values(entry.point),
-            values(entry.one_way),
-        )
-        for entry in learnt.front
-        if fitted.rate(entry.point) <= entry.cap
-    )
+def table_of(row: type, rows: Iterable[Any]) -> Table:
+    """Return a table of rows of a class."""
+    return Table(columns_of(row), [Row(msgspec.to_builtins(each)) for each in rows])

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, IntArray
+from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, TrigemuError
-from trigemu.counting.score_table import ScoreTable
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
 from trigemu.emulation.plan import Plan, make_plan
@@ -26,11 +25,11 @@ from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Context, ScoreKind
 
 from .goal_checks import bounds_of, check_goals
-from .goals import ChannelTable, Goals
-from .halves import Halves, halves_of, unseen_half
+from .goals import ChannelTable, Goals, Span
+from .halves import halves_of, unseen_half
 from .problem import Problem
-from .rows import Group, Prepared, prepare
-from .variables import Bound, Variable, menu_at, orders_of, variables_of
+from .rows import Decisions, Half, prepare
+from .variables import Variable, menu_at, orders_of, variables_of
 
 
 def selected(
@@ -69,25 +68,6 @@ class _Select:
 
 
 @dataclass(frozen=True)
-class Half:
-    """The events of one half, scaled to all.
-
-    Attributes
-    ----------
-    background : Group
-        The events of the background, with weights in Hz.
-    channels : tuple of Group
-        Those of each channel, with weights that add up to 1.
-    chosen : tuple of int64[n]
-        The positions of the events of the background and of each channel, in all tables after each other.
-    """
-
-    background: Group
-    channels: tuple[Group, ...]
-    chosen: tuple[IntArray, ...]
-
-
-@dataclass(frozen=True)
 class Setup:
     """A menu, what may vary of it, and the events."""
 
@@ -96,19 +76,13 @@ class Setup:
     menu: Menu
     goals: Goals  # The goals
     scores: Scores  # The scores of the events
-    tables: tuple[ScoreTable, ...]  # The events of the background, and of each signal
+    decisions: Decisions  # Their decisions, of the background and then of each signal
     variables: tuple[Variable, ...]  # What varies
     fixed: tuple[Variable, ...]  # What has a single allowed value
-    sets: tuple[frozenset[str], ...]  # The sets of triggers whose rates are limited; the first is the menu
-    halves: Halves  # How the events are divided
+    halves: str  # A sentence on how the events are divided
     fitted: Half  # fitted, unseen: The half for the search, and the other one
     unseen: Half
     problem: Problem  # The problem on the fitted half, without ceilings
-
-    @property
-    def bounds(self) -> tuple[Bound, ...]:
-        """The limits; the first is the cap."""
-        return self.problem.bounds
 
 
 def make_setup(
@@ -122,45 +96,28 @@ def make_setup(
     (written,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
     base = _all_switched_on(written, goals)
     samples = tuple(dict.fromkeys(channel.sample for channel in goals.channels))
-    scores = score_table(
-        base,
-        catalogue,
-        vary=_known_ranges(base, goals),
-        signals=samples,
-        executor=executor,
-        progress=progress,
-    )
+    ranges = _known_ranges(base, goals)
+    scores = score_table(base, catalogue, vary=ranges, signals=samples, executor=executor, progress=progress)
     _check_weights(scores)
     variables, fixed = variables_of(base, goals, scores.threshold_ranges, written)
     base = menu_at(base, fixed, [0] * len(fixed))
     tables = (scores.table, *(scores.signals[name] for name in samples))
-    prepared = prepare(base, scores, tables, variables, sets)
-    of_channels = [
-        (1 + samples.index(channel.sample), selected(base, catalogue, channel, executor, progress))
-        for channel in goals.channels
+    decisions = Decisions(base, scores, tables)
+    prepared = prepare(base, decisions, variables, sets)
+    channels = [
+        (c.label, 1 + samples.index(c.sample), selected(base, catalogue, c, executor, progress))
+        for c in goals.channels
     ]
-    halves = halves_of(base, scores, tables, executor, progress)
-    fitted, unseen = (_half(prepared.group, halves, which, goals, of_channels, len(sets)) for which in (0, 1))
-    problem = _problem(prepared, variables, fitted, bounds, goals)
-    return Setup(
-        written, base, goals, scores, tables, variables, fixed, sets, halves, fitted, unseen, problem
+    (fitted, unseen), halves = halves_of(
+        base, scores.catalogue, prepared, tables, channels, executor, progress
     )
-
-
-def _problem(
-    prepared: Prepared,
-    variables: tuple[Variable, ...],
-    fitted: Half,
-    bounds: tuple[Bound, ...],
-    goals: Goals,
-) -> Problem:
-    """Return the problem on the fitted half, without ceilings."""
     weights = np.array([channel.weight for channel in goals.channels])
-    return Problem(
+    problem = Problem(
         tuple(np.array(variable.values) for variable in variables),
         tuple(variable.what == "above" for variable in variables),
-        prepared.tables,
-        prepared.layout,
+        prepared.columns,
+        prepared.member,
+        prepared.components,
         fitted.background,
         fitted.channels,
         bounds,
@@ -169,6 +126,7 @@ def _problem(
         weights / weights.sum(),
         np.ones(len(weights)),
     )
+    return Setup(written, base, goals, scores, decisions, variables, fixed, halves, fitted, unseen, problem)
 
 
 def samples_read(menu: Menu, goals: Goals, catalogue: Catalogue) -> list[Sample]:
@@ -201,35 +159,15 @@ def _all_switched_on(menu: Menu, goals: Goals) -> Menu:
 
 def _known_ranges(menu: Menu, goals: Goals) -> dict[str, tuple[float, float]]:
     """Return the range of the threshold of each trigger that is not free, for the score table."""
-    ranges: dict[str, tuple[float, float]] = {}
-    for trigger in menu.used:
-        kind = trigger.description
-        if isinstance(kind, ScoreKind):
-            ranges[trigger.name] = kind.threshold, kind.threshold
+    ranges = {
+        trigger.name: (trigger.description.threshold,) * 2
+        for trigger in menu.used
+        if isinstance(trigger.description, ScoreKind)
+    }
     for vary in goals.vary:
         for name in vary.triggers:
             if vary.above == "free":
                 ranges.pop(name, None)
-            elif vary.above is not None and not isinstance(vary.above, str):
+            elif isinstance(vary.above, Span):
                 ranges[name] = vary.above.min, vary.above.max
     return ranges
-
-
-def _half(
-    group: Any, halves: Halves, which: int, goals: Goals, of_channels: list[tuple[int, Any]], sets: int
-) -> Half:
-    """Return the events of a half. group: makes rows of some events. of_channels: the table of each channel,
-    and which of its events count."""
-    chosen, weight, interaction = halves.of_table(0, which)
-    background = group(chosen, weight, interaction, sets)
-    channels, rows = [], [chosen]
-    for channel, (table, counts) in zip(goals.channels, of_channels, strict=True):
-        chosen, weight, interaction = halves.of_table(table, which, counts)
-        if not weight.sum() > 0:
-            raise TrigemuError(
-                f"{goals.path}: channel {channel.label!r}: none of its events is in the "
-                f"{('half that is searched', 'unseen half')[which]}: it needs more events"
-            )
-        channels.append(group(chosen, weight / weight.sum(), interaction, 1))
-        rows.append(chosen)
-    return Half(background, tuple(channels), tuple(rows))

@@ -1,128 +1,208 @@
-"""The numbers of an optimisation, plain enough for JSON."""
+"""From points to the new menu and to the numbers of the summary."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-#: The names of the menus that are compared, in their order.
-WRITTEN, SCALED, GREEDY, BEST = "as written", "scaled", "greedy", "optimised"
+import numpy as np
 
+from trigemu.base.arrays import IntArray
+from trigemu.base.errors import printable
+from trigemu.menus.menu import Menu
+from trigemu.menus.warnings import unit_of_threshold
 
-@dataclass(frozen=True)
-class OnHalf:
-    """A menu on one half of the events."""
+from .judge import correlations, greedy, judged, prices, scaled, slopes
+from .problem import Evaluation, Problem
+from .results import (
+    BEST,
+    GREEDY,
+    SCALED,
+    WRITTEN,
+    CapResult,
+    ChannelResult,
+    Contender,
+    LimitResult,
+    Summary,
+    VariableResult,
+)
+from .setup import Setup
+from .variables import menu_at
 
-    rate_hz: float  #: rate_hz, rate_error_hz: The rate of the menu, and its statistical error
-    rate_error_hz: float
-    loss: float  #: loss, loss_error: The figure of merit, and its error
-    loss_error: float
-    efficiencies: tuple[float, ...]  #: efficiencies, errors: The efficiency of each channel, and its error
-    errors: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Contender:
-    """A menu on both halves."""
-
-    name: str  #: WRITTEN, SCALED, GREEDY or BEST
-    fitted: OnHalf  #: fitted, unseen: The half for the search, and the other one
-    unseen: OnHalf
-    #: gain, gain_error: The loss of this menu minus that of the optimised one on the unseen half, with its
-    #: paired error.
-    gain: float
-    gain_error: float
-
-
-@dataclass(frozen=True)
-class ChannelResult:
-    """A channel."""
-
-    name: str  #: Its name
-    sample: str  #: Its sample
-    require: str  #: Its condition
-    weight: float  #: Its weight; all add up to 1
-    events: int  #: The number of events that judge it
-    ceiling: float  #: Its efficiency with all of the rate to itself
-    per_khz: float  #: The efficiency that it gains for another kHz, of the variable that gives it most
+#: The weakest correlation that makes a partner.
+_TRADES = -0.3
 
 
-@dataclass(frozen=True)
-class VariableResult:
-    """A threshold, a prescale or a switch."""
+class AtCap(NamedTuple):
+    """The best point at a cap in Hz, and the one that is reached if values move one way only."""
 
-    name: str  #: The triggers, and what varies
-    what: str  #: `above`, `prescale` or `enabled`
-    triggers: tuple[str, ...]  #: The triggers
-    unit: str  #: The unit of a threshold
-    written: float  #: written, value: The value in the menu, and the best one
-    value: float
-    values: int  #: The number of allowed values
-    low: float | None  #: low, high: The interval of 68 % over replicas of the events; None without replicas
-    high: float | None
-    hz_per_unit: float  #: ∂rate/∂threshold of the menu
-    #: By how much another kHz for this variable lowers the loss; None if it changes no rate.
-    loss_per_khz: float | None
-    channels_per_khz: tuple[float, ...]  #: The efficiency that each channel gains for another kHz
-    #: The variable that it trades with: the strongest negative correlation over replicas; or empty.
-    partner: str
-    correlation: float  #: That correlation
+    cap: float
+    point: IntArray
+    one_way: IntArray
 
 
-@dataclass(frozen=True)
-class CapResult:
-    """The best menu at another cap."""
+class AtCaps(NamedTuple):
+    """The best points at several caps, ascending, and the problem with one ε_max for all of them."""
 
-    cap_hz: float  #: The cap
-    rate_hz: float  #: The rate on the fitted half
-    #: loss, unseen_loss, one_way_loss: The loss on the fitted half and on the unseen one, and that on the
-    #: fitted half if values move one way only.
-    loss: float
-    unseen_loss: float
-    one_way_loss: float
-    #: values, one_way_values: The value of each variable, and the one if values move one way only.
-    values: tuple[float, ...]
-    one_way_values: tuple[float, ...]
+    problem: Problem
+    entries: list[AtCap]
 
 
-@dataclass(frozen=True)
-class LimitResult:
-    """A limit, and what it limits on both halves."""
+def new_menu(setup: Setup, point: IntArray) -> Menu:
+    """Return the menu at a point. Its thresholds count as fitted to the samples, but for those that have a
+    single allowed value."""
+    menu = menu_at(setup.menu, setup.variables, point.tolist())
+    fitted, fixed = (
+        {name for v in variables if v.what == "above" for name in v.triggers}
+        for variables in (setup.variables, setup.fixed)
+    )
+    samples = setup.scores.catalogue.table.name
+    triggers = tuple(
+        replace(t, fitted_on=None if t.name in fixed else samples, budget=None, solution=None)
+        if t.name in fitted | fixed or t.solution
+        else t
+        for t in menu.triggers
+    )
+    return replace(menu, name=f"{menu.name}-optimised", triggers=triggers)
 
-    name: str  #: What it limits
-    min_hz: float | None  #: min_hz, max_hz: The floor and the cap
-    max_hz: float | None
-    fitted_hz: float  #: fitted_hz, unseen_hz: The rate on each half
-    unseen_hz: float
+
+def summary_of(
+    setup: Setup,
+    problem: Problem,
+    point: IntArray,
+    menu: Menu,
+    front: AtCaps,
+    points: IntArray,
+    **of_run: Any,
+) -> Summary:
+    """Return the numbers of an optimisation. points: int64[replicas, variables]. of_run: the seed, the hops,
+    and other fields that only the run knows."""
+    evaluation = Evaluation(problem)
+    menu_scaled, factor = scaled(setup)
+    greedy_menu = menu_at(setup.menu, setup.variables, greedy(evaluation).tolist())
+    menus = {WRITTEN: setup.written, SCALED: menu_scaled, GREEDY: greedy_menu, BEST: menu}
+    fitted, unseen = (
+        {name: judged(each, setup.decisions, half, problem) for name, each in menus.items()}
+        for half in (setup.fitted, setup.unseen)
+    )
+    contenders = tuple(
+        Contender(name, fitted[name].numbers, unseen[name].numbers, *unseen[BEST].less(unseen[name]))
+        for name in menus
+    )
+    along = np.array([entry.point for entry in front.entries]).reshape(-1, len(point))
+    turning = np.flatnonzero((np.diff(along, axis=0) > 0).any(axis=0))
+    return Summary(
+        menu=printable(str(setup.written.path)),
+        goals=printable(str(setup.goals.path)),
+        menu_sha256=setup.written.sha256,
+        goals_sha256=setup.goals.sha256,
+        new_sha256="",
+        samples=setup.scores.catalogue.table.name,
+        merit=setup.goals.table.merit,
+        cap_hz=problem.cap,
+        halves=setup.halves,
+        factor=factor,
+        contenders=contenders,
+        **_rows(setup, problem, evaluation, point, points, front),
+        limits=_limits(point, evaluation, Evaluation(problem.on(setup.unseen))),
+        front=_at_caps(setup, front),
+        turning=tuple(setup.variables[number].name for number in turning),
+        replicas=len(points),
+        **of_run,
+    )
 
 
-@dataclass(frozen=True)
-class Summary:
-    """The numbers of an optimisation."""
+def _rows(
+    setup: Setup,
+    problem: Problem,
+    evaluation: Evaluation,
+    point: IntArray,
+    points: IntArray,
+    front: AtCaps,
+) -> dict[str, Any]:
+    """Return the rows of channels and of variables."""
+    of_variables = slopes(evaluation, point)
+    channels, variables = [], []
+    for number, (channel, price) in enumerate(zip(setup.goals.channels, prices(of_variables), strict=True)):
+        require = channel.require
+        if require is None:
+            require = setup.scores.catalogue.sample(channel.sample).table.require
+        channels.append(
+            ChannelResult(
+                channel.label,
+                channel.sample,
+                require or "",
+                float(problem.weights[number]),
+                len(setup.unseen.channels[number].weight),
+                float(problem.ceilings[number]),
+                float(1e3 * price),
+                float(front.problem.ceilings[number]) if front.entries else 0.0,
+            )
+        )
+    correlated = correlations(points, problem.values) if len(points) else np.zeros((len(point),) * 2)
+    for number, (variable, slope) in enumerate(zip(setup.variables, of_variables, strict=True)):
+        low = high = None
+        if len(points):
+            values = problem.values[number][points[:, number]]
+            low, high = np.quantile(values, [0.16, 0.84]).tolist()
+        partner = int(correlated[number].argmin())
+        correlation = float(correlated[number, partner])
+        per_khz = 1e3 / slope.rate_hz if slope.rate_hz > 0 else None
+        first = setup.menu.trigger(variable.triggers[0])
+        variables.append(
+            VariableResult(
+                variable.name,
+                variable.what,
+                variable.triggers,
+                unit_of_threshold(setup.menu, first) if variable.what == "above" else "",
+                variable.written,
+                variable.values[int(point[number])],
+                len(variable.values),
+                low,
+                high,
+                slope.rate_per_unit,
+                None if per_khz is None else slope.loss * per_khz,
+                tuple((slope.efficiencies * (per_khz or 0.0)).tolist()),
+                setup.variables[partner].name if correlation <= _TRADES else "",
+                correlation,
+            )
+        )
+    return {"channels": tuple(channels), "variables": tuple(variables)}
 
-    menu: str  #: menu, goals: The files
-    goals: str
-    menu_sha256: str  #: menu_sha256, goals_sha256, new_sha256: Their SHA-256, and that of the new menu
-    goals_sha256: str
-    new_sha256: str
-    samples: str  #: The name of the catalogue
-    merit: str  #: The figure of merit
-    cap_hz: float  #: The cap
-    seed: int  #: seed, starts, hops: The seed, the number of starts that were made, and of hops each
-    starts: int
-    hops: int
-    evaluations: int  #: The number of evaluations: of a point, a line or a plane
-    complete: bool  #: Whether the time limit left out nothing
-    halves: str  #: A sentence on the halves
-    factor: float  #: The factor on all thresholds of the menu SCALED
-    contenders: tuple[Contender, ...]  #: The compared menus
-    #: channels, variables, limits: The channels, the variables, the limits.
-    channels: tuple[ChannelResult, ...]
-    variables: tuple[VariableResult, ...]
-    limits: tuple[LimitResult, ...]
-    front: tuple[CapResult, ...]  #: The best menus at other caps, ascending
-    turning: tuple[str, ...]  #: The variables that become tighter anywhere as the cap rises
-    replicas: int  #: The number of replicas of the bootstrap
 
-    def contender(self, name: str) -> Contender:
-        """Return the compared menu with a name."""
-        return next(contender for contender in self.contenders if contender.name == name)
+def _limits(point: IntArray, fitted: Evaluation, unseen: Evaluation) -> tuple[LimitResult, ...]:
+    rates = [evaluation.at(point)[0] for evaluation in (fitted, unseen)]
+    return tuple(
+        LimitResult(
+            bound.name,
+            bound.low or None,
+            None if bound.high == np.inf else bound.high,
+            *(float(bound.rate(of_half)) for of_half in rates),
+        )
+        for bound in fitted.problem.bounds[1:]
+    )
+
+
+def _at_caps(setup: Setup, front: AtCaps) -> tuple[CapResult, ...]:
+    """Return the rows of a front."""
+    fitted, judging = Evaluation(front.problem), Evaluation(front.problem.on(setup.unseen))
+
+    def loss(evaluation: Evaluation, point: IntArray) -> float:
+        return float(evaluation.problem.loss(evaluation.at(point)[1]))
+
+    def values(point: IntArray) -> tuple[float, ...]:
+        return tuple(v.values[int(index)] for v, index in zip(setup.variables, point, strict=True))
+
+    return tuple(
+        CapResult(
+            cap,
+            fitted.rate(point),
+            loss(fitted, point),
+            loss(judging, point),
+            loss(fitted, one_way),
+            values(point),
+            values(one_way),
+        )
+        for cap, point, one_way in front.entries
+        if fitted.rate(point) <= cap
+    )

@@ -4,34 +4,42 @@ limits."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from trigemu.base.arrays import IntArray
+from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.menus.menu import Menu
+from trigemu.observables.expressions import Element
+from trigemu.observables.hardware_scales import LinearScale
+from trigemu.observables.language import parse_observable
 from trigemu.triggers.base import ScoreKind
+from trigemu.triggers.combination.leg_threshold import LegThreshold
+from trigemu.triggers.threshold import Threshold
 
-from .goals import Goals, Span, Tie, Vary
-from .kernels import MOST
+from .goals import MOST, Goals, Span, Tie
+
+#: How many values a threshold has at most if the goals give no step.
+FREE_VALUES = 120
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A limit on a rate.
+    """A limit on a rate."""
 
-    name: what it is on. without: the set whose rate is subtracted from that of `of`, for a unique rate, or
-    −1. low, high: in Hz.
-    """
-
-    name: str
-    of: int
-    without: int
-    low: float
+    name: str  # What it is on
+    of: int  # The number of the set of triggers
+    without: int  # That of the set whose rate is subtracted, for a unique rate, or −1
+    low: float  # low, high: In Hz
     high: float
+
+    def rate(self, rates: FloatArray) -> FloatArray:
+        """Return the limited rate, float64[…], from the rates of the sets, float64[sets, …]."""
+        rate: FloatArray = rates[self.of] - (rates[self.without] if self.without >= 0 else 0.0)
+        return rate
 
 
 @dataclass(frozen=True)
@@ -82,28 +90,101 @@ def with_values(menu: Menu, variables: Sequence[Variable], values: Sequence[floa
     return replace(menu, triggers=tuple(changed.values()))
 
 
-def orders_of(variables: Sequence[Variable], goals: Goals) -> tuple[Order, ...]:
-    """Return the ties between two variables."""
-    number = {n: i for i, v in enumerate(variables) if v.what == "above" for n in v.triggers}
-    return tuple(
-        Order(number[lower], number[higher], by)
-        for lower, higher, by in _pairs(goals)
-        if lower in number and higher in number
-    )
+def threshold_numbers(variables: Sequence[Variable]) -> dict[str, int]:
+    """Return the number of the variable of each threshold, by the name of its trigger."""
+    return {name: i for i, v in enumerate(variables) if v.what == "above" for name in v.triggers}
 
 
-def _pairs(goals: Goals) -> Iterator[tuple[str, str, float]]:
-    """Yield each two triggers of which the second has the higher threshold, and by how much."""
+def nearest_values(variables: Sequence[Variable]) -> IntArray:
+    """Return the indices of the values nearest to those of the menu, int64[variables]."""
+    nearest = [int(np.abs(np.array(v.values) - v.written).argmin()) for v in variables]
+    return np.array(nearest, np.int64)
+
+
+def variables_of(
+    menu: Menu, goals: Goals, ranges: Mapping[str, tuple[float, float]], written: Menu
+) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
+    """Return the variables, and those that have a single allowed value, which they take."""
+    thresholds: dict[str, Variable] = {}
+    others: list[Variable] = []
+    for vary in goals.vary:
+        for name in vary.triggers:
+            if vary.above is not None:
+                thresholds[name] = _threshold(menu, name, vary.above, ranges)
+            if vary.prescale:
+                prescale = menu.trigger(name).prescale
+                others.append(Variable("prescale", (name,), tuple(sorted({*vary.prescale})), prescale))
+            if vary.switch:
+                enabled = float(written.trigger(name).enabled)
+                others.append(Variable("enabled", (name,), (1.0, 0.0), enabled))
     for tie in goals.ties:
-        if tie.at_least is not None:
-            for lower, higher in zip(tie.triggers, tie.triggers[1:], strict=False):
-                yield lower, higher, tie.at_least
+        if tie.at_least is None:
+            _merge(thresholds, tie, goals)
+    every = (*_without_excluded(menu, tuple(dict.fromkeys(thresholds.values())), goals), *others)
+    varied = tuple(variable for variable in every if len(variable.values) > 1)
+    if not varied:
+        values = ", ".join(f"{variable.name} {variable.values[0]:g}" for variable in every)
+        raise TrigemuError(
+            f"{goals.path}: nothing varies: each has a single allowed value ({values}): write these into the "
+            "menu, or allow more values"
+        )
+    return varied, tuple(variable for variable in every if len(variable.values) == 1)
 
 
-def merge(thresholds: dict[str, Variable], tie: Tie, goals: Goals) -> None:
+def _threshold(
+    menu: Menu, name: str, above: Span | str, ranges: Mapping[str, tuple[float, float]]
+) -> Variable:
+    """Return a threshold with the steps of its range; without a step those of the hardware or round ones, and
+    the value in the menu."""
+    kind = menu.trigger(name).description
+    assert isinstance(kind, ScoreKind)
+    low, high = (above.min, above.max) if isinstance(above, Span) else ranges[name]
+    step, origin = round_step(high - low), low if isinstance(above, Span) else 0.0
+    given = above.step if isinstance(above, Span) else None
+    if given:
+        step = given
+    elif scale := _hardware_scale(menu, kind):
+        step = scale.step * max(1, math.ceil((high - low) / (FREE_VALUES - 2) / scale.step))
+        origin = scale.first
+    values = {low}
+    if high > low:
+        digits = max(12 - math.floor(math.log10(step)), 0)
+        first = origin + math.ceil((low - origin) / step - 1e-9) * step
+        number = math.floor((high - first) / step + 1e-9) + 1
+        values = {min(round(first + i * step, digits), high) for i in range(number)} or values
+    if not given and low <= kind.threshold <= high:
+        values = {v for v in values if not math.isclose(v, kind.threshold, abs_tol=1e-9 * step)}
+        values.add(kind.threshold)
+    return Variable("above", (name,), tuple(sorted(values)), kind.threshold)
+
+
+def _hardware_scale(menu: Menu, kind: ScoreKind) -> LinearScale | None:
+    """Return the scale of the pT that a threshold is on, if the menu has one."""
+    if menu.scope.integers is None:
+        return None
+    base = ""
+    if isinstance(kind, LegThreshold) and kind.column == "pt":
+        base = menu.scope.object(kind.legs[kind.leg].object).base
+    elif isinstance(kind, Threshold):
+        number = parse_observable(kind.observable, menu.scope)
+        if isinstance(number, Element) and number.column == "pt":
+            base = number.of.base
+    scale = menu.scope.integers.scale(base)
+    return scale.pt if scale else None
+
+
+def round_step(width: float) -> float:
+    """Return a step of 1, 2 or 5 times a power of ten, of which at most `FREE_VALUES` fit into a width."""
+    if width <= 0:
+        return 0.0
+    least = width / (FREE_VALUES - 2)
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in (1, 2, 5, 10, 20) if factor * power >= least)
+
+
+def _merge(thresholds: dict[str, Variable], tie: Tie, goals: Goals) -> None:
     """Make one variable of thresholds that are equal: with the values that the steps of all of them allow."""
     tied = list(dict.fromkeys(thresholds[name] for name in tie.triggers))
-    names = tuple(name for v in tied for name in v.triggers)
     low, high = max(v.values[0] for v in tied), min(v.values[-1] for v in tied)
     values = sorted({value for v in tied for value in v.values if low <= value <= high})
     stepped = {
@@ -118,13 +199,29 @@ def merge(thresholds: dict[str, Variable], tie: Tie, goals: Goals) -> None:
             f"{goals.path}: the thresholds of a [[tie]] are equal, but have no common value: {spans}: widen "
             "the ranges, or give them the same step"
         )
-    values = values[:: -(-len(values) // MOST)]
-    merged = Variable("above", names, tuple(values), tied[0].written)
-    for name in names:
-        thresholds[name] = merged
+    names = tuple(name for v in tied for name in v.triggers)
+    merged = Variable("above", names, tuple(values[:: -(-len(values) // MOST)]), tied[0].written)
+    thresholds.update(dict.fromkeys(names, merged))
 
 
-def without_excluded(menu: Menu, variables: tuple[Variable, ...], goals: Goals) -> tuple[Variable, ...]:
+def orders_of(variables: Sequence[Variable], goals: Goals) -> tuple[Order, ...]:
+    """Return the ties between two variables."""
+    number = threshold_numbers(variables)
+    pairs = [(number.get(lower, -1), number.get(higher, -1), by) for lower, higher, by in _pairs(goals)]
+    return tuple(Order(*pair) for pair in pairs if min(pair[:2]) >= 0)
+
+
+def _pairs(goals: Goals) -> list[tuple[str, str, float]]:
+    """Return each two triggers of which the second has the higher threshold, and by how much."""
+    return [
+        (lower, higher, tie.at_least)
+        for tie in goals.ties
+        if tie.at_least is not None
+        for lower, higher in zip(tie.triggers, tie.triggers[1:], strict=False)
+    ]
+
+
+def _without_excluded(menu: Menu, variables: tuple[Variable, ...], goals: Goals) -> tuple[Variable, ...]:
     """Return the variables without the values that the ties exclude: those that no value of another threshold
     fits."""
     variable_of = {name: variable for variable in variables for name in variable.triggers}
@@ -148,81 +245,3 @@ def without_excluded(menu: Menu, variables: tuple[Variable, ...], goals: Goals) 
                 )
             left[high], left[low] = above, below
     return tuple(replace(variable, values=left[variable]) for variable in variables)
-
-
-#: How many values a threshold has at most if the goals give no step.
-FREE_VALUES = 120
-
-
-def variables_of(
-    menu: Menu, goals: Goals, ranges: Mapping[str, tuple[float, float]], written: Menu
-) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
-    """Return the variables, and those that have a single allowed value, which they take."""
-    thresholds: dict[str, Variable] = {}
-    others: list[Variable] = []
-    for vary in goals.vary:
-        for name in vary.triggers:
-            if vary.above is not None:
-                thresholds[name] = _threshold(menu, name, vary.above, ranges)
-            others += _others(menu, name, vary, written.trigger(name).enabled)
-    for tie in goals.ties:
-        if tie.at_least is None:
-            merge(thresholds, tie, goals)
-    merged = tuple(dict.fromkeys(thresholds.values()))
-    merged = without_excluded(menu, merged, goals)
-    every = (*merged, *others)
-    varied = tuple(variable for variable in every if len(variable.values) > 1)
-    if not varied:
-        values = ", ".join(f"{variable.name} {variable.values[0]:g}" for variable in every)
-        raise TrigemuError(
-            f"{goals.path}: nothing varies: each has a single allowed value ({values}): write these into the "
-            "menu, or allow more values"
-        )
-    return varied, tuple(variable for variable in every if len(variable.values) == 1)
-
-
-def nearest_values(variables: Sequence[Variable]) -> IntArray:
-    """Return the indices of the values nearest to those of the menu, int64[variables]."""
-    nearest = [int(np.abs(np.array(v.values) - v.written).argmin()) for v in variables]
-    return np.array(nearest, np.int64)
-
-
-def _threshold(
-    menu: Menu, name: str, above: Span | str, ranges: Mapping[str, tuple[float, float]]
-) -> Variable:
-    kind = menu.trigger(name).description
-    assert isinstance(kind, ScoreKind)
-    low, high = (above.min, above.max) if isinstance(above, Span) else ranges[name]
-    given = above.step if isinstance(above, Span) else None
-    step = given or round_step(high - low)
-    values = {low, high} if step <= 0 else set(_steps(low, high, step, isinstance(above, Span)))
-    if not given and low <= kind.threshold <= high:
-        values = {v for v in values if not math.isclose(v, kind.threshold, abs_tol=1e-9 * step)}
-        values.add(kind.threshold)
-    return Variable("above", (name,), tuple(sorted(values)), kind.threshold)
-
-
-def _steps(low: float, high: float, step: float, from_low: bool) -> Iterator[float]:
-    """Yield the values of a range: from its low end, or the multiples of the step within it."""
-    digits = max(12 - math.floor(math.log10(step)), 0)
-    first = low if from_low else math.ceil(low / step - 1e-9) * step
-    number = math.floor((high - first) / step + 1e-9) + 1
-    for i in range(number):
-        yield min(round(first + i * step, digits), high)
-
-
-def round_step(width: float) -> float:
-    """Return a step of 1, 2 or 5 times a power of ten, of which at most `FREE_VALUES` fit into a width."""
-    if width <= 0:
-        return 0.0
-    least = width / (FREE_VALUES - 2)
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(factor * power for factor in (1, 2, 5, 10, 20) if factor * power >= least)
-
-
-def _others(menu: Menu, name: str, vary: Vary, enabled: bool) -> Iterator[Variable]:
-    prescale = menu.trigger(name).prescale
-    if vary.prescale:
-        yield Variable("prescale", (name,), tuple(sorted({*vary.prescale})), prescale)
-    if vary.switch:
-        yield Variable("enabled", (name,), (1.0, 0.0), float(enabled))

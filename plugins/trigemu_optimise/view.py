@@ -1,4 +1,5 @@
-"""What an optimisation shows: the compared menus, the channels, the values, the limits and the front."""
+"""What an optimisation shows: the compared menus, the channels, the values, the limits and the front; and the
+section of `trigemu report` on menus that `trigemu optimise` wrote."""
 
 from __future__ import annotations
 
@@ -13,10 +14,24 @@ from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import View
 
 from .optimise import Optimised
-from .summary import BEST, Summary
+from .results import (
+    BEST,
+    SCALED,
+    WRITTEN,
+    CapResult,
+    LimitResult,
+    Summary,
+    VariableResult,
+    columns_of,
+    loss_text,
+    table_of,
+)
+from .write_menu import read_summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from trigemu.results.section import Contents, Section
 
 
 #: The losses, in words.
@@ -25,14 +40,6 @@ MERITS = {
     "mean": "1 − Σ w ε",
     "worst": "1 − the smallest ε/ε_max",
 }
-
-
-def _loss(value: float) -> str:
-    return f"{value:.5f}"
-
-
-def _hz(value: float) -> str:
-    return numbers.in_unit(value, 0.0)
 
 
 def _share(value: float) -> str:
@@ -46,7 +53,7 @@ def _pair(value: tuple[float, float]) -> str:
 _MENUS = (
     Column("menu", "key", "menu"),
     Column("rate", "rate", "rate"),
-    Column("fitted", "number", "loss, fitted", text=_loss),
+    Column("fitted", "number", "loss, fitted", text=loss_text),
     Column("unseen", "number", "unseen", text=_pair),
     Column("drop", "number", "unseen − fitted", text=_pair, gives_way=2),
     Column("gain", "number", "above optimised", text=_pair),
@@ -60,59 +67,22 @@ _CHANNELS = (
     Column("optimised", "key", "optimised"),
     Column("per_khz", "share", "per kHz", text="{:+.2%}".format),
 )
-VALUES = (
-    Column("name", "key", "varied", "What varies: the threshold of a trigger, or what is named."),
-    Column("unit", "label", "unit", "The unit of a threshold.", gives_way=1),
-    Column("written", "number", "as written", "The value in the menu."),
-    Column("value", "number", "optimised", "The best value."),
-    Column("low", "number", None, "The lower end of the interval of 68 % over replicas."),
-    Column("high", "number", None, "The upper end of that interval."),
-    Column("interval", "label", "68 %", in_files=False),
-    Column(
-        "hz_per_unit",
-        "number",
-        "∂rate/∂value",
-        "∂rate/∂threshold of the menu, in Hz per unit.",
-        text=_hz,
-    ),
-    Column(
-        "loss_per_khz",
-        "number",
-        "loss/kHz",
-        "The decrease of the loss for another kHz.",
-        text="{:.2g}".format,
-    ),
-    Column(
-        "partner", "label", "trades with", "The strongest negative correlation over replicas.", gives_way=1
-    ),
-)
-_LIMITS = (
-    Column("name", "key", "limit"),
-    Column("min_hz", "number", "at least", text=numbers.in_hz),
-    Column("max_hz", "number", "at most", text=numbers.in_hz),
-    Column("fitted_hz", "number", "fitted", text=numbers.in_hz),
-    Column("unseen_hz", "number", "unseen", text=numbers.in_hz),
-)
-_FRONT = (
-    Column("cap_hz", "number", "cap", text=numbers.in_hz),
-    Column("loss", "number", "loss, fitted", text=_loss),
-    Column("unseen_loss", "number", "unseen", text=_loss),
-    Column("one_way_loss", "number", "one way", text=_loss),
-)
+#: The columns of the values: those of files, and the interval as it is printed.
+VALUES = columns_of(VariableResult)
+VALUES.insert(6, Column("interval", "label", "68 %", in_files=False))
 
 
 class _Optimised(View[Optimised]):
     def line(self, result: Optimised) -> str:
-        best = result.summary.contender(BEST)
-        rate = numbers.in_hz(best.unseen.rate_hz)
-        return f"of {result.written.name!r}: loss {_loss(best.unseen.loss)} at {rate}"
+        best = result.summary.contender(BEST).unseen
+        return f"of {result.written.name!r}: loss {loss_text(best.loss)} at {numbers.in_hz(best.rate_hz)}"
 
     def page(self, result: Optimised) -> Page:
         tables = [*tables_of(result.summary), changes_table(result.comparison)]
         return Page(stacked(table for table in tables if table.rows), list(notes_of(result.summary)))
 
     def table(self, result: Optimised) -> Table:
-        return values_table(result.summary)
+        return _values_table(result.summary)
 
     def document(self, result: Optimised) -> dict[str, Any]:
         document: dict[str, Any] = msgspec.to_builtins(result.summary)
@@ -128,61 +98,61 @@ class _Optimised(View[Optimised]):
 OPTIMISATION = _Optimised()
 
 
+def sections(contents: Contents) -> Iterator[Section]:
+    """Yield a section of a report for each menu with the numbers of its optimisation beside it."""
+    from trigemu.results.section import Section
+
+    from .figures import pictures
+
+    for variant in contents.variants:
+        summary = read_summary(variant.menu)
+        if summary is not None:
+            yield Section(
+                "How the menu was optimised",
+                tuple(notes_of(summary)),
+                tuple(table for table in tables_of(summary) if table.rows),
+                tuple(pictures(summary)),
+                menu=variant.menu.name,
+            )
+
+
 def tables_of(summary: Summary) -> list[Table]:
     """Return the tables of a summary."""
-    return [
-        _menus_table(summary),
-        _channels_table(summary),
-        values_table(summary),
-        Table.of(_LIMITS, _records(summary.limits)),
-        Table.of(_FRONT, _records(summary.front)),
-    ]
-
-
-def _records(rows: tuple[Any, ...]) -> list[dict[str, Any]]:
-    return [msgspec.to_builtins(row) for row in rows]
-
-
-def _menus_table(summary: Summary) -> Table:
-    table = Table(_MENUS)
+    menus, channels = Table(_MENUS), Table(_CHANNELS)
     for contender in summary.contenders:
         unseen, fitted = contender.unseen, contender.fitted
         error = (unseen.loss_error**2 + fitted.loss_error**2) ** 0.5
-        best = contender.name == BEST
-        table.add(
+        menus.add(
             contender.name,
             (unseen.rate_hz, unseen.rate_error_hz),
             fitted.loss,
             (unseen.loss, unseen.loss_error),
             (unseen.loss - fitted.loss, error),
-            None if best else (contender.gain, contender.gain_error),
+            None if contender.name == BEST else (contender.gain, contender.gain_error),
         )
-    return table
-
-
-def _channels_table(summary: Summary) -> Table:
-    table, by_name = Table(_CHANNELS), {contender.name: contender.unseen for contender in summary.contenders}
-    best = by_name[BEST]
+    written, scaled, best = (summary.contender(name).unseen for name in (WRITTEN, SCALED, BEST))
     for number, channel in enumerate(summary.channels):
-        table.add(
+        channels.add(
             channel.name,
             channel.weight,
             channel.ceiling,
-            by_name["as written"].efficiencies[number],
-            by_name["scaled"].efficiencies[number],
+            written.efficiencies[number],
+            scaled.efficiencies[number],
             numbers.percent(best.efficiencies[number], best.errors[number]),
             channel.per_khz,
         )
-    return table
+    values = _values_table(summary)
+    return [
+        menus, channels, values, table_of(LimitResult, summary.limits), table_of(CapResult, summary.front)
+    ]  # fmt: skip
 
 
-def values_table(summary: Summary) -> Table:
-    """Return the table of the variables."""
+def _values_table(summary: Summary) -> Table:
     table = Table(VALUES)
     for variable in summary.variables:
         known = variable.low is not None
         table.add_record(
-            {column.name: getattr(variable, column.name, None) for column in VALUES}
+            msgspec.to_builtins(variable)
             | {
                 "interval": f"{variable.low:.5g} … {variable.high:.5g}" if known else "",
                 "hz_per_unit": variable.hz_per_unit if variable.what == "above" else None,
@@ -210,6 +180,11 @@ def notes_of(summary: Summary) -> Iterator[str]:
         yield (
             f"68 %: of the best values on {summary.replicas} replicas of the events, searched from the best "
             f"menu; trades with: the value that falls most regularly as this one rises."
+        )
+    if summary.front and summary.merit != "mean":
+        yield (
+            "Caps: their losses have one ε_max: the efficiency with all of the "
+            f"{numbers.in_hz(summary.front[-1].cap_hz)} to itself."
         )
     if summary.turning:
         yield (

@@ -4,10 +4,9 @@ made."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 import tomlkit
@@ -21,15 +20,12 @@ from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.write import calibrated_document
 from trigemu.triggers.base import ScoreKind
 
-from .goals import Merit
-from .summary import BEST, SCALED, WRITTEN, Summary
+from .results import BEST, Summary
 
 #: The name of the plugin, which makes `trigemu report` show its section.
 PLUGIN = "optimise"
 #: The longest file of numbers that is read, in bytes.
 MOST = 2**26
-#: The largest number in it, and the inverse of the smallest one.
-_LARGEST = 1e20
 
 
 def numbers_file(menu: Path) -> Path:
@@ -109,41 +105,8 @@ def read_summary(menu: Menu) -> Summary | None:
         summary = msgspec.json.decode(read_bounded(path, MOST), type=Summary)
     except (OSError, msgspec.MsgspecError) as error:
         raise TrigemuError(f"cannot read {path}: it is no result of trigemu optimise: {error}") from None
-    if wrong := next(_wrong(summary), ""):
-        raise TrigemuError(f"cannot read {path}: it is no result of trigemu optimise: {wrong}")
     if summary.new_sha256 != menu.sha256:
         raise TrigemuError(
             f"{menu.path} has changed since trigemu optimise wrote it: make it again, or remove {path.name}"
         )
     return summary
-
-
-def _wrong(summary: Summary) -> Iterator[str]:
-    """Yield what no optimisation gives."""
-    names = {contender.name for contender in summary.contenders}
-    if not {WRITTEN, SCALED, BEST} <= names or summary.merit not in get_args(Merit):
-        yield "compared menus are missing, or the figure of merit is unknown"
-    halves = [half for rival in summary.contenders for half in (rival.fitted, rival.unseen)]
-    of_channels = [
-        *(half.efficiencies for half in halves),
-        *(half.errors for half in halves),
-        *(variable.channels_per_khz for variable in summary.variables),
-    ]
-    of_variables = [values for entry in summary.front for values in (entry.values, entry.one_way_values)]
-    for lists, number in ((of_channels, len(summary.channels)), (of_variables, len(summary.variables))):
-        if any(len(values) != number for values in lists) or not number:
-            yield "its lists differ in length"
-    if any(abs(number) > _LARGEST or 0 < abs(number) < 1 / _LARGEST for number in _numbers(summary)):
-        yield "a number is too large or too small"
-
-
-def _numbers(part: Any) -> Iterator[float]:
-    """Yield all numbers of a summary."""
-    if isinstance(part, int | float):
-        yield part
-    elif isinstance(part, tuple):
-        for item in part:
-            yield from _numbers(item)
-    elif is_dataclass(part):
-        for entry in fields(part):
-            yield from _numbers(getattr(part, entry.name))

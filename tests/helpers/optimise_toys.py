@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 from toys import CATALOGUE, even_events, is_evaluation, memory_catalogue, write_root
-from trigemu_optimise.components import Tables
 from trigemu_optimise.goals import Merit
-from trigemu_optimise.kernels import Layout, Rows
 from trigemu_optimise.problem import Problem
 from trigemu_optimise.rows import Group
 from trigemu_optimise.variables import Bound, Order
@@ -127,15 +125,8 @@ def write_menu(folder: Path, text: str = MENU) -> Path:
 def group_of(levels: np.ndarray, weight: np.ndarray) -> Group:
     """Events as rows: levels uint8[triggers, n], weights float64[n]."""
     n = levels.shape[1]
-    rows = Rows(
-        np.ascontiguousarray(levels, np.uint8),
-        np.zeros(n + 1, np.int64),
-        np.zeros(0, np.int32),
-        np.zeros(0, np.int32),
-        np.zeros((0, 1), np.uint8),
-        np.ones((1, n)),
-    )
-    return Group(rows, np.arange(n), weight, np.arange(n, dtype=np.uint64), weight)
+    base, fixed = np.zeros((0, n), np.int64), np.ones((1, n))
+    return Group(levels.astype(np.uint8), base, fixed, np.arange(n), weight, np.arange(n, dtype=np.uint64))
 
 
 def problem_of(
@@ -148,21 +139,12 @@ def problem_of(
 ) -> Problem:
     """A problem of unprescaled triggers, one for each list of values."""
     t, c = len(values), len(channels)
-    for group in (background, *channels):  # kernels check no index
-        assert all(level.max(initial=0) <= len(v) for level, v in zip(group.rows.level, values, strict=True))
-    layout = Layout(
-        np.arange(t),
-        np.ones((1, t), np.bool_),
-        np.zeros(1, np.int64),
-        np.full((1, 1), -1, np.int64),
-        np.zeros(1, np.int64),
-    )
-    tables = Tables(((),), ((),), (np.ones((1, 1, 1)),))
     return Problem(
         tuple(values),
         (True,) * t,
-        tables,
-        layout,
+        np.arange(t),
+        np.ones((1, t), np.bool_),
+        (),
         background,
         tuple(channels),
         (Bound("rate of the menu", 0, -1, 0.0, cap),),
@@ -254,7 +236,7 @@ def brute_force(problem: Problem) -> tuple[float, Any]:
 
     def accepted(group: Group) -> np.ndarray:
         missed = np.zeros([n + 1 for n in k])
-        np.add.at(missed, tuple(group.rows.level.astype(int)), group.weight)
+        np.add.at(missed, tuple(group.level.astype(int)), group.weight)
         missed = missed.cumsum(0).cumsum(1).cumsum(2)[: k[0], : k[1], : k[2]]  # all levels up to the point
         return group.weight.sum() - missed
 

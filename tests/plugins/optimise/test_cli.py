@@ -7,6 +7,7 @@ import json
 import os
 import tomllib
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,7 @@ def test_the_new_menu_keeps_its_comments_and_can_be_run(files: Place, trigemu: R
     assert best["fitted"]["rate_hz"] <= 3e4
     assert abs(best["unseen"]["rate_hz"] - 3e4) < 4 * best["unseen"]["rate_error_hz"] + 1e3
     assert numbers["limits"][0]["fitted_hz"] <= 25e3
+    check_front(numbers)
     assert numbers | {"new_sha256": ""} == json.loads((files.folder / "all.json").read_text())
     assert {file for file in files.files() if file.startswith("drawn")} == {
         f"drawn/optimise_{name}.png"
@@ -89,14 +91,33 @@ def test_the_new_menu_keeps_its_comments_and_can_be_run(files: Place, trigemu: R
     }
 
 
+def check_front(numbers: Any) -> None:
+    """One ε_max for all caps: the loss falls from each cap to the next, also above that of the goals."""
+    front = numbers["front"]
+    assert [entry["cap_hz"] for entry in front] == sorted([3e4, 1.5e4, 2.38e4, 3.78e4, 6e4])
+    losses = [entry["loss"] for entry in front]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-2] > losses[-1] >= 0.0
+    assert all(entry["loss"] <= entry["one_way_loss"] + 1e-9 for entry in front)
+    assert all(channel["front_ceiling"] >= channel["ceiling"] for channel in numbers["channels"])
+    values = zip(*(entry["values"] for entry in front), strict=True)
+    rising = {
+        variable["name"]
+        for variable, along in zip(numbers["variables"], values, strict=True)
+        if any(tight > loose for loose, tight in pairwise(along))
+    }
+    assert rising == set(numbers["turning"])
+
+
 def test_the_prescale_of_a_column_is_written_into_it(files: Place, trigemu: Run) -> None:
     menu = (files.folder / "toy.toml").read_text()
     menu = menu.replace("[menu]", '[menu]\nprescale_columns = ["a", "b"]\ncolumn = "b"', 1)
     menu = menu.replace('name = "MET40"', 'name = "MET40"\nprescales = [9, 1]')
     files.write("toy.toml", menu)
-    status, text = optimised(trigemu)
+    status, text = optimised(trigemu, "--caps", "1")
     assert status == 0, text
     numbers = json.loads((files.folder / "new.optimise.json").read_text())
+    assert [entry["cap_hz"] for entry in numbers["front"]] == [1.5e4, 3e4]
     prescale = next(v["value"] for v in numbers["variables"] if v["what"] == "prescale")
     assert read_menu("new.toml").trigger("MET40").prescales == (9.0, prescale)
 

@@ -11,7 +11,7 @@ import pytest
 from optimise_toys import toy_samples, write_goals, write_menu
 from toys import even_events, is_evaluation, memory_catalogue
 from trigemu_optimise.goals import read_goals
-from trigemu_optimise.judge import Judge, derivatives, greedy, scaled
+from trigemu_optimise.judge import derivatives, greedy, judged, rate_of, scaled
 from trigemu_optimise.problem import Evaluation, Problem
 from trigemu_optimise.search import of_replica, times
 from trigemu_optimise.setup import Setup, make_setup
@@ -35,10 +35,10 @@ def problem(setup: Setup) -> Problem:
 
 def test_errors_are_those_of_replicas(setup: Setup, problem: Problem) -> None:
     """The spread over Poisson replicas of the events, of rates, efficiencies and losses."""
-    judge = Judge(setup)
     points = [np.array([5, 8, 3, 0]), np.array([20, 30, 10, 1])]
     first, second = (
-        judge.judged(menu_at(setup.menu, setup.variables, p.tolist()), setup.fitted, problem) for p in points
+        judged(menu_at(setup.menu, setup.variables, p.tolist()), setup.decisions, setup.fitted, problem)
+        for p in points
     )
     spread = []
     for number in range(REPLICAS):
@@ -47,14 +47,14 @@ def test_errors_are_those_of_replicas(setup: Setup, problem: Problem) -> None:
         losses = problem.loss(efficiencies), problem.loss(of_second)
         spread.append([rates[0], *efficiencies, losses[0], losses[1] - losses[0]])
     deviations = np.std(spread, axis=0)
-    gain, gain_error = first.less(second)
-    errors = [first.rate_error_hz, *first.errors, first.loss_error, gain_error]
+    (gain, gain_error), numbers = first.less(second), first.numbers
+    errors = [numbers.rate_error_hz, *numbers.errors, numbers.loss_error, gain_error]
     assert errors == pytest.approx(deviations, rel=0.15)  # 3.5 % of statistics, and the second order
-    assert gain == pytest.approx(second.loss - first.loss)
+    assert gain == pytest.approx(second.numbers.loss - numbers.loss)
     evaluation = Evaluation(problem)
     rates, efficiencies = evaluation.at(points[0])
-    assert first.rate_hz == pytest.approx(rates[0])
-    assert first.efficiencies == pytest.approx(efficiencies)
+    assert numbers.rate_hz == pytest.approx(rates[0])
+    assert numbers.efficiencies == pytest.approx(efficiencies)
     assert first.less(first) == (0.0, 0.0)
 
 
@@ -77,11 +77,10 @@ def test_derivatives_of_the_loss(problem: Problem) -> None:
 
 
 def test_scaled_thresholds_meet_the_cap(setup: Setup) -> None:
-    judge = Judge(setup)
-    menu, factor = scaled(setup, judge)
+    menu, factor = scaled(setup)
     assert factor > 1.0
-    assert judge.rate(menu, setup.fitted) <= setup.problem.cap
-    assert judge.rate(menu, setup.fitted) > 0.9 * setup.problem.cap
+    assert rate_of(menu, setup.decisions, setup.fitted) <= setup.problem.cap
+    assert rate_of(menu, setup.decisions, setup.fitted) > 0.9 * setup.problem.cap
     for name in ("J30", "J15", "MET40"):
         thresholds = (of.trigger(name).description.threshold for of in (menu, setup.written))
         new, old = thresholds
@@ -116,10 +115,10 @@ def test_events_of_one_interaction_count_together_whatever_their_sample(tmp_path
             for i, (event, counts) in enumerate(zip(events, inside, strict=True)):
                 key = ("", event["parent"]) if "parent" in event else (name, i)
                 sums[key] = sums.get(key, 0.0) + counts * scale * event["weight"] * _accepted(event)
-        judged = Judge(setup).judged(setup.written, half, setup.problem)
-        assert judged.rate_hz == pytest.approx(sum(sums.values()), rel=1e-12)
+        numbers = judged(setup.written, setup.decisions, half, setup.problem).numbers
+        assert numbers.rate_hz == pytest.approx(sum(sums.values()), rel=1e-12)
         error = np.sqrt(sum(value**2 for value in sums.values()))
-        assert judged.rate_error_hz == pytest.approx(error, rel=1e-12)
+        assert numbers.rate_error_hz == pytest.approx(error, rel=1e-12)
 
 
 def _accepted(event: dict[str, Any]) -> float:

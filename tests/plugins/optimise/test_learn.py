@@ -1,4 +1,4 @@
-"""Slopes, prices, intervals and correlations, against closed forms."""
+"""Slopes, prices and correlations, against closed forms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from optimise_toys import SPECTRA, analytic, correlated
-from trigemu_optimise.judge import correlations, intervals, prices, slopes, turning
+from trigemu_optimise.judge import correlations, prices, slopes
 from trigemu_optimise.problem import Evaluation
 from trigemu_optimise.search import Hop, improve, towards
 
@@ -31,37 +31,29 @@ def test_slopes_of_exponential_spectra() -> None:
 
 def test_all_prices_are_equal_at_the_best_point() -> None:
     problem, _ = analytic(4, 25e3)
-    point = Hop(1, 1, 1).run(Evaluation(problem)).points[0]
+    point = Hop(1, 1, 1).run(problem).points[0]
     of_each = [slope.loss / slope.rate_hz for slope in slopes(Evaluation(problem), point)]
     assert max(of_each) < 1.3 * min(of_each)  # as steps allow
 
 
-def test_intervals_and_correlations() -> None:
+def test_correlations() -> None:
     rng = np.random.default_rng(1)
     values = (np.arange(100.0), np.arange(100.0) / 10, np.arange(5.0))
     first = rng.normal(50, 10, 2000)
     second = 100 - first + rng.normal(0, 1e-9, 2000)
     points = np.clip(np.rint(np.array([first, second, np.full(2000, 3.0)])), 0, 99).astype(np.int64).T
-    (low, high), (low_second, high_second), fixed = intervals(points, values)
-    assert (low, high) == pytest.approx((40, 60), abs=1.5)
-    assert (low_second, high_second) == pytest.approx((4, 6), abs=0.15)
-    assert fixed == (3.0, 3.0)
     found = correlations(points, values)
     assert found[0, 1] == pytest.approx(-1, abs=0.01)
     assert found[0, 0] == pytest.approx(1)
     assert found[2].tolist() == [0.0, 0.0, 0.0]
 
 
-def test_values_that_turn() -> None:
-    assert turning(np.array([[5, 5, 5], [4, 5, 6], [3, 5, 1]])) == (2,)
-
-
 def test_what_makes_no_difference_stays_as_it_was() -> None:
     """A trigger that accepts nothing beyond another one keeps the wanted value."""
     problem = replace(correlated(3, 30), ceilings=np.array([0.7, 0.9]))
-    levels = problem.background.rows.level
+    levels = problem.background.level
     for group in (problem.background, *problem.channels):
-        group.rows.level[2] = np.minimum(group.rows.level[2], 1)  # above the lowest value it never fires
+        group.level[2] = np.minimum(group.level[2], 1)  # above the lowest value it never fires
     assert levels[2].max() == 1
     evaluation = Evaluation(problem)
     point, objective = improve(evaluation, np.array([29, 29, 7]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,12 @@ from optimise_toys import toy_samples, write_goals, write_menu
 from toy_menus import as_toml, menus
 from toys import is_evaluation, memory_catalogue, menu_from, toy_events
 from trigemu_optimise.goals import read_goals
-from trigemu_optimise.judge import Judge
+from trigemu_optimise.judge import rate_of
 from trigemu_optimise.problem import Evaluation
 from trigemu_optimise.setup import Setup, make_setup
 from trigemu_optimise.variables import menu_at
 
 from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of, read_menu
-from trigemu.triggers.base import ScoreKind
 
 BACKGROUND = {"a": toy_events(11, 400), "b": toy_events(12, 150)}
 SIGNAL = toy_events(13, 200)
@@ -92,7 +90,7 @@ def test_any_menu_at_any_point(case: tuple[str, str, list[dict[str, Any]]], data
         setup = setup_of(Path(folder), *case[:2])
     if setup is None:
         return
-    evaluation, judge = Evaluation(setup.problem), Judge(setup)
+    evaluation = Evaluation(setup.problem)
     sizes = setup.problem.sizes.tolist()
     point = np.array([data.draw(st.integers(0, size - 1)) for size in sizes], np.int64)
     x = data.draw(st.integers(0, len(sizes) - 1))
@@ -116,7 +114,7 @@ def test_any_menu_at_any_point(case: tuple[str, str, list[dict[str, Any]]], data
             event["weight"] for i, event in enumerate(SIGNAL) if not is_evaluation(i)
         )
         assert efficiency[0] == pytest.approx(of_signal, rel=1e-9, abs=1e-12)
-        assert judge.rate(menu, setup.fitted) == pytest.approx(all_rates[0], rel=1e-9, abs=1e-9)
+        assert rate_of(menu, setup.decisions, setup.fitted) == pytest.approx(all_rates[0], rel=1e-9, abs=1e-9)
         for limit, bound in zip(setup.goals.limits, setup.problem.bounds[1:], strict=True):
             found = all_rates[bound.of] - (all_rates[bound.without] if bound.without >= 0 else 0.0)
             named = {"trigger": limit.trigger} if limit.trigger else {"group": limit.group}
@@ -156,10 +154,7 @@ def test_rows_are_fewer_than_events(tmp_path: Path) -> None:
 
 def test_halves_have_no_event_in_common_and_their_scales(tmp_path: Path) -> None:
     setup = make_setup(read_menu(write_menu(tmp_path)), read_goals(write_goals(tmp_path, 1e5)), toy_samples())
-    for fitted, unseen in zip(setup.fitted.chosen, setup.unseen.chosen, strict=True):
+    for fitted, unseen in zip(setup.fitted.events, setup.unseen.events, strict=True):
         assert not set(fitted.tolist()) & set(unseen.tolist())
-    everything = replace(setup.menu, triggers=setup.menu.triggers)
-    (scored, *_) = (t.name for t in everything.triggers if isinstance(t.description, ScoreKind))
-    assert scored == "J30"
     for group in setup.fitted.channels:
         assert group.weight.sum() == pytest.approx(1.0)

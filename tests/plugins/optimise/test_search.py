@@ -23,7 +23,7 @@ def test_exponential_spectra(triggers: int) -> None:
     problem, least = analytic(triggers, 25e3)
     losses = []
     for seed in SEEDS:
-        found = Hop(seed, 1, 1).run(Evaluation(problem))
+        found = Hop(seed, 1, 1).run(problem)
         losses.append(float(found.objectives[0]))
         assert Evaluation(problem).rate(found.points[0]) <= problem.cap
     assert min(losses) >= least - 1e-9  # no point is better than the analytic one
@@ -37,7 +37,7 @@ def test_all_points_of_three_thresholds() -> None:
     problem = replace(problem, ceilings=np.array([0.8, 0.85]))
     least, _ = brute_force(problem)
     for seed in SEEDS:
-        found = Hop(seed, 1, 2).run(Evaluation(problem))
+        found = Hop(seed, 1, 2).run(problem)
         assert least <= found.objectives[0] <= 1.01 * least
 
 
@@ -46,7 +46,7 @@ def test_all_points_of_three_thresholds() -> None:
 def test_other_merits(merit: str, seed: int) -> None:
     problem = replace(correlated(seed, 40), merit=merit, ceilings=np.array([0.7, 0.9]))
     least, _ = brute_force(problem)
-    found = Hop(0, 1, 3).run(Evaluation(problem))
+    found = Hop(0, 1, 3).run(problem)
     assert least <= found.objectives[0] <= 1.01 * least
 
 
@@ -66,14 +66,13 @@ def test_a_channel_alone_gets_its_largest_efficiency() -> None:
     problem = correlated(5, 30)
     for channel in (0, 1):
         least, _ = brute_force(problem.alone(channel))
-        found = best_of([Hop(1, start, 2, channel).run(Evaluation(problem)) for start in (0, 1)])
+        found = best_of([Hop(1, start, 2, channel).run(problem) for start in (0, 1)])
         assert found.objectives[0] == pytest.approx(least, rel=0.01)
 
 
 def test_ties_hold() -> None:
     """The best of all points that obey the tie."""
     problem = replace(correlated(6, 30), ceilings=np.array([0.7, 0.9]), orders=(Order(0, 1, 0.9),))
-    evaluation = Evaluation(problem)
     free = replace(problem, orders=())
     losses = [
         float(objective[allowed_values(problem)].min())
@@ -81,8 +80,8 @@ def test_ties_hold() -> None:
         for objective in [free.objective(*Evaluation(free).plane(np.array([0, 0, k]), 0, 1))]
     ]
     for seed in range(5):
-        found = Hop(seed, 1, 2).run(evaluation)
-        assert not broken(evaluation, found.points[0])
+        found = Hop(seed, 1, 2).run(problem)
+        assert not broken(problem, found.points[0])
         assert min(losses) - 1e-12 <= found.objectives[0] <= 1.01 * min(losses)
 
 
@@ -92,27 +91,30 @@ def allowed_values(problem) -> np.ndarray:
 
 def test_a_front_improves_with_the_cap_and_may_move_one_way_only() -> None:
     problem = replace(correlated(7, 40), ceilings=np.array([0.9, 0.95]))
-    evaluation = Evaluation(problem)
-    start = tuple(Hop(1, 0, 2).run(evaluation).points[0].tolist())
+    start = tuple(Hop(1, 0, 2).run(problem).points[0].tolist())
     caps = (3.5e4, 4e4, 5e4)
-    free, one_way = (Front(caps, start, way).run(evaluation) for way in (False, True))
-    assert (np.diff(free.objectives) <= 0).all()
-    assert (np.diff(np.array([start, *one_way.points]), axis=0) <= 0).all()
-    assert (free.objectives <= one_way.objectives + 1e-9).all()
-    for cap, point in zip(caps, free.points, strict=True):
-        assert evaluation.rate(point) <= cap
-    down = Front((2e4, 1e4), start, True).run(evaluation)
-    assert (np.diff(np.array([start, *down.points]), axis=0) >= 0).all()
+    found = Front(caps, start).run(problem)
+    free, one_way = found.objectives[:3], found.objectives[3:]
+    assert (np.diff(free) <= 0).all()
+    assert (np.diff(np.array([start, *found.points[3:]]), axis=0) <= 0).all()
+    assert (free <= one_way + 1e-9).all()
+    for cap, point in zip((*caps, *caps), found.points, strict=True):
+        assert Evaluation(problem).rate(point) <= cap
+    down = Front((2e4, 1e4), start).run(problem)
+    assert (np.diff(np.array([start, *down.points[2:]]), axis=0) >= 0).all()
+    alone = Front((5e4,), start, 1).run(problem)  # more than any menu of the front gives that channel
+    most = Evaluation(problem).at(found.points[2])[1]
+    assert 1.0 - alone.objectives[0] >= most[1]
 
 
 def test_most_refits_are_the_best_points_of_their_replicas() -> None:
     problem = replace(correlated(8, 25), ceilings=np.array([0.9, 0.95]))
-    start = tuple(Hop(1, 0, 1).run(Evaluation(problem)).points[0].tolist())
+    start = tuple(Hop(1, 0, 1).run(problem).points[0].tolist())
     near = 0
     for replica in range(10):
         own = of_replica(problem, replica)
         least, _ = brute_force(own)
-        found = Refit(replica, start).run(Evaluation(problem))
+        found = Refit(replica, start).run(problem)
         assert least <= found.objectives[0] + 1e-12
         near += found.objectives[0] <= 1.02 * least
     assert near >= 8  # one hop misses some
@@ -122,6 +124,6 @@ def test_an_infeasible_problem_ends_at_its_least_excess() -> None:
     values = [np.arange(4.0)]
     events = group_of(np.array([[4, 4, 2]]), np.ones(3))  # two events that no threshold rejects
     problem = problem_of(values, events, [group_of(np.array([[4]]), np.ones(1))], 1.0)
-    found = Hop(1, 1, 2).run(Evaluation(problem))
+    found = Hop(1, 1, 2).run(problem)
     assert found.objectives[0] > 1000
     assert Evaluation(problem).rate(found.points[0]) == 2.0

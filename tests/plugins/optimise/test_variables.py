@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from optimise_toys import toy_rate, toy_samples, write_goals, write_menu
+from optimise_toys import GOALS, MENU, toy_rate, toy_samples, write_goals, write_menu
 from toys import even_events, memory_catalogue, toy_events
 from trigemu_optimise import Effort, optimise
 from trigemu_optimise.goals import read_goals
@@ -27,6 +27,19 @@ def test_steps_are_round_and_not_too_many(width: float) -> None:
     digits = float(f"{step:.0e}".split("e")[0])
     assert digits in (1, 2, 5)
     assert FREE_VALUES / 3 < width / step + 1 <= FREE_VALUES
+
+
+def test_without_a_step_thresholds_are_edges_of_the_hardware(tmp_path: Path) -> None:
+    """Of the bins of [integer], so many that not too many values are left; and the value in the menu."""
+    scale = "[integer.jet]\npt = { first = 0.25, step = 0.5, bins = 2000 }\n"
+    goals = GOALS.format(cap=3e4).replace(", step = 1.0", "").replace(", step = 2.0", "")
+    (tmp_path / "goals.toml").write_text(goals)
+    menu = read_menu(write_menu(tmp_path, MENU + scale))
+    setup = make_setup(menu, read_goals(tmp_path / "goals.toml"), toy_samples(200))
+    first, _, met, _ = setup.variables
+    edges = [0.25 + i for i in range(10, 80)]  # every second one
+    assert first.values == tuple(sorted([*edges, 30.0]))
+    assert met.values[:2] == (20.0, 21.0)  # without a scale: round steps
 
 
 def test_equal_thresholds_are_one_variable(tmp_path: Path) -> None:
@@ -119,9 +132,9 @@ def test_only_events_that_no_model_was_trained_on(
                 np.array(some) & quarter
             ].tolist()
         assert half.background.weight.tolist() == pytest.approx(expected, rel=1e-12)
-    signals = [half.chosen[1] for half in (setup.fitted, setup.unseen)]
+    signals = [half.events[1] for half in (setup.fitted, setup.unseen)]
     assert len(signals[0]) + len(signals[1]) == len(signal)
-    assert "which no model of the menu was trained on" in setup.halves.text
+    assert "which no model of the menu was trained on" in setup.halves
 
 
 def _quarter(parent: int) -> int:
