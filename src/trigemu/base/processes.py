@@ -72,7 +72,7 @@ class WorkerPool:
         if _METHOD == "forkserver" and not self._begun:
             from multiprocessing import forkserver
 
-            with _starting():
+            with suppress(OSError), _starting():  # which `submit` will report
                 forkserver.set_forkserver_preload(_IMPORTED)
                 forkserver.ensure_running()
             self._begun = time.monotonic()
