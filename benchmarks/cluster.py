@@ -26,7 +26,7 @@ from statistics import median
 from typing import Any
 
 from repeat import write_repeated
-from running import ROOT, catalogue_text, dask_cluster, hold, line_of, linked, whole_run
+from running import ROOT, catalogue_text, dask_cluster, hold, linked, whole_run
 
 import trigemu
 from trigemu.base.mapping import Engine
@@ -143,14 +143,16 @@ def report(menu: trigemu.Menu, warm: Path, large: Path, rounds: int) -> bool:
 
 
 def pool_workers() -> list[int]:
-    """Return the processes of the workers that this process started, in order."""
-    workers = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and "spawn_main" in line_of(int(entry.name)):
-            status = (entry / "stat").read_text().rpartition(")")[2].split()
-            if int(status[1]) == os.getpid():
-                workers.append(int(entry.name))
-    return sorted(workers)
+    """Return the processes of the workers of this process, in order."""
+    parent = {int(entry.name): _parent(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+    return sorted(pid for pid, of_pid in parent.items() if parent.get(of_pid) == os.getpid())
+
+
+def _parent(entry: Path) -> int:
+    try:
+        return int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:  # it ended
+        return 0
 
 
 def main() -> int:

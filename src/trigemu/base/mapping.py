@@ -33,9 +33,9 @@ from trigemu.base.processes import WorkerLostError, WorkerPool, cores, own_pool
 #: Large enough that the cost of starting a chunk is negligible, small enough for the caches of a processor;
 #: memory does not grow with the sample.
 CHUNK_EVENTS = 131_072
-#: Seconds of work left in this process from which worker processes gain time: two of them start in 1.5 s of
-#: processor time each, and those that are ready still compile their triggers.
-START_S, READY_S = 4.0, 0.5
+#: Seconds of work left in this process from which worker processes gain time: they start in about a second
+#: together, and those that are ready still compile their triggers and load kernels.
+START_S, READY_S = 2.0, 0.5
 #: Longest time before another attempt, in seconds; the time doubles with each attempt.
 LONGEST_PAUSE = 60.0
 #: Seconds between checks that an executor is still there, while its result is awaited.
@@ -233,7 +233,8 @@ def _here(
                 else:
                     done += unit.size
                     rest = to_do * seconds / done
-                if not (alone or prepared) and rest > (READY_S if pool.started else START_S):
+                pays = rest > (READY_S if pool.started else START_S)
+                if pays and not (alone or prepared) and pool.can_start():
                     prepared = _prepared_in(pool, work)
                     alone = not prepared
                 if prepared and rest > READY_S and all(future.done() for future in prepared):

@@ -1,6 +1,7 @@
 """Worker processes on this machine, which never outlive the program.
 
-They are new processes, not copies of this one: model sessions and loaded libraries do not survive a fork.
+They are copies of a process that has imported what they need and nothing else, or new processes, where the
+system does not copy well. They are no copies of this one: model sessions do not survive that.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
@@ -28,6 +29,9 @@ R = TypeVar("R")
 #: Signals that the parent handles for its workers, which it kills.
 _OF_PARENT = {getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)}
 _TRACKER = "ignore:resource_tracker"
+#: How workers start; what the process that they are copies of imports, and seconds that this takes.
+_METHOD = "forkserver" if sys.platform == "linux" else "spawn"
+_IMPORTED, _IMPORT_S = ["trigemu.emulation.loop", "uproot"], 1.0
 
 
 def cores() -> int:
@@ -53,6 +57,7 @@ class WorkerPool:
         self._pool: ProcessPoolExecutor | None = None
         self._processes: MutableMapping[int, Any] = {}
         self._closed = self._suspected = False
+        self._begun = 0.0
         self._signals = ExitStack()
         self._signals.enter_context(undone(self.kill))
 
@@ -61,15 +66,29 @@ class WorkerPool:
         """Whether it has processes."""
         return self._pool is not None
 
+    def can_start(self) -> bool:
+        """Start the process that workers are copies of; return whether it has imported what they need. Before
+        that, `submit` waits."""
+        if _METHOD == "forkserver" and not self._begun:
+            from multiprocessing import forkserver
+
+            with suppress(OSError), _starting():  # which `submit` will report
+                forkserver.set_forkserver_preload(_IMPORTED)
+                forkserver.ensure_running()
+            self._begun = time.monotonic()
+        return time.monotonic() - self._begun > _IMPORT_S
+
     def submit(self, function: Callable[..., R], /, *arguments: Any) -> Future[R]:
         """Call a `function`, which other processes can import, with `arguments` in the next free process."""
         if self._closed:
             raise RuntimeError("cannot call a function after shutdown")
         try:
+            self.can_start()
             with _starting():
                 if self._pool is None:
-                    spawn = multiprocessing.get_context("spawn")
-                    self._pool = ProcessPoolExecutor(self.number, spawn, _begin, (Path.cwd(),))
+                    context = multiprocessing.get_context(_METHOD)
+                    given = (Path.cwd(), dict(os.environ))
+                    self._pool = ProcessPoolExecutor(self.number, context, _begin, given)
                     self._processes = self._pool._processes
                 return self._pool.submit(function, *arguments)
         except OSError as error:
@@ -171,9 +190,12 @@ def _starting() -> Iterator[None]:
             os.environ["PYTHONSAFEPATH"] = safe
 
 
-def _begin(folder: Path) -> None:
-    """Prepare a worker: it has the folder of its parent and ends with it, as do the compilers it starts."""
+def _begin(folder: Path, environment: Mapping[str, str]) -> None:
+    """Prepare a worker: it has the folder and the environment of its parent, and ends with it, as do the
+    compilers it starts."""
     os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
     os.dup2(2, 1)  # output of libraries must not come between results
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)

@@ -97,7 +97,7 @@ def test_a_machine_that_starts_no_process_is_told(monkeypatch: pytest.MonkeyPatc
     def full(*arguments: object, **further: object) -> None:
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
-    monkeypatch.setattr("multiprocessing.util.spawnv_passfds", full)
+    monkeypatch.setattr("multiprocessing.process.BaseProcess.start", full)
     with (
         worker_pool(1) as pool,
         pytest.raises(TrigemuError, match=r"cannot start .* temporarily unavailable: try fewer --workers"),
