@@ -86,9 +86,15 @@ def fillable(work: Workspace, groups: Sequence[LegGroup]) -> BoolArray:
     fired = np.ones(len(work.events), np.bool_)
     for group in groups:
         events, leading = _leading_pt(work, group)
-        reached = events[np.all(leading >= np.array(group.floors)[:, np.newaxis], axis=0)] - group.crossing
+        reached = leading[0] >= group.floors[0]
+        for pt, floor in zip(leading[1:], group.floors[1:], strict=True):
+            reached &= pt >= floor
+        if group.crossing:
+            events = events - group.crossing
+            inside = (events >= 0) & (events < len(fired))
+            events, reached = events[inside], reached[inside]
         filled = np.zeros_like(fired)
-        filled[reached[(reached >= 0) & (reached < len(fired))]] = True
+        filled[events] = reached
         fired &= filled
     return fired
 
@@ -112,9 +118,9 @@ def candidates(
         read.setdefault(replace(leg, columns=frozenset()), set()).update(leg.columns)
     keys = dict(zip((leg.objects.base for leg in legs), keys_of(legs), strict=True))
     starts = np.empty((len(legs), len(events) + 1), np.int64)
-    tables: list[tuple[IntArray, FloatArray]] = []
+    chosen: list[IntArray] = []
     total = 0
-    for leg, needed in read.items():
+    for leg in read:
         within = work.within(leg.objects, leg.rest)
         begin, rows = objects_of(within.offsets, events + leg.crossing)
         rows = rows if within.rows is None else within.rows[rows]
@@ -122,29 +128,31 @@ def candidates(
             hard = work.column(leg.objects, "pt")[rows] >= np.float64(leg.floor)
             begin, rows = np.append(0, np.cumsum(hard))[begin], rows[hard]
         starts[[replace(other, columns=frozenset()) == leg for other in legs]] = begin + total
-        table = np.empty((1 + len(columns), len(rows)))
-        table[0] = work.rows(leg.objects)[rows] + keys[leg.objects.base]
+        chosen.append(rows)
+        total += len(rows)
+    table, end = np.empty((1 + len(columns), total)), 0
+    for (leg, needed), rows in zip(read.items(), chosen, strict=True):
+        part = table[:, end : end + len(rows)]
+        end += len(rows)
+        np.add(work.rows(leg.objects)[rows], keys[leg.objects.base], out=part[0], casting="unsafe")
         for line, column in enumerate(columns, start=1):
             if column in needed:
-                table[line] = work.column(leg.objects, leg.column(column))[rows]
-        tables.append((rows, table))
-        total += len(rows)
-    chosen, objects = zip(*tables, strict=True)
-    return starts, np.concatenate(chosen), np.concatenate(objects, axis=1)
+                part[line] = work.column(leg.objects, leg.column(column))[rows]
+    return starts, np.concatenate(chosen), table
 
 
-def _leading_pt(work: Workspace, group: LegGroup) -> tuple[IntArray, Array]:
-    """Return the events with enough objects within the other windows, int64[s], and the leading pT, [k,
-    s]."""
+def _leading_pt(work: Workspace, group: LegGroup) -> tuple[IntArray, FloatArray]:
+    """Return the events with enough objects within the other windows, int64[s], and the leading pT,
+    float64[k, s]."""
     number = len(group.floors)
 
-    def compute() -> tuple[IntArray, Array]:
+    def compute() -> tuple[IntArray, FloatArray]:
         within = work.within(group.objects, group.rest)
         events = np.flatnonzero(np.diff(within.offsets) >= number)
         leading = within.offsets[events] + np.arange(number)[:, np.newaxis]
         if within.rows is not None:
             leading = within.rows[leading]
-        return events, _pt(work, group.objects, group.floors[0])[leading]
+        return events, _pt(work, group.objects, group.floors[0])[leading].astype(np.float64)
 
     return work.once(("leading pT", group.objects, group.rest, number), compute)
 

@@ -267,7 +267,7 @@ def passes(quantity: int, mode: int, o: FloatArray, i: int, j: int, r: FloatArra
     if quantity <= OPPOSITE:
         product = o[_CHARGE, i] * o[_CHARGE, j]
         return bool(product > 0) if quantity == SAME else bool(product < 0)
-    number = quantity % _INTEGER
+    number = quantity & (_INTEGER - 1)
     pt = _UPT if number == MASS_UPT else _PT
     eta = _Z0 if number == DZ0 else _ETA
     of_both = o[pt, i], o[eta, i], o[_PHI, i], o[pt, j], o[eta, j], o[_PHI, j]
