@@ -6,9 +6,8 @@ of the phases; before each, orbits are run that are not counted, so that rules r
 that runs on. With counters at zero it is one beam, or one for each section of luminosity, without accepts
 before it, and errors are from the spread of its parts.
 
-Crossings are drawn and decided in blocks: prescale counters as cumulative sums over the crossings in which
-their triggers fire, seeds as columns of booleans. Counters come before the rules, as in hardware: an accept
-that is vetoed has been counted.
+Crossings are drawn and decided in blocks, seeds as columns of booleans. Prescale counters come before the
+rules, as in hardware: an accept that is vetoed has been counted.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
+from trigemu.base.kernels import kernel
 from trigemu.base.splitmix import Numbers, splitmix64
 
 from .filling import ORBIT, Filling
-from .patterns import Counter, MenuArrays, Patterns
+from .patterns import MenuArrays, Patterns
 from .rules import Rules
 from .vetoes import SLOTS, RuleTable, apply_rules, longest_memory, new_state
 
@@ -83,11 +82,12 @@ class Counts:
 class State:
     """What one beam remembers between crossings: prescale counters, and the accepts that rules look at.
 
-    never: triggers that never accept. salt: of the random numbers of triggers that fire early, which depend
-    on the crossing and the trigger only.
+    fires: bool[n, m], the triggers in each pattern. never: those that never accept. salt: of the random
+    numbers of triggers that fire early, which depend on the crossing and the trigger only.
     """
 
     menu: MenuArrays
+    fires: BoolArray
     rules: Rules
     table: RuleTable
     never: frozenset[str]
@@ -99,60 +99,53 @@ class State:
         t = len(self.menu.menu.enabled)
         self._of_first = self.menu.members[self.menu.level_of.min()]
         self._last = np.zeros((t, 1), np.bool_)  # the triggers of the accept before
+        self._row = {name: k for k, name in enumerate(self.menu.names) if name not in self.never}
+        rows = [[self._row[name] for name in c.passes if name in self._row] for c in self.menu.counters]
+        advances = np.array([self.fires[of_counter].any(axis=0) for of_counter in rows])
+        self._unseeded = np.array([not c.reads and c.first < c.last for c in self.menu.counters])
+        # Whether a pattern may accept whatever these counters say, and those of them that it advances.
+        self._sure: BoolArray = np.asarray(advances[~self._unseeded].any(axis=0))
+        self._advanced = _lists(advances & self._unseeded[:, None])
 
-    def decide(
-        self, fires: BoolArray, number: IntArray, random: Mapping[str, BoolArray]
-    ) -> tuple[IntArray, BoolArray]:
+    def decide(self, number: IntArray, random: Mapping[str, BoolArray]) -> tuple[IntArray, BoolArray]:
         """Return the crossings with an accept before the rules, int64[k], and its triggers, bool[t, k].
 
-        fires: bool[n, m], of each pattern; number: int64[crossings], the patterns; random: where triggers
-        accept that are drawn by themselves.
+        number: int64[crossings], their patterns; random: where triggers accept that are drawn by themselves.
         """
-        row = {name: k for k, name in enumerate(self.menu.names) if name not in self.never}
-        sure, depth = np.zeros(fires.shape[1], np.bool_), {}
-        for k, counter in enumerate(self.menu.counters):
-            rows = [row[name] for name in counter.passes if name in row]
-            fired: BoolArray = np.asarray(fires[rows].any(axis=0))
-            if counter.reads or counter.first == counter.last:
-                sure |= fired
-            else:
-                depth[k] = self._advance(counter, fired[number])
-        some = sure[number]
-        for accepts in (*(passed > 0 for passed in depth.values()), *random.values()):
+        at, counter, depth = self._advance(number, *self._advanced)
+        some = self._sure[number]
+        some[at] = True
+        for accepts in random.values():
             some |= accepts
         kept = np.flatnonzero(some)
-        number, columns = number[kept], {name: accepts[kept] for name, accepts in random.items()}
-        for k, counter in enumerate(self.menu.counters):
+        at, number = np.searchsorted(kept, at), number[kept]
+        columns = {name: accepts[kept] for name, accepts in random.items()}
+        for k, of in enumerate(self.menu.counters):
             seen = {}
-            for name in counter.passes:
+            for name in of.passes:
                 trigger = self.menu.menu.trigger(name)
-                seen[name] = fires[row[name]][number] if name in row else np.zeros(len(kept), np.bool_)
+                row = self._row.get(name)
+                seen[name] = np.zeros(len(kept), np.bool_) if row is None else self.fires[row][number]
                 if trigger.seed and trigger.enabled:
                     seen[name] &= trigger.seed.evaluate(columns)
-            if k in depth:
-                passed = depth[k][kept]
-            elif counter.first < counter.last:
-                passed = self._advance(counter, np.logical_or.reduce([*seen.values()]))
-            else:
-                passed = np.zeros(len(kept), np.int16)
-            columns |= {name: seen[name] & (passed >= least) for name, least in counter.passes.items()}
+            passed = np.zeros(len(kept), np.int64)
+            if self._unseeded[k]:
+                passed[at[counter == k]] = depth[counter == k]
+            elif of.first < of.last:
+                fired = np.logical_or.reduce([*seen.values()]).astype(np.int64)
+                own, _, own_depth = self._advance(fired, np.array([0, 0, 1]), np.array([k]))
+                passed[own] = own_depth
+            columns |= {name: seen[name] & (passed >= least) for name, least in of.passes.items()}
         accepted = np.array([columns[trigger.name] for trigger in self.menu.menu.enabled])
         any_of = accepted.any(axis=0)
         return kept[any_of], accepted[:, any_of]
 
-    def _advance(self, counter: Counter, fired: BoolArray) -> npt.NDArray[np.int16]:
-        """Advance a counter where triggers fire; return how many of its steps accept in each crossing."""
-        passed, at = np.zeros(len(fired), np.int16), np.flatnonzero(fired)
-        for step in range(counter.first, counter.last):
-            if not len(at):
-                break
-            accepts, of = self.menu.steps[step].tolist()
-            count = self.phase[step] + accepts * np.arange(1, len(at) + 1)
-            count -= count // of * of
-            self.phase[step] = count[-1]
-            at = at[count < accepts]
-            passed[at] += 1
-        return passed
+    def _advance(self, number: IntArray, starts: IntArray, counter: IntArray) -> IntArray:
+        """Advance the counters of the pattern of each crossing; see `_advance_counters`."""
+        accepts = np.empty((3, int(np.diff(starts)[number].sum())), np.int64)
+        ends = np.array([(c.first, c.last) for c in self.menu.counters], np.int64).reshape(-1, 2)
+        n = _advance_counters(number, starts, counter, ends, self.menu.steps, self.phase, accepts)
+        return accepts[:, :n]
 
     def count(self, counts: Counts, part: int, crossing: IntArray, accepted: BoolArray) -> IntArray:
         """Apply the rules to crossings with accepts, bool[t, k], and count them. Return the cause of the loss
@@ -205,6 +198,43 @@ class State:
                 hashed = splitmix64(splitmix64(self.salt ^ crossing.astype(np.uint64)) + node)
                 early[row] = accepted[row] & (fraction(hashed) < prefire.prefire)
         return early
+
+
+def _lists(rows: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return the true rows of each column: where those of each begin, int64[m + 1], and the rows."""
+    starts = np.concatenate([[0], np.cumsum(rows.sum(axis=0))]).astype(np.int64)
+    return starts, np.nonzero(rows.T)[1].astype(np.int64)
+
+
+@kernel
+def _advance_counters(
+    number: IntArray,
+    starts: IntArray,
+    counter: IntArray,
+    ends: IntArray,
+    steps: IntArray,
+    phase: IntArray,
+    accepts: IntArray,
+) -> int:
+    """Advance the counters counter[starts[p] : starts[p + 1]] of the pattern p of each crossing.
+
+    ends: int64[c, 2], the first step of each counter, and the end of its steps. Sets the beginning of accepts,
+    int64[3, a], where steps accept: the crossing, the counter, and how many; returns how often.
+    """
+    n = 0
+    for at in range(len(number)):
+        for k in range(starts[number[at]], starts[number[at] + 1]):
+            depth = 0
+            for step in range(ends[counter[k], 0], ends[counter[k], 1]):
+                phase[step] += steps[step, 0]
+                if phase[step] < steps[step, 1]:
+                    break
+                phase[step] -= steps[step, 1]
+                depth += 1
+            if depth:
+                accepts[0, n], accepts[1, n], accepts[2, n] = at, counter[k], depth
+                n += 1
+    return n
 
 
 #: The step of SplitMix64 between two numbers.
@@ -310,7 +340,7 @@ class Beam:
         """Run one beam."""
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(number,))))
         salt, first = rng.integers(0, 2**64, 2, np.uint64)
-        state = State(self.menu, self.rules, self.table, self.without, salt)
+        state = State(self.menu, self.patterns.fires, self.rules, self.table, self.without, salt)
         lead = 0
         if self.start == "random":
             state.phase[:] = rng.integers(0, self.menu.steps[:, 1])
@@ -347,7 +377,7 @@ class Beam:
                     patterns, number = number, np.zeros(len(y), np.int64)
                     number[np.searchsorted(y, own)] = patterns
                     random = {name: np.isin(y, at, assume_unique=True) for name, (at, _) in drawn.items()}
-                kept, accepted = state.decide(self.patterns.fires, number, random)
+                kept, accepted = state.decide(number, random)
                 orbit, slot = np.divmod(y[kept], filled)
                 state.count(counts, part, orbit * ORBIT + self.filling.slots[slot], accepted)
 

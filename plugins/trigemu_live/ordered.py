@@ -103,11 +103,9 @@ def accepts_in_order(
     start, names = 0, np.array([trigger.name for trigger in solved.enabled])
     for source in (source for sample in samples.background for source in sample.sources):
         rows = slice(start, start + source.entries)
-        state = State(arrays, rules, table, frozenset(without), np.uint64(rng.integers(2**63)))
+        state = State(arrays, fires, rules, table, frozenset(without), np.uint64(rng.integers(2**63)))
         state.phase = phase
-        kept, accepted = state.decide(
-            fires, pattern[rows], dict(zip(arrays.random, random[rows].T, strict=True))
-        )
+        kept, accepted = state.decide(pattern[rows], dict(zip(arrays.random, random[rows].T, strict=True)))
         first = int(numbers[start]) % ORBIT if source.entries else 0
         causes = state.count(counts, 0, first + kept, accepted)
         for k in np.flatnonzero((causes >= 0) & (causes < len(rules.rules))).tolist():
