@@ -248,6 +248,11 @@ class Problem:
     settled: bool = False  # Whether its server reports that it does not exist
 
 
+#: Members of `Source` that are fields of `File`.
+_FACTS = (
+    *("tree_name", "entries", "boundaries", "schema"),
+    *("neighbours", "has_parents", "stored", "physical"),
+)
 #: The fields of `File`, which leaves some out when it is sent, and the numbers of the events.
 Facts = tuple[dict[str, Any], Numbering | None]
 
@@ -315,18 +320,10 @@ def facts_of(file: ToOpen) -> Facts | Problem:
             source = opened_source(table.format, file.path, file.opening, tree)
             _check_format(source, table.format)
             total, no_sum = _sum_of_weights(source, file)
-            facts = {
+            facts = {name: getattr(source, name) for name in _FACTS} | {
                 "path": file.path,
                 "format": table.format,
                 "tree": tree,
-                "tree_name": source.tree_name,
-                "entries": source.entries,
-                "boundaries": source.boundaries,
-                "schema": source.schema,
-                "neighbours": source.neighbours,
-                "has_parents": source.has_parents,
-                "stored": source.stored,
-                "physical": source.physical,
                 "identity": file.sha256 or _tag(file),
                 "opening": file.opening,
                 "known_sum": total,

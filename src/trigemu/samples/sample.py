@@ -234,20 +234,7 @@ class Sample:
     def read_file(
         self, file: File | Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
     ) -> Events:
-        """Read a range of events of a file, as `read` does.
-
-        Parameters
-        ----------
-        file : File or Source
-            The file, of this sample.
-        start, stop, needs, margin
-            As in `read`.
-
-        Returns
-        -------
-        Events
-            The events, with weights in Hz.
-        """
+        """Read a range of events of a `file` of this sample, as `read` does."""
         whole = isinstance(start, Integral) and isinstance(stop, Integral)
         if not (whole and 0 <= start <= stop <= file.entries):
             raise SampleError(
