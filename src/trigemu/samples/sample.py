@@ -234,7 +234,20 @@ class Sample:
     def read_file(
         self, file: File | Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
     ) -> Events:
-        """Read a range of events of a `file` of this sample, as `read` does."""
+        """Read a range of events of a file, as `read` does.
+
+        Parameters
+        ----------
+        file : File or Source
+            The file, of this sample.
+        start, stop, needs, margin
+            As in `read`.
+
+        Returns
+        -------
+        Events
+            The events, with weights in Hz.
+        """
         whole = isinstance(start, Integral) and isinstance(stop, Integral)
         if not (whole and 0 <= start <= stop <= file.entries):
             raise SampleError(
