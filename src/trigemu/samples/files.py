@@ -24,9 +24,8 @@ from trigemu.samples.events import Need
 from trigemu.samples.formats import each_format, format_named, format_names
 from trigemu.samples.formats.root import open_root
 from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
-from trigemu.samples.locations import digest_of, is_local_folder, located, opened, parts, timeouts
+from trigemu.samples.locations import digest_of, is_local_folder, located, naming, opened, parts, timeouts
 from trigemu.samples.normalisation import SampleTable
-from trigemu.samples.sample import naming
 
 #: Bytes from the beginning of a file that identify its format, and characters of them in messages.
 _START, _SHOWN = 512, 60
