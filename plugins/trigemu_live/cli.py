@@ -17,8 +17,7 @@ from trigemu.cli.session import Processing, processing
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_column, read_prescales
 from trigemu.menus.read import read_menu
-from trigemu.samples.catalogue import without_bad_files
-from trigemu.samples.recorded import not_consecutive
+from trigemu.samples.catalogue import not_consecutive, without_bad_files
 
 from .beam import Start
 from .fill import through_fill
