@@ -375,7 +375,7 @@ class RootFile(Source):
         return arrays[0] if len(arrays) == 1 else ak.concatenate(arrays)
 
     @cached_property
-    def _decoded(self) -> Decoded[ak.Array]:
+    def _decoded(self) -> Decoded:
         return Decoded()
 
     def _window(self, names: tuple[str, ...]) -> int:
