@@ -52,7 +52,8 @@ def check_files(samples: Sequence[Sample]) -> None:
                 others.append(here)
             if before:
                 problems.append(_twice(*here, *before))
-            first = dict.fromkeys(keys, here) | first
+            for key in keys:
+                first.setdefault(key, here)
     if problems:
         raise SampleError(listed(problems, _NAMED))
 

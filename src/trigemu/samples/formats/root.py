@@ -95,7 +95,7 @@ class _Local(uproot.source.chunk.Source):  # type: ignore[misc]
     closed = False
 
     def chunk(self, start: int, stop: int) -> Chunk:
-        with Path(self._file_path).open("rb", buffering=0) as file:
+        with Path(self._file_path).open("rb") as file:
             file.seek(start)
             return Chunk(self, start, stop, TrivialFuture(file.read(stop - start)))
 
