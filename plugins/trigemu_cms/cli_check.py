@@ -20,12 +20,12 @@ from trigemu.cli.session import Processing, processing
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
 from trigemu.samples.catalogue import without_bad_files
-from trigemu.samples.recorded import with_decisions
 
 from .cli_import import any_overlap_vetoes, mass_limit, networks, networks_of
 from .l1 import LeftOut
 from .l1_conditions import AsEmulated
 from .pairs import CheckedPair, Pair, as_csv, as_json, find_pairs, pairs_page, read_menu_of
+from .recorded import with_decisions
 
 
 @dataclass(frozen=True)

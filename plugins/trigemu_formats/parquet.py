@@ -226,7 +226,7 @@ class Parquet(Source):
             return Table.from_batches(batches)
 
     @cached_property
-    def _cache(self) -> Decoded[Any]:
+    def _cache(self) -> Decoded:
         return Decoded()
 
     @cached_property

@@ -19,8 +19,7 @@ from trigemu.cli.session import Processing, processing
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_column, read_prescales
 from trigemu.menus.read import read_menu
-from trigemu.samples.catalogue import Catalogue, without_bad_files
-from trigemu.samples.recorded import not_consecutive
+from trigemu.samples.catalogue import Catalogue, not_consecutive, without_bad_files
 
 from .beam import Start
 from .fill import Fill, through_fill

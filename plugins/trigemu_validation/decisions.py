@@ -15,10 +15,9 @@ from trigemu.emulation.engine import Job, Progress, over_samples
 from trigemu.emulation.plan import lacks, lacks_neighbours, make_plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenuLike, menu_of
-from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.catalogue import Catalogue, not_consecutive
 from trigemu.samples.events import Need
 from trigemu.samples.memory import SamplesLike, samples_of
-from trigemu.samples.recorded import not_consecutive
 from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.simple import Random
 

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, TypeVar, get_args
 
 from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, listed, nearest
 from trigemu.base.shown import Named, Shown
+from trigemu.samples.files import File
 from trigemu.samples.normalisation import (
     LARGEST_RATE_HZ,
     SMALLEST_RATE_HZ,
@@ -239,6 +240,21 @@ def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool) -> Sampl
             f"normalisation"
         )
     return replace(sample, hz_per_weight=hz, rate_hz=hz * total)
+
+
+def not_consecutive(catalogue: Catalogue) -> Catalogue:
+    """Return a catalogue in which no event is the neighbouring crossing of another."""
+    samples = tuple(
+        replace(
+            sample,
+            sources=tuple(
+                replace(file, neighbours="none") if isinstance(file, File) else file
+                for file in sample.sources
+            ),
+        )
+        for sample in catalogue.samples
+    )
+    return replace(catalogue, samples=samples)
 
 
 def _without(head: CatalogueTable, sample: Sample, remaining: Sequence[int]) -> Sample:

@@ -24,9 +24,8 @@ from trigemu.samples.events import Need
 from trigemu.samples.formats import each_format, format_named, format_names
 from trigemu.samples.formats.root import open_root
 from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
-from trigemu.samples.locations import digest_of, is_local_folder, located, opened, parts, timeouts
+from trigemu.samples.locations import digest_of, is_local_folder, located, naming, opened, parts, timeouts
 from trigemu.samples.normalisation import SampleTable
-from trigemu.samples.sample import naming
 
 #: Bytes from the beginning of a file that identify its format, and characters of them in messages.
 _START, _SHOWN = 512, 60
@@ -248,6 +247,11 @@ class Problem:
     settled: bool = False  # Whether its server reports that it does not exist
 
 
+#: Members of `Source` that are fields of `File`.
+_FACTS = (
+    *("tree_name", "entries", "boundaries", "schema"),
+    *("neighbours", "has_parents", "stored", "physical"),
+)
 #: The fields of `File`, which leaves some out when it is sent, and the numbers of the events.
 Facts = tuple[dict[str, Any], Numbering | None]
 
@@ -315,18 +319,10 @@ def facts_of(file: ToOpen) -> Facts | Problem:
             source = opened_source(table.format, file.path, file.opening, tree)
             _check_format(source, table.format)
             total, no_sum = _sum_of_weights(source, file)
-            facts = {
+            facts = {name: getattr(source, name) for name in _FACTS} | {
                 "path": file.path,
                 "format": table.format,
                 "tree": tree,
-                "tree_name": source.tree_name,
-                "entries": source.entries,
-                "boundaries": source.boundaries,
-                "schema": source.schema,
-                "neighbours": source.neighbours,
-                "has_parents": source.has_parents,
-                "stored": source.stored,
-                "physical": source.physical,
                 "identity": file.sha256 or _tag(file),
                 "opening": file.opening,
                 "known_sum": total,

@@ -20,13 +20,16 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 from urllib.parse import unquote
 
 import fsspec
 
-from trigemu.base.errors import SampleError, UnreadableError
+from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, own_cause
 from trigemu.base.files import is_folder, is_there
 
 REMOTE = ("http", "https", "root")
@@ -123,6 +126,32 @@ def parts(location: Path | str) -> list[str]:
     if isinstance(where, Path) and is_folder(where):
         return sorted(map(str, where.glob("*.parquet")))
     return [str(where)]
+
+
+@contextmanager
+def naming(sample: str, path: str) -> Iterator[None]:
+    """Turn any error of a file, from any library, into a SampleError that names sample and file."""
+    try:
+        yield
+    except TrigemuError as error:
+        kind = UnreadableError if isinstance(error, UnreadableError) else SampleError
+        raise kind(f"sample {sample!r}: {path}: {error}") from error
+    except ImportError as error:
+        raise SampleError(
+            f"sample {sample!r}: {path} needs a package that is not installed: {error}"
+        ) from error
+    except Exception as error:
+        if cause := own_cause(error):
+            raise cause from error
+        modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+        ours = isinstance(error, AssertionError) and modules[-1].startswith("trigemu")
+        if ours or any(module.startswith("numba.") for module in modules):
+            raise  # a bug of the program, or a problem of the kernel cache
+        reason = " ".join(str(error).split())[:200]
+        raise UnreadableError(
+            f"sample {sample!r}: {path} cannot be read ({type(error).__name__}: {reason}); is it complete "
+            f"and in this format?"
+        ) from error
 
 
 def digest_of(location: str) -> str:

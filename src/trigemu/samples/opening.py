@@ -42,10 +42,10 @@ from trigemu.samples.files import (
     open_files,
 )
 from trigemu.samples.formats import format_named, format_names, is_format
-from trigemu.samples.locations import has_wildcards, located, matching_files, regular
+from trigemu.samples.locations import has_wildcards, located, matching_files, naming, regular
 from trigemu.samples.normalisation import CatalogueTable, SampleTable
 from trigemu.samples.repeated import check_files, repeated_events
-from trigemu.samples.sample import Sample, naming
+from trigemu.samples.sample import Sample
 
 #: Key in the catalogue → field in atlasopenmagic.
 FIELDS = {"cross_section_pb": "cross_section_pb", "filter_efficiency": "genFiltEff", "k_factor": "kFactor"}

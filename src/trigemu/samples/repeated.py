@@ -25,8 +25,8 @@ from trigemu.base.files import is_there
 from trigemu.samples.events import Collection, Need
 from trigemu.samples.files import ALL, File, Hashes, Numbering, hashed, numbers_of
 from trigemu.samples.formats.source import ReadEvents, Source
-from trigemu.samples.locations import located, parts
-from trigemu.samples.sample import Sample, naming
+from trigemu.samples.locations import located, naming, parts
+from trigemu.samples.sample import Sample
 
 #: Columns of two events that are compared, of each kind, and pairs of events.
 _COMPARED, _PAIRS = 30, 8
@@ -52,7 +52,8 @@ def check_files(samples: Sequence[Sample]) -> None:
                 others.append(here)
             if before:
                 problems.append(_twice(*here, *before))
-            first = dict.fromkeys(keys, here) | first
+            for key in keys:
+                first.setdefault(key, here)
     if problems:
         raise SampleError(listed(problems, _NAMED))
 

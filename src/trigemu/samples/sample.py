@@ -3,27 +3,23 @@ weights in Hz."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from numbers import Integral
-from traceback import walk_tb
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from trigemu.base.arrays import Array
-from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, in_brackets, own_cause, quoted
+from trigemu.base.errors import SampleError, in_brackets, quoted
 from trigemu.base.fingerprint import fingerprint
 from trigemu.samples.events import Collection, Events, Need, make_events
+from trigemu.samples.files import File
 from trigemu.samples.formats.source import Schema, Source
-from trigemu.samples.locations import digest_of, located
+from trigemu.samples.locations import digest_of, located, naming
 from trigemu.samples.normalisation import SampleTable
-
-if TYPE_CHECKING:
-    from trigemu.samples.files import File
 
 
 def around(
@@ -285,29 +281,3 @@ class Sample:
 def _digest_of(path: str, identity: str) -> str:
     """Return the digest of a file, which is computed again when the file has changed."""
     return digest_of(path)
-
-
-@contextmanager
-def naming(sample: str, path: str) -> Iterator[None]:
-    """Turn any error of a file, from any library, into a SampleError that names sample and file."""
-    try:
-        yield
-    except TrigemuError as error:
-        kind = UnreadableError if isinstance(error, UnreadableError) else SampleError
-        raise kind(f"sample {sample!r}: {path}: {error}") from error
-    except ImportError as error:
-        raise SampleError(
-            f"sample {sample!r}: {path} needs a package that is not installed: {error}"
-        ) from error
-    except Exception as error:
-        if cause := own_cause(error):
-            raise cause from error
-        modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
-        ours = isinstance(error, AssertionError) and modules[-1].startswith("trigemu")
-        if ours or any(module.startswith("numba.") for module in modules):
-            raise  # a bug of the program, or a problem of the kernel cache
-        reason = " ".join(str(error).split())[:200]
-        raise UnreadableError(
-            f"sample {sample!r}: {path} cannot be read ({type(error).__name__}: {reason}); is it complete "
-            f"and in this format?"
-        ) from error

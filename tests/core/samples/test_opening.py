@@ -17,8 +17,8 @@ from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
 from trigemu.api import SampleError
+from trigemu.samples.locations import naming
 from trigemu.samples.opening import catalogue_of
-from trigemu.samples.sample import naming
 
 
 def catalogue(folder: Path, entry: str = "", head: str = "") -> Catalogue:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
 from threading import Lock
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 from weakref import WeakSet
 
 #: The largest cache of a process, for all files together. Parts that do not fit are decoded for each range.
@@ -22,16 +22,6 @@ WINDOW_BYTES = CACHED_BYTES // 2
 #: A part is cached if it has more than this share of the entries of a range that cuts through it: smaller
 #: ones are cheap to decode again.
 _SHARE = 1 / 8
-
-
-class Sized(Protocol):
-    @property
-    def nbytes(self) -> int: ...
-
-    def __getitem__(self, rows: slice, /) -> Any: ...
-
-
-A = TypeVar("A", bound=Sized)
 
 
 def pieces(
@@ -62,20 +52,21 @@ def _window(edges: Sequence[int], entry: int, most: Callable[[], int]) -> tuple[
     return first, last
 
 
-class _Part(Generic[A]):
+class _Part:
     """A part that is decoded or being decoded."""
 
     def __init__(self, entries: int) -> None:
         self.left = entries  # The number of entries that were not read yet
         self.size = 0
-        self.result: Future[A] = Future()
+        self.result: Future[Any] = Future()
 
 
-class Decoded(Generic[A]):
-    """The cached parts of one file. They are dropped with it, or when others need the memory."""
+class Decoded:
+    """The cached parts of one file, arrays of any library. They are dropped with it, or when others need the
+    memory."""
 
     def __init__(self) -> None:
-        self._parts: dict[Hashable, _Part[A]] = {}
+        self._parts: dict[Hashable, _Part] = {}
         with _lock:
             _files.add(self)
 
@@ -85,8 +76,8 @@ class Decoded(Generic[A]):
         edges: Sequence[int],
         rows: tuple[int, int],
         most: Callable[[], int],
-        decode: Callable[[int, int], A],
-    ) -> list[A]:
+        decode: Callable[[int, int], Any],
+    ) -> list[Any]:
         """Return consecutive slices that together are some rows of a column. `edges` are the first entries of
         parts that can only be decoded as a whole, and the end; `most` returns how many entries of a part may
         be cached; `decode` returns the entries from a first one to one before a last one."""
@@ -101,7 +92,7 @@ class Decoded(Generic[A]):
                 slices.append(decode(first, last))
         return slices
 
-    def _kept(self, key: tuple[Hashable, int, int], read: int, decode: Callable[[], A]) -> A:
+    def _kept(self, key: tuple[Hashable, int, int], read: int, decode: Callable[[], Any]) -> Any:
         """Return a part, of which some entries are `read` now. Threads that request it at once share the
         work."""
         with _lock:
@@ -141,7 +132,7 @@ class Decoded(Generic[A]):
 
 
 _lock = Lock()
-_files: WeakSet[Decoded] = WeakSet()  # type: ignore[type-arg]  # of any arrays
+_files: WeakSet[Decoded] = WeakSet()
 
 
 def cached_bytes() -> int:

@@ -95,7 +95,7 @@ class _Local(uproot.source.chunk.Source):  # type: ignore[misc]
     closed = False
 
     def chunk(self, start: int, stop: int) -> Chunk:
-        with Path(self._file_path).open("rb", buffering=0) as file:
+        with Path(self._file_path).open("rb") as file:
             file.seek(start)
             return Chunk(self, start, stop, TrivialFuture(file.read(stop - start)))
 
@@ -375,7 +375,7 @@ class RootFile(Source):
         return arrays[0] if len(arrays) == 1 else ak.concatenate(arrays)
 
     @cached_property
-    def _decoded(self) -> Decoded[ak.Array]:
+    def _decoded(self) -> Decoded:
         return Decoded()
 
     def _window(self, names: tuple[str, ...]) -> int:

@@ -73,7 +73,7 @@ Calls = Counter[str]
 
 
 def _read(
-    file: Decoded[_Bytes], column: str, start: int, stop: int, calls: Calls, edges: Sequence[int] = (0, 100)
+    file: Decoded, column: str, start: int, stop: int, calls: Calls, edges: Sequence[int] = (0, 100)
 ) -> list[Any]:
     def decode(first: int, last: int) -> _Bytes:
         calls[column] += 1
@@ -83,7 +83,7 @@ def _read(
 
 
 def test_a_part_is_dropped_when_all_of_it_was_read() -> None:
-    file, calls = Decoded[_Bytes](), Calls()
+    file, calls = Decoded(), Calls()
     for start in (50, 0, 75):
         assert _read(file, "a", start, start + 25, calls) == [slice(start, start + 25)]
         assert cached_bytes() == 1000
@@ -95,7 +95,7 @@ def test_a_part_is_dropped_when_all_of_it_was_read() -> None:
 def test_what_does_not_fit_is_decoded_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room comes from other files first."""
     monkeypatch.setattr(decoded, "CACHED_BYTES", 2500)
-    calls, other, file = Calls(), Decoded[_Bytes](), Decoded[_Bytes]()
+    calls, other, file = Calls(), Decoded(), Decoded()
     _read(other, "other", 0, 10, calls)
     _read(file, "a", 0, 10, calls)
     for start in (0, 10, 20):
@@ -112,7 +112,7 @@ def test_what_does_not_fit_is_decoded_again(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_threads_share_the_work_and_an_error_reaches_all_and_is_forgotten() -> None:
-    file, together = Decoded[_Bytes](), Barrier(2, timeout=30)
+    file, together = Decoded(), Barrier(2, timeout=30)
     calls = Counter[str]()
 
     def read(columns: str) -> None:

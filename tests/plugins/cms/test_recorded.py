@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import uproot
 from toys import engine, toy_events, write_root
+from trigemu_cms.recorded import with_decisions
 
 from trigemu import open_catalogue, read_menu, run
 from trigemu.base.errors import SampleError
-from trigemu.samples.recorded import with_decisions
 
 EVENTS = toy_events(3, 300)
 #: Decisions as they are made and as they are stored, and where they differ.

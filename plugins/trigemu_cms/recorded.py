@@ -1,4 +1,4 @@
-"""Recorded decisions in a separate file from their events, and consecutive events as unrelated crossings."""
+"""Recorded decisions in a separate file from their events."""
 
 from __future__ import annotations
 
@@ -14,19 +14,6 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.files import File
 from trigemu.samples.formats.source import Source
 from trigemu.samples.opening import catalogue_of
-from trigemu.samples.sample import Sample
-
-
-def not_consecutive(catalogue: Catalogue) -> Catalogue:
-    """Return a catalogue in which no event is the neighbouring crossing of another."""
-    return replace(catalogue, samples=tuple(map(_alone, catalogue.samples)))
-
-
-def _alone(sample: Sample) -> Sample:
-    sources = (
-        replace(file, neighbours="none") if isinstance(file, File) else file for file in sample.sources
-    )
-    return replace(sample, sources=tuple(sources))
 
 
 @dataclass(frozen=True)
