@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError
@@ -166,6 +168,29 @@ def no_shared_events() -> SharedEvents:
     return SharedEvents(np.zeros(0, np.int64), numbers, numbers, np.zeros(0))
 
 
+class SharedInteractions:
+    """The events of a table that share an interaction with others; m entries, k interactions."""
+
+    def __init__(self, shared: SharedEvents, m: int) -> None:
+        _, number = np.unique(shared.parent, return_inverse=True)
+        #: float64[k, m], Σw of the events of each interaction in each entry
+        self.weights = sparse.csr_array(
+            (shared.weight, (number.ravel(), shared.entry)), (int(number.max(initial=-1)) + 1, m)
+        )
+        #: float64[m], Σw² of these events
+        self.squares = np.bincount(shared.entry, shared.weight**2, m)
+
+    def __bool__(self) -> bool:
+        return bool(self.weights.shape[0])
+
+    def variance(self, rows: IntArray, fractions: sparse.csr_array) -> FloatArray:
+        """Return Σ over interactions of (Σ w f)² − Σ w² f², float64[columns]. fractions: float64[entries in
+        `rows`, columns]; 0 in other entries."""
+        together = (self.weights[:, rows] @ fractions).power(2).sum(axis=0)
+        variance: FloatArray = together - self.squares[rows] @ fractions.power(2)
+        return variance
+
+
 #: The numbers in the key of an entry, by which entries are ordered.
 KEYS = ("sample", "half", "bin", "stratum")
 #: The arrays of a table with a row for each entry.
@@ -232,6 +257,11 @@ class PatternTable:
 
     def __len__(self) -> int:
         return len(self.n)
+
+    @cached_property
+    def interactions(self) -> SharedInteractions:
+        """The events that share an interaction, by interaction."""
+        return SharedInteractions(self.shared, len(self))
 
     def take(self, rows: IntArray) -> PatternTable:
         """Return the entries in these `rows`, int64[k], in this order."""

@@ -77,8 +77,9 @@ class Accepted:
 
     def __init__(self, menu: Menu, acceptance: Acceptance) -> None:
         self.acceptance = acceptance
+        self._known: dict[bytes, FloatArray] = {}
         self.levels = members_by_level(menu)
-        self.either = {level: acceptance.either(members) for level, members in self.levels.items()}
+        self.either = {level: self._either(members) for level, members in self.levels.items()}
         self.last = list(self.levels)[-1]
 
     @property
@@ -116,12 +117,19 @@ class Accepted:
 
     def of_group(self, inside: BoolArray) -> FloatArray:
         """float64[m]: or(G)."""
-        return self.acceptance.either(inside)
+        return self._either(inside)
 
     def unique_of_group(self, inside: BoolArray) -> FloatArray:
         """float64[m]: or(M) − or(M without G)."""
         level = next(level for level, members in self.levels.items() if members[inside].all())
-        return self.either[level] - self.acceptance.either(self.levels[level] & ~inside)
+        return self.either[level] - self._either(self.levels[level] & ~inside)
+
+    def _either(self, members: BoolArray) -> FloatArray:
+        """or(S), computed once for each S."""
+        key = members.tobytes()
+        if key not in self._known:
+            self._known[key] = self.acceptance.either(members)
+        return self._known[key]
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.counting.acceptance import Acceptance
-from trigemu.counting.patterns import PatternTable
+from trigemu.counting.patterns import PatternTable, SharedInteractions
 from trigemu.menus.menu import Menu
 
 #: Patterns per block: enough for a negligible overhead, few enough for memory.
@@ -63,34 +63,10 @@ def pattern_blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
         yield slice(start, min(start + size, len(table)))
 
 
-class Interactions:
-    """The events of a table that share an interaction with others; m entries, k interactions."""
-
-    def __init__(self, table: PatternTable) -> None:
-        shared, m = table.shared, len(table)
-        _, number = np.unique(shared.parent, return_inverse=True)
-        #: float64[k, m], Σw of the events of each interaction in each entry
-        self.weights = sparse.csr_array(
-            (shared.weight, (number.ravel(), shared.entry)), (int(number.max(initial=-1)) + 1, m)
-        )
-        #: float64[m], Σw² of these events
-        self.squares = np.bincount(shared.entry, shared.weight**2, m)
-
-    def __bool__(self) -> bool:
-        return bool(self.weights.shape[0])
-
-    def variance(self, rows: IntArray, fractions: sparse.csr_array) -> FloatArray:
-        """Return Σ over interactions of (Σ w f)² − Σ w² f², float64[columns]. fractions: float64[entries in
-        `rows`, columns]; 0 in other entries."""
-        together = (self.weights[:, rows] @ fractions).power(2).sum(axis=0)
-        variance: FloatArray = together - self.squares[rows] @ fractions.power(2)
-        return variance
-
-
 class _Strata:
     """The weight in each of s strata of a table with m entries."""
 
-    def __init__(self, table: PatternTable, stratum: IntArray, interactions: Interactions) -> None:
+    def __init__(self, table: PatternTable, stratum: IntArray, interactions: SharedInteractions) -> None:
         m, n = len(table), int(stratum.max(initial=0)) + 1
         inside = sparse.csr_array((np.ones(m), (stratum, np.arange(m))), (n, m))
         weight = np.bincount(stratum, table.weight, n)[stratum]
@@ -127,7 +103,7 @@ class RateSums:
         self, table: PatternTable, scales: Scales, columns: int, constant: FloatArray | None = None
     ) -> None:
         self._table, self._everything, self._constant = table, scales.everything, constant
-        self._interactions = Interactions(table)
+        self._interactions = table.interactions
         self._strata = (
             _Strata(table, scales.stratum, self._interactions) if scales.stratum is not None else None
         )
@@ -252,7 +228,7 @@ class PairSums:
     def _independent(self, factor: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the same for triggers that accept independently. factor: float64[m], of each entry."""
         (a, b), table, everything = self._lists, self._table, self._scales.everything
-        interactions = Interactions(table)
+        interactions = table.interactions
         weights = interactions.weights @ sparse.diags_array(factor)
         alone = (table.square - interactions.squares) * factor**2
         hz = _product(a, table.weight * factor, b)

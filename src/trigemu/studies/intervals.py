@@ -22,7 +22,6 @@ from trigemu.base.shown import WithCorrection, WithHistogram
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import MENU, Label, fractions
-from trigemu.counting.sums import Interactions
 from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu, Solution
 
@@ -141,7 +140,7 @@ class Sums:
     def __init__(self, table: PatternTable, inside: BoolArray, profile: Profile) -> None:
         self._profile, n = profile, len(profile.edges)
         self._bins, self._inside, self._n = table.bin[inside], inside, n
-        self._rows, self._interactions = np.flatnonzero(inside), Interactions(table)
+        self._rows, self._interactions = np.flatnonzero(inside), table.interactions
         self._weight = table.weight[inside]
         self._square = table.square[inside]
         events = np.bincount(self._bins, table.n[inside], n).astype(np.int64)
