@@ -201,7 +201,7 @@ def rest_of(path: Path, rest: Sequence[_Rest]) -> PatternTable:
 
 
 def write_scores(path: Path, scores: Scores | ScorePass, version: str) -> int:
-    """Write a score table as Parquet; return the number of its events.
+    """Write a score table as Parquet.
 
     Parameters
     ----------
@@ -211,6 +211,11 @@ def write_scores(path: Path, scores: Scores | ScorePass, version: str) -> int:
         The table, or the pass that collects it: then no more than some chunks are in memory.
     version : str
         The version of trigemu, written to the file.
+
+    Returns
+    -------
+    int
+        The number of events in the file.
 
     Raises
     ------

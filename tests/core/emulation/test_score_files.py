@@ -125,7 +125,7 @@ def column(name: str, values: Any) -> Callable[[pa.Table], pa.Table]:
         (lambda t: t.replace_schema_metadata({}), "it is not a score table; trigemu scores makes one"),
         (lambda t: t.replace_schema_metadata({KEY: b"{"}), "its metadata are damaged"),
         (lambda t: t.replace_schema_metadata({KEY: b"[" * 100_000}), "its metadata are damaged"),
-        (about(lambda m: m.update(format=1)), "format = 1, expected 2"),
+        (about(lambda m: m.update(format=1)), "format = 1, expected 3"),
         (about(lambda m: m.update(columns=m["columns"][::-1])), "scores come before decisions"),
         (about(lambda m: m["background"].pop("b")), "it was made without the sample 'b'"),
         (about(lambda m: m["background"].update(c="0")), "it was made from a sample 'c' that differs"),

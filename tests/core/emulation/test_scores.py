@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from likeness import alike
 from plugin_toys import write_card
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, menu_from, toy_events
@@ -118,15 +119,16 @@ def test_several_menus_share_the_scores_of_one_observable(tmp_path: Path, catalo
     assert scores.table.scores.shape[1] == 2
     assert scores.threshold_ranges["J"] == (20, 80)
     same([*both, moved(both[0], {"J": 20.0}), moved(both[1], {"J": 80.0})], scores, catalogue)
-    assert [e.rate for e in map(rates_of, map(scores.emulation, both))] == [
-        rates_of(scores.emulation(), menu=menu).rate for menu in both
-    ]
+    assert alike(
+        [e.rate for e in map(rates_of, map(scores.emulation, both))],
+        [rates_of(scores.emulation(), menu=menu).rate for menu in both],
+    )
 
 
 def test_budgets_are_solved_on_the_scores(tmp_path: Path, catalogue: Catalogue) -> None:
     menu = two(tmp_path, "unique_rate_hz = 200.0", "total_rate_hz = 150.0")
     scores = score_table(menu, catalogue)
-    assert scores.solve_budgets(menu) == solve_budgets(menu, catalogue)
+    assert alike(scores.solve_budgets(menu), solve_budgets(menu, catalogue))
     same(menu, scores, catalogue)
     other = two(tmp_path, "unique_rate_hz = 120.0", "total_rate_hz = 90.0")
     assert scores.solve_budgets(other) == solve_budgets(other, catalogue)

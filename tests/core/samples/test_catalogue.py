@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import uproot
+from likeness import alike
 from toys import menu_from, toy_events, write_root
 
 from trigemu import (
@@ -121,8 +122,8 @@ def test_a_basket_that_is_damaged_is_found_later_and_its_whole_file_left_out(
     (left_out,) = result.catalogue.left_out
     assert (left_out.sample, Path(left_out.path).name, left_out.entries) == ("a", "a2.root", 50)
     expected = open_catalogue(written(folder, others))
-    assert result.triggers == run(menu, expected).triggers
-    assert rates(catalogue, folder) == rates(expected, folder)  # `run` does the same by itself
+    assert alike(result.triggers, run(menu, expected).triggers)
+    assert alike(rates(catalogue, folder), rates(expected, folder))  # `run` does the same by itself
     with pytest.raises(UnreadableError, match=r"a2\.root cannot be read"):
         run(menu, open_catalogue(written(folder)))
 
