@@ -218,8 +218,8 @@ def _advance_counters(
 ) -> int:
     """Advance the counters counter[starts[p] : starts[p + 1]] of the pattern p of each crossing.
 
-    ends: int64[c, 2], the first step of each counter, and the end of its steps. Sets the beginning of accepts,
-    int64[3, a], where steps accept: the crossing, the counter, and how many; returns how often.
+    ends: int64[c, 2], the first step of each counter, and the end of its steps. Sets the beginning of
+    accepts, int64[3, a], where steps accept: the crossing, the counter, and how many; returns how often.
     """
     n = 0
     for at in range(len(number)):
