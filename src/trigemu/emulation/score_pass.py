@@ -146,8 +146,22 @@ def _rounded(value: float, digits: int, towards: Callable[[float], int]) -> floa
 
 @dataclass(frozen=True)
 class ScorePass:
-    """The pass over the events that collects scores. parts: makes an iterator over the tables of chunks, each
-    with the name of its signal, or '' for the background. The others are fields of `Scores`."""
+    """The pass over the events that collects scores.
+
+    Attributes
+    ----------
+    menus : tuple of Menu
+        The menus.
+    catalogue : Catalogue
+        The samples.
+    parts : callable
+        Returns an iterator over the tables of chunks, each with the name of its signal, or '' for the
+        background.
+    signals : tuple of str
+        The names of the signals.
+    threshold_ranges, stored, made_with
+        As in `Scores`.
+    """
 
     menus: tuple[Menu, ...]
     catalogue: Catalogue

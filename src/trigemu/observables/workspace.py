@@ -83,7 +83,7 @@ class Workspace:
         return self.once((selection, name), lambda: self._gather(selection, name))
 
     def sums(self, selection: ObjectSelection, values: Array) -> FloatArray:
-        """Return the sum of `values` over the selected objects of each event, float64[n]."""
+        """Return the sum of `values`, one of each object of a `selection`, in each event, float64[n]."""
         counts = np.diff(self.objects(selection).offsets)
         events = self.once(("events", selection), lambda: np.repeat(np.arange(len(counts)), counts))
         return cast(FloatArray, np.bincount(events, values, len(counts)))

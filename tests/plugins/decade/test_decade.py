@@ -239,7 +239,7 @@ def test_workers_change_no_bit(models: Models, plain_events: Events) -> None:
     )
     catalogue = open_catalogue(models.folder / "catalogue.toml")
     menu = models.menu()
-    one = emulate([menu], catalogue)
+    one = emulate([menu], catalogue, executor=Engine(workers=1, chunk_events=50))
     with worker_pool(2) as pool:
         two = emulate([menu], catalogue, executor=Engine(pool, chunk_events=50))
     assert rates_of(one).triggers == rates_of(two).triggers

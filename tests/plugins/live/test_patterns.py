@@ -44,7 +44,7 @@ def test_rates_of_triggers_follow(tmp_path: Path) -> None:
     emulation = emulate(menu, catalogue_of(TWO_LEVELS, toy_samples(TWO_LEVELS, 3, 300, 20)))
     arrays = menu_arrays(emulation.menus[0])
     weighed = weigh(arrays, [emulation])
-    total = emulation.table.weight_hz.sum()
+    total = emulation.table.weight.sum()
     assert weighed.share.sum() == pytest.approx(1)
     assert not weighed.fires[0].any()
     for trigger in rates_of(emulation).triggers:
@@ -61,7 +61,7 @@ def test_fitted_triggers_have_their_rates(tmp_path: Path) -> None:
     rates = rates_of(emulation)
     assert rates.half
     weighed = weigh(menu_arrays(emulation.menus[0]), [emulation])
-    names, total = [t.name for t in menu.enabled], emulation.table.weight_hz.sum()
+    names, total = [t.name for t in menu.enabled], emulation.table.weight.sum()
     for name in names:
         hz = weighed.share[0] @ weighed.fires[:, names.index(name)] * total
         assert hz == pytest.approx(rates[name].total.hz, rel=1e-2 if weighed.negative else 1e-9)

@@ -13,8 +13,8 @@ from decade_toys import MENU, Models, compiled, read_events, truth
 from project import ROOT
 from stream_toys import streamed
 from toys import columns
+from trigemu_anomaly.precision import trees_of
 from trigemu_anomaly.tree_walk import WalkRow
-from trigemu_firmware.model import trees
 from trigemu_latency import Stream, bench
 from trigemu_latency.timing import clock
 from trigemu_latency.views import figure_of
@@ -130,7 +130,7 @@ def test_a_network_as_the_quantile(models: Models, events: Events) -> None:
     assert parts.quantile.std() > 0
     stages = Stream(plan, events).stages(0)
     assert "bare_bdt" not in stages
-    assert trees(plan.slots[0].compiled) is None
+    assert trees_of(plan.slots[0].compiled) is None
 
 
 @pytest.mark.usefixtures("no_compiler")

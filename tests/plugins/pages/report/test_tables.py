@@ -229,7 +229,7 @@ def test_a_budget_is_scanned_and_its_threshold_is_among_the_values(tmp_path: Pat
     ((_, scan),) = result.scans
     variant = result.variants[0]
     (point,) = (p for p in scan.points if p.triggers[0].threshold == variant.triggers[0].threshold)
-    assert point.rate.hz == variant.rate.hz
+    assert point.rate.hz == pytest.approx(variant.rate.hz, rel=1e-12)
     text = " ".join(line for section in sections(result) for line in section.text)
     assert "from the evaluation half, scaled to all" in text
     assert "J30: threshold" in text
