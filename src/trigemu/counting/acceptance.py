@@ -69,6 +69,9 @@ class _Levels(NamedTuple):
     best: FloatArray  # the probability that any trigger of a counter accepts
     either: FloatArray  # the same of an outcome
     hit: FloatArray  # the same of a part
+    missed: (
+        FloatArray  # the probability that none of a part accepts, which does not cancel where `hit` is near 1
+    )
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ class Acceptance:
             changed = _seeded_rows(
                 self.seeded, np.flatnonzero(affected), self.patterns * len(self.counter), node
             )
-            rows = _in_order(others, changed.take(members[changed.trigger]))
+            rows = _in_order(others, self._members(members, changed))
             either[affected] = self._either(rows)[affected]
             return either
         return self._either(rows)
@@ -126,11 +129,11 @@ class Acceptance:
             return sparse.csr_array((self.patterns, len(self.counter)))
         levels = self._levels(rows)
         first = rows.take(levels.counters)
-        of_part = _no_other(levels.hit, levels.patterns)
+        of_part = _no_other(levels.missed, levels.patterns)
         of_outcome = np.repeat(of_part, _lengths(levels.parts, len(levels.outcomes)))
         of_outcome *= first.probability[levels.outcomes]
         of_counter = np.repeat(of_outcome, _lengths(levels.outcomes, len(levels.counters)))
-        of_counter *= _no_other(levels.best, levels.outcomes)
+        of_counter *= _no_other(1.0 - levels.best, levels.outcomes)
         lengths = _lengths(levels.counters, len(rows.pattern))
         is_best = rows.accept == np.repeat(levels.best, lengths)
         several = np.add.reduceat(is_best.astype(np.int64), levels.counters) > 1
@@ -165,8 +168,7 @@ class Acceptance:
         lengths = _lengths(levels.parts, len(of_outcome))
         of_outcome[n_asked < np.repeat(in_part, lengths)] = 0.0  # a member that does not accept has no row
         of_part = np.add.reduceat(first.probability * of_outcome, levels.parts)
-        none = 1.0 - np.add.reduceat(first.probability, levels.parts)  # outcomes without a row
-        of_part += np.where(in_part == 0, np.maximum(none, 0.0), 0.0)
+        of_part[(in_part == 0) & (levels.hit == 0.0)] = 1.0
         pattern = first.pattern[levels.parts][levels.patterns]
         probability[pattern] *= np.multiply.reduceat(of_part, levels.patterns)
         return probability
@@ -221,7 +223,7 @@ class Acceptance:
         """Return the parts of a pattern with triggers in `within`, bool[t]: their outcomes, each with its
         probability and the rows of each counter."""
         rows = self.rows.take(slice(*np.searchsorted(self.rows.pattern, [pattern, pattern + 1])))
-        rows = rows.take(within[rows.trigger])
+        rows = self._members(within, rows)
         parts: dict[int, dict[int, dict[int, list[int]]]] = {}
         keys = zip(
             rows.part.tolist(), rows.outcome.tolist(), self.counter[rows.trigger].tolist(), strict=True
@@ -234,12 +236,17 @@ class Acceptance:
             for counters in outcomes.values():
                 of_counters = [rows.take(np.array(numbers)) for numbers in counters.values()]
                 part_outcomes.append((float(of_counters[0].probability[0]), of_counters))
-            rest = 1.0 - sum(probability for probability, _ in part_outcomes)
-            listed.append([*part_outcomes, *([(rest, [])] if rest > _CERTAIN else [])])
+            listed.append(part_outcomes)
         return listed
 
-    def _members(self, members: BoolArray) -> Rows:
-        return self.rows if members.all() else self.rows.take(members[self.rows.trigger])
+    def _members(self, members: BoolArray, rows: Rows | None = None) -> Rows:
+        """Return the rows of some triggers; the outcomes of parts with seeds remain."""
+        rows = rows or self.rows
+        inside = members[rows.trigger]
+        if inside.all():
+            return rows
+        rows = rows._replace(accept=np.where(inside, rows.accept, 0.0))
+        return rows.take(inside | (self.node[rows.trigger] >= 0))
 
     def _levels(self, rows: Rows) -> _Levels:
         counter = self.counter[rows.trigger]
@@ -254,7 +261,9 @@ class Acceptance:
         parts = _starts(first.pattern, first.part)
         hit = np.add.reduceat(first.probability * either, parts)
         hit[hit > 1.0 - _CERTAIN] = 1.0
-        return _Levels(counters, outcomes, parts, _starts(first.pattern[parts]), best, either, hit)
+        missed = np.add.reduceat(first.probability * np.multiply.reduceat(1.0 - best, outcomes), parts)
+        missed[hit == 0.0] = 1.0
+        return _Levels(counters, outcomes, parts, _starts(first.pattern[parts]), best, either, hit, missed)
 
     def _sparse(self, rows: Rows, values: FloatArray) -> sparse.csr_array:
         matrix = sparse.csr_array((values, (rows.pattern, rows.trigger)), (self.patterns, len(self.counter)))
@@ -283,16 +292,15 @@ def _any(probability: FloatArray, starts: IntArray) -> FloatArray:
     return either
 
 
-def _no_other(probability: FloatArray, starts: IntArray) -> FloatArray:
-    """Return Π (1 − probability) over the other members of the segment of each."""
-    certain = probability == 1.0
-    missed = np.log1p(-np.where(certain, 0.0, probability))
-    lengths = _lengths(starts, len(probability))
-    n_certain = np.repeat(np.add.reduceat(certain.astype(np.int64), starts), lengths) - certain
-    others = np.where(
-        lengths.repeat(lengths) == 1, 0.0, np.repeat(np.add.reduceat(missed, starts), lengths) - missed
-    )
-    return np.where(n_certain == 0, np.exp(others), 0.0)
+def _no_other(missed: FloatArray, starts: IntArray) -> FloatArray:
+    """Return the product of `missed` over the other members of the segment of each."""
+    never = missed == 0.0
+    logarithm = np.log(np.where(never, 1.0, missed))
+    lengths = _lengths(starts, len(missed))
+    n_never = np.repeat(np.add.reduceat(never.astype(np.int64), starts), lengths) - never
+    others = np.repeat(np.add.reduceat(logarithm, starts), lengths) - logarithm
+    others[np.repeat(lengths, lengths) == 1] = 0.0
+    return np.where(n_never == 0, np.exp(others), 0.0)
 
 
 def _pairs_within(starts: IntArray, n: int) -> tuple[IntArray, IntArray]:
@@ -372,7 +380,6 @@ def _seeded_rows(seeded: Seeded, patterns: IntArray, first_part: int, removed: i
     """Return the rows of triggers that seeds connect, in some patterns; parts are numbered from `first_part`.
     removed: a node that never accepts."""
     outcomes = seeded.rows(patterns, removed)
-    outcomes = outcomes.take(seeded.column[outcomes.node] >= 0)
     combination = seeded.combination[patterns]
     first = np.searchsorted(outcomes.combination, combination)
     lengths = np.searchsorted(outcomes.combination, combination, "right") - first

@@ -44,7 +44,7 @@ class Node:
 
 class OutcomeRows(NamedTuple):
     """What accepts in each outcome of the counters that other nodes read: a row for each component, outcome
-    and node that may accept, in this order."""
+    and trigger that may accept, in this order. An outcome in which none may has a row with `accept` 0."""
 
     combination: IntArray  # int64[k]: the number of the combination of fired nodes
     component: IntArray  # component, outcome: int64[k], numbered over all combinations
@@ -103,7 +103,8 @@ class Seeded:
         chosen = np.unique(self.combination[patterns])
         n = int(self.n_rows[chosen].sum())
         integers, floats = np.empty((4, n), np.int64), np.empty((2, n))
-        n = _fill_rows(chosen, self._component, self._graph, removed, integers, floats)
+        is_trigger = self.column >= 0
+        n = _fill_rows(chosen, self._component, self._graph, is_trigger, removed, integers, floats)
         combination, component, outcome, node = integers[:, :n]
         order = np.lexsort((node, self.counter[node], outcome))
         return OutcomeRows(combination, component, outcome, node, *floats[:, :n]).take(order)
@@ -247,10 +248,16 @@ def _seen(code: IntArray, first: int, last: int, accept: FloatArray, stack: Bool
 
 @kernel
 def _fill_rows(
-    chosen: IntArray, component: IntArray, graph: Graph, removed: int, integers: IntArray, floats: FloatArray
+    chosen: IntArray,
+    component: IntArray,
+    graph: Graph,
+    is_trigger: BoolArray,
+    removed: int,
+    integers: IntArray,
+    floats: FloatArray,
 ) -> int:
-    """Fill in the rows of the `chosen` combinations, and return their number. integers: int64[4, k], floats:
-    float64[2, k], the columns of `OutcomeRows`."""
+    """Fill in the rows of the `chosen` combinations, and return their number. is_trigger: bool[nodes], others
+    are only seeds. integers: int64[4, k], floats: float64[2, k], the columns of `OutcomeRows`."""
     counter, code, starts, read = graph.counter, graph.code, graph.starts, graph.read
     nodes = component.shape[1]
     accept, lowest, stack = np.empty(nodes), np.empty(len(read)), np.empty(len(code) + 1, np.bool_)
@@ -271,7 +278,10 @@ def _fill_rows(
                     probability *= lowest[c] - (value[c, k] if k < n[c] else 0.0)
                     # k = 0: between 1 and the first; k = n: below the last
                 accept[:] = 0.0
+                begin, some = row, -1
                 for node in range(nodes):
+                    if within[node] == number and is_trigger[node]:
+                        some = node
                     if within[node] != number or node == removed:
                         continue
                     first, last = starts[node], starts[node + 1]
@@ -281,11 +291,18 @@ def _fill_rows(
                     if read[counter[node]]:
                         share = 1.0 if share >= lowest[counter[node]] else 0.0
                     accept[node] = share
-                    if share > 0.0:
-                        integers[0, row], integers[1, row] = combination, part
-                        integers[2, row], integers[3, row] = numbered, node
-                        floats[0, row], floats[1, row] = share, probability
+                    if share > 0.0 and is_trigger[node]:
+                        integers[3, row], floats[0, row] = node, share
                         row += 1
+                if row == begin and some >= 0:
+                    integers[3, row], floats[0, row] = some, 0.0
+                    row += 1
+                integers[0, begin:row], integers[1, begin:row], integers[2, begin:row] = (
+                    combination,
+                    part,
+                    numbered,
+                )
+                floats[1, begin:row] = probability
                 numbered += 1
             part += 1
     return row

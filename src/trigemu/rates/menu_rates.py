@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -27,7 +27,7 @@ from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_column, chosen_columns
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.rates.nested import with_nesting
-from trigemu.rates.results import ColumnRates, Half, LevelRates, MenuRates, Rate, TriggerRates
+from trigemu.rates.results import ColumnRates, Half, LevelRates, MenuRates, Overlaps, Rate, TriggerRates
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike
 from trigemu.triggers.base import ScoreKind
@@ -110,8 +110,6 @@ class Sums:
         self._events, self._accepted = np.zeros((2, n), np.int64)
         self._unseen = Unseen(self._table, scales.everything, len(catalogue.samples), n)
         self._largest_entered = np.zeros(n)
-        (fitted,), (constant,) = counted.is_fitted, counted.is_constant
-        self._overlap = PairSums(self._table, scales, (fitted, fitted), (constant, constant), same=True)
         self._heaviest = self._table.largest * scales.everything
         of_fitted = self._heaviest * scales.unseen
         # the largest weight that an event could have had: in rates of all events, and of fitted triggers
@@ -127,7 +125,6 @@ class Sums:
         self._unseen.add(rows, varying(each, self._constant))
         largest = (sparse.diags_array(self._heaviest[rows]) @ abs(each)).max(axis=0).toarray()
         np.maximum(self._largest_entered, largest, out=self._largest_entered)
-        self._overlap.add(rows, acceptance)
 
     def _of(self, words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
         (menu,), (bits,) = menus, self._counted.bits
@@ -198,13 +195,6 @@ class Sums:
         ratio = hz[i] / hz[j]
         square = (variance[i] - 2 * ratio * covariance + ratio**2 * variance[j]) / hz[j] ** 2
         return float(ratio), float(np.sqrt(max(square, 0.0)))
-
-    def overlap(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the overlap float64[t, t] in Hz, its uncertainty, and the rate of the trigger of each row
-        from the events of each overlap."""
-        # symmetric to the last bit
-        hz, square = (np.triu(both) + np.triu(both, 1).T for both in self._overlap.result())
-        return hz, np.sqrt(square), self._overlap.alone()[0]
 
     def rate(self, label: Label, largest: float | None = None) -> Rate:
         """Return the rate of a label. largest: the largest weight × acceptance in Hz that an event could have
@@ -297,7 +287,6 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
     for rows in counted.blocks():
         sums.add(rows, acceptances(counted.table.words[rows], menu, bits))
     triggers, groups = with_nesting(menu, sums.triggers(), sums.groups())
-    overlap, error, alone = sums.overlap()
     return MenuRates(
         menu=menu,
         catalogue=catalogue,
@@ -305,9 +294,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
         levels=tuple(sums.levels()),
         triggers=triggers,
         groups=groups,
-        overlap=overlap,
-        overlap_error=error,
-        overlap_alone=alone,
+        overlaps=Overlaps(partial(_overlaps, emulation, number)),
         half=_half(emulation, number),
         models=emulation.plan.models[number],
         warnings=(
@@ -316,6 +303,18 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
             *_warnings(menu, catalogue, triggers),
         ),
     )
+
+
+def _overlaps(emulation: Emulation, number: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the overlap float64[t, t] in Hz, its uncertainty, and the rate of the trigger of each row from
+    the events of each overlap."""
+    counted = emulation.counted(number)
+    sums = PairSums(counted.table, counted.scales, counted.is_fitted * 2, counted.is_constant * 2, same=True)
+    for rows in counted.blocks():
+        sums.add(rows, acceptances(counted.table.words[rows], emulation.menus[number], counted.bits[0]))
+    # symmetric to the last bit
+    hz, square = (np.triu(both) + np.triu(both, 1).T for both in sums.result())
+    return hz, np.sqrt(square), sums.alone()[0]
 
 
 def _half(emulation: Emulation, number: int) -> Half | None:

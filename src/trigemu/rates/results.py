@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import TrigemuError, wrong_type
@@ -171,6 +172,32 @@ class Half:
     triggers: tuple[str, ...]
 
 
+class Overlaps:
+    """The rates that two triggers accept together, which are computed when they are first asked for:
+    thousands of triggers have millions of pairs.
+
+    Parameters
+    ----------
+    compute : callable
+        Returns `MenuRates.overlap`, `overlap_error` and `overlap_alone`.
+    """
+
+    def __init__(self, compute: Callable[[], tuple[FloatArray, FloatArray, FloatArray]]) -> None:
+        self._compute = compute
+
+    @cached_property
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The three arrays, float64[t, t] each."""
+        return self._compute()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _known, self.arrays  # a compiled trigger may not be picklable
+
+
+def _known(*arrays: FloatArray) -> Overlaps:
+    return Overlaps(lambda: arrays)  # type: ignore[arg-type, return-value]
+
+
 @dataclass(frozen=True, repr=False)
 class MenuRates(Shown, Named[TriggerRates]):
     """All rates of a menu; result["J100"] are those of a trigger or, if no trigger has the name, of a group.
@@ -189,14 +216,8 @@ class MenuRates(Shown, Named[TriggerRates]):
         The rates of the enabled triggers, in the order of the menu.
     groups : tuple of TriggerRates
         The rates of the groups.
-    overlap : ndarray
-        float64[t, t], the rate in Hz that two of the t enabled triggers accept together; the diagonal holds
-        their total rates.
-    overlap_error : ndarray
-        float64[t, t], the uncertainty of `overlap` in Hz.
-    overlap_alone : ndarray
-        float64[t, t], the rate of the trigger of the row in Hz, from the events that the overlap is from: of
-        the unseen half, scaled, if one of the two triggers is fitted.
+    overlaps : Overlaps
+        The rates that two triggers accept together.
     half : Half or None
         The half of the samples that fitted triggers are judged on; None if none was fitted to these samples.
     models : mapping of str to str
@@ -213,12 +234,27 @@ class MenuRates(Shown, Named[TriggerRates]):
     levels: tuple[LevelRates, ...]
     triggers: tuple[TriggerRates, ...]
     groups: tuple[TriggerRates, ...]
-    overlap: FloatArray
-    overlap_error: FloatArray
-    overlap_alone: FloatArray
+    overlaps: Overlaps
     half: Half | None
     models: Mapping[str, str]
     warnings: tuple[str, ...]
+
+    @property
+    def overlap(self) -> FloatArray:
+        """The rate in Hz that two of the t enabled triggers accept together, float64[t, t]; the diagonal has
+        their total rates."""
+        return self.overlaps.arrays[0]
+
+    @property
+    def overlap_error(self) -> FloatArray:
+        """The uncertainty of `overlap` in Hz, float64[t, t]."""
+        return self.overlaps.arrays[1]
+
+    @property
+    def overlap_alone(self) -> FloatArray:
+        """The rate of the trigger of the row in Hz, float64[t, t], from the events that the overlap is from:
+        of the unseen half, scaled, if one of the two triggers is fitted."""
+        return self.overlaps.arrays[2]
 
     def _named(self) -> tuple[str, Mapping[str, TriggerRates]]:
         # A trigger takes precedence over a group with its name.

@@ -21,7 +21,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
@@ -73,7 +73,9 @@ def matching_files(pattern: str, folder: Path) -> list[str]:
         return [where]
     # Path.glob takes no absolute pattern.
     found = [where] if is_there(where) else Path(where.anchor).glob(str(where.relative_to(where.anchor)))
-    paths = sorted({str(located(file)) for file in found})
+    paths: list[str] = []
+    with suppress(OSError):  # such as a name that is too long
+        paths = sorted({str(located(file)) for file in found})
     if not paths:
         literal = "; ~ and $ are taken literally, write the whole path" if pattern[:1] in ("~", "$") else ""
         raise UnreadableError(f"no file {where if '://' in pattern else folder / pattern}{literal}")

@@ -33,12 +33,12 @@ from trigemu.triggers.base import ScoreKind
 
 
 def same(found: Menu | Sequence[Menu], scores: Scores, catalogue: Catalogue) -> None:
-    """All numbers of all menus are equal to the last bit."""
+    """All numbers of all menus are equal but for the order of sums."""
     for menu in [found] if isinstance(found, Menu) else found:
         direct, stored = rates_of(emulate([menu], catalogue)), rates_of(scores.emulation([menu]))
-        assert stored.to_dict() == direct.to_dict()
-        assert stored.triggers == direct.triggers
-        assert np.array_equal(stored.overlap_error, direct.overlap_error)
+        assert alike(stored.to_dict(), direct.to_dict())
+        assert alike(stored.triggers, direct.triggers)
+        assert alike(stored.overlap_error, direct.overlap_error)
         assert stored.warnings == direct.warnings
 
 
@@ -131,7 +131,7 @@ def test_budgets_are_solved_on_the_scores(tmp_path: Path, catalogue: Catalogue) 
     assert alike(scores.solve_budgets(menu), solve_budgets(menu, catalogue))
     same(menu, scores, catalogue)
     other = two(tmp_path, "unique_rate_hz = 120.0", "total_rate_hz = 90.0")
-    assert scores.solve_budgets(other) == solve_budgets(other, catalogue)
+    assert alike(scores.solve_budgets(other), solve_budgets(other, catalogue))
     with pytest.raises(TrigemuError, match=r"unique_rate_hz = 1e\+06: only scores above .* are known"):
         scores.solve_budgets(two(tmp_path, "unique_rate_hz = 1e6"))
 
