@@ -117,7 +117,7 @@ def _ordered(columns: Mapping[str, T]) -> list[tuple[str, T]]:
     return sorted(columns.items(), key=place)
 
 
-#: Upper limit of a weight: far above any rate at a 40 MHz crossing rate. Exact sums rely on it.
+#: Upper limit of a weight: far above any rate at a 40 MHz crossing rate.
 MAX_WEIGHT_HZ = 2.0**40
 
 
