@@ -3,9 +3,10 @@
     python benchmarks/same_outputs.py BEFORE AFTER
 
 Runs the commands of both on the menus that come with trigemu, each with its own `src` and `plugins`, and
-compares JSON and CSV to the byte, the columns of Parquet, and the cells of reports. A checkout is run by
+compares the numbers of JSON and CSV, the columns of Parquet, and the cells of reports. A checkout is run by
 the Python in its folder .venv, if there is one, else by this one. Words may differ: warnings, notes, column
-heads, paths, the digest of plugins, the version. Exit status 1 where a number differs.
+heads, paths, the digest of plugins, the version. The largest relative difference of a number is printed, and
+the number of values that differ by more than 1e-11, or are there in one output alone. Exit status 1 if any.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ MENUS = ("primary", "baseline", "decade", "full", "full-decade", "decade-firmwar
 WORDS = ("warnings", "plugins", "version", "how", "left_out", "provenance")
 
 
+#: Relative difference of two numbers that the order of sums may cause.
+CLOSE = 1e-11
+_NUMBER = re.compile(r"null|(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 #: Paths and digests.
-_NAMES = re.compile(r'"[^"]*/[^"]*"|\b[0-9a-f]{12,64}\b')
+_NAMES = re.compile(r'"[^"]*/[^"]*"|(?<!\.)\b[0-9a-f]{12,64}\b')
 
 
 def commands() -> Iterator[tuple[str, list[str], list[str]]]:
@@ -113,10 +117,18 @@ def main(before: Path, after: Path) -> int:
     different = 0
     for title, command, files in commands():
         outputs_before, outputs_after = (outputs(checkout, command, files) for checkout in (before, after))
-        different += outputs_before != outputs_after
+        largest, n = 0.0, 0
+        for first, second in zip(outputs_before, outputs_after, strict=True):
+            numbers = _NUMBER.findall(first), _NUMBER.findall(second)
+            pairs = [(float(a), float(b)) for a, b in zip(*numbers, strict=False) if "null" not in (a, b)]
+            n += sum((a == "null") != (b == "null") for a, b in zip(*numbers, strict=False))
+            off = [abs(a - b) / max(abs(a), abs(b), 1e-300) for a, b in pairs if a != b]
+            n += sum(difference > CLOSE for difference in off) + abs(len(numbers[0]) - len(numbers[1]))
+            largest = max(largest, *off, 0.0)
+        different += n
         size = sum(map(len, outputs_before))
-        verdict = "same" if outputs_before == outputs_after else "DIFFERENT"
-        print(f"{verdict:10}{title} ({size} characters)", flush=True)  # noqa: T201
+        verdict = f"DIFFERENT ({n})" if n else "same"
+        print(f"{verdict:16}{title} ({size} characters; largest {largest:.1e})", flush=True)  # noqa: T201
     return int(different > 0)
 
 
