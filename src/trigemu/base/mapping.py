@@ -33,9 +33,10 @@ from trigemu.base.processes import WorkerLostError, WorkerPool, cores, own_pool
 #: Large enough that the cost of starting a chunk is negligible, small enough for the caches of a processor;
 #: memory does not grow with the sample.
 CHUNK_EVENTS = 131_072
-#: Seconds of work left in this process from which worker processes gain time: they start in about a second
-#: together, and those that are ready still compile their triggers and load kernels.
-START_S, READY_S = 2.0, 0.5
+#: Seconds of work left in this process from which worker processes are started, and from which those that run
+#: take over. They start, compile triggers and load kernels in some seconds of processor time: jobs of 5 to
+#: 12 s on two cores took as long with them or longer.
+START_S, READY_S = 15.0, 0.5
 #: Longest time before another attempt, in seconds; the time doubles with each attempt.
 LONGEST_PAUSE = 60.0
 #: Seconds between checks that an executor is still there, while its result is awaited.
