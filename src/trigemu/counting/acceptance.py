@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -249,10 +249,7 @@ class Acceptance:
         return rows.take(inside | (self.node[rows.trigger] >= 0))
 
     def _levels(self, rows: Rows) -> _Levels:
-        counter = self.counter[rows.trigger]
-        new = np.ones(len(counter), np.bool_)
-        new[1:] = (np.diff(rows.outcome) != 0) | (np.diff(rows.pattern) != 0) | (np.diff(counter) != 0)
-        counters = np.flatnonzero(new)
+        counters = _starts(rows.pattern, rows.outcome, self.counter[rows.trigger])
         best = np.maximum.reduceat(rows.accept, counters)
         first = rows.take(counters)
         outcomes = _starts(first.pattern, first.outcome)
@@ -349,15 +346,14 @@ def acceptances_of(words: Words, menus: Sequence[Menu], bits: Sequence[Mapping[s
     connected = {key for menu in menus for key in _connected_counters(menu)}
     free = np.array([counter_of(trigger) not in connected for trigger in triggers], np.bool_)
     order = np.flatnonzero(free)[np.argsort(counter[free], kind="stable")]
-    fired, nodes, shift = np.zeros((len(words), len(triggers)), np.bool_), [], 0
+    fired, shift = np.zeros((len(words), len(triggers)), np.bool_), 0
+    nodes: list[Node] = []
     for which, (menu, bits_of_menu) in enumerate(zip(menus, bits, strict=True)):
         own_decided, raw = _decisions(words, menu, bits_of_menu)
         for column, one in enumerate(menu.enabled, shift):
             fired[:, column] = own_decided[one.name]
-        for node in _nodes(menu, own_decided, raw, connected) if connected else ():
-            reads = {name: (which, other) for name, other in node.reads.items()}
-            column = node.column + shift if node.column >= 0 else -1
-            nodes.append(replace(node, key=(which, node.key), reads=reads, column=column))
+        if connected:
+            nodes += _nodes(which, shift, menu, own_decided, raw, connected)
         shift += len(menu.enabled)
     pattern, place = np.nonzero(fired[:, order])
     trigger, part = order[place], pattern * len(number_of) + counter[order[place]]
@@ -410,6 +406,8 @@ def _connected_counters(menu: Menu) -> set[Hashable]:
 
 
 def _nodes(
+    which: int,
+    shift: int,
     menu: Menu,
     own_decided: Mapping[str, BoolArray],
     raw: Mapping[str, BoolArray],
@@ -417,19 +415,19 @@ def _nodes(
 ) -> Iterator[Node]:
     """Yield the nodes of the triggers with some `counters`, which include all triggers connected by seeds. A
     disabled trigger counts with its raw decision; one that a column of prescales switches off never
-    accepts."""
-    enabled = {trigger.name: column for column, trigger in enumerate(menu.enabled)}
+    accepts. which, shift: the number of the menu, and of the column of its first trigger."""
+    enabled = {trigger.name: column for column, trigger in enumerate(menu.enabled, shift)}
     read = {name for t in menu.enabled if t.seed for name in t.seed.names()}
     for name in menu.order:
         trigger = menu.trigger(name)
         if name in enabled and counter_of(trigger) in counters:
             seed = trigger.seed
-            reads = {other: other for other in seed.names()} if seed else {}
-            column, prescale = enabled[name], trigger.prescale
-            yield Node(name, name, column, counter_of(trigger), prescale, seed, reads, own_decided[name])
+            reads = {other: (which, other) for other in seed.names()} if seed else {}
+            column, counter, fired = enabled[name], counter_of(trigger), own_decided[name]
+            yield Node((which, name), name, column, counter, trigger.prescale, seed, reads, fired)
         elif name not in enabled and name in read:
             fired = raw[name] & (trigger.prescale < math.inf)
-            yield Node(name, name, -1, ("disabled", name), 1.0, None, {}, fired)
+            yield Node((which, name), name, -1, ("disabled", name), 1.0, None, {}, fired)
 
 
 def own_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:

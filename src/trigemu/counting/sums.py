@@ -104,11 +104,11 @@ class RateSums:
     ) -> None:
         self._table, self._everything, self._constant = table, scales.everything, constant
         self._interactions = table.interactions
-        self._strata = (
+        self.strata = (
             _Strata(table, scales.stratum, self._interactions) if scales.stratum is not None else None
         )
         self._hz, self._square = np.zeros((2, columns))
-        n = len(self._strata.both) if self._strata else 0
+        n = len(self.strata.both) if self.strata else 0
         self._mean, self._cross = np.zeros((2, n, columns))
         self._shared: list[tuple[IntArray, sparse.csr_array]] = []
 
@@ -122,9 +122,9 @@ class RateSums:
         if self._interactions:
             some = np.flatnonzero(self._interactions.squares[numbers])
             self._shared.append((numbers[some], fractions[some]))
-        if self._strata:
-            self._mean += self._strata.share[:, numbers] @ fractions
-            self._cross += self._strata.cross[:, numbers] @ fractions
+        if self.strata:
+            self._mean += self.strata.share[:, numbers] @ fractions
+            self._cross += self.strata.cross[:, numbers] @ fractions
 
     def result(self) -> tuple[FloatArray, FloatArray]:
         """Return Σ w f in Hz and its variance in Hz², float64[columns] each."""
@@ -132,8 +132,8 @@ class RateSums:
         if self._shared:
             rows, fractions = zip(*self._shared, strict=True)
             variance += self._interactions.variance(np.concatenate(rows), sparse.vstack(fractions, "csr"))
-        if self._strata:
-            variance += ((self._strata.both @ self._mean - 2 * self._cross) * self._mean).sum(axis=0)
+        if self.strata:
+            variance += ((self.strata.both @ self._mean - 2 * self._cross) * self._mean).sum(axis=0)
         return self._hz * self._everything, np.maximum(variance, 0.0) * self._everything**2
 
 
@@ -239,8 +239,7 @@ class PairSums:
                 products,
                 sparse.csr_array(b[first].multiply(b[second])),
             )
-        if self._scales.stratum is not None:
-            strata = _Strata(table, self._scales.stratum, interactions)
+        if strata := self._sums[0].strata:
             n, (s, t) = len(strata.both), self._fitted.shape
             shares, crosses = strata.share.toarray() * factor, strata.cross.toarray() * factor
             step = max(1, _AT_ONCE // max(1, n * t))
