@@ -35,6 +35,8 @@ from trigemu.triggers.simple import Random
 
 #: With this number of expected events, the probability to find none is e⁻³, one in twenty.
 TELLING = 3.0
+#: Variances that cancel to a smaller part of themselves are equal but for the order of their sums.
+_ROUNDING = 1e-13
 #: An event that changes the rate by a smaller fraction is negligible.
 NOTABLE = 0.1
 
@@ -193,8 +195,11 @@ class Sums:
             return None
         covariance = (variance[i] + variance[j] - variance[k]) / 2
         ratio = hz[i] / hz[j]
-        square = (variance[i] - 2 * ratio * covariance + ratio**2 * variance[j]) / hz[j] ** 2
-        return float(ratio), float(np.sqrt(max(square, 0.0)))
+        largest = variance[i] + ratio**2 * variance[j]
+        square = largest - 2 * ratio * covariance
+        if square <= _ROUNDING * largest:
+            square = 0.0
+        return float(ratio), float(np.sqrt(square) / hz[j])
 
     def rate(self, label: Label, largest: float | None = None) -> Rate:
         """Return the rate of a label. largest: the largest weight × acceptance in Hz that an event could have
