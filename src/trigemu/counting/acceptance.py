@@ -103,43 +103,64 @@ class Acceptance:
         node = self.node[without] if without >= 0 else -1
         if node >= 0 and self.seeded:
             affected = self.seeded.fires(node)
-            either[~affected] = self._either(rows.take(~affected[rows.pattern]))[~affected]
-            others = rows.take(affected[rows.pattern] & (self.node[rows.trigger] < 0))
+            kept = rows.take(~affected[rows.pattern] | (self.node[rows.trigger] < 0))
             changed = _seeded_rows(
                 self.seeded, np.flatnonzero(affected), self.patterns * len(self.counter), node
             )
-            rows = _in_order(others, self._members(members, changed))
-            either[affected] = self._either(rows)[affected]
-            return either
-        return self._either(rows)
-
-    def _either(self, rows: Rows) -> FloatArray:
-        either = np.zeros(self.patterns)
-        if len(rows.pattern):
-            levels = self._levels(rows)
-            pattern = rows.pattern[levels.counters][levels.outcomes][levels.parts][levels.patterns]
-            either[pattern] = _any(levels.hit, levels.patterns)
+            rows = _in_order(kept, self._members(members, changed))
+        pattern, probability = self._either(rows)
+        either[pattern] = probability
         return either
 
-    def unique(self, members: BoolArray) -> sparse.csr_array:
+    def either_of_each(self, group: IntArray) -> sparse.csr_array:
+        """Return or(G) of each group, float64[m, groups]. group: int64[t], that of each trigger, or −1."""
+        rows = self.rows.take(group[self.rows.trigger] >= 0)
+        n, number = int(group.max(initial=-1)) + 1, group[rows.trigger]
+        rows = rows._replace(
+            pattern=rows.pattern * n + number, part=rows.part * n + number, outcome=rows.outcome * n + number
+        )
+        rows = rows.take(np.lexsort((rows.outcome, rows.pattern)))
+        pattern, either = self._either(rows)
+        return sparse.csr_array((either, np.divmod(pattern, max(n, 1))), (self.patterns, n))
+
+    def _either(self, rows: Rows) -> tuple[IntArray, FloatArray]:
+        """Return the patterns that have rows, and or(S) of these."""
+        if not len(rows.pattern):
+            return rows.pattern, rows.accept
+        levels = self._levels(rows)
+        first = levels.counters[levels.outcomes[levels.parts[levels.patterns]]]
+        return rows.pattern[first], _any(levels.hit, levels.patterns)
+
+    def unique(self, members: BoolArray, group: IntArray | None = None) -> sparse.csr_array:
         """Return or(S) − or(S without t), float64[m, t], for S in `members`, bool[t]; 0 for triggers outside
-        of S. It is computed as a product to avoid cancellation."""
+        of S. With `group`, int64[t], of each trigger, or −1: or(S) − or(S without G), float64[m, groups]. It
+        is computed as a product to avoid cancellation."""
+        n = len(self.counter) if group is None else int(group.max(initial=-1)) + 1
         rows = self._members(members)
         if not len(rows.pattern):
-            return sparse.csr_array((self.patterns, len(self.counter)))
+            return sparse.csr_array((self.patterns, n))
         levels = self._levels(rows)
-        first = rows.take(levels.counters)
-        of_part = _no_other(levels.missed, levels.patterns)
-        of_outcome = np.repeat(of_part, _lengths(levels.parts, len(levels.outcomes)))
-        of_outcome *= first.probability[levels.outcomes]
-        of_counter = np.repeat(of_outcome, _lengths(levels.outcomes, len(levels.counters)))
-        of_counter *= _no_other(1.0 - levels.best, levels.outcomes)
-        lengths = _lengths(levels.counters, len(rows.pattern))
-        is_best = rows.accept == np.repeat(levels.best, lengths)
-        several = np.add.reduceat(is_best.astype(np.int64), levels.counters) > 1
-        second = np.maximum.reduceat(np.where(is_best, 0.0, rows.accept), levels.counters)
-        alone = np.where(several, 0.0, levels.best - second) * of_counter
-        return self._sparse(rows, np.where(is_best, np.repeat(alone, lengths), 0.0))
+        # Only the removal of the trigger or group that accepts most changes what its counter accepts.
+        number = rows.trigger if group is None else group[rows.trigger]
+        counter = _segments(levels.counters, len(number))
+        is_best = rows.accept == levels.best[counter]
+        owner = np.maximum.reduceat(np.where(is_best, number, -1), levels.counters)
+        second = np.maximum.reduceat(np.where(number == owner[counter], 0.0, rows.accept), levels.counters)
+        loss = levels.best - second
+        counter = np.flatnonzero((loss > 0.0) & (owner >= 0))
+        outcome = _segments(levels.outcomes, len(loss))[counter]
+        item = outcome * n + owner[counter]
+        outcome, owner, loss = _losses(1.0 - levels.best, levels.outcomes, counter, item, loss[counter], n)
+        loss *= rows.probability[levels.counters[levels.outcomes]][outcome]
+        part = _segments(levels.parts, len(levels.outcomes))[outcome]
+        item, same = np.unique(part * n + owner, return_inverse=True)
+        part, owner, loss = item // n, item % n, np.bincount(same.ravel(), loss, len(item))
+        pattern = _segments(levels.patterns, len(levels.parts))[part]
+        pattern, owner, loss = _losses(levels.missed, levels.patterns, part, pattern * n + owner, loss, n)
+        pattern = rows.pattern[levels.counters[levels.outcomes[levels.parts[levels.patterns]]]][pattern]
+        matrix = sparse.csr_array((loss, (pattern, owner)), (self.patterns, n))
+        matrix.eliminate_zeros()
+        return matrix
 
     def exactly(self, members: BoolArray, within: BoolArray) -> FloatArray:
         """Return the probability, float64[m], that all triggers in `members` accept and no other trigger in
@@ -279,6 +300,11 @@ def _lengths(starts: IntArray, n: int) -> IntArray:
     return np.diff(starts, append=n)
 
 
+def _segments(starts: IntArray, n: int) -> IntArray:
+    """Return the number of the segment of each of n elements."""
+    return np.repeat(np.arange(len(starts)), _lengths(starts, n))
+
+
 def _any(probability: FloatArray, starts: IntArray) -> FloatArray:
     """Return 1 − Π (1 − probability) of each segment; a single one gives itself, to the last bit."""
     with np.errstate(divide="ignore"):
@@ -289,15 +315,35 @@ def _any(probability: FloatArray, starts: IntArray) -> FloatArray:
     return either
 
 
-def _no_other(missed: FloatArray, starts: IntArray) -> FloatArray:
-    """Return the product of `missed` over the other members of the segment of each."""
-    never = missed == 0.0
+def _losses(
+    missed: FloatArray, starts: IntArray, element: IntArray, item: IntArray, loss: FloatArray, n: int
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return how much Π missed of a segment of elements grows without each owner.
+
+    missed: float64 of all elements, in segments that begin at `starts`. loss: float64[k], by how much that of
+    an `element`, int64[k], grows without an owner; item: int64[k], segment · n + owner. Returns the segment,
+    the owner and the loss of each different item.
+    """
+    never = (missed == 0.0).astype(np.int64)
     logarithm = np.log(np.where(never, 1.0, missed))
-    lengths = _lengths(starts, len(missed))
-    n_never = np.repeat(np.add.reduceat(never.astype(np.int64), starts), lengths) - never
-    others = np.repeat(np.add.reduceat(logarithm, starts), lengths) - logarithm
-    others[np.repeat(lengths, lengths) == 1] = 0.0
-    return np.where(n_never == 0, np.exp(others), 0.0)
+    order = np.argsort(item, kind="stable")
+    item, element, loss = item[order], element[order], loss[order]
+    first = _starts(item)
+    item, lengths = item[first], _lengths(first, len(item))
+    segment, owner = np.divmod(item, n)
+    if not len(first):
+        return segment, owner, loss
+    own_logarithm, own_never = (np.add.reduceat(part[element], first) for part in (logarithm, never))
+    others = np.exp(np.add.reduceat(logarithm, starts)[segment] - own_logarithm)
+    others[_lengths(starts, len(missed))[segment] == lengths] = 1.0
+    others[np.add.reduceat(never, starts)[segment] > own_never] = 0.0
+    if len(first) < len(element):
+        part = missed[element]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            growth = np.exp(own_logarithm) * np.expm1(np.add.reduceat(np.log1p(loss / part), first))
+        together = np.where(own_never > 0, np.multiply.reduceat(part + loss, first), growth)
+        loss = np.where(lengths == 1, loss[first], together)
+    return segment, owner, others * loss
 
 
 def _pairs_within(starts: IntArray, n: int) -> tuple[IntArray, IntArray]:

@@ -24,6 +24,8 @@ from trigemu.base.kernels import inlined, kernel
 
 Parents = npt.NDArray[np.uint64]
 
+#: Number of interactions whose sums are in memory at a time.
+_INTERACTIONS = 2**12
 #: Patterns below this number, those of twelve triggers, may serve directly as the index in a table.
 _NUMBERS = 2**12
 
@@ -186,7 +188,9 @@ class SharedInteractions:
     def variance(self, rows: IntArray, fractions: sparse.csr_array) -> FloatArray:
         """Return Σ over interactions of (Σ w f)² − Σ w² f², float64[columns]. fractions: float64[entries in
         `rows`, columns]; 0 in other entries."""
-        together = (self.weights[:, rows] @ fractions).power(2).sum(axis=0)
+        weights, together = self.weights[:, rows], np.zeros(fractions.shape[1])
+        for low in range(0, weights.shape[0], _INTERACTIONS):
+            together += (weights[low : low + _INTERACTIONS] @ fractions).power(2).sum(axis=0)
         variance: FloatArray = together - self.squares[rows] @ fractions.power(2)
         return variance
 

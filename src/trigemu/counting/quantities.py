@@ -60,6 +60,8 @@ class Fractions(Mapping[Label, FloatArray]):
 
     def of(self, labels: list[Label]) -> sparse.csr_array:
         """The fractions of some rates, float64[m, labels]; 0 for those that the menu does not have."""
+        if labels == list(self.columns):
+            return self.matrix
         known = [(self.columns[label], place) for place, label in enumerate(labels) if label in self.columns]
         where = np.array(known, np.int64).reshape(-1, 2).T
         choice = sparse.csr_array(
@@ -77,9 +79,11 @@ class Accepted:
 
     def __init__(self, menu: Menu, acceptance: Acceptance) -> None:
         self.acceptance = acceptance
-        self._known: dict[bytes, FloatArray] = {}
         self.levels = members_by_level(menu)
-        self.either = {level: self._either(members) for level, members in self.levels.items()}
+        self.either = {level: acceptance.either(members) for level, members in self.levels.items()}
+        numbers = {name: number for number, name in enumerate(groups_of(menu))}
+        #: int64[t]: the number of the group of each trigger, or −1
+        self.group = np.array([numbers.get(t.group or "", -1) for t in menu.enabled], np.int64)
         self.last = list(self.levels)[-1]
 
     @property
@@ -115,21 +119,23 @@ class Accepted:
         ]
         return sparse.hstack(columns, "csr")
 
-    def of_group(self, inside: BoolArray) -> FloatArray:
-        """float64[m]: or(G)."""
-        return self._either(inside)
+    @property
+    def members(self) -> sparse.csr_array:
+        """Whether a trigger is in a group, float64[t, groups]."""
+        inside = np.flatnonzero(self.group >= 0)
+        shape = (len(self.group), int(self.group.max(initial=-1)) + 1)
+        return sparse.csr_array((np.ones(len(inside)), (inside, self.group[inside])), shape)
 
-    def unique_of_group(self, inside: BoolArray) -> FloatArray:
-        """float64[m]: or(M) − or(M without G)."""
-        level = next(level for level, members in self.levels.items() if members[inside].all())
-        return self.either[level] - self._either(self.levels[level] & ~inside)
+    @cached_property
+    def of_groups(self) -> sparse.csr_array:
+        """or(G), float64[m, groups]."""
+        return self.acceptance.either_of_each(self.group)
 
-    def _either(self, members: BoolArray) -> FloatArray:
-        """or(S), computed once for each S."""
-        key = members.tobytes()
-        if key not in self._known:
-            self._known[key] = self.acceptance.either(members)
-        return self._known[key]
+    @cached_property
+    def unique_of_groups(self) -> sparse.csr_array:
+        """or(M) − or(M without G), float64[m, groups], within the level of each."""
+        first, *others = (self.acceptance.unique(members, self.group) for members in self.levels.values())
+        return sum(others, start=first)
 
 
 @dataclass(frozen=True)
@@ -139,7 +145,7 @@ class Quantity:
     name: str
     meaning: str  # a sentence for the reference
     of_triggers: Callable[[Accepted], sparse.csr_array]  # float64[m, t]: the fractions that count
-    of_group: Callable[[Accepted, BoolArray], FloatArray] | None = None  # float64[m], of bool[t]
+    of_groups: Callable[[Accepted], sparse.csr_array] | None = None  # float64[m, groups]: the same
     listed: bool = True  # whether tables and documents show it for each trigger
     compared: bool = False  # whether variants of a menu are compared by it
     part_of_total: bool = False  # whether it is at most the total in each event, which bounds its upper limit
@@ -152,14 +158,14 @@ QUANTITIES = (
         "total",
         "The rate Σ w f over the events, where f is the accepted fraction of an event of weight w.",
         lambda a: a.total,
-        Accepted.of_group,
+        lambda a: a.of_groups,
         compared=True,
     ),
     Quantity(
         "unique",
         "The rate that the menu, or the level, would lose without the trigger.",
         lambda a: a.unique,
-        Accepted.unique_of_group,
+        lambda a: a.unique_of_groups,
         compared=True,
         part_of_total=True,
     ),
@@ -167,13 +173,13 @@ QUANTITIES = (
         "share",
         "Its part of the rate of the menu, or of the level: shares add up.",
         lambda a: a.share,
-        lambda a, g: a.share[:, np.flatnonzero(g)].sum(axis=1),
+        lambda a: a.share @ a.members,
     ),
     Quantity(
         "covered",
         "The part of the total rate that other triggers accept as well.",
         lambda a: a.total - a.unique,
-        lambda a, g: a.of_group(g) - a.unique_of_group(g),
+        lambda a: a.of_groups - a.unique_of_groups,
         listed=False,
     ),
     Quantity(
@@ -207,8 +213,8 @@ def labels_of(menu: Menu, quantities: Container[str] = ALL) -> list[Label]:
                 for trigger in menu.enabled
                 if quantity.of_last_level or trigger.level != last
             ]
-            if quantity.of_group:
-                labels += [Label("group", name, quantity.name) for name in members_by_group(menu)]
+            if quantity.of_groups:
+                labels += [Label("group", name, quantity.name) for name in groups_of(menu)]
     return labels
 
 
@@ -228,10 +234,8 @@ def fractions(menu: Menu, acceptance: Acceptance, quantities: Container[str] = A
             parts.append(quantity.of_triggers(accepted))
         elif not last.all():
             parts.append(quantity.of_triggers(accepted)[:, np.flatnonzero(~last)])
-        if quantity.of_group:
-            parts += [
-                quantity.of_group(accepted, inside)[:, None] for inside in members_by_group(menu).values()
-            ]
+        if quantity.of_groups:
+            parts.append(quantity.of_groups(accepted))
     columns = {label: column for column, label in enumerate(labels_of(menu, quantities))}
     return Fractions(columns, sparse.hstack([sparse.csr_array(part) for part in parts], "csr"))
 
@@ -242,7 +246,6 @@ def members_by_level(menu: Menu) -> dict[str, BoolArray]:
     return {level: level_of == level for level in menu.levels or ("",)}
 
 
-def members_by_group(menu: Menu) -> dict[str, BoolArray]:
-    """bool[t] over the enabled triggers, for each group in the order of the file."""
-    group_of = np.array([trigger.group or "" for trigger in menu.enabled])
-    return {group: group_of == group for group in dict.fromkeys(t.group for t in menu.enabled if t.group)}
+def groups_of(menu: Menu) -> list[str]:
+    """Return the groups of the enabled triggers, in the order of the file."""
+    return list(dict.fromkeys(trigger.group for trigger in menu.enabled if trigger.group))
