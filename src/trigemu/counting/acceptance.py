@@ -126,7 +126,7 @@ class Acceptance:
     def _either(self, rows: Rows) -> tuple[IntArray, FloatArray]:
         """Return the patterns that have rows, and or(S) of these."""
         if not len(rows.pattern):
-            return rows.pattern, rows.accept
+            return rows.pattern, np.zeros(0)
         levels = self._levels(rows)
         first = levels.counters[levels.outcomes[levels.parts[levels.patterns]]]
         return rows.pattern[first], _any(levels.hit, levels.patterns)
@@ -154,7 +154,8 @@ class Acceptance:
         loss *= rows.probability[levels.counters[levels.outcomes]][outcome]
         part = _segments(levels.parts, len(levels.outcomes))[outcome]
         item, same = np.unique(part * n + owner, return_inverse=True)
-        part, owner, loss = item // n, item % n, np.bincount(same.ravel(), loss, len(item))
+        part, owner = np.divmod(item, n)
+        loss = np.bincount(same.ravel(), loss, len(item)).astype(np.float64)
         pattern = _segments(levels.patterns, len(levels.parts))[part]
         pattern, owner, loss = _losses(levels.missed, levels.patterns, part, pattern * n + owner, loss, n)
         pattern = rows.pattern[levels.counters[levels.outcomes[levels.parts[levels.patterns]]]][pattern]

@@ -16,8 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
@@ -34,7 +36,7 @@ _PAIRS = 2**23
 #: The largest number of pairs of events of one interaction, or of pairs of triggers times strata, at a time.
 _AT_ONCE = 2**22
 #: Two fractions that differ by less are equal: products of other factors give the last digits.
-_ROUNDING = 1e-14
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class RateSums:
     Parameters
     ----------
     table : PatternTable
-        The table.
+        The table, with events of s samples.
     scales : Scales
         The factors that convert its sums to Hz (`Scales.judged`).
     columns : int
@@ -97,28 +99,55 @@ class RateSums:
     constant : float64[columns], optional
         The part of each fraction that is the same in all events, as of a random trigger. The weight of all
         events is known, so this part has no error.
+
+    Attributes
+    ----------
+    hz, events : ndarray
+        float64[s, columns], Σ w f in Hz; int64[s, columns], the number of events with f ≠ 0.
+    largest, fraction : ndarray
+        float64[columns], the largest |w f| of an event in Hz; the largest |f|.
+    varying : RateSums or None
+        The sums of the `varying_columns` without their constant parts.
     """
 
     def __init__(
         self, table: PatternTable, scales: Scales, columns: int, constant: FloatArray | None = None
     ) -> None:
-        self._table, self._everything, self._constant = table, scales.everything, constant
+        self._table, self._everything = table, scales.everything
         self._interactions = table.interactions
         self.strata = (
             _Strata(table, scales.stratum, self._interactions) if scales.stratum is not None else None
         )
-        self._hz, self._square = np.zeros((2, columns))
+        samples = int(table.sample.max(initial=0)) + 1
+        self.hz, self.events = np.zeros((samples, columns)), np.zeros((samples, columns), np.int64)
+        self.largest, self.fraction, self._square = np.zeros((3, columns))
         n = len(self.strata.both) if self.strata else 0
         self._mean, self._cross = np.zeros((2, n, columns))
         self._shared: list[tuple[IntArray, sparse.csr_array]] = []
+        self.varying_columns = np.flatnonzero(constant if constant is not None else [])
+        self.varying: RateSums | None = None
+        if constant is not None and len(self.varying_columns):
+            self._constant = constant[self.varying_columns]
+            self.varying = RateSums(table, scales, len(self.varying_columns))
 
     def add(self, rows: slice | IntArray, fractions: FloatArray | sparse.csr_array) -> None:
         """Add the `fractions`, float64[m, columns], of the m entries in `rows`."""
+        table = self._table
         numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
         fractions = sparse.csr_array(fractions)
-        self._hz += self._table.weight[numbers] @ fractions
-        fractions = varying(fractions, self._constant)
-        self._square += self._table.square[numbers] @ fractions.power(2)
+        if self.varying:
+            rest = fractions[:, self.varying_columns].toarray() - self._constant
+            self.varying.add(numbers, np.where(np.abs(rest) < ROUNDING, 0.0, rest))
+        place = table.sample[numbers], np.arange(len(numbers))
+        shape = len(self.hz), len(numbers)
+        some = fractions.data != 0.0
+        self.hz += self._everything * (sparse.csr_array((table.weight[numbers], place), shape) @ fractions)
+        self.events += sparse.csr_array((table.n[numbers], place), shape) @ _with_data(fractions, some)
+        self._square += table.square[numbers] @ _with_data(fractions, fractions.data**2)
+        size = np.abs(fractions.data)
+        np.maximum.at(self.fraction, fractions.indices, size)
+        size *= np.repeat(table.largest[numbers] * self._everything, np.diff(fractions.indptr))
+        np.maximum.at(self.largest, fractions.indices, size)
         if self._interactions:
             some = np.flatnonzero(self._interactions.squares[numbers])
             self._shared.append((numbers[some], fractions[some]))
@@ -128,26 +157,26 @@ class RateSums:
 
     def result(self) -> tuple[FloatArray, FloatArray]:
         """Return Σ w f in Hz and its variance in Hz², float64[columns] each."""
+        variance = self.squares.copy()
+        if self.varying:
+            variance[self.varying_columns] = self.varying.squares
+        return self.hz.sum(axis=0), variance
+
+    @cached_property
+    def squares(self) -> FloatArray:
+        """The variance in Hz², float64[columns], as if the constant part had an error as well."""
         variance = self._square.copy()
         if self._shared:
             rows, fractions = zip(*self._shared, strict=True)
             variance += self._interactions.variance(np.concatenate(rows), sparse.vstack(fractions, "csr"))
         if self.strata:
             variance += ((self.strata.both @ self._mean - 2 * self._cross) * self._mean).sum(axis=0)
-        return self._hz * self._everything, np.maximum(variance, 0.0) * self._everything**2
+        return np.maximum(variance, 0.0) * self._everything**2
 
 
-def varying(fractions: sparse.csr_array, constant: FloatArray | None) -> sparse.csr_array:
-    """Return fractions, float64[m, columns], without the part that is the same in all events; None: there is
-    none. Differences of rounding count as 0."""
-    if constant is None or not constant.any():
-        return fractions
-    columns = np.flatnonzero(constant)
-    rest = fractions[:, columns].toarray() - constant[columns]
-    rest[np.abs(rest) < _ROUNDING] = 0.0
-    varying = fractions.tolil()
-    varying[:, columns] = rest
-    return varying.tocsr()
+def _with_data(matrix: sparse.csr_array, data: NDArray[Any]) -> sparse.csr_array:
+    """Return a matrix with other values in the same places."""
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), matrix.shape)
 
 
 class PairSums:

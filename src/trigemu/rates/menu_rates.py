@@ -13,12 +13,12 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from trigemu.base.arrays import FloatArray, Words
+from trigemu.base.arrays import BoolArray, FloatArray, Words
 from trigemu.base.errors import SampleError, names_of, wrong_type
 from trigemu.counting.acceptance import Acceptance, acceptances
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import MENU, QUANTITIES, Label, fractions, labels_of
-from trigemu.counting.sums import PairSums, RateSums, varying
+from trigemu.counting.sums import ROUNDING, PairSums, RateSums
 from trigemu.emulation.budgets import ties
 from trigemu.emulation.emulation_like import emulation_of
 from trigemu.emulation.loop import Emulation
@@ -36,43 +36,39 @@ from trigemu.triggers.simple import Random
 #: With this number of expected events, the probability to find none is e⁻³, one in twenty.
 TELLING = 3.0
 #: Variances that cancel to a smaller part of themselves are equal but for the order of their sums.
-_ROUNDING = 1e-13
+_EQUAL = 1e-14
 #: An event that changes the rate by a smaller fraction is negligible.
 NOTABLE = 0.1
 
 
 class Unseen:
-    """Sums over a pattern table, for each sample and column of accepted fractions; the first column is the
-    menu."""
+    """Which samples a rate has no events of, although a single one would count."""
 
-    def __init__(self, table: PatternTable, scale: float, samples: int, columns: int) -> None:
-        """scale: the factor on all rates."""
-        self._table, self._scale = table, scale
-        self._hz, self._n_seen = np.zeros((2, samples, columns))
-        self._fraction = np.zeros(columns)
-        # Σw and Σw² of the events of each sample that the menu accepts
-        self._accepted = np.zeros((2, samples))
-
-    def add(self, rows: slice, fractions: sparse.csr_array) -> None:
-        """Add the fractions float64[m, columns] of the entries in `rows`, without what is the same in all
-        events."""
-        numbers, m = self._table.sample[rows], fractions.shape[0]
-        of_sample = sparse.csr_array((np.ones(m), (numbers, np.arange(m))), (len(self._hz), m))
-        self._hz += of_sample @ sparse.diags_array(self._table.weight[rows] * self._scale) @ fractions
-        self._n_seen += of_sample @ (fractions != 0)
-        accepted = fractions[:, [0]].toarray().ravel() > 0
-        for power, sums in enumerate((self._table.weight[rows], self._table.square[rows])):
-            self._accepted[power] += of_sample @ np.where(accepted, sums, 0.0)
-        np.maximum(self._fraction, abs(fractions).max(axis=0).toarray(), out=self._fraction)
+    def __init__(
+        self, table: PatternTable, accepted: BoolArray, scale: float, samples: int, sums: RateSums
+    ) -> None:
+        """accepted: bool[m], whether the menu accepts each entry. scale: the factor on all rates. Parts that
+        are the same in all events do not count."""
+        self._table, self._accepted, self._scale = table, accepted, scale
+        self._hz, self._n_seen = np.zeros((2, samples, len(sums.fraction)))
+        self._fraction = sums.fraction.copy()
+        n, columns, varying = len(sums.hz), sums.varying_columns, sums.varying
+        self._hz[:n], self._n_seen[:n] = sums.hz, sums.events
+        if varying:
+            self._hz[:n, columns], self._n_seen[:n, columns] = varying.hz, varying.events
+            self._fraction[columns] = varying.fraction
 
     @cached_property
     def _sums(self) -> tuple[FloatArray, FloatArray]:
         """The rate in Hz of all events of each sample, and the weight in Hz of one, float64[samples] each."""
+        table, n = self._table, len(self._hz)
         total, square = (
-            np.bincount(self._table.sample, sums, len(self._hz)).astype(np.float64)
-            for sums in (self._table.weight, self._table.square)
+            np.bincount(table.sample, sums, n).astype(np.float64) for sums in (table.weight, table.square)
         )
-        accepted, accepted_square = self._accepted
+        accepted, accepted_square = (
+            np.bincount(table.sample, np.where(self._accepted, sums, 0.0), n)
+            for sums in (table.weight, table.square)
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
             weight = np.where(accepted_square > 0, accepted_square / accepted, square / total)
         return total * self._scale, weight * self._scale
@@ -104,29 +100,24 @@ class Sums:
         self._column = {label: column for column, label in enumerate(labels_of(self._menu))}
         n = len(self._column)
         scales = counted.scales
-        self._constant = counted.constant_part(self._of)
-        self._sums = RateSums(self._table, scales, n, self._constant)
-        # the variance of Σ w f with the constant part, for effective numbers of events
-        self._with_constant = np.flatnonzero(self._constant if self._constant is not None else [])
-        self._squares = RateSums(self._table, scales, len(self._with_constant))
-        self._events, self._accepted = np.zeros((2, n), np.int64)
-        self._unseen = Unseen(self._table, scales.everything, len(catalogue.samples), n)
-        self._largest_entered = np.zeros(n)
-        self._heaviest = self._table.largest * scales.everything
-        of_fitted = self._heaviest * scales.unseen
+        constant = counted.constant_part(self._of)
+        self._sums = RateSums(self._table, scales, n, constant)
+        self._may_have_events = np.zeros(n, np.bool_)
+        #: float64[m], the accepted fraction of each entry, without what is the same in all events
+        self._menu_fraction = np.zeros(len(self._table))
+        if constant is not None:
+            self._menu_fraction -= constant[self._column[MENU]]
+        heaviest = self._table.largest * scales.everything
+        of_fitted = heaviest * scales.unseen
         # the largest weight that an event could have had: in rates of all events, and of fitted triggers
-        self._largest = float(self._heaviest.max(initial=0.0)), float(of_fitted.max(initial=0.0))
+        self._largest = float(heaviest.max(initial=0.0)), float(of_fitted.max(initial=0.0))
 
     def add(self, rows: slice, acceptance: Acceptance) -> None:
         accepted = self._each(self._menu, acceptance)
         each = self._counted.judged(rows, accepted, self._of)
         self._sums.add(rows, each)
-        self._squares.add(rows, each[:, self._with_constant])
-        self._events += self._table.n[rows] @ (each != 0)
-        self._accepted += self._table.n[rows] @ (accepted != 0)
-        self._unseen.add(rows, varying(each, self._constant))
-        largest = (sparse.diags_array(self._heaviest[rows]) @ abs(each)).max(axis=0).toarray()
-        np.maximum(self._largest_entered, largest, out=self._largest_entered)
+        self._may_have_events[accepted.indices[accepted.data != 0.0]] = True
+        self._menu_fraction[rows] += each[:, [self._column[MENU]]].toarray().ravel()
 
     def _of(self, words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
         (menu,), (bits,) = menus, self._counted.bits
@@ -176,30 +167,33 @@ class Sums:
     def levels(self) -> Iterator[LevelRates]:
         for before, level in pairwise([None, *self._menu.levels]):
             assert level is not None
-            of_level, ratio = Label("level", level, "rate"), None
+            of_level = Label("level", level, "rate")
+            rejection: tuple[float | None, float | None] = None, None
             if before is not None:
-                of_before, rejected = Label("level", before, "rate"), Label("level", level, "rejected")
-                ratio = self._ratio(of_before, of_level, rejected)
-            yield LevelRates(level, self.rate(of_level), *(ratio or (None, None)))
+                rejected, of_before = Label("level", level, "rejected"), Label("level", before, "rate")
+                accepted = self._part(of_level, rejected, of_before)
+                if accepted and accepted[0] > 0:
+                    rejection = 1 / accepted[0], accepted[1] / accepted[0] ** 2
+            yield LevelRates(level, self.rate(of_level), *rejection)
 
     def _unique_fraction(self, what: Literal["trigger", "group"], name: str) -> tuple[float, float] | None:
         total, unique, covered = (Label(what, name, quantity) for quantity in ("total", "unique", "covered"))
-        return self._ratio(unique, total, covered)
+        return self._part(unique, covered, total)
 
-    def _ratio(self, a: Label, b: Label, difference: Label) -> tuple[float, float] | None:
-        """Return the ratio A / B of two rates and its error, or None if B is not above 0. Both use the same
-        events; the variances of A, B and A − B, or B − A, give their covariance."""
+    def _part(self, part: Label, rest: Label, whole: Label) -> tuple[float, float] | None:
+        """Return part / whole of two rates and its error, or None if the whole is not above 0. The variances
+        of part, rest and whole = part + rest give the covariance of the first two."""
         hz, variance = self._result
-        i, j, k = (self._column[label] for label in (a, b, difference))
-        if not hz[j] > 0:
+        i, j, k = (self._column[label] for label in (part, rest, whole))
+        if not hz[k] > 0:
             return None
-        covariance = (variance[i] + variance[j] - variance[k]) / 2
-        ratio = hz[i] / hz[j]
-        largest = variance[i] + ratio**2 * variance[j]
-        square = largest - 2 * ratio * covariance
-        if square <= _ROUNDING * largest:
+        covariance = (variance[k] - variance[i] - variance[j]) / 2
+        ratio, other = hz[i] / hz[k], hz[j] / hz[k]
+        largest = other**2 * variance[i] + ratio**2 * variance[j]
+        square = largest - 2 * ratio * other * covariance
+        if square <= _EQUAL * largest:
             square = 0.0
-        return float(ratio), float(np.sqrt(square) / hz[j])
+        return float(ratio), float(np.sqrt(square) / hz[k])
 
     def rate(self, label: Label, largest: float | None = None) -> Rate:
         """Return the rate of a label. largest: the largest weight × acceptance in Hz that an event could have
@@ -207,13 +201,13 @@ class Sums:
         column = self._column[label]
         hz, variance = (float(values[column]) for values in self._result)
         error = float(np.sqrt(variance))
-        events = int(self._events[column]) if self._accepted[column] else 0
+        events = int(self._sums.events[:, column].sum()) if self._may_have_events[column] else 0
         if not events:
             could_enter = self._could_enter(self._menu.enabled) if largest is None else largest
             return Rate(0.0, 0.0, 0, 0.0, ZERO_EVENTS_LIMIT * could_enter)
         samples, unseen_hz = self._unseen.of(column, hz, error)
         unseen = tuple(self._catalogue.samples[number].name for number in samples)
-        squares = float(self._all_squares[column])
+        squares = float(self._sums.squares[column])
         effective = hz**2 / squares if squares else 0.0
         return Rate(hz, error, events, effective, None, unseen, unseen_hz=unseen_hz)
 
@@ -222,10 +216,9 @@ class Sums:
         return self._sums.result()
 
     @cached_property
-    def _all_squares(self) -> FloatArray:
-        squares = self._result[1].copy()
-        squares[self._with_constant] = self._squares.result()[1]
-        return squares
+    def _unseen(self) -> Unseen:
+        accepted, scale = self._menu_fraction > ROUNDING, self._counted.scales.everything
+        return Unseen(self._table, accepted, scale, len(self._catalogue.samples), self._sums)
 
     def _could_enter(self, triggers: Iterable[Trigger]) -> float:
         """Return the largest weight × acceptance that an event could have had in the rate of triggers."""
@@ -237,7 +230,7 @@ class Sums:
         """Return the rates by quantity. If a trigger accepts events, the largest weight among them bounds the
         weights of its unique events."""
         could_enter = self._could_enter(triggers)
-        largest = float(self._largest_entered[self._column[Label(what, name, "total")]]) or could_enter
+        largest = float(self._sums.largest[self._column[Label(what, name, "total")]]) or could_enter
         return {
             quantity.name: self.rate(label, largest if quantity.part_of_total else could_enter)
             for quantity in QUANTITIES

@@ -10,7 +10,6 @@ import pytest
 from counters_menus import any_menu, menu_with_bits, words_of
 from counters_twin import Toy, ToyMenu, contributions
 from hypothesis import given, settings, strategies as st
-from scipy import sparse
 
 from trigemu.counting import sums as counting_sums
 from trigemu.counting.acceptance import acceptances, acceptances_of
@@ -119,6 +118,16 @@ def test_blocks_of_pairs_change_nothing(monkeypatch: pytest.MonkeyPatch, at_once
 
 def test_what_is_the_same_in_all_events_does_not_vary() -> None:
     """Columns with a constant part keep only the rest, and what rounding leaves counts as 0."""
-    fractions = np.array([[0.1, 0.25, 0.0], [0.1 + 1e-16, 0.5, 1.0]])
-    rest = counting_sums.varying(sparse.csr_array(fractions), np.array([0.1, 0.25, 0.0])).toarray()
-    assert rest.tolist() == [[0.0, 0.0, 0.0], [0.0, 0.25, 1.0]]
+    of, constant = twins.toy_events(1, 40, shared=True, strata=False), np.array([0.1, 0.25, 0.0])
+    m = len(of.table)
+    fractions = np.tile(constant, (m, 1))
+    fractions[::2, 0] += 1e-16
+    fractions[::2, 1:] = 0.5, 1.0
+    sums = RateSums(of.table, Scales(np.ones(m)), 3, constant)
+    sums.add(slice(0, m), fractions)
+    hz, variance = sums.result()
+    expected_hz, squares = twins.sums_of_events(of, fractions)
+    assert hz == pytest.approx(expected_hz, rel=1e-12)
+    assert sums.squares == pytest.approx(squares, rel=1e-9)
+    fractions[:, 0], fractions[1::2, 1:], fractions[::2, 1] = 0.0, 0.0, 0.25
+    assert variance == pytest.approx(twins.sums_of_events(of, fractions)[1], rel=1e-9)

@@ -5,6 +5,8 @@ import { COVERED, SHARE, TOTAL, UNIQUE } from "./columns.js";
 
 /** Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68). */
 const ZERO_EVENTS_LIMIT = 1.14;
+/** Variances that cancel to a smaller part of themselves are equal but for the order of their sums. */
+const EQUAL = 1e-14;
 
 /**
  * @param {Menu} menu
@@ -33,14 +35,15 @@ export function ratesFrom(menu, layout, sums, heaviest) {
     };
   }
 
-  /** A / B of two columns and its error; the variance of their difference gives their covariance. */
-  function ratio(a, b, difference) {
+  /** Part / whole of two columns and its error; the variances of part, rest and whole give the covariance. */
+  function ratio(part, rest, whole) {
     const { hz, variance } = sums;
-    if (!(hz[b] > 0)) return null;
-    const covariance = (variance[a] + variance[b] - variance[difference]) / 2;
-    const value = hz[a] / hz[b];
-    const square = (variance[a] - 2 * value * covariance + value ** 2 * variance[b]) / hz[b] ** 2;
-    return [value, Math.sqrt(Math.max(square, 0))];
+    if (!(hz[whole] > 0)) return null;
+    const covariance = (variance[whole] - variance[part] - variance[rest]) / 2;
+    const [value, other] = [hz[part] / hz[whole], hz[rest] / hz[whole]];
+    const largest = other ** 2 * variance[part] + value ** 2 * variance[rest];
+    const square = largest - 2 * value * other * covariance;
+    return [value, square <= EQUAL * largest ? 0 : Math.sqrt(square) / hz[whole]];
   }
 
   function rowOf(name, column, triggers) {
@@ -51,13 +54,14 @@ export function ratesFrom(menu, layout, sums, heaviest) {
       total: rate(column(TOTAL), limit),
       unique: rate(column(UNIQUE), own),
       share: rate(column(SHARE), limit),
-      uniqueFraction: ratio(column(UNIQUE), column(TOTAL), column(COVERED)),
+      uniqueFraction: ratio(column(UNIQUE), column(COVERED), column(TOTAL)),
     };
   }
 
   const levels = (menu.hasLevels ? menu.levels : []).map((name, l) => {
-    const found = l ? ratio(layout.level(l - 1), layout.level(l), layout.rejected(l)) : null;
-    const [rejection, rejectionError] = found ?? [null, null];
+    const accepted = l ? ratio(layout.level(l), layout.rejected(l), layout.level(l - 1)) : null;
+    const [share, error] = accepted?.[0] > 0 ? accepted : [NaN, NaN];
+    const [rejection, rejectionError] = share ? [1 / share, error / share ** 2] : [null, null];
     return { name, rate: rate(layout.level(l), ofMenu), rejection, rejectionError };
   });
   const triggers = menu.enabled.map((trigger) =>
