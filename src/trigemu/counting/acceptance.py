@@ -108,20 +108,27 @@ class Acceptance:
                 self.seeded, np.flatnonzero(affected), self.patterns * len(self.counter), node
             )
             rows = _in_order(kept, self._members(members, changed))
-        pattern, probability = self._either(rows)
+        certain = self._certain(rows)
+        either[rows.pattern[certain]] = 1.0
+        pattern, probability = self._either(rows.take(either[rows.pattern] == 0.0))
         either[pattern] = probability
         return either
 
     def either_of_each(self, group: IntArray) -> sparse.csr_array:
         """Return or(G) of each group, float64[m, groups]. group: int64[t], that of each trigger, or −1."""
+        either = np.zeros((self.patterns, int(group.max(initial=-1)) + 1))
         rows = self.rows.take(group[self.rows.trigger] >= 0)
-        n, number = int(group.max(initial=-1)) + 1, group[rows.trigger]
+        number = group[rows.trigger]
+        certain = self._certain(rows)
+        either[rows.pattern[certain], number[certain]] = 1.0
+        left = either[rows.pattern, number] == 0.0
+        rows, number, n = rows.take(left), number[left], either.shape[1]
         rows = rows._replace(
             pattern=rows.pattern * n + number, part=rows.part * n + number, outcome=rows.outcome * n + number
         )
-        rows = rows.take(np.lexsort((rows.outcome, rows.pattern)))
-        pattern, either = self._either(rows)
-        return sparse.csr_array((either, np.divmod(pattern, max(n, 1))), (self.patterns, n))
+        pattern, probability = self._either(rows.take(np.lexsort((rows.outcome, rows.pattern))))
+        either.reshape(-1)[pattern] = probability
+        return sparse.csr_array(either)
 
     def _either(self, rows: Rows) -> tuple[IntArray, FloatArray]:
         """Return the patterns that have rows, and or(S) of these."""
@@ -131,17 +138,31 @@ class Acceptance:
         first = levels.counters[levels.outcomes[levels.parts[levels.patterns]]]
         return rows.pattern[first], _any(levels.hit, levels.patterns)
 
+    def _certain(self, rows: Rows) -> BoolArray:
+        """Return whether the trigger of each row accepts its pattern whatever the counters say."""
+        certain: BoolArray = rows.accept == 1.0
+        return certain & (self.node[rows.trigger] < 0) if self.seeded else certain
+
     def unique(self, members: BoolArray, group: IntArray | None = None) -> sparse.csr_array:
         """Return or(S) − or(S without t), float64[m, t], for S in `members`, bool[t]; 0 for triggers outside
         of S. With `group`, int64[t], of each trigger, or −1: or(S) − or(S without G), float64[m, groups]. It
         is computed as a product to avoid cancellation."""
         n = len(self.counter) if group is None else int(group.max(initial=-1)) + 1
         rows = self._members(members)
+        number = rows.trigger if group is None else group[rows.trigger]
+        # Nothing is lost where two triggers, or groups, accept for certain.
+        certain = np.flatnonzero(self._certain(rows))
+        if len(certain):
+            first = _starts(rows.pattern[certain])
+            least, most = (part.reduceat(number[certain], first) for part in (np.minimum, np.maximum))
+            settled = np.zeros(self.patterns, np.bool_)
+            settled[rows.pattern[certain[first[least != most]]]] = True
+            left = ~settled[rows.pattern]
+            rows, number = rows.take(left), number[left]
         if not len(rows.pattern):
             return sparse.csr_array((self.patterns, n))
         levels = self._levels(rows)
         # Only the removal of the trigger or group that accepts most changes what its counter accepts.
-        number = rows.trigger if group is None else group[rows.trigger]
         counter = _segments(levels.counters, len(number))
         is_best = rows.accept == levels.best[counter]
         owner = np.maximum.reduceat(np.where(is_best, number, -1), levels.counters)
