@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -188,11 +188,17 @@ class SharedInteractions:
     def variance(self, rows: IntArray, fractions: sparse.csr_array) -> FloatArray:
         """Return Σ over interactions of (Σ w f)² − Σ w² f², float64[columns]. fractions: float64[entries in
         `rows`, columns]; 0 in other entries."""
-        weights, together = self.weights[:, rows], np.zeros(fractions.shape[1])
+        weights, columns = self.weights[:, rows], fractions.shape[1]
+        variance: FloatArray = -(self.squares[rows] @ with_data(fractions, fractions.data**2))
         for low in range(0, weights.shape[0], _INTERACTIONS):
-            together += (weights[low : low + _INTERACTIONS] @ fractions).power(2).sum(axis=0)
-        variance: FloatArray = together - self.squares[rows] @ fractions.power(2)
+            sums = weights[low : low + _INTERACTIONS] @ fractions
+            variance += np.bincount(sums.indices, sums.data**2, columns)
         return variance
+
+
+def with_data(matrix: sparse.csr_array, data: npt.NDArray[Any]) -> sparse.csr_array:
+    """Return a matrix with other values in the same places."""
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), matrix.shape)
 
 
 #: The numbers in the key of an entry, by which entries are ordered.

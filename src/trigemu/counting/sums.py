@@ -16,15 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.counting.acceptance import Acceptance
-from trigemu.counting.patterns import PatternTable, SharedInteractions
+from trigemu.counting.patterns import PatternTable, SharedInteractions, with_data
 from trigemu.menus.menu import Menu
 
 #: Patterns per block: enough for a negligible overhead, few enough for memory.
@@ -142,8 +140,8 @@ class RateSums:
         shape = len(self.hz), len(numbers)
         some = fractions.data != 0.0
         self.hz += self._everything * (sparse.csr_array((table.weight[numbers], place), shape) @ fractions)
-        self.events += sparse.csr_array((table.n[numbers], place), shape) @ _with_data(fractions, some)
-        self._square += table.square[numbers] @ _with_data(fractions, fractions.data**2)
+        self.events += sparse.csr_array((table.n[numbers], place), shape) @ with_data(fractions, some)
+        self._square += table.square[numbers] @ with_data(fractions, fractions.data**2)
         size = np.abs(fractions.data)
         np.maximum.at(self.fraction, fractions.indices, size)
         size *= np.repeat(table.largest[numbers] * self._everything, np.diff(fractions.indptr))
@@ -167,16 +165,13 @@ class RateSums:
         """The variance in Hz², float64[columns], as if the constant part had an error as well."""
         variance = self._square.copy()
         if self._shared:
-            rows, fractions = zip(*self._shared, strict=True)
-            variance += self._interactions.variance(np.concatenate(rows), sparse.vstack(fractions, "csr"))
+            rows = np.concatenate([numbers for numbers, _ in self._shared])
+            fractions = sparse.vstack([part for _, part in self._shared], "csr")
+            self._shared.clear()  # they take most of the memory
+            variance += self._interactions.variance(rows, fractions)
         if self.strata:
             variance += ((self.strata.both @ self._mean - 2 * self._cross) * self._mean).sum(axis=0)
         return np.maximum(variance, 0.0) * self._everything**2
-
-
-def _with_data(matrix: sparse.csr_array, data: NDArray[Any]) -> sparse.csr_array:
-    """Return a matrix with other values in the same places."""
-    return sparse.csr_array((data, matrix.indices, matrix.indptr), matrix.shape)
 
 
 class PairSums:
