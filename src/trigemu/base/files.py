@@ -65,11 +65,13 @@ def read_arrays(path: Path, names: Iterable[str], most: int = MAX_ARRAY) -> dict
     check_no_pipe(path)
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            read = {}
             for name in names:
                 size = arrays.zip.getinfo(f"{name}.npy").file_size
                 if size > most + 2**16:  # with its header
                     raise ValueError(f"{name}.npy has {size} bytes, at most {most} are read")
-            return {name: arrays[name] for name in names}
+                read[name] = arrays[name]
+            return read
     except OSError as error:
         raise TrigemuError(f"cannot read {path}: {error.strerror or error}") from None
     except Exception as error:  # zipfile, zlib and NumPy raise a dozen types for damaged files

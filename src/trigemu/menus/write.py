@@ -59,7 +59,7 @@ def _give_format(document: tomlkit.TOMLDocument) -> None:
     if head is None:
         document["menu"] = {"format": FORMAT}
     else:
-        set_key(head, "name" if "name" in head else next(reversed(head), None), "format", FORMAT)
+        set_key(head, "name" if "name" in head else next(iter(list(head)[-1:]), None), "format", FORMAT)
 
 
 def set_key(table: Any, after: str | None, key: str, value: Any) -> None:
