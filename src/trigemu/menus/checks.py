@@ -8,11 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from trigemu.base.errors import TrigemuError, chain, excerpt, nearest, own_cause
 from trigemu.base.plugins import reason_of
-from trigemu.base.toml import Document, Key, TableError, dotted, read_table
+from trigemu.base.toml import Document, Key, TableError, dotted, fields_of, read_table
 from trigemu.menus.menu import Trigger
 from trigemu.observables.expressions import Condition, Constant, Number, Relation
 from trigemu.observables.language import MAX_LEVELS
@@ -232,7 +230,7 @@ def try_known(
     where: str,
 ) -> None:
     """Compile a trigger with mistakes without its unknown keys, to report its other mistakes."""
-    names = {field.encode_name for field in msgspec.structs.fields(struct)}
+    names = {field.encode_name for field in fields_of(struct)}
     table = {name: value for name, value in own_keys.items() if name in names}
     description = read_table(replace(document, problems=[]), table, struct, key, where)
     if isinstance(description, Kind):

@@ -26,7 +26,7 @@ from trigemu.base.errors import (
 )
 from trigemu.base.files import is_folder, is_there
 from trigemu.base.plugin_search import Folders, find, folders_of
-from trigemu.base.toml import Document, Key, Problem, TableError, TomlTable, load_toml, read_table
+from trigemu.base.toml import Document, Key, Problem, TableError, TomlTable, fields_of, load_toml, read_table
 from trigemu.base.toml_schema import KINDS, refuse_other_kinds
 from trigemu.menus.checks import (
     check_columns,
@@ -185,7 +185,7 @@ class TriggerTable(TomlTable, frozen=True):
         return None if self.total_rate_hz is None else Budget("total", self.total_rate_hz)
 
 
-_COMMON = frozenset(field.encode_name for field in msgspec.structs.fields(TriggerTable))
+_COMMON = frozenset(field.encode_name for field in fields_of(TriggerTable))
 
 
 def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
