@@ -144,7 +144,7 @@ T = TypeVar("T")
 
 #: The longest message on one mistake, in characters.
 MAX_MESSAGE = 2000
-#: The fields of a struct. `fields` resolves annotations whenever it is called, which takes longer than reading a table.
+#: The fields of a struct. msgspec resolves annotations at each call, which takes longer than reading a table.
 fields_of = cache(msgspec.structs.fields)
 
 
