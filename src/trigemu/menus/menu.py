@@ -22,18 +22,10 @@ _NAMED = 20
 
 @dataclass(frozen=True)
 class Budget:
-    """The rate that the threshold of a trigger is found from.
+    """The rate that the threshold of a trigger is found from."""
 
-    Attributes
-    ----------
-    quantity : {"unique", "total"}
-        Whether it is the unique rate of the trigger in its menu, or its total rate.
-    hz : float
-        The rate in Hz.
-    """
-
-    quantity: Literal["unique", "total"]
-    hz: float
+    quantity: Literal["unique", "total"]  # The unique rate of the trigger in its menu, or its total rate
+    hz: float  # The rate in Hz
 
     @property
     def key(self) -> str:
@@ -43,25 +35,12 @@ class Budget:
 
 @dataclass(frozen=True)
 class Solution:
-    """The threshold that meets a budget.
+    """The threshold that meets a budget."""
 
-    Attributes
-    ----------
-    threshold : float
-        The threshold on the score.
-    error : float
-        The shift of the threshold if the rate changes by its statistical error.
-    tie_hz : float
-        The rate in Hz of the events with the score at which the budget is reached, if several share it; else
-        0.
-    hz : float
-        The rate in Hz at the threshold.
-    """
-
-    threshold: float
-    error: float
-    tie_hz: float
-    hz: float
+    threshold: float  # The threshold on the score
+    error: float  # Its shift if the rate changes by its statistical error
+    tie_hz: float  # Rate of the events with the score at which the budget is reached, if several share it
+    hz: float  # The rate in Hz at the threshold
 
 
 @dataclass(frozen=True)
@@ -124,16 +103,15 @@ class Trigger:
     level: str | None = None
     unit: str | None = None
 
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        """The names of the triggers in its seed."""
+        return self.seed.names() if self.seed else ()
+
     def inputs(self) -> tuple[str, ...]:
         """Return the names of the triggers whose decisions this trigger reads."""
         read = self.description.inputs() if isinstance(self.description, BitKind) else ()
-        return (*read, *(self.seed.names() if self.seed else ()))
-
-    @property
-    def levels(self) -> int:
-        """The number of nested levels of its expressions over other triggers; 0 if it reads none."""
-        depth = self.description.levels() if isinstance(self.description, BitKind) else 0
-        return max(depth, self.seed.levels if self.seed else 0)
+        return (*read, *self.seeds)
 
     def solved(self, solution: Solution) -> Trigger:
         """Return the same trigger with the threshold of a `solution`."""
@@ -143,27 +121,13 @@ class Trigger:
 
 @dataclass(frozen=True)
 class PrescaleColumns:
-    """The columns of prescales of a menu.
+    """The columns of prescales of a menu."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The names of the columns.
-    path : Path or None
-        The CSV file with the columns; None if they are part of the menu.
-    sha256 : str or None
-        The SHA-256 of that file.
-    default : str or None
-        The column that the menu names; it is used unless another is chosen.
-    chosen : str or None
-        The column whose prescales the triggers have; None: no column is chosen yet, and rates need one.
-    """
-
-    names: tuple[str, ...] = ()
-    path: Path | None = None
-    sha256: str | None = None
-    default: str | None = None
-    chosen: str | None = None
+    names: tuple[str, ...] = ()  # The names of the columns
+    path: Path | None = None  # The CSV file with the columns; None if they are part of the menu
+    sha256: str | None = None  # The SHA-256 of that file
+    default: str | None = None  # The column that the menu names, which is used unless another is chosen
+    chosen: str | None = None  # The column whose prescales the triggers have; rates need one
 
     @property
     def file(self) -> dict[str, str | None] | None:
@@ -173,18 +137,10 @@ class PrescaleColumns:
 
 @dataclass(frozen=True)
 class Unfed:
-    """A trigger that is left out of a menu because samples cannot feed it.
+    """A trigger that is left out of a menu because samples cannot feed it."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the trigger.
-    missing : str
-        What the samples lack, such as a collection; or which trigger it reads, if that one is left out.
-    """
-
-    name: str
-    missing: str
+    name: str  # The name of the trigger
+    missing: str  # What the samples lack, or which trigger it reads, if that one is left out
 
 
 @dataclass(frozen=True, repr=False)

@@ -29,11 +29,7 @@ from trigemu.base.plugin_search import Folders, find, folders_of
 from trigemu.base.toml import Document, Key, Problem, TableError, TomlTable, fields_of, load_toml, read_table
 from trigemu.base.toml_schema import KINDS, refuse_other_kinds
 from trigemu.menus.checks import (
-    check_columns,
-    check_counters,
-    check_depth,
-    check_inputs,
-    check_levels,
+    check_relations,
     failed,
     order_of,
     try_compile,
@@ -219,20 +215,18 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
     kinds = _kinds(document, head.plugins, plugin_path)
     scope = _scope(document)
     misspelt = "trigger" in meant and "trigger" not in document.data  # which is reported
-    triggers = [] if misspelt else _triggers(document, kinds, scope, head.crossing_rate_hz)
+    by_name = {} if misspelt else _triggers(document, kinds, scope, head.crossing_rate_hz)
+    triggers = tuple(trigger for trigger in by_name.values() if trigger)
     order = order_of(document, triggers)
-    check_depth(document, triggers, order)
-    if menu_table:
-        check_columns(document, triggers, menu_table.prescale_columns)
-        check_levels(document, triggers, menu_table.levels)
-    check_counters(document, triggers)
+    levels, columns = (menu_table.levels, menu_table.prescale_columns) if menu_table else (None, ())
+    check_relations(document, triggers, set(by_name), levels, columns)
     document.finish()
     return Menu(
         name=head.name or printable(Path(path).stem),
         crossing_rate_hz=head.crossing_rate_hz,
         plugins=kinds.used,
         scope=scope,
-        triggers=tuple(triggers),
+        triggers=triggers,
         order=order,
         path=Path(path),
         sha256=document.sha256,
@@ -285,16 +279,17 @@ def _kinds(document: Document, plugins: Iterable[str], path: Folders) -> Kinds:
     return kinds
 
 
-def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> list[Trigger]:
+def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> dict[str, Trigger | None]:
+    """Return the triggers by name, None for those that cannot be read."""
     tables = document.data.get("trigger", [])
     if isinstance(tables, dict):
         message = "[trigger]: expected [[trigger]] in two brackets, a table for each trigger with its name"
         document.problem(("trigger",), "", message)
-        return []
+        return {}
     if not isinstance(tables, list) or not tables:
         document.problem(("trigger",), "", "a menu needs at least one [[trigger]]")
-        return []
-    triggers: list[Trigger] = []
+        return {}
+    triggers: dict[str, Trigger | None] = {}
     lines: dict[str, int] = {}
     for i, table in enumerate(tables):
         trigger = _trigger(document, table, ("trigger", i), kinds, scope, rate)
@@ -304,11 +299,7 @@ def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> li
             document.problem(("trigger", i, "name"), f"trigger {name!r}", message)
         elif isinstance(name, str):
             lines[name] = document.lines.get(("trigger", i), 1)
-            if trigger:
-                triggers.append(trigger)
-    check_inputs(document, triggers, set(lines))
-    if triggers and not any(trigger.enabled for trigger in triggers):
-        document.problem(("trigger", 0), "", "no trigger is enabled: a menu needs at least one that is")
+            triggers[name] = trigger
     return triggers
 
 

@@ -63,10 +63,9 @@ def lost_prescales(menu: Menu) -> Iterator[str]:
     the disabled one uses the other before its prescale."""
     lost_seeds = []
     for trigger in menu.enabled:
-        seeds = trigger.seed.names() if trigger.seed else ()
-        for name in seeds:
+        for name in trigger.seeds:
             if not menu.trigger(name).enabled:
-                lost = [seed for seed in _prescaled_seeds(menu, name) if seed not in seeds]
+                lost = [seed for seed in _prescaled_seeds(menu, name) if seed not in trigger.seeds]
                 lost_seeds += [(trigger.name, name, lost)] if lost else []
     for trigger_name, name, lost in lost_seeds[:_NAMED]:
         yield (
@@ -80,8 +79,7 @@ def lost_prescales(menu: Menu) -> Iterator[str]:
 
 def _prescaled_seeds(menu: Menu, name: str) -> Iterator[str]:
     """Yield the enabled, prescaled triggers that the raw decision of a trigger uses as seeds."""
-    seeds = [t.seed.names() for t in menu.with_inputs([name]) if t.seed]
-    for seed in dict.fromkeys(other for names in seeds for other in names):
+    for seed in dict.fromkeys(seed for t in menu.with_inputs([name]) for seed in t.seeds):
         if menu.trigger(seed).enabled and _is_prescaled(menu.trigger(seed)):
             yield seed
 
