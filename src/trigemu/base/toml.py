@@ -45,98 +45,90 @@ def lines_of(text: str) -> dict[Key, int]:
 class _Lines:
     """A scanner. TOML libraries do not keep positions; relying on valid TOML keeps it short."""
 
-    _blank = re.compile(r"(?:[ \t\r]|#[^\n]*)*")
-    _part = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'|[A-Za-z0-9_-]+')
-    _string = re.compile(
-        r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL
-    )
-    _bare = re.compile(r"[^,\]}\n#]+")
+    _string = r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''
+    _token = re.compile(rf"{_string}|[\w-]+|#[^\n]*|[ \t\r]+|.", re.DOTALL)
 
     def __init__(self, text: str) -> None:
-        self.text, self.at, self.line = text, 0, 1
         self.found: dict[Key, int] = {}
         self._arrays: dict[Key, int] = {}
+        self._tokens: list[tuple[str, int]] = []
+        line = 1
+        for match in self._token.finditer(text):
+            if match[0][0] not in "# \t\r":
+                self._tokens.append((match[0], line))
+            line += match[0].count("\n")
+        self._tokens.reverse()  # the next one is the last
         table: Key = ()
-        while self._skip(newlines=True):
-            if self.text[self.at] == "[":
+        while self._tokens:
+            if self._next() == "[":
                 table = self._header()
+            elif self._next() == "\n":
+                self._take()
             else:
                 self._pair(table)
 
-    def _skip(self, *, newlines: bool) -> bool:
-        """Skip blanks and comments; return False at the end of the text."""
-        while True:
-            self._take(self._blank)
-            if self.at < len(self.text) and self.text[self.at] == "\n" and newlines:
-                self.at += 1
-                self.line += 1
-            else:
-                return self.at < len(self.text)
+    def _next(self) -> str:
+        return self._tokens[-1][0] if self._tokens else "\n"
 
-    def _take(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self.text, self.at)
-        text = found[0] if found else ""
-        self.at += len(text)
-        self.line += text.count("\n")
-        return text
+    def _line(self) -> int:
+        return self._tokens[-1][1]
 
-    def _key(self) -> Key:
-        parts: list[str] = []
-        while True:
-            self._skip(newlines=False)
-            part = self._take(self._part)
-            # Parsing a document for each key would take most of the time; only quotes and escapes need it.
-            parts.append(next(iter(tomllib.loads(f"{part} = 0"))) if part[0] in "\"'" else part)
-            self._skip(newlines=False)
-            if self.text[self.at : self.at + 1] != ".":
-                return tuple(parts)
-            self.at += 1
+    def _take(self) -> str:
+        return self._tokens.pop()[0]
+
+    def _key(self, end: str) -> Key:
+        parts = []
+        while (part := self._take()) != end:
+            if part[0] in "\"'":  # parsing a document takes long; only quotes and escapes need it
+                parts.append(next(iter(tomllib.loads(f"{part} = 0"))))
+            elif part != ".":
+                parts.append(part)
+        return tuple(parts)
 
     def _header(self) -> Key:
-        array = self.text.startswith("[[", self.at)
-        self.at += 2 if array else 1
+        line = self._line()
+        self._take()
+        is_array = self._next() == "["
+        if is_array:
+            self._take()
         key: Key = ()
-        names = self._key()
+        names = self._key("]")
         for i, name in enumerate(names):
             key = (*key, name)
-            self.found.setdefault(key, self.line)
-            if array and i == len(names) - 1:
+            self.found.setdefault(key, line)
+            if is_array and i == len(names) - 1:
                 self._arrays[key] = self._arrays.get(key, -1) + 1
             if key in self._arrays:
                 key = (*key, self._arrays[key])
-            self.found.setdefault(key, self.line)
-        self.at += 2 if array else 1
+            self.found.setdefault(key, line)
+        if is_array:
+            self._take()
         return key
 
     def _pair(self, table: Key) -> None:
-        line = self.line
-        key = (*table, *self._key())
+        line = self._line()
+        key = (*table, *self._key("="))
         for length in range(len(table) + 1, len(key) + 1):
             self.found.setdefault(key[:length], line)
-        self.at += 1  # the equals sign
-        self._skip(newlines=False)
-        self._any(key)
+        self._value(key)
 
-    def _any(self, key: Key) -> None:
-        opening = self.text[self.at]
-        if opening in "[{":
-            self._nested(key, "]" if opening == "[" else "}")
-        elif not self._take(self._string):
-            self._take(self._bare)
-
-    def _nested(self, key: Key, closing: str) -> None:
-        self.at += 1
-        index = 0
-        while self._skip(newlines=True) and self.text[self.at] != closing:
-            if self.text[self.at] == ",":
-                self.at += 1
-                index += 1
-            elif closing == "}":
-                self._pair(key)
-            else:
-                self.found[(*key, index)] = self.line
-                self._any((*key, index))
-        self.at += 1
+    def _value(self, key: Key) -> None:
+        first = self._take()
+        if first in ("[", "{"):
+            index = 0
+            while (token := self._next()) not in ("]", "}"):
+                if token in (",", "\n"):
+                    index += token == ","
+                    self._take()
+                elif first == "{":
+                    self._pair(key)
+                else:
+                    self.found[(*key, index)] = self._line()
+                    self._value((*key, index))
+            self._take()
+        elif first[0] not in "\"'":  # a number or a date may have several tokens
+            while self._next() not in (",", "]", "}", "\n"):
+                self._take()
 
 
 S = TypeVar("S", bound="TomlTable")
