@@ -43,7 +43,7 @@ from trigemu.observables.selections import Scope, read_scope
 from trigemu.samples.normalisation import rate_mistakes
 from trigemu.triggers.base import BitKind, Kind, ScoreKind
 from trigemu.triggers.kinds import AnyKind, Kinds
-from trigemu.triggers.logic import parse_expression
+from trigemu.triggers.logic import Expression, parse_expression
 
 #: The format of the menus that trigemu writes, and the newest that it reads.
 FORMAT = 1
@@ -173,6 +173,14 @@ class TriggerTable(TomlTable, frozen=True):
         if None not in (self.unique_rate_hz, self.total_rate_hz):
             yield "total_rate_hz", "unique_rate_hz and total_rate_hz: a threshold can meet one of them"
         yield from (("prescales", wrong) for p in self.prescales if (wrong := prescale_mistake(p)))
+        try:
+            _ = self.expression
+        except TrigemuError as error:
+            yield "seed", f"seed: {error}"
+
+    @property
+    def expression(self) -> Expression | None:
+        return None if self.seed is None else parse_expression(self.seed)
 
     @property
     def budget(self) -> Budget | None:
@@ -319,27 +327,20 @@ def _trigger(
         head_table["kind"] = ""
     trigger_table = read_table(document, head_table, TriggerTable, key, where)
     head = trigger_table or TriggerTable(name=str(table.get("name") or where), kind=str(kind))
-    seed = None
-    try:
-        if isinstance(table.get("seed"), str):
-            seed = parse_expression(table["seed"])
-    except TrigemuError as error:
-        document.problem((*key, "seed"), where, f"seed: {error}")
     if struct is None:
         return None
     try:
         description = read_table(document, kind_keys, struct, key, where, also=_COMMON)
         if description is None:
             try_known(document, kind_keys, struct, scope, key, where)
-        factor = 1.0 if description is None else own_prescale(description, rate)
+            return None
+        factor = own_prescale(description, rate)
         if isinstance(description, BitKind):
             description.inputs()
     except Exception as error:
         if cause := own_cause(error):
             raise cause from error
         failed(document, "read", error, key, where)
-        return None
-    if description is None:
         return None
     if not factor >= 1:
         message = f"its rate is above the crossing rate of {rate:g} Hz"
@@ -361,7 +362,7 @@ def _trigger(
         prescale=head.prescale * factor,
         coherent=head.coherent,
         enabled=head.enabled,
-        seed=seed,
+        seed=head.expression,
         place=place,
         budget=head.budget,
         fitted_on=head.fitted_on,
@@ -403,6 +404,14 @@ MenuLike = Menu | str | os.PathLike[str]
 #: One menu or several.
 MenusLike = MenuLike | Iterable[MenuLike]
 EXPECTED = "the path of a menu (TOML), or a Menu"
+#: Type of another argument → what to give in its place.
+_ADVICE = {
+    **dict.fromkeys(("Catalogue", "Events", "Array"), "the menu comes first, then the samples"),
+    **dict.fromkeys(("list", "tuple"), "emulate and compare accept several"),
+    "MenuRates": "its menu is .menu",
+    "Emulation": "its menus are .menus",
+    "dict": "write it to a file first",
+}
 #: Files that a message names.
 _NAMED = 10
 
@@ -412,7 +421,7 @@ def menu_of(menu: MenuLike) -> Menu:
     if isinstance(menu, Menu):
         return menu
     if not isinstance(menu, str | os.PathLike):
-        raise wrong_type("the menu", menu, EXPECTED, _advice(menu))
+        raise wrong_type("the menu", menu, EXPECTED, _ADVICE.get(type(menu).__name__, ""))
     return read_menu(_file(Path(menu)))
 
 
@@ -421,7 +430,8 @@ def menus_of(menus: MenusLike) -> tuple[Menu, ...]:
     if isinstance(menus, Menu | str | os.PathLike):
         return (menu_of(menus),)
     if not isinstance(menus, list | tuple | Iterator):
-        raise wrong_type("the menus", menus, f"{EXPECTED}, or a list of these", _advice(menus))
+        advice = _ADVICE.get(type(menus).__name__, "")
+        raise wrong_type("the menus", menus, f"{EXPECTED}, or a list of these", advice)
     return tuple(menu_of(menu) for menu in menus)
 
 
@@ -438,14 +448,3 @@ def _file(path: Path) -> Path:
         raise TrigemuError(f"{excerpt(first)!r} … is not a path: write the menu to a file first")
     where = "" if path.is_absolute() else f" in the current folder, {Path.cwd()}"
     raise TrigemuError(f"there is no menu {text}{where}")
-
-
-def _advice(value: Any) -> str:
-    kind = type(value).__name__
-    if kind in ("Catalogue", "Events", "Array"):
-        return "the menu comes first, then the samples"
-    if kind in ("MenuRates", "Emulation"):
-        return "its menu is .menu" if kind == "MenuRates" else "its menus are .menus"
-    if isinstance(value, list | tuple):
-        return "emulate and compare accept several"
-    return "write it to a file first" if kind == "dict" else ""
