@@ -166,17 +166,28 @@ _loaded: dict[str, FoundPlugin] = {}
 
 @dataclass(frozen=True)
 class FoundPlugin:
-    """A file that may be a plugin."""
+    """A file that may be a plugin.
 
-    name: str  # Its name in menus
-    file: Path  # The module, or the `__init__.py` of the package
-    module: str  # The name under which Python imports it
-    sha256: str = (
-        ""  # Digest of its Python files, with which every process loads the same; empty until `found`
-    )
+    Attributes
+    ----------
+    name : str
+        Its name in menus.
+    file : Path
+        The module, or the `__init__.py` of the package.
+    module : str
+        The name under which Python imports it.
+    sha256 : str
+        Digest of its Python files, so that every process loads the same; empty until `found`.
+    """
+
+    name: str
+    file: Path
+    module: str
+    sha256: str = ""
 
     @property
     def comes_with_trigemu(self) -> bool:
+        """Whether it is imported by the name of its package."""
         return not self.module.startswith(MODULE)
 
     @property
@@ -233,8 +244,15 @@ class FoundPlugin:
         return file == self.file or (file.exists() and digest_of_plugin(file) == self.sha256)
 
     def part(self, part: str, name: str) -> Any:
-        """Return the class or function that a part, such as "kinds", declares under a name; raise PluginError
-        if it cannot be loaded, or does not exist at the declared place."""
+        """Return a class or function that the plugin declares; raise PluginError if it cannot be loaded.
+
+        Parameters
+        ----------
+        part : str
+            One of `PARTS`, such as "kinds".
+        name : str
+            The name that the plugin declares.
+        """
         place = getattr(self.declared(), part)[name]
         module, _, attribute = place.partition(":")
         loaded: Any = self.load()

@@ -121,13 +121,27 @@ class Trigger:
 
 @dataclass(frozen=True)
 class PrescaleColumns:
-    """The columns of prescales of a menu."""
+    """The columns of prescales of a menu.
 
-    names: tuple[str, ...] = ()  # The names of the columns
-    path: Path | None = None  # The CSV file with the columns; None if they are part of the menu
-    sha256: str | None = None  # The SHA-256 of that file
-    default: str | None = None  # The column that the menu names, which is used unless another is chosen
-    chosen: str | None = None  # The column whose prescales the triggers have; rates need one
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the columns.
+    path : Path or None
+        The CSV file with the columns; None if they are part of the menu.
+    sha256 : str or None
+        The SHA-256 of that file.
+    default : str or None
+        The column that the menu names; it is used unless another is chosen.
+    chosen : str or None
+        The column whose prescales the triggers have; None: no column is chosen yet, and rates need one.
+    """
+
+    names: tuple[str, ...] = ()
+    path: Path | None = None
+    sha256: str | None = None
+    default: str | None = None
+    chosen: str | None = None
 
     @property
     def file(self) -> dict[str, str | None] | None:
@@ -137,10 +151,18 @@ class PrescaleColumns:
 
 @dataclass(frozen=True)
 class Unfed:
-    """A trigger that is left out of a menu because samples cannot feed it."""
+    """A trigger that is left out of a menu because samples cannot feed it.
 
-    name: str  # The name of the trigger
-    missing: str  # What the samples lack, or which trigger it reads, if that one is left out
+    Attributes
+    ----------
+    name : str
+        The name of the trigger.
+    missing : str
+        What the samples lack, such as a collection; or which trigger it reads, if that one is left out.
+    """
+
+    name: str
+    missing: str
 
 
 @dataclass(frozen=True, repr=False)
