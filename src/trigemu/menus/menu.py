@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from trigemu.base.errors import TrigemuError, in_brackets, nearest, printable, quoted
+from trigemu.base.errors import TrigemuError, few_of, in_brackets, nearest, printable, quoted
 from trigemu.base.plugins import FoundPlugin
 from trigemu.observables.selections import Scope
 from trigemu.triggers.base import BitKind, Kind, ScoreKind
@@ -213,9 +213,7 @@ class Menu:
     @property
     def left_out_text(self) -> str:
         """The triggers that are left out, each with what is missing."""
-        parts = [f"{out.name} ({out.missing})" for out in self.left_out[:_NAMED]]
-        more = f" and {len(self.left_out) - _NAMED} more" if len(self.left_out) > _NAMED else ""
-        return f"{', '.join(parts)}{more}"
+        return few_of([f"{out.name} ({out.missing})" for out in self.left_out], _NAMED)
 
     def trigger(self, name: str) -> Trigger:
         """Return the trigger with a `name`.

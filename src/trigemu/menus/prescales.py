@@ -25,7 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trigemu.base import toml_text
-from trigemu.base.errors import MAX_PROBLEMS, TrigemuError, excerpt, listed, nearest
+from trigemu.base.errors import MAX_PROBLEMS, TrigemuError, excerpt, few_of, listed, nearest
 from trigemu.base.files import read_bounded
 from trigemu.menus.menu import Menu, PrescaleColumns, Trigger, own_prescale
 
@@ -83,8 +83,7 @@ def read_prescales(menu: Menu, path: Path) -> Menu:
         problems.append((rows[name][0], message))
     missing = [f"{t.name!r} ({t.place})" for t in menu.enabled if t.name not in rows]
     if missing and not problems:
-        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-        named = f"trigger{'s' * (len(missing) > 1)} {', '.join(missing[:_NAMED])}{more}"
+        named = f"trigger{'s' * (len(missing) > 1)} {few_of(missing, _NAMED)}"
         one = "each enabled trigger needs one, with 1 if it is not prescaled"
         problems.append((len(lines), f"no row for {named}: {one}"))
     if problems:
@@ -174,8 +173,7 @@ def no_column(menu: Menu) -> str:
     """Return a message on a menu with columns of which none is chosen."""
     columns = menu.columns
     key = "" if columns.path else f"write column = {toml_text.value(columns.names[0])} under [menu], or "
-    more = f" and {len(columns.names) - _LISTED} more" if len(columns.names) > _LISTED else ""
     return (
         f"{columns.path or menu.path} has columns of prescales, and rates need one of them: {key}choose with "
-        f"--column (of run, compare and live) from {', '.join(columns.names[:_LISTED])}{more}"
+        f"--column (of run, compare and live) from {few_of(columns.names, _LISTED)}"
     )
