@@ -11,6 +11,7 @@ import reprlib
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from numbers import Real
 from typing import Any
 
@@ -253,10 +254,6 @@ class UnreadableError(SampleError, RetryableError):
     """An event file that is missing, damaged, or not readable now. Another attempt may succeed."""
 
 
-#: Elements of a list whose types a message names.
-_NAMED = 3
-
-
 def wrong_type(what: str, value: object, expected: str, advice: str = "") -> WrongTypeError:
     """Return the error for an argument of a type that a call does not accept."""
     return WrongTypeError(f"{what}: got {described(value)}; expected {expected}{advice and f'; {advice}'}")
@@ -301,9 +298,7 @@ def described(value: object) -> str:
     shown = f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
     if not isinstance(value, list | tuple | set | frozenset):
         return shown
-    kinds = list(dict.fromkeys(map(_name, value)))
-    more = " …" if len(kinds) > _NAMED else ""
-    return f"{shown} of {', '.join(kinds[:_NAMED])}{more}" if kinds else f"{shown} without any element"
+    return " of ".join([shown, *map(_name, islice(value, 1))])
 
 
 def _name(value: object) -> str:

@@ -60,26 +60,27 @@ def full_path(table: TomlTable, path: str) -> str:
     key = _key(path)
     for place, part in enumerate(key):
         where = _shown(key[:place])
-        if isinstance(part, int) and not isinstance(value, list):
-            raise TrigemuError(f"{where} is no list: it has no entry [{part}]")
+        if value is None:
+            break
         if isinstance(value, list):
             if not isinstance(part, int):
                 raise TrigemuError(f"{where} is a list of {len(value)}: say which, {where}[0]")
             if part >= len(value):
                 raise TrigemuError(f"{where}[{part}]: {where} has {len(value)} entries, from 0")
             value = value[part]
+        elif isinstance(part, int):
+            raise TrigemuError(f"{where} is no list: it has no entry [{part}]")
         elif isinstance(value, dict):
-            value = value.get(str(part))
-        elif value is not None:
+            value = value.get(part)
+        else:
             raise TrigemuError(f"{where} is no table: it has no key {quoted(part)}")
     if value is None:  # there is no such key yet: its type says whether there can be
         document = Document(Path(), {}, {}, "")
         read_table(document, with_numbers(table, {path: 1.0}), type(table), _ROOT, "")
+        of_key = ("unknown key", *(f"{_shown(key[:n])} = " for n in range(1, len(key) + 1)))
         for message in (problem.message for problem in document.problems):
-            if message.startswith(
-                ("unknown key", *(f"{_shown(key[:n])} = " for n in range(1, len(key) + 1)))
-            ):
-                if "expected a table" in message:
+            if message.startswith(of_key):
+                if message.startswith(f"{path} = ") and "expected a table" in message:
                     return f"{path}.min"
                 raise TrigemuError(message)
         return path
@@ -102,9 +103,9 @@ def with_numbers(table: TomlTable, numbers: Mapping[str, float]) -> dict[str, An
         *parts, last = _key(path)
         node: Any = result
         for part in parts:
-            node = node.setdefault(part, {}) if isinstance(node, dict) else node[part]
+            node = node.setdefault(str(part), {}) if isinstance(node, dict) else node[part]
         is_integer = number.is_integer() and abs(number) < 2.0**53  # which are exact
-        node[last] = int(number) if is_integer else number
+        node[str(last) if isinstance(node, dict) else last] = int(number) if is_integer else number
     return result
 
 
