@@ -28,9 +28,9 @@ from trigemu_anomaly.input_kernels import Features
 from trigemu_anomaly.precision import PrecisionTable
 from trigemu_anomaly.trees import MAX_DEPTH, MAX_NODES, MAX_TREES, Ensemble, FixedEnsemble
 
-from trigemu.base.archives import read_arrays
 from trigemu.base.arrays import IntArray
 from trigemu.base.errors import TrigemuError, excerpt
+from trigemu.base.files import read_arrays
 
 _Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
 #: Name of conifer's project, and of the entity that it synthesises.

@@ -10,14 +10,12 @@ from typing import Any
 
 import msgspec
 import tomlkit
-from tomlkit.items import InlineTable
 
 from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import read_bounded, write_text
-from trigemu.base.internals import insert_after
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.menus.write import calibrated_document
+from trigemu.menus.write import calibrated_document, set_key
 from trigemu.triggers.base import ScoreKind
 
 from .results import BEST, Summary
@@ -71,11 +69,7 @@ def _change(table: Any, before: Trigger, after: Trigger, menu: Menu) -> None:
 
 def _set(table: Any, after: str, key: str, value: Any) -> None:
     """Set a key; a new one follows another."""
-    value = _plain(value)
-    if key in table or isinstance(table, InlineTable):
-        table[key] = value
-    else:
-        insert_after(table, after, key, value)
+    set_key(table, after, key, _plain(value))
 
 
 def _plain(value: Any) -> Any:

@@ -19,8 +19,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.base.archives import read_arrays
 from trigemu.base.errors import TrigemuError
+from trigemu.base.files import read_arrays
 
 Array = NDArray[Any]
 

@@ -17,8 +17,7 @@ import uproot
 from numpy.typing import NDArray
 
 from trigemu.base import toml_text
-from trigemu.base.files import write_bytes, write_text
-from trigemu.base.internals import without_clock
+from trigemu.base.files import without_clock, write_bytes, write_text
 
 from .config import Config, Slice
 from .events import EventColumns

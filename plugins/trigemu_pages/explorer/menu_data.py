@@ -15,11 +15,11 @@ from tomlkit.items import InlineTable, Item, Key
 
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import TrigemuError
-from trigemu.base.internals import insert_after
 from trigemu.emulation import scaling
 from trigemu.emulation.scaling import constant_in
 from trigemu.menus.menu import Menu, Trigger, own_prescale
 from trigemu.menus.warnings import unit_of_threshold
+from trigemu.menus.write import set_key
 from trigemu.triggers.base import BitKind, ScoreKind
 from trigemu.triggers.logic import Expression, Logic, parse_expression
 
@@ -123,10 +123,7 @@ def _keep_column(document: tomlkit.TOMLDocument, number: int) -> None:
             on = of_columns[number] > 0
             key, value = ("prescale", of_columns[number]) if on else ("enabled", False)
             table.pop(key, None)
-            if isinstance(table, InlineTable):
-                table[key] = value
-            else:
-                insert_after(table, "kind", key, value)
+            set_key(table, "kind", key, value)
 
 
 def _joined(pieces: list[Piece]) -> str:

@@ -10,7 +10,8 @@ import re
 import reprlib
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from numbers import Real
 from typing import Any
 
@@ -26,27 +27,11 @@ _STEM = 100
 
 def printable(text: str, keep: str = "") -> str:
     r"""Make a text safe to print: control characters, direction marks and lone surrogates become escapes,
-    such as \x1b.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-    keep : str
-        Characters that stay as they are.
-
-    Returns
-    -------
-    str
-        The text.
-    """
+    such as \x1b. keep: characters that stay as they are."""
     if text.isprintable():
         return text
-    return "".join(c if c in keep or _is_plain(c) else c.encode("unicode_escape").decode() for c in text)
-
-
-def _is_plain(character: str) -> bool:
-    return character.isprintable() or unicodedata.category(character) == "Zs"
+    plain = {c for c in text if c.isprintable() or c in keep or unicodedata.category(c) == "Zs"}
+    return "".join(c if c in plain else c.encode("unicode_escape").decode() for c in text)
 
 
 class _Short(reprlib.Repr):
@@ -81,23 +66,8 @@ def in_brackets(value: object, text: str) -> str:
 
 
 def file_stem(text: str) -> str:
-    """Return a safe part of a file name made from a text.
-
-    Parameters
-    ----------
-    text : str
-        Any text, such as an observable.
-
-    Returns
-    -------
-    str
-        Letters, digits and underscores; not empty, and bounded in length.
-
-    Examples
-    --------
-    >>> file_stem("jet[0].pt")
-    'jet_0_pt'
-    """
+    """Return a part of a file name made from a text, such as jet_0_pt from jet[0].pt: letters, digits and
+    underscores, bounded in length."""
     for sign, word in ((">=", " ge "), ("<=", " le "), ("==", " eq "), (">", " gt "), ("<", " lt ")):
         text = text.replace(sign, word)
     return bounded_stem(re.sub(r"\W+", "_", text).strip("_"))
@@ -105,21 +75,17 @@ def file_stem(text: str) -> str:
 
 def bounded_stem(stem: str) -> str:
     """Return a part of a file name, truncated if it is too long, and never empty."""
-    while len(stem.encode(errors="replace")) > _STEM:
-        stem = stem[:-1]
-    return stem or "unnamed"
+    return stem.encode(errors="replace")[:_STEM].decode(errors="ignore") or "unnamed"
 
 
-#: Limits of a message: the known names that it lists.
-MAX_NAMES = 50
 #: Known names that a message lists; of more, the nearest ones.
 LISTED, NEAREST = 12, 3
 #: The characters of a text that it quotes.
 MAX_EXCERPT = 200
 #: The problems of one file that it lists.
 MAX_PROBLEMS = 50
-#: The number of names that an unknown one is compared with; each takes about 10 µs.
-MAX_COMPARED = 1000
+#: The number of names before and after an unknown one that it is compared with.
+MAX_COMPARED = 500
 
 
 class TrigemuError(Exception):
@@ -205,23 +171,8 @@ _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "m": 1e-3, "M": 1e6, "G": 1e9}
 
 
 def without_unit(value: object) -> str:
-    """Return the end of a message on a rate that is written with its unit: how to write it; else nothing.
-
-    Parameters
-    ----------
-    value : object
-        What was written in place of a number.
-
-    Returns
-    -------
-    str
-        The hint, which begins with a semicolon.
-
-    Examples
-    --------
-    >>> without_unit("100kHz")
-    '; rates are numbers in Hz, without the unit: 100000'
-    """
+    """Return the end of a message on a rate that is written with its unit, such as "100kHz": how to write it;
+    else nothing."""
     found = _RATE.fullmatch(value[:MAX_EXCERPT]) if isinstance(value, str) else None
     if not found:
         return ""
@@ -232,8 +183,7 @@ def without_unit(value: object) -> str:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of a message on an unknown name: the closest known name, and few or the nearest names.
 
-    Up to `LISTED` names are all listed; of more, the three nearest if one is close, else the first. Of very
-    many names, only those that are alphabetically near are compared.
+    Up to `LISTED` names are all listed; of more, the three nearest if one is close, else the first.
 
     Parameters
     ----------
@@ -254,10 +204,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     names = sorted(set(known))
     folded = {known_name.casefold(): known_name for known_name in reversed(names)}
-    near: Collection[str] = folded
-    if len(folded) > MAX_COMPARED:
-        place = bisect_left(names, name)
-        near = [n.casefold() for n in names[max(0, place - MAX_COMPARED // 2) : place + MAX_COMPARED // 2]]
+    place = bisect_left(names, name)  # of very many names, only those nearby are compared: each takes 10 µs
+    near = [n.casefold() for n in names[max(0, place - MAX_COMPARED) : place + MAX_COMPARED]]
     unknown = name[:MAX_EXCERPT].casefold()
     if (meant := _MEANT.get(unknown)) in folded:
         unknown = str(meant)
@@ -271,36 +219,23 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def excerpt(text: str, longest: int = MAX_EXCERPT) -> str:
-    """Return a text as a message quotes it: a long one without its middle.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-    longest : int
-        The largest number of characters that is quoted whole.
-
-    Returns
-    -------
-    str
-        The text, or its beginning and its end with " … " between them.
-
-    Examples
-    --------
-    >>> excerpt("a long expression", 10)
-    'a lon … ssion'
-    """
+    """Return a text as a message quotes it: a long one as its beginning and its end, with " … " between."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]} … {text[-half:]}"
 
 
 def chain(names: Sequence[str]) -> str:
     """Return a chain of names for a message, such as names that depend on each other in a circle."""
-    shown = names
-    if len(names) > MAX_NAMES:
-        half = MAX_NAMES // 2
-        shown = [*names[:half], f"({len(names) - 2 * half} more)", *names[-half:]]
-    return " → ".join(map(excerpt, shown))
+    if len(names) > MAX_PROBLEMS:
+        half = MAX_PROBLEMS // 2
+        names = [*names[:half], f"({len(names) - 2 * half} more)", *names[-half:]]
+    return " → ".join(map(excerpt, names))
+
+
+def few_of(texts: Sequence[str], most: int, separator: str = ", ") -> str:
+    """Return the first texts of a list, and the number of the others: `a, b and 3 more`."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return f"{separator.join(texts[:most])}{more}"
 
 
 def listed(problems: Sequence[object], longest: int = MAX_PROBLEMS) -> str:
@@ -317,10 +252,6 @@ class SampleError(TrigemuError):
 
 class UnreadableError(SampleError, RetryableError):
     """An event file that is missing, damaged, or not readable now. Another attempt may succeed."""
-
-
-#: Elements of a list whose types a message names.
-_NAMED = 3
 
 
 def wrong_type(what: str, value: object, expected: str, advice: str = "") -> WrongTypeError:
@@ -359,28 +290,19 @@ def names_of(what: str, value: object) -> tuple[str, ...]:
 
 def described(value: object) -> str:
     """Describe a value: a short one by its notation, any other by its type."""
-    if value is None:
-        return "None"
-    if isinstance(value, bool | int | float | complex | str | bytes):
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
         return quoted(value)
     if isinstance(value, type):
         return f"the class {value.__name__}"
-    if isinstance(value, list | tuple | set | frozenset):
-        kinds = list(dict.fromkeys(_name(type(item)) for item in value))
-        more = " …" if len(kinds) > _NAMED else ""
-        elements = f"of {', '.join(kinds[:_NAMED])}{more}" if kinds else "without any element"
-        return f"{_with_article(_name(type(value)))} {elements}"
-    if callable(value) and hasattr(value, "__name__"):
-        return excerpt(f"the function {value.__name__}", LONGEST)
-    return _with_article(_name(type(value)))
+    name = _name(value)
+    shown = f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
+    if not isinstance(value, list | tuple | set | frozenset):
+        return shown
+    return " of ".join([shown, *map(_name, islice(value, 1))])
 
 
-def _name(kind: type[Any]) -> str:
+def _name(value: object) -> str:
     """Return the name of a type as users write it: with its package, unless that is Python or trigemu."""
+    kind = type(value)
     package = kind.__module__.partition(".")[0]
-    shown = kind.__name__ if package in ("builtins", "trigemu") else f"{package}.{kind.__name__}"
-    return excerpt(shown, LONGEST)
-
-
-def _with_article(name: str) -> str:
-    return f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
+    return excerpt(kind.__name__ if package in ("builtins", "trigemu") else f"{package}.{kind.__name__}")

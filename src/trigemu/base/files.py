@@ -1,32 +1,34 @@
 """Reading of files, bounded in size, and atomic writing: a file is either the old one or the complete new
-one, whatever ends the program.
-
-A file is written under a temporary name in the folder of its target, synchronised to the disk, and renamed.
-The writer locks the temporary file. One without a lock was left by a program that was killed; it is removed
-when the same target is next written.
-"""
+one, whatever ends the program."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
 import os
-import re
 import secrets
 import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from trigemu.base.errors import TrigemuError
+from trigemu.base.errors import TrigemuError, excerpt
 from trigemu.base.interruption import undone
 
 #: Largest text file that is read, in bytes: ten times the menus of experiments.
 MAX_TEXT = 50_000_000
 #: Largest card or model that is sent to another process, in bytes.
 MAX_MODEL = 2**28
+#: Largest array of an archive, in bytes.
+MAX_ARRAY = 2**31
+#: Names of streams of this process.
+_STREAMS = {"/dev/stdout": 1, "/dev/fd/1": 1, "/dev/stderr": 2, "/dev/fd/2": 2}
+
+# False also for names that the system refuses, for which the methods of Path raise OSError.
+is_there, is_file, is_folder = os.path.exists, os.path.isfile, os.path.isdir
 
 
 def read_bounded(path: Path, longest: int | None = None) -> bytes:
@@ -56,52 +58,31 @@ def contents_of(digests: Mapping[str, str]) -> dict[str, bytes]:
     return contents
 
 
-def is_there(path: Path | str) -> bool:
-    """Return whether a path exists; False also for names and folders that the system refuses, for which
-    Path.exists raises OSError."""
-    return _mode(path) is not None
+def read_arrays(path: Path, names: Iterable[str], most: int = MAX_ARRAY) -> dict[str, Any]:
+    """Return arrays of an npz file, each of at most `most` bytes. Python objects are never loaded."""
+    import numpy as np  # most readers of files need none
 
-
-def is_file(path: Path | str) -> bool:
-    """Return whether there is an ordinary file; False also for names that the system refuses."""
-    return stat.S_ISREG(_mode(path) or 0)
-
-
-def is_folder(path: Path | str) -> bool:
-    """Return whether there is a folder; False also for names that the system refuses."""
-    return stat.S_ISDIR(_mode(path) or 0)
-
-
-def _mode(path: Path | str) -> int | None:
+    check_no_pipe(path)
     try:
-        return Path(path).stat().st_mode
-    except (OSError, ValueError):  # ValueError: a NUL in the name
-        return None
-
-
-def check_regular(path: Path) -> None:
-    """Raise TrigemuError for anything but a file: a library may wait for a pipe, or read a device,
-    forever."""
-    if is_there(path) and not is_file(path):
-        raise TrigemuError(f"{path} is not an ordinary file")
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            read = {}
+            for name in names:
+                size = arrays.zip.getinfo(f"{name}.npy").file_size
+                if size > most + 2**16:  # with its header
+                    raise ValueError(f"{name}.npy has {size} bytes, at most {most} are read")
+                read[name] = arrays[name]
+            return read
+    except OSError as error:
+        raise TrigemuError(f"cannot read {path}: {error.strerror or error}") from None
+    except Exception as error:  # zipfile, zlib and NumPy raise a dozen types for damaged files
+        reason = excerpt(" ".join(str(error).split())) or type(error).__name__
+        raise TrigemuError(f"{path} is damaged: {reason}") from None
 
 
 def check_no_pipe(path: Path) -> None:
     """Raise TrigemuError if a file is a named pipe, except those of the shell in /dev."""
     if path.is_fifo() and path.parts[:2] != ("/", "dev"):
         raise TrigemuError(f"{path} is a pipe, not a file")
-
-
-try:
-    import fcntl
-except ImportError:  # Windows: files that a killed program left are not removed
-    fcntl = None  # type: ignore[assignment]
-
-#: Prefix of temporary files and folders, before a digest of the target's name and a random part.
-TEMPORARY = ".trigemu-"
-#: Links that are followed from a name to its file: the limit of Linux.
-_MAX_LINKS = 40
-_DESCRIPTORS = re.compile(r"/dev/fd|/proc/(self|thread-self|\d+)(/task/\d+)?/fd")
 
 
 def write_text(path: Path | str, text: str) -> None:
@@ -126,43 +107,38 @@ def write_text(path: Path | str, text: str) -> None:
 def write_bytes(path: Path | str, content: bytes) -> None:
     """Replace or make a file atomically: after an interruption it is the old or the complete new one.
 
-    A file keeps its mode. A link stays, and the file that it points to is replaced; of several hard links,
-    only this name gets the new file. Devices and pipes are written to.
+    A file keeps its mode. A link stays, and the file that it points to is replaced. Devices and pipes are
+    written to.
     """
     path = Path(path)
     check_writable(path)
-    with _errors(path):
-        target, descriptor = _destination(path)
-        if descriptor is not None:
-            sys.stdout.flush()
-            with os.fdopen(os.dup(descriptor), "wb") as file:
-                file.write(content)
-        elif target.exists() and not target.is_file():
-            with target.open("wb") as file:
-                file.write(content)
-        else:
-            _replace(target, content)
+    if (stream := _STREAMS.get(str(path))) or (is_there(path) and not is_file(path)):
+        sys.stdout.flush()
+        with _errors(path), open(os.dup(stream) if stream else path, "wb") as file:  # noqa: PTH123
+            file.write(content)
+    else:
+        with new_file(path) as temporary:
+            temporary.write_bytes(content)
 
 
 def check_writable(path: Path | str) -> None:
     """Check that a file can be written, before its content is computed."""
     path = Path(path)
     with _errors(path):
-        target, descriptor = _destination(path)
-        if descriptor is not None:
-            return
-        if target.is_dir():
+        if path.is_dir():
             raise TrigemuError(f"cannot write {path}: it is a folder")
-        if target.is_block_device():
+        if path.is_block_device():
             raise TrigemuError(f"cannot write {path}: it is a disk")
-        if target.exists() and not os.access(target, os.W_OK):
+        if path.exists() and not os.access(path, os.W_OK):
             raise TrigemuError(f"cannot write {path}: the file is read-only")
-        if target.exists() and not target.is_file():
+        if path.exists() and not path.is_file():
             return
-        if not target.parent.is_dir():
-            folder = target.parent if path.is_symlink() else path.parent
-            raise TrigemuError(f"cannot write {path}: there is no folder {folder}")
-        if not os.access(target.parent, os.W_OK):
+        folder = Path(os.path.realpath(path)).parent
+        if not folder.is_dir():
+            raise TrigemuError(
+                f"cannot write {path}: there is no folder {folder if path.is_symlink() else path.parent}"
+            )
+        if not os.access(folder, os.W_OK):
             raise TrigemuError(f"cannot write {path}: its folder is not writable")
 
 
@@ -194,19 +170,26 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | str | 
         written.append(output)
 
 
+def _same(one: Path, other: Path) -> bool:
+    """Return whether two names belong to one file, or would. Devices and pipes can be written twice."""
+    try:
+        status = one.stat()
+        return stat.S_ISREG(status.st_mode) and os.path.samestat(status, other.stat())
+    except (OSError, ValueError):  # one of them does not exist, or cannot be the name of a file
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """Make a folder that appears under its name only when its content is complete."""
     if path.exists() or path.is_symlink():
         raise TrigemuError(f"cannot write {path}: it already exists: remove it or choose another name")
     check_writable(path)
-    with _errors(path):
-        target = path.absolute()
-        with temporary_folder(target, 0o777) as temporary:
-            yield temporary
-            _synchronise_tree(temporary)
-            temporary.rename(target)
-            _synchronise(target.parent)
+    with _errors(path), temporary_folder(path.absolute()) as folder:
+        temporary = folder / path.name
+        temporary.mkdir()
+        yield temporary
+        temporary.rename(path.absolute())
 
 
 @contextmanager
@@ -215,37 +198,27 @@ def new_file(path: Path) -> Iterator[Path]:
     which stays unchanged if anything fails. Raises TrigemuError if the file cannot be written."""
     check_writable(path)
     with _errors(path):
-        target, descriptor = _destination(path)
-        if descriptor is not None or (target.exists() and not target.is_file()):
+        target = Path(os.path.realpath(path))
+        if is_there(target) and not is_file(target):
             raise TrigemuError(f"cannot write {path}: such a file can only be written on a disk")
         with temporary_folder(target) as folder:
             temporary = folder / target.name
             yield temporary
+            if is_there(target):
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode) & 0o777)
             with temporary.open("rb+") as file:
-                if target.exists():
-                    _inherit(file.fileno(), target.stat())
                 os.fsync(file.fileno())
             temporary.replace(target)
-        _synchronise(target.parent)
 
 
 @contextmanager
-def temporary_folder(target: Path, mode: int = 0o700) -> Iterator[Path]:
-    """Make a temporary folder beside a file or folder, for the time of a block.
-
-    Temporary files that killed programs left for the same target are removed first.
-    """
-    _remove_dead(target)
-    folder = _temporary_name(target)
+def temporary_folder(target: Path) -> Iterator[Path]:
+    """Make a temporary folder beside a file or folder, for the time of a block."""
+    folder = target.with_name(f".trigemu-{secrets.token_hex(8)}")
     with undone(lambda: shutil.rmtree(folder, ignore_errors=True)):
         try:
-            folder.mkdir(mode)
-            descriptor = os.open(folder, os.O_RDONLY)
-            try:
-                with _locked(descriptor):
-                    yield folder
-            finally:
-                os.close(descriptor)
+            folder.mkdir(0o700)
+            yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -258,127 +231,14 @@ def _errors(path: Path) -> Iterator[None]:
         raise TrigemuError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def _destination(path: Path) -> tuple[Path, int | None]:
-    """Follow links to a file; or to a descriptor of this process, as for /dev/stdout."""
-    for _ in range(_MAX_LINKS):
-        folder = os.path.realpath(path.parent)
-        opened = _DESCRIPTORS.fullmatch(folder)
-        if opened and path.name.isdigit() and opened[1] in (None, "self", "thread-self", str(os.getpid())):
-            return path, int(path.name)
-        if not path.is_symlink():
-            return Path(folder) / path.name, None
-        path = path.parent / path.readlink()
-    raise TrigemuError(f"cannot write {path}: too many links lead to it")
-
-
-def _same(one: Path, other: Path) -> bool:
-    """Return whether two names belong to one file, or would. Devices and pipes can be written twice."""
-    try:
-        status = one.stat()
-        return stat.S_ISREG(status.st_mode) and os.path.samestat(status, other.stat())
-    except (OSError, ValueError):  # one of them does not exist, or cannot be the name of a file
-        return os.path.realpath(one) == os.path.realpath(other)
-
-
-def _replace(target: Path, content: bytes) -> None:
-    _remove_dead(target)
-    for last in (False, False, True):
-        try:
-            _write_and_rename(target, content)
-            break
-        except FileNotFoundError:  # another run removed it as dead just before it was locked
-            if last:
-                raise
-    _synchronise(target.parent)
-
-
-def _write_and_rename(target: Path, content: bytes) -> None:
-    old = target.stat() if target.exists() else None
-    temporary = _temporary_name(target)
-    with undone(lambda: temporary.unlink(missing_ok=True)):
-        try:
-            # The name is random, and the file must not exist, not even as a link.
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-            descriptor = os.open(temporary, flags | getattr(os, "O_BINARY", 0), 0o600 if old else 0o666)
-            with _locked(descriptor):
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(content)
-                    file.flush()
-                    if old:
-                        _inherit(descriptor, old)
-                    os.fsync(descriptor)
-                temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-
-def _inherit(descriptor: int, old: os.stat_result) -> None:
-    """Give a file the owner, group and permissions of the file that it replaces, as far as allowed."""
-    if hasattr(os, "fchown"):
-        for owner, group in ((old.st_uid, -1), (-1, old.st_gid)):
-            with suppress(PermissionError):
-                os.fchown(descriptor, owner, group)
-        os.fchmod(descriptor, stat.S_IMODE(old.st_mode) & 0o777)
-
-
-def _temporary_name(target: Path) -> Path:
-    return target.with_name(f"{_marked(target)}{secrets.token_hex(8)}")
-
-
-def _marked(target: Path) -> str:
-    """Return the prefix of temporary names of a target. A digest of its name is never too long."""
-    return f"{TEMPORARY}{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]}-"
-
-
-def _remove_dead(target: Path) -> None:
-    """Remove temporary files and folders of this target that nobody writes any more."""
-    if fcntl is None:
-        return
-    start = _marked(target)
-    with suppress(OSError), os.scandir(target.parent) as entries:
-        for entry in [entry for entry in entries if entry.name.startswith(start)]:
-            with suppress(OSError):  # it is locked, or already gone
-                descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW)
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    if entry.is_dir(follow_symlinks=False):
-                        shutil.rmtree(entry.path)
-                    else:
-                        Path(entry.path).unlink()
-                finally:
-                    os.close(descriptor)
-
-
 @contextmanager
-def _locked(descriptor: int) -> Iterator[None]:
-    """Lock a temporary file or folder while it is written, if the file system has locks."""
-    if fcntl is None:
-        yield
-        return
-    held = os.dup(descriptor)
+def without_clock() -> Iterator[None]:
+    """Keep uproot from writing the time into ROOT files within a block: equal contents give equal files."""
+    import uproot
+
+    original = uproot._util.datetime_to_code
+    uproot._util.datetime_to_code = lambda time: 0
     try:
-        with suppress(OSError):
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
-        os.close(held)
-
-
-def _synchronise_tree(folder: Path) -> None:
-    for below, _, names in os.walk(folder):
-        for name in names:
-            _synchronise(Path(below) / name)
-        _synchronise(Path(below))
-
-
-def _synchronise(path: Path) -> None:
-    """Synchronise a file or folder to the disk; not every file system can do this for folders."""
-    with suppress(PermissionError):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        except OSError:
-            if not path.is_dir():
-                raise
-        finally:
-            os.close(descriptor)
+        uproot._util.datetime_to_code = original

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.base.plugins import NAMES, OWN
+from trigemu.base.plugin_search import installed
 
 _ROOT = Path(__file__).parents[1]
 
@@ -22,28 +22,9 @@ _ROOT = Path(__file__).parents[1]
 def fingerprint(*values: object, without: Iterable[str] = ()) -> str:
     """Return a text that is the same for equal values in every process, and differs for different values.
 
-    Parameters
-    ----------
-    *values : object
-        Numbers, texts, bytes, arrays, dataclasses, msgspec structs, enumerations, functions and classes of
-        modules, and tuples, lists, sets and mappings of these.
-    without : iterable of str
-        Fields of dataclasses and structs that are left out.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Raises
-    ------
-    TypeError
-        If a value is of another type.
-
-    Examples
-    --------
-    >>> fingerprint({"pt": 20.0, "eta": 2.4}) == fingerprint({"eta": 2.4, "pt": 20.0})
-    True
+    Values are numbers, texts, bytes, arrays, dataclasses, msgspec structs, enumerations, functions and
+    classes of modules, and tuples, lists, sets and mappings of these; a TypeError is raised for others.
+    without: fields of dataclasses and structs that are left out.
     """
     return _digest(values, frozenset(without)).hex()
 
@@ -96,7 +77,7 @@ def digest_of_code(*folders: Path) -> str:
     """Return a digest of the Python files of trigemu and of the plugins that come with it, to recognise
     results of other versions of the code."""
     digest = hashlib.sha256()
-    packages = (_ROOT.with_name(f"{OWN}{name}") for name in sorted(NAMES))
+    packages = sorted(plugin.file.parent for plugin in installed() if plugin.comes_with_trigemu)
     for folder in (_ROOT, *packages, *folders):
         for file in sorted(folder.rglob("*.py")):
             digest.update(

@@ -9,30 +9,24 @@ plugins that come with trigemu are always available.
 from __future__ import annotations
 
 import ast
-import atexit
 import importlib.metadata
 import importlib.util
 import os
 import pickletools
 import re
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 from trigemu.base.cache import folder_of_cache
-from trigemu.base.errors import PluginError, TrigemuError, nearest, wrong_type
+from trigemu.base.errors import PluginError, nearest, wrong_type
 from trigemu.base.files import is_file, read_bounded, temporary_folder
 from trigemu.base.plugins import (
     MODULE,
-    NAMES,
     OWN,
-    Candidate,
     FoundPlugin,
-    absent,
     digest_of_plugin,
     files_of_plugin,
     loaded_plugin,
@@ -60,15 +54,12 @@ def search_path(folders: Sequence[Path] = ()) -> tuple[Path, ...]:
 @contextmanager
 def plugin_path_of(folders: Sequence[Path]) -> Iterator[None]:
     """Use some folders as the search path of this process and its child processes within a block."""
-    before = os.environ.get(PATH_VARIABLE)
+    before = os.environ.get(PATH_VARIABLE, "")
     os.environ[PATH_VARIABLE] = os.pathsep.join(map(str, folders))
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[PATH_VARIABLE]
-        else:
-            os.environ[PATH_VARIABLE] = before
+        os.environ[PATH_VARIABLE] = before  # an empty one is the same as none
 
 
 def folders_of(value: Folders) -> tuple[Path, ...]:
@@ -88,8 +79,6 @@ def find(name: str, path: Folders = None) -> FoundPlugin:
     folders = folders_of(path)
     by_name = available(folders)
     candidates = by_name.get(name)
-    if not candidates and (reason := absent(name)):
-        raise PluginError(f"plugin {name!r} comes with trigemu, but {reason}")
     if not candidates:
         where = ", ".join(f"{folder}{'' if folder.is_dir() else ' (no such folder)'}" for folder in folders)
         raise PluginError(
@@ -103,20 +92,28 @@ def find(name: str, path: Folders = None) -> FoundPlugin:
     return plugins[0]
 
 
-def available(folders: Iterable[Path]) -> dict[str, list[Candidate]]:
+def available(folders: Iterable[Path]) -> dict[str, list[FoundPlugin]]:
     """Return all plugins that can be found, by name, those that come with trigemu first. None is read.
 
     In folders, only regular files and packages with names of modules count: not lock files of editors, broken
     links, or pipes.
     """
-    by_name: dict[str, list[Candidate]] = {}
-    for candidate in (*_installed(), *_in_folders(folders)):
-        by_name.setdefault(candidate.name, []).append(candidate)
+    by_name: dict[str, list[FoundPlugin]] = {}
+    for plugin in installed():
+        by_name.setdefault(plugin.name, []).append(plugin)
+    own = {f"{OWN}{name}" for name, (first, *_) in by_name.items() if first.comes_with_trigemu}
+    for folder in folders:
+        packages = [(file.parent.name, file) for file in sorted(folder.glob("*/__init__.py"))]
+        modules = [(file.stem, file) for file in sorted(folder.glob("*.py"))]
+        for name, file in packages + modules:
+            if _NAME.fullmatch(name) and name not in own and is_file(file):
+                by_name.setdefault(name, []).append(FoundPlugin(name, file.resolve(), f"{MODULE}{name}"))
     return by_name
 
 
-def _installed() -> list[Candidate]:
-    candidates = []
+def installed() -> list[FoundPlugin]:
+    """Return the plugins of installed packages, those that come with trigemu first."""
+    plugins = []
     for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
         module = point.value.partition(":")[0]
         try:
@@ -126,31 +123,22 @@ def _installed() -> list[Candidate]:
         if spec and spec.origin:
             is_own = point.dist is not None and point.dist.name == "trigemu"
             imported = module if is_own else f"{MODULE}{point.name}"
-            candidates.append(Candidate(point.name, Path(spec.origin).resolve(), imported))
-    return sorted(candidates, key=lambda candidate: not candidate.comes_with_trigemu)
-
-
-def _in_folders(folders: Iterable[Path]) -> Iterator[Candidate]:
-    for folder in folders:
-        packages = [(file.parent.name, file) for file in sorted(folder.glob("*/__init__.py"))]
-        modules = [(file.stem, file) for file in sorted(folder.glob("*.py"))]
-        for name, file in packages + modules:
-            if _NAME.fullmatch(name) and name.removeprefix(OWN) not in NAMES and is_file(file):
-                yield Candidate(name, file.resolve(), f"{MODULE}{name}")
+            plugins.append(FoundPlugin(point.name, Path(spec.origin).resolve(), imported))
+    return sorted(plugins, key=lambda plugin: not plugin.comes_with_trigemu)
 
 
 #: The parts of the core, as a plugin.
-CORE = FoundPlugin("trigemu", Path(__file__).parents[1] / "builtin.py", "trigemu.builtin", "")
+CORE = FoundPlugin("trigemu", Path(__file__).parents[1] / "builtin.py", "trigemu.builtin")
 
 
-def providers(part: str, folders: Iterable[Path] | None) -> dict[str, Candidate]:
+def providers(part: str, folders: Iterable[Path] | None) -> dict[str, FoundPlugin]:
     """Return the plugin that provides each name of a part. The core precedes plugins that come with trigemu,
     and these precede others.
 
     Plugins that cannot be read are left out; using them raises an error. None is loaded.
     """
     candidates = [CORE, *(c for of_name in available(folders or ()).values() for c in of_name)]
-    by_name: dict[str, Candidate] = {}
+    by_name: dict[str, FoundPlugin] = {}
     for candidate in candidates:
         if folders is None and not candidate.comes_with_trigemu:
             continue
@@ -160,7 +148,7 @@ def providers(part: str, folders: Iterable[Path] | None) -> dict[str, Candidate]
     return by_name
 
 
-def summary(candidate: Candidate, part: str, command: str) -> str:
+def summary(candidate: FoundPlugin, part: str, command: str) -> str:
     """Return the docstring of a command, or of its module, up to the first blank line; empty if there is
     none. The module is parsed, not loaded."""
     try:
@@ -200,19 +188,15 @@ def sources_of(plugin: FoundPlugin) -> dict[str, bytes]:
 
 def load_from(plugin: FoundPlugin, sources: Mapping[str, bytes]) -> None:
     """Load a plugin: from its own file, if this machine has the same, else from its sources, which are
-    written to the cache folder, so that its compiled kernels are cached too."""
+    written to the cache folder."""
     with suppress(OSError):
         if digest_of_plugin(plugin.file) == plugin.sha256:
             plugin.load()
             return
-    try:
-        base = folder_of_cache() / "plugins"
-        base.mkdir(exist_ok=True, mode=0o700)
-    except (OSError, TrigemuError):  # there is none
-        base = _temporary()
-    folder = base / plugin.sha256
+    folder = folder_of_cache() / "plugins" / plugin.sha256
     file = folder / plugin.name / plugin.file.name
     if not file.is_file() or digest_of_plugin(file) != plugin.sha256:
+        folder.parent.mkdir(exist_ok=True, mode=0o700)
         with temporary_folder(folder) as temporary:
             for name, content in sources.items():
                 (temporary / plugin.name / name).parent.mkdir(parents=True, exist_ok=True)
@@ -221,10 +205,3 @@ def load_from(plugin: FoundPlugin, sources: Mapping[str, bytes]) -> None:
             with suppress(OSError):  # another process was first
                 temporary.rename(folder)
     replace(plugin, file=file).load()
-
-
-@cache
-def _temporary() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="trigemu-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder

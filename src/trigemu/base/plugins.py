@@ -1,5 +1,4 @@
-"""Plugins: what they declare, the ones that come with trigemu, messages for errors in their code, and how
-their parts are loaded."""
+"""Plugins: what they declare, messages for errors in their code, and how their parts are loaded."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -22,60 +21,8 @@ from typing import Any
 from trigemu.base.errors import PluginError, TrigemuError, nearest, own_cause
 from trigemu.base.files import is_file, read_bounded
 
-#: Prefix of the names of their packages.
+#: Prefix of the names of packages that come with trigemu, and of modules of other plugins.
 OWN = "trigemu_"
-#: The plugin of each name that users may write, by the part of a `Plugin`. The packages declare the same, but
-#: they may be missing.
-PROVIDED = {
-    "kinds": {"anomaly": "anomaly", "decade": "decade", "network": "anomaly"},
-    "formats": {
-        "challenge": "formats",
-        "cms-l1-vector": "cms",
-        "delphes": "formats",
-        "parquet": "formats",
-        "physlite": "formats",
-    },
-    "importers": {"cms-l1": "cms", "cms-phase2": "cms", "hls4ml": "hls4ml"},
-    "commands": {
-        "anomaly": "anomaly",
-        "bench": "latency",
-        "check-decisions": "cms",
-        "decade": "decade",
-        "explore": "pages",
-        "fill": "live",
-        "firmware": "firmware",
-        "gate": "validation",
-        "generate": "simulation",
-        "live": "live",
-        "optimise": "optimise",
-        "report": "pages",
-    },
-}
-NAMES = frozenset(plugin for names in PROVIDED.values() for plugin in names.values())
-
-
-def remedy(part: str, name: str) -> str:
-    """Return the end of a message on an unknown name: the missing package that provides it, if there is
-    one."""
-    plugin = PROVIDED[part].get(name)
-    return f"; the plugin {plugin!r} provides it, and {absent(plugin)}" if plugin and absent(plugin) else ""
-
-
-def absent(plugin: str) -> str:
-    """Return a message if the package of a plugin that comes with trigemu is missing; else an empty text."""
-    if plugin not in NAMES or importlib.util.find_spec(f"{OWN}{plugin}") is not None:
-        return ""
-    return f"its package {OWN}{plugin} is not installed"
-
-
-def missing_package(error: BaseException) -> str:
-    """Return a message on a failed import if a plugin that comes with trigemu is missing; else an empty
-    text."""
-    name = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
-    plugin = name.partition(".")[0].removeprefix(OWN) if name.startswith(OWN) else ""
-    return f"it needs the plugin {plugin!r}, and {absent(plugin)}" if absent(plugin) else ""
-
-
 #: A place "module:name". A module that begins with a dot is one of the plugin's own.
 _NAME = r"[^\W\d]\w*"
 _PLACE = re.compile(rf"(\.?{_NAME}(\.{_NAME})*)?:{_NAME}")
@@ -150,21 +97,21 @@ def _plugin(value: ast.expr) -> Plugin:
     if not isinstance(value, ast.Call) or value.args:
         raise PluginError("PLUGIN must be Plugin(kinds={…}, …), written with literals")
     parts = [*PARTS, "uses"]
-    values = {}
+    values: dict[str, Any] = {}
     for keyword in value.keywords:
-        name = keyword.arg or "**"
-        if name not in parts:
-            raise PluginError(f"PLUGIN has an unknown part {name!r}{nearest(name, parts)}")
+        part = keyword.arg or "**"
+        if part not in parts:
+            raise PluginError(f"PLUGIN has an unknown part {part!r}{nearest(part, parts)}")
         try:
-            values[name] = ast.literal_eval(keyword.value)
+            values[part] = ast.literal_eval(keyword.value)
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             raise PluginError(
-                f"{name} of PLUGIN must be written with literals: it is read, not run"
+                f"{part} of PLUGIN must be written with literals: it is read, not run"
             ) from None
-        if name == "uses":
-            _check_uses(values[name])
+        if part == "uses":
+            _check_uses(values[part])
         else:
-            _check_places(name, values[name])
+            _check_places(part, values[part])
     return Plugin(**values)
 
 
@@ -218,25 +165,29 @@ _loaded: dict[str, FoundPlugin] = {}
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FoundPlugin:
     """A file that may be a plugin.
 
     Attributes
     ----------
     name : str
-        Name of the plugin.
+        Its name in menus.
     file : Path
         The module, or the `__init__.py` of the package.
     module : str
         The name under which Python imports it.
+    sha256 : str
+        Digest of its Python files, so that every process loads the same; empty until `found`.
     """
 
     name: str
     file: Path
     module: str
+    sha256: str = ""
 
     @property
     def comes_with_trigemu(self) -> bool:
+        """Whether it is imported by the name of its package."""
         return not self.module.startswith(MODULE)
 
     @property
@@ -260,30 +211,10 @@ class Candidate:
     def found(self) -> FoundPlugin:
         """Return the plugin with its digest; raise PluginError if a file cannot be read."""
         try:
-            return FoundPlugin(self.name, self.file, self.module, digest_of_plugin(self.file))
+            return replace(self, sha256=digest_of_plugin(self.file))
         except OSError as error:
-            raise PluginError(
-                f"plugin {self.name!r}: cannot read {error.filename}: {error.strerror}"
-            ) from None
-
-
-@dataclass(frozen=True)
-class FoundPlugin(Candidate):
-    """A plugin that was found, with a digest that ensures that every process loads the same code.
-
-    Attributes
-    ----------
-    name : str
-        Name of the plugin.
-    file : Path
-        The module, or the `__init__.py` of the package.
-    module : str
-        The name under which Python imports it.
-    sha256 : str
-        Digest of the module, or of all Python files of the package.
-    """
-
-    sha256: str
+            reason = f"cannot read {error.filename}: {error.strerror}"
+            raise PluginError(f"plugin {self.name!r}: {reason}") from None
 
     def load(self) -> ModuleType:
         """Import the plugin, once per process, and return the module; raise PluginError if that fails."""
@@ -294,8 +225,8 @@ class FoundPlugin(Candidate):
         if loaded is not None and self._is(Path(loaded.__file__ or "")):
             return loaded
         spec = importlib.util.spec_from_file_location(self.module, self.file)
-        if spec is None or spec.loader is None:
-            raise PluginError(f"plugin {self.name!r}: {self.file} is not a Python module")
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         for part in [name for name in sys.modules if name.startswith(f"{self.module}.")]:
             del sys.modules[part]  # belongs to another plugin with this name
@@ -313,7 +244,7 @@ class FoundPlugin(Candidate):
         return file == self.file or (file.exists() and digest_of_plugin(file) == self.sha256)
 
     def part(self, part: str, name: str) -> Any:
-        """Load a part of the plugin by its name.
+        """Return a class or function that the plugin declares; raise PluginError if it cannot be loaded.
 
         Parameters
         ----------
@@ -321,16 +252,6 @@ class FoundPlugin(Candidate):
             One of `PARTS`, such as "kinds".
         name : str
             The name that the plugin declares.
-
-        Returns
-        -------
-        object
-            The class or function at the declared place.
-
-        Raises
-        ------
-        PluginError
-            If it cannot be loaded, or does not exist at the declared place.
         """
         place = getattr(self.declared(), part)[name]
         module, _, attribute = place.partition(":")
@@ -352,7 +273,7 @@ class FoundPlugin(Candidate):
         except (Exception, SystemExit) as error:
             if cause := own_cause(error):
                 raise cause from error
-            raise PluginError(f"{self.where}{what}: {missing_package(error) or reason_of(error)}") from error
+            raise PluginError(f"{self.where}{what}: {reason_of(error)}") from error
 
 
 def loaded_plugin(module: str) -> FoundPlugin | None:

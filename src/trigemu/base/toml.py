@@ -10,7 +10,6 @@ import difflib
 import hashlib
 import math
 import re
-import sys
 import tomllib
 import types
 import typing
@@ -39,117 +38,106 @@ Key = tuple[str | int, ...]
 
 
 def lines_of(text: str) -> dict[Key, int]:
-    """Return the line of every key and array element of a text that is known to be valid TOML."""
+    """Return the line of every key and array element of a text that is valid TOML."""
     return _Lines(text).found
 
 
 class _Lines:
     """A scanner. TOML libraries do not keep positions; relying on valid TOML keeps it short."""
 
-    _blank = re.compile(r"(?:[ \t\r]|#[^\n]*)*")
-    _part = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'|[A-Za-z0-9_-]+')
-    _string = re.compile(
-        r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL
-    )
-    _bare = re.compile(r"[^,\]}\n#]+")
+    _string = r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''
+    _token = re.compile(rf"{_string}|[\w-]+|#[^\n]*|[ \t\r]+|.", re.DOTALL)
 
     def __init__(self, text: str) -> None:
-        self.text, self.at, self.line = text, 0, 1
         self.found: dict[Key, int] = {}
         self._arrays: dict[Key, int] = {}
+        self._tokens: list[tuple[str, int]] = []
+        line = 1
+        for match in self._token.finditer(text):
+            if match[0][0] not in "# \t\r":
+                self._tokens.append((match[0], line))
+            line += match[0].count("\n")
+        self._tokens.reverse()  # the next one is the last
         table: Key = ()
-        while self._skip(newlines=True):
-            if self.text[self.at] == "[":
+        while self._tokens:
+            if self._next() == "[":
                 table = self._header()
+            elif self._next() == "\n":
+                self._take()
             else:
                 self._pair(table)
 
-    def _skip(self, *, newlines: bool) -> bool:
-        """Skip blanks and comments; return False at the end of the text."""
-        while True:
-            self._take(self._blank)
-            if self.at < len(self.text) and self.text[self.at] == "\n" and newlines:
-                self.at += 1
-                self.line += 1
-            else:
-                return self.at < len(self.text)
+    def _next(self) -> str:
+        return self._tokens[-1][0] if self._tokens else "\n"
 
-    def _take(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self.text, self.at)
-        text = found[0] if found else ""
-        self.at += len(text)
-        self.line += text.count("\n")
-        return text
+    def _line(self) -> int:
+        return self._tokens[-1][1]
 
-    def _key(self) -> Key:
-        parts: list[str] = []
-        while True:
-            self._skip(newlines=False)
-            part = self._take(self._part)
-            # Parsing a document for each key would take most of the time; only quotes and escapes need it.
-            parts.append(next(iter(tomllib.loads(f"{part} = 0"))) if part[0] in "\"'" else part)
-            self._skip(newlines=False)
-            if self.text[self.at : self.at + 1] != ".":
-                return tuple(parts)
-            self.at += 1
+    def _take(self) -> str:
+        return self._tokens.pop()[0]
+
+    def _key(self, end: str) -> Key:
+        parts = []
+        while (part := self._take()) != end:
+            if part[0] in "\"'":  # parsing a document takes long; only quotes and escapes need it
+                parts.append(next(iter(tomllib.loads(f"{part} = 0"))))
+            elif part != ".":
+                parts.append(part)
+        return tuple(parts)
 
     def _header(self) -> Key:
-        array = self.text.startswith("[[", self.at)
-        self.at += 2 if array else 1
+        line = self._line()
+        self._take()
+        is_array = self._next() == "["
+        if is_array:
+            self._take()
         key: Key = ()
-        names = self._key()
+        names = self._key("]")
         for i, name in enumerate(names):
             key = (*key, name)
-            self.found.setdefault(key, self.line)
-            if array and i == len(names) - 1:
+            self.found.setdefault(key, line)
+            if is_array and i == len(names) - 1:
                 self._arrays[key] = self._arrays.get(key, -1) + 1
             if key in self._arrays:
                 key = (*key, self._arrays[key])
-            self.found.setdefault(key, self.line)
-        self.at += 2 if array else 1
+            self.found.setdefault(key, line)
+        if is_array:
+            self._take()
         return key
 
     def _pair(self, table: Key) -> None:
-        line = self.line
-        key = (*table, *self._key())
+        line = self._line()
+        key = (*table, *self._key("="))
         for length in range(len(table) + 1, len(key) + 1):
             self.found.setdefault(key[:length], line)
-        self.at += 1  # the equals sign
-        self._skip(newlines=False)
-        self._any(key)
+        self._value(key)
 
-    def _any(self, key: Key) -> None:
-        opening = self.text[self.at]
-        if opening in "[{":
-            self._nested(key, "]" if opening == "[" else "}")
-        elif not self._take(self._string):
-            self._take(self._bare)
+    def _value(self, key: Key) -> None:
+        first = self._take()
+        if first in ("[", "{"):
+            index = 0
+            while (token := self._next()) not in ("]", "}"):
+                if token in (",", "\n"):
+                    index += token == ","
+                    self._take()
+                elif first == "{":
+                    self._pair(key)
+                else:
+                    self.found[(*key, index)] = self._line()
+                    self._value((*key, index))
+            self._take()
+        elif first[0] not in "\"'":  # a number or a date may have several tokens
+            while self._next() not in (",", "]", "}", "\n"):
+                self._take()
 
-    def _nested(self, key: Key, closing: str) -> None:
-        self.at += 1
-        index = 0
-        while self._skip(newlines=True) and self.text[self.at] != closing:
-            if self.text[self.at] == ",":
-                self.at += 1
-                index += 1
-            elif closing == "}":
-                self._pair(key)
-            else:
-                self.found[(*key, index)] = self.line
-                self._any((*key, index))
-        self.at += 1
-
-
-#: Levels of nesting of tables and lists; menus have six.
-MAX_DEPTH = 64
 
 S = TypeVar("S", bound="TomlTable")
 T = TypeVar("T")
 
 #: The longest message on one mistake, in characters.
 MAX_MESSAGE = 2000
-#: `fields` resolves annotations whenever it is called, which takes longer than reading a table.
-_fields = cache(msgspec.structs.fields)
+#: The fields of a struct. msgspec resolves annotations at each call, which takes longer than reading a table.
+fields_of = cache(msgspec.structs.fields)
 
 
 class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -210,51 +198,22 @@ class Document:
     """A TOML file, the line of each key, and its mistakes.
 
     Read each table with `read_table`, then call `finish`, which reports all mistakes of the file at once.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    data : dict
-        Its content.
-    lines : dict of Key to int
-        The line of each key and element of a list.
-    sha256 : str
-        Digest of the file.
-    problems : list of Problem
-        The mistakes.
-    causes : list of Exception
-        Errors in code of plugins that caused some of the mistakes.
     """
 
-    path: Path
-    data: dict[str, Any]
-    lines: dict[Key, int]
-    sha256: str
-    problems: list[Problem] = field(default_factory=list)
-    causes: list[Exception] = field(default_factory=list)
+    path: Path  # The file
+    data: dict[str, Any]  # Its content
+    lines: dict[Key, int]  # The line of each key and element of a list
+    sha256: str  # Digest of the file
+    problems: list[Problem] = field(default_factory=list)  # The mistakes
+    cause: Exception | None = None  # The first error in code of a plugin among them
 
     def problem(self, key: Key, where: str, message: str, cause: Exception | None = None) -> None:
         """Record a mistake at a key, or at the nearest enclosing key that has a line.
 
-        Parameters
-        ----------
-        key : Key
-            The path of keys to the value.
-        where : str
-            The entry, such as "trigger 'J100'"; may be empty.
-        message : str
-            What is wrong, and what would be right.
-        cause : Exception, optional
-            An error in code of a plugin, whose traceback is useful to its author.
-
-        Raises
-        ------
-        TableError
-            If there are more mistakes than are listed, so that a file with 10⁵ of them is not read to its
-            end.
+        where: the entry, such as "trigger 'J100'"; may be empty. cause: an error in code of a plugin. Raises
+        TableError at more mistakes than are listed: a file with 10⁵ of them is not read to its end.
         """
-        self.causes += [cause] if cause else []
+        self.cause = self.cause or cause
         while key and key not in self.lines:
             key = key[:-1]
         place = str(self.path), self.lines.get(key, 1), excerpt(where)
@@ -263,20 +222,7 @@ class Document:
             raise TableError(self.problems[:MAX_PROBLEMS], perhaps_more=True)
 
     def attempt(self, make: Callable[[], T], key: Key) -> T | None:
-        """Call a function; record a mistake at a key if it raises TrigemuError.
-
-        Parameters
-        ----------
-        make : callable
-            A function without arguments.
-        key : Key
-            The key of the value that the function reads.
-
-        Returns
-        -------
-        object or None
-            What the function returned; None if it failed.
-        """
+        """Return what a function returns; record a mistake at a key if it raises TrigemuError."""
         try:
             return make()
         except TrigemuError as error:
@@ -286,12 +232,7 @@ class Document:
     def finish(self) -> None:
         """Raise TableError if any mistakes were recorded."""
         if self.problems:
-            raise TableError(self.problems) from self._cause()
-
-    def _cause(self) -> Exception | None:
-        if len(self.causes) > 1:
-            return ExceptionGroup(f"{len(self.causes)} errors in plugins", self.causes)
-        return self.causes[0] if self.causes else None
+            raise TableError(self.problems) from self.cause
 
 
 def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Document:
@@ -336,12 +277,8 @@ def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Docum
         hint = '; text has quotation marks: {} = "{}"'.format(*unquoted.groups()) if unquoted else ""
         hint = hint or without_unit(text.split("\n")[line - 1].partition("=")[2].partition("#")[0])
         raise refused(line, f"not valid TOML: {error}{hint}") from None
-    except RecursionError:
-        raise refused(1, "is nested too deeply") from None
-    except ValueError:  # of int(), for numbers that Python refuses to read
-        raise refused(_line_of_digits(text), "not valid TOML: an integer has too many digits") from None
-    if _depth(data) > MAX_DEPTH:
-        raise refused(1, f"is nested too deeply: there may be {MAX_DEPTH} levels of tables and lists")
+    except (RecursionError, ValueError) as error:  # ValueError: an integer of thousands of digits
+        raise refused(0, f"not valid TOML: {error}") from None
     return Document(path, data, lines_of(text), hashlib.sha256(content).hexdigest())
 
 
@@ -351,22 +288,6 @@ _OF_EVENTS = (b"root", b"PAR1", b"\x89HDF")
 _UNQUOTED = re.compile(
     r"\s*([\w-]{1,40})\s*=\s*(?!(?:true|false|inf|nan)\b)([A-Za-z_][\w.\[\]()+*/-]{0,40})\s*(?:#.*)?"
 )
-
-
-def _line_of_digits(text: str) -> int:
-    """Return the line of the first number that is too long for Python."""
-    match = re.search(rf"[0-9_]{{{sys.get_int_max_str_digits()},}}", text)
-    return text.count("\n", 0, match.start()) + 1 if match else 1
-
-
-def _depth(data: Any) -> int:
-    """Return the levels of nested tables and lists, at most one more than is allowed."""
-    depth, level = 0, [data]
-    while level and depth <= MAX_DEPTH:
-        depth += 1
-        tables = (part.values() if isinstance(part, dict) else part for part in level)
-        level = [part for table in tables for part in table if isinstance(part, dict | list)]
-    return depth
 
 
 def read_table(
@@ -395,34 +316,26 @@ def read_table(
         An instance of the struct; None if there was a mistake.
     """
     before = len(document.problems)
-    fields = {f.encode_name: f for f in _fields(struct) if f.name != struct.further}
+    fields = {f.encode_name: f for f in fields_of(struct)}
+    further = fields.pop(struct.further or "", None)
     if isinstance(table, list) and all(isinstance(part, dict) for part in table):
-        once = f"[[{dotted(key)}]]: expected one table [{dotted(key)}], in single brackets"
-        document.problem(key, where, once)
+        message = f"[[{dotted(key)}]]: expected one table [{dotted(key)}], in single brackets"
+        document.problem(key, where, message)
         return None
     if not isinstance(table, dict):
-        document.problem(
-            key, where, f"{dotted(key)} = {quoted(table)}: expected a table of {', '.join(fields)}"
-        )
+        message = f"{dotted(key)} = {quoted(table)}: expected a table of {', '.join(fields)}"
+        document.problem(key, where, message)
         return None
-    values = {}
-    further: dict[str, Any] = {}
+    values: dict[str, Any] = {further.name: {}} if further else {}
     for name, value in table.items():
         if name in fields:
-            kind = fields[name].type
-            values[fields[name].name] = _value(document, value, kind, (*key, name), where)
-        elif struct.further:
-            further[name] = value
+            values[fields[name].name] = _value(document, value, fields[name].type, (*key, name), where)
+        elif further:
+            kind = typing.get_args(further.type)[1]
+            values[further.name][name] = _further(document, value, kind, (*key, name), where, fields)
         else:
             message = f"unknown key {quoted(name)}{nearest(name, (*fields, *also))}"
             document.problem((*key, name), where, message)
-    if struct.further:
-        kind = next(f.type for f in _fields(struct) if f.name == struct.further)
-        entry = typing.get_args(kind)[1]
-        values[struct.further] = {
-            name: _further(document, value, entry, (*key, name), where, fields)
-            for name, value in further.items()
-        }
     for name, missing in fields.items():
         if missing.required and name not in table:
             document.problem(key, where, f"the key {name!r} is missing")
@@ -432,10 +345,6 @@ def read_table(
     inner = f"{dotted(key)}: " if len(key) > 2 else ""
     for place, message in result.mistakes():
         document.problem((*key, *((place,) if isinstance(place, str) else place)), where, inner + message)
-    if len(document.problems) == before:  # the table may have reported the same in its own words
-        for name in [name for name, value in table.items() if name in fields and not _finite(value)]:
-            text = f"{dotted((*key, name))} = {quoted(table[name])}: expected finite numbers"
-            document.problem((*key, name), where, text)
     return None if len(document.problems) > before else result
 
 
@@ -465,8 +374,9 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
         items = value.items()
         return {name: _value(document, v, arguments[1], (*key, name), where) for name, v in items}
     try:
-        if isinstance(value, float) and not math.isfinite(value):
-            raise msgspec.ValidationError("expected a finite number")
+        if not _is_finite(value):
+            expected = "finite numbers" if isinstance(value, list) else "a finite number"
+            raise msgspec.ValidationError(f"expected {expected}")
         if origin is typing.Literal and (isinstance(value, dict | list) or value not in arguments):
             allowed = " or ".join(map(repr, sorted(arguments)))
             raise msgspec.ValidationError(f"expected {allowed}{_close(value, arguments)}")
@@ -497,10 +407,10 @@ def _close(value: Any, allowed: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def _finite(value: Any) -> bool:
+def _is_finite(value: Any) -> bool:
     """Return whether no number of a value or of a list is infinite or NaN."""
     if isinstance(value, list):
-        return all(map(_finite, value))
+        return all(map(_is_finite, value))
     return not isinstance(value, float) or math.isfinite(value)
 
 

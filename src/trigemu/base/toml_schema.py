@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from trigemu.base.toml import Document, TomlTable
+from trigemu.base.toml import Document, TomlTable, fields_of
 
 _SECTION = "\nAttributes\n----------\n"
 #: The heading of the next section.
@@ -38,7 +38,7 @@ def descriptions(struct: type[TomlTable]) -> dict[str, str]:
         section = _HEADING.split(section)[0]
         for names, lines in _ENTRY.findall(section + "\n"):
             texts |= {name: " ".join(lines.split()) for name in names.split(", ")}
-    keys = (field.encode_name for field in msgspec.structs.fields(struct))
+    keys = (field.encode_name for field in fields_of(struct))
     return {key: texts[key] for key in keys if key in texts}
 
 
@@ -70,16 +70,9 @@ def with_parts(structs: Iterable[type[TomlTable]]) -> list[type[TomlTable]]:
     """Return structs and the structs within them, each once, in order of appearance."""
     parts: dict[type[TomlTable], None] = {}
     for struct in structs:
-        _collect(struct, parts)
+        inner = (part for field in fields_of(struct) for part in _tables(field.type))
+        parts |= dict.fromkeys((struct, *with_parts(inner)))
     return list(parts)
-
-
-def _collect(struct: type[TomlTable], parts: dict[type[TomlTable], None]) -> None:
-    if struct not in parts:
-        parts[struct] = None
-        for field in msgspec.structs.fields(struct):
-            for part in _tables(field.type):
-                _collect(part, parts)
 
 
 def _tables(kind: Any) -> Iterator[type[TomlTable]]:

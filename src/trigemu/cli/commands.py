@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 
 from trigemu.base.errors import PluginError, TrigemuError, excerpt, own_cause, printable
 from trigemu.base.plugin_search import CORE, find, providers, search_path, summary
-from trigemu.base.plugins import Candidate, missing_package, remedy
+from trigemu.base.plugins import FoundPlugin
 from trigemu.cli.console import say
 
 #: Heading → commands, in their order. Commands of other plugins have a heading of their own.
@@ -57,7 +57,7 @@ class PluginGroup(click.Group):
         super().__init__(*args, **kwargs)
         self.part = part
 
-    def _candidates(self) -> dict[str, Candidate]:
+    def _candidates(self) -> dict[str, FoundPlugin]:
         return providers(self.part, search_path())
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -79,14 +79,11 @@ class PluginGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; the error names the missing package, if it is one of trigemu's, or a command with a
-        similar name."""
+        """Find a command; the error names one with a similar name."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            if hint := remedy(self.part, args[0]):
-                error.message = f"{error.message.rstrip('.')}{hint}."  # type: ignore[misc]
-            elif close := get_close_matches(args[0], self.list_commands(ctx), 1):
+            if close := get_close_matches(args[0], self.list_commands(ctx), 1):
                 error.message += f" Did you mean {close[0]!r}?"  # type: ignore[misc]
             raise
 
@@ -114,7 +111,7 @@ class PluginGroup(click.Group):
         return command
 
 
-def _help(part: str, name: str, candidate: Candidate) -> str:
+def _help(part: str, name: str, candidate: FoundPlugin) -> str:
     """Return the first paragraph of a command's help, parsed from the source without loading it."""
     return printable(summary(candidate, part, name)) or f"(plugin {candidate.name})"
 
@@ -142,11 +139,6 @@ class _Commands(PluginGroup):
         except MemoryError as error:
             _trace(ctx, error)
             _end(ctx, str(own_cause(error)))
-        except ModuleNotFoundError as error:
-            if not (hint := missing_package(error)):
-                raise
-            _trace(ctx, error)
-            _end(ctx, f"{ctx.invoked_subcommand}: {hint}")
         except BrokenPipeError:
             ctx.exit(UNREAD)
         except OSError as error:

@@ -16,8 +16,7 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, nearest
-from trigemu.base.files import new_file
-from trigemu.base.internals import without_clock
+from trigemu.base.files import new_file, without_clock
 from trigemu.base.mapping import CHUNK_EVENTS, engine_of
 from trigemu.counting.acceptance import acceptances, raw_decisions
 from trigemu.counting.patterns import PatternTable, distinct_entries, merge_tables

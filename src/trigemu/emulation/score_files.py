@@ -20,7 +20,7 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import TrigemuError, excerpt, module_of_extra
-from trigemu.base.files import check_regular, new_file
+from trigemu.base.files import check_no_pipe, new_file
 from trigemu.base.fingerprint import fingerprint
 from trigemu.counting.patterns import PatternTable, empty_table, merge_tables
 from trigemu.counting.score_table import ScoreTable, merge_score_tables
@@ -288,7 +288,7 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
     pyarrow = pyarrow_for("reading")
     menus, catalogue = menus_of(menus), samples_of(catalogue)
     try:
-        check_regular(path)
+        check_no_pipe(Path(path))
         with (
             Path(path).open("rb") as stream,
             pyarrow.parquet.ParquetFile(stream, page_checksum_verification=True) as file,

@@ -5,166 +5,137 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from trigemu.base.errors import TrigemuError, chain, excerpt, nearest, own_cause
 from trigemu.base.plugins import reason_of
-from trigemu.base.toml import Document, Key, TableError, dotted, read_table
+from trigemu.base.toml import Document, Key, TableError, dotted, fields_of, read_table
 from trigemu.menus.menu import Trigger
 from trigemu.observables.expressions import Condition, Constant, Number, Relation
-from trigemu.observables.language import MAX_LEVELS
 from trigemu.observables.selections import Scope
 from trigemu.triggers.base import BitKind, Compiled, Context, Kind
 
-
-def check_columns(document: Document, triggers: Iterable[Trigger], names: Sequence[str]) -> None:
-    """Check that each trigger with prescales has one for every column."""
-    for trigger in triggers:
-        if trigger.prescales and len(trigger.prescales) != len(names):
-            message = f"prescales: {len(trigger.prescales)} for the {len(names)} prescale_columns of [menu]"
-            key = ("trigger", _number(document, trigger.name), "prescales")
-            document.problem(key, f"trigger {trigger.name!r}", message)
+#: A trigger, the key that is wrong, and the message.
+Mistake = tuple[Trigger, str, str]
 
 
-def check_inputs(document: Document, triggers: Iterable[Trigger], names: set[str]) -> None:
-    """Check the names in logic and seeds, except those of triggers that could not be read."""
-    budgets = {trigger.name: trigger.budget for trigger in triggers if trigger.budget}
-    for trigger in triggers:
-        for key, name in _read(trigger):
-            if name in budgets:
-                document.problem(
-                    ("trigger", _number(document, trigger.name), key),
-                    f"trigger {trigger.name!r}",
-                    f"{key}: {name!r} has {budgets[name].key}, and other triggers cannot read the decisions "
-                    f"of a trigger whose threshold is found from a rate; give it above",
-                )
-            if name not in names:
-                document.problem(
-                    ("trigger", _number(document, trigger.name), key),
-                    f"trigger {trigger.name!r}",
-                    f"{key}: unknown trigger {excerpt(name)!r}{nearest(name, names - {trigger.name})}",
-                )
+def check_relations(
+    document: Document,
+    triggers: Sequence[Trigger],
+    names: set[str],
+    levels: Sequence[str] | None,
+    columns: Sequence[str],
+) -> None:
+    """Record mistakes in what triggers say of each other and of the menu.
 
-
-def _read(trigger: Trigger) -> Iterator[tuple[str, str]]:
-    """Yield (key, name) for each trigger whose decision a trigger reads."""
-    inputs = trigger.description.inputs() if isinstance(trigger.description, BitKind) else ()
-    yield from (("expression", name) for name in dict.fromkeys(inputs))
-    yield from (("seed", name) for name in (trigger.seed.names() if trigger.seed else ()))
-
-
-def order_of(document: Document, triggers: Sequence[Trigger]) -> tuple[str, ...]:
-    """Return the names of the triggers, each after those whose decisions it reads."""
-    by_name = {trigger.name: trigger for trigger in triggers}
-    order: dict[str, None] = {}
-    for trigger in triggers:
-        open_: dict[str, Iterator[str]] = {}  # the path to a trigger, with the remaining inputs of each
-        following: str | None = trigger.name
-        while following is not None or open_:
-            if following in open_:
-                path = [*open_]
-                _cycle(document, [*path[path.index(following) :], following])
-                order[following] = None
-            elif following is not None and following not in order and following in by_name:
-                open_[following] = iter(by_name[following].inputs())
-            last = next(reversed(open_), None)
-            following = next(open_[last], None) if last is not None else None
-            if last is not None and following is None:
-                del open_[last]
-                order[last] = None
-    return tuple(order)
-
-
-def _cycle(document: Document, names: Sequence[str]) -> None:
-    message = f"depends on itself: {chain(names)}"
-    document.problem(("trigger", _number(document, names[0])), f"trigger {names[0]!r}", message)
-
-
-def check_depth(document: Document, triggers: Sequence[Trigger], order: Sequence[str]) -> None:
-    """Check that no trigger reads others through too many levels of logic and seeds. order: the names of the
-    triggers, each after those that it reads."""
-    by_name = {trigger.name: trigger for trigger in triggers}
-    levels: dict[str, int] = {}
-    for name in order:
-        trigger = by_name[name]
-        below = max((levels.get(other, 0) for other in trigger.inputs()), default=0)
-        levels[name] = below + trigger.levels
-        if levels[name] > MAX_LEVELS >= below:
-            message = (
-                f"it reads others through {levels[name]} levels, including those within expressions: at most "
-                f"{MAX_LEVELS} are allowed"
-            )
-            document.problem(("trigger", _number(document, name)), f"trigger {name!r}", message)
-
-
-def check_levels(document: Document, triggers: Sequence[Trigger], levels: Sequence[str]) -> None:
-    """Check that each trigger belongs to a level and has no seeds of a later one, that each group is within
-    one level, and that the last level has an enabled trigger."""
-    position = {level: number for number, level in enumerate(levels)}
-    of_group: dict[str, Trigger] = {}
-    by_name = {trigger.name: trigger for trigger in triggers}
-    for trigger in triggers:
-        if message := _level_mistake(trigger, levels):
-            _problem(document, trigger, "level", message)
-            continue
-        for name in trigger.seed.names() if trigger.seed else ():
-            seed = by_name.get(name)
-            if seed and levels and position.get(seed.level or "", 0) > position[trigger.level or ""]:
-                message = f"seed: {name!r} is of level {seed.level!r}, which follows {trigger.level!r}"
-                _problem(document, trigger, "seed", message)
-        if trigger.group:
-            first = of_group.setdefault(trigger.group, trigger)
-            if first.level != trigger.level:
-                message = (
-                    f"group = {trigger.group!r}: {first.name!r} of this group is of level {first.level!r}, "
-                    f"this one of {trigger.level!r}; give the groups of each level different names"
-                )
-                _problem(document, trigger, "group", message)
-    if levels and triggers and not any(t.enabled and t.level == levels[-1] for t in triggers):
+    names: also of triggers that could not be read. levels: None if [menu] could not be read; columns: of
+    prescales.
+    """
+    mistakes = [*_input_mistakes(triggers, names), *_counter_mistakes(triggers)]
+    if levels is not None:
+        mistakes += _level_mistakes(triggers, levels)
+        for t in triggers:
+            if t.prescales and len(t.prescales) != len(columns):
+                wrong = f"{len(t.prescales)} for the {len(columns)} prescale_columns of [menu]"
+                mistakes.append((t, "prescales", f"prescales: {wrong}"))
+    for trigger, key, message in mistakes:
+        document.problem((*_key(document, trigger.name), key), f"trigger {trigger.name!r}", message)
+    enabled = [trigger for trigger in triggers if trigger.enabled]
+    if triggers and not enabled:
+        document.problem(("trigger", 0), "", "no trigger is enabled: a menu needs at least one that is")
+    elif levels and enabled and not any(trigger.level == levels[-1] for trigger in enabled):
         message = f"no enabled trigger is of the last level, {levels[-1]!r}, which gives the rate of the menu"
         document.problem(("menu", "levels"), "[menu]", message)
 
 
-def _level_mistake(trigger: Trigger, levels: Sequence[str]) -> str | None:
-    if not levels:
-        return f"level = {trigger.level!r}, but [menu] has no levels" if trigger.level else None
-    if trigger.level is None:
-        return f"the key 'level' is missing: one of {', '.join(levels)}"
-    if trigger.level not in levels:
-        return f"level = {trigger.level!r}: unknown level{nearest(trigger.level, levels)}"
-    return None
+def _key(document: Document, name: str) -> Key:
+    """Return the key of the first trigger of the file with a name."""
+    tables = enumerate(document.data["trigger"])
+    return next(("trigger", i) for i, t in tables if isinstance(t, dict) and t.get("name") == name)
 
 
-def check_counters(document: Document, triggers: Sequence[Trigger]) -> None:
+def _input_mistakes(triggers: Iterable[Trigger], names: set[str]) -> Iterator[Mistake]:
+    """Check the names in logic and seeds."""
+    budgets = {trigger.name: trigger.budget for trigger in triggers if trigger.budget}
+    for trigger in triggers:
+        inputs = trigger.description.inputs() if isinstance(trigger.description, BitKind) else ()
+        read = [("expression", name) for name in dict.fromkeys(inputs)]
+        for key, name in (*read, *(("seed", name) for name in trigger.seeds)):
+            if name in budgets:
+                message = (
+                    f"{key}: {name!r} has {budgets[name].key}, and other triggers cannot read the decisions "
+                    f"of a trigger whose threshold is found from a rate; give it above"
+                )
+                yield trigger, key, message
+            if name not in names:
+                known = nearest(name, names - {trigger.name})
+                yield trigger, key, f"{key}: unknown trigger {excerpt(name)!r}{known}"
+
+
+def _level_mistakes(triggers: Sequence[Trigger], levels: Sequence[str]) -> Iterator[Mistake]:
+    """Check that each trigger belongs to a level and has no seeds of a later one, and that each group is
+    within one level."""
+    position = {level: number for number, level in enumerate(levels)}
+    of_group: dict[str, Trigger] = {}
+    by_name = {trigger.name: trigger for trigger in triggers}
+    for trigger in triggers:
+        level = trigger.level
+        if not levels:
+            if level:
+                yield trigger, "level", f"level = {level!r}, but [menu] has no levels"
+            continue
+        if level is None:
+            yield trigger, "level", f"the key 'level' is missing: one of {', '.join(levels)}"
+            continue
+        if level not in levels:
+            yield trigger, "level", f"level = {level!r}: unknown level{nearest(level, levels)}"
+            continue
+        for name in trigger.seeds:
+            seed = by_name.get(name)
+            if seed and position.get(seed.level or "", 0) > position[level]:
+                yield trigger, "seed", f"seed: {name!r} is of level {seed.level!r}, which follows {level!r}"
+        first = of_group.setdefault(trigger.group, trigger) if trigger.group else trigger
+        if first.level != level:
+            message = (
+                f"group = {trigger.group!r}: {first.name!r} of this group is of level {first.level!r}, this "
+                f"one of {level!r}; give the groups of each level different names"
+            )
+            yield trigger, "group", message
+
+
+def _counter_mistakes(triggers: Sequence[Trigger]) -> Iterator[Mistake]:
     """Check that no trigger shares its prescale counter with one of its seeds."""
     by_name = {trigger.name: trigger for trigger in triggers}
     for trigger in triggers:
-        if not trigger.coherent:
-            continue
-        waiting, seen = [trigger], set[str]()
+        waiting = list(trigger.seeds) if trigger.coherent else []
+        seeds: dict[str, None] = {}
         while waiting:
-            seed = waiting.pop().seed
-            for name in seed.names() if seed else ():
-                if name in seen or name not in by_name:
-                    continue
-                seen.add(name)
-                waiting.append(by_name[name])
-                if by_name[name].coherent == trigger.coherent:
-                    message = f"coherent = {trigger.coherent!r}: its seed {name!r} is in the same set"
-                    _problem(document, trigger, "coherent", message)
+            name = waiting.pop()
+            if name in by_name and name not in seeds:
+                seeds[name] = None
+                waiting += by_name[name].seeds
+        for name in seeds:
+            if by_name[name].coherent == trigger.coherent:
+                message = f"coherent = {trigger.coherent!r}: its seed {name!r} is in the same set"
+                yield trigger, "coherent", message
 
 
-def _problem(document: Document, trigger: Trigger, key: str, message: str) -> None:
-    document.problem(("trigger", _number(document, trigger.name), key), f"trigger {trigger.name!r}", message)
-
-
-def _number(document: Document, name: str) -> int:
-    """Return the position in the file of the first trigger with a name."""
-    tables = document.data["trigger"]
-    return next(i for i, table in enumerate(tables) if isinstance(table, dict) and table.get("name") == name)
+def order_of(document: Document, triggers: Sequence[Trigger]) -> tuple[str, ...]:
+    """Return the names of the triggers, each after those whose decisions it reads; record each circle."""
+    names = [trigger.name for trigger in triggers]
+    inputs = {trigger.name: {name for name in trigger.inputs() if name in names} for trigger in triggers}
+    while True:
+        try:
+            return tuple(TopologicalSorter(inputs).static_order())
+        except CycleError as error:
+            circle = error.args[1][:0:-1]  # each reads the next one
+            start = circle.index(min(circle, key=names.index))
+            circle = [*circle[start:], *circle[: start + 1]]
+            message = f"depends on itself: {chain(circle)}"
+            document.problem(_key(document, circle[0]), f"trigger {circle[0]!r}", message)
+            inputs[circle[0]].remove(circle[1])
 
 
 class _Checking(Context):
@@ -232,7 +203,7 @@ def try_known(
     where: str,
 ) -> None:
     """Compile a trigger with mistakes without its unknown keys, to report its other mistakes."""
-    names = {field.encode_name for field in msgspec.structs.fields(struct)}
+    names = {field.encode_name for field in fields_of(struct)}
     table = {name: value for name, value in own_keys.items() if name in names}
     description = read_table(replace(document, problems=[]), table, struct, key, where)
     if isinstance(description, Kind):

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from trigemu.base.errors import TrigemuError, in_brackets, nearest, printable, quoted
+from trigemu.base.errors import TrigemuError, few_of, in_brackets, nearest, printable, quoted
 from trigemu.base.plugins import FoundPlugin
 from trigemu.observables.selections import Scope
 from trigemu.triggers.base import BitKind, Kind, ScoreKind
@@ -22,18 +22,10 @@ _NAMED = 20
 
 @dataclass(frozen=True)
 class Budget:
-    """The rate that the threshold of a trigger is found from.
+    """The rate that the threshold of a trigger is found from."""
 
-    Attributes
-    ----------
-    quantity : {"unique", "total"}
-        Whether it is the unique rate of the trigger in its menu, or its total rate.
-    hz : float
-        The rate in Hz.
-    """
-
-    quantity: Literal["unique", "total"]
-    hz: float
+    quantity: Literal["unique", "total"]  # The unique rate of the trigger in its menu, or its total rate
+    hz: float  # The rate in Hz
 
     @property
     def key(self) -> str:
@@ -43,25 +35,12 @@ class Budget:
 
 @dataclass(frozen=True)
 class Solution:
-    """The threshold that meets a budget.
+    """The threshold that meets a budget."""
 
-    Attributes
-    ----------
-    threshold : float
-        The threshold on the score.
-    error : float
-        The shift of the threshold if the rate changes by its statistical error.
-    tie_hz : float
-        The rate in Hz of the events with the score at which the budget is reached, if several share it; else
-        0.
-    hz : float
-        The rate in Hz at the threshold.
-    """
-
-    threshold: float
-    error: float
-    tie_hz: float
-    hz: float
+    threshold: float  # The threshold on the score
+    error: float  # Its shift if the rate changes by its statistical error
+    tie_hz: float  # Rate of the events with the score at which the budget is reached, if several share it
+    hz: float  # The rate in Hz at the threshold
 
 
 @dataclass(frozen=True)
@@ -124,16 +103,15 @@ class Trigger:
     level: str | None = None
     unit: str | None = None
 
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        """The names of the triggers in its seed."""
+        return self.seed.names() if self.seed else ()
+
     def inputs(self) -> tuple[str, ...]:
         """Return the names of the triggers whose decisions this trigger reads."""
         read = self.description.inputs() if isinstance(self.description, BitKind) else ()
-        return (*read, *(self.seed.names() if self.seed else ()))
-
-    @property
-    def levels(self) -> int:
-        """The number of nested levels of its expressions over other triggers; 0 if it reads none."""
-        depth = self.description.levels() if isinstance(self.description, BitKind) else 0
-        return max(depth, self.seed.levels if self.seed else 0)
+        return (*read, *self.seeds)
 
     def solved(self, solution: Solution) -> Trigger:
         """Return the same trigger with the threshold of a `solution`."""
@@ -235,9 +213,7 @@ class Menu:
     @property
     def left_out_text(self) -> str:
         """The triggers that are left out, each with what is missing."""
-        parts = [f"{out.name} ({out.missing})" for out in self.left_out[:_NAMED]]
-        more = f" and {len(self.left_out) - _NAMED} more" if len(self.left_out) > _NAMED else ""
-        return f"{', '.join(parts)}{more}"
+        return few_of([f"{out.name} ({out.missing})" for out in self.left_out], _NAMED)
 
     def trigger(self, name: str) -> Trigger:
         """Return the trigger with a `name`.

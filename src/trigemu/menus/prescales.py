@@ -25,7 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trigemu.base import toml_text
-from trigemu.base.errors import MAX_PROBLEMS, TrigemuError, excerpt, listed, nearest
+from trigemu.base.errors import MAX_PROBLEMS, TrigemuError, excerpt, few_of, listed, nearest
 from trigemu.base.files import read_bounded
 from trigemu.menus.menu import Menu, PrescaleColumns, Trigger, own_prescale
 
@@ -77,41 +77,24 @@ def read_prescales(menu: Menu, path: Path) -> Menu:
         raise TrigemuError(f"cannot read {path}: it is not UTF-8 text") from None
     except csv.Error as error:
         raise TrigemuError(f"cannot read {path}: it is not a CSV file: {error}") from None
-    names_in_menu = {trigger.name for trigger in menu.triggers}
-    unknown = [name for name in rows if name not in names_in_menu]
-    problems += [
-        (
-            rows[name][0],
-            f"the menu {menu.path} has no trigger {excerpt(name)!r}{nearest(name, names_in_menu)}",
-        )
-        for name in unknown[:MAX_PROBLEMS]
-    ]
-    if not problems:
-        missing = [trigger for trigger in menu.enabled if trigger.name not in rows]
-        if missing:
-            problems.append((len(lines), _no_row(missing)))
+    known = {trigger.name for trigger in menu.triggers}
+    for name in [name for name in rows if name not in known][:MAX_PROBLEMS]:
+        message = f"the menu {menu.path} has no trigger {excerpt(name)!r}{nearest(name, known)}"
+        problems.append((rows[name][0], message))
+    missing = [f"{t.name!r} ({t.place})" for t in menu.enabled if t.name not in rows]
+    if missing and not problems:
+        named = f"trigger{'s' * (len(missing) > 1)} {few_of(missing, _NAMED)}"
+        one = "each enabled trigger needs one, with 1 if it is not prescaled"
+        problems.append((len(lines), f"no row for {named}: {one}"))
     if problems:
         raise TrigemuError(listed([f"{path}:{line}: {text}" for line, text in sorted(problems)]))
-    triggers = tuple(_with(trigger, rows, menu.crossing_rate_hz) for trigger in menu.triggers)
+    triggers = []
+    for trigger in menu.triggers:
+        _, prescales = rows.get(trigger.name, (0, trigger.prescales))
+        factor = own_prescale(trigger.description, menu.crossing_rate_hz) if trigger.name in rows else 1.0
+        triggers.append(replace(trigger, prescales=tuple(prescale * factor for prescale in prescales)))
     columns = PrescaleColumns(names, path, hashlib.sha256(content).hexdigest())
-    return replace(menu, triggers=triggers, columns=columns)
-
-
-def _no_row(triggers: Sequence[Trigger]) -> str:
-    """Return a message on triggers without a row."""
-    named = [f"{trigger.name!r} ({trigger.place})" for trigger in triggers[:_NAMED]]
-    more = f" and {len(triggers) - _NAMED} more" if len(triggers) > _NAMED else ""
-    return (
-        f"no row for trigger{'s' * (len(triggers) > 1)} {', '.join(named)}{more}: each enabled trigger needs "
-        f"one, with 1 if it is not prescaled"
-    )
-
-
-def _with(trigger: Trigger, rows: Rows, crossing_rate_hz: float) -> Trigger:
-    if trigger.name not in rows:
-        return trigger
-    kind_prescale = own_prescale(trigger.description, crossing_rate_hz)
-    return replace(trigger, prescales=tuple(value * kind_prescale for value in rows[trigger.name][1]))
+    return replace(menu, triggers=tuple(triggers), columns=columns)
 
 
 def _parse(lines: Sequence[str]) -> tuple[tuple[str, ...], Rows, list[tuple[int, str]]]:
@@ -122,34 +105,24 @@ def _parse(lines: Sequence[str]) -> tuple[tuple[str, ...], Rows, list[tuple[int,
         return (), {}, [(1, "expected a header: 'name', then the names of columns, as in name,2.0e34,1.5e34")]
     problems = [(1, mistake) for mistake in name_mistakes(names)]
     rows: Rows = {}
-    for cells in reader:
-        if not cells:
-            continue
+    for cells in filter(None, reader):
         line, (name, *values) = reader.line_num, [cell.strip() for cell in cells]
         if len(values) != len(names):
             problems.append((line, f"trigger {name!r} has {len(values)} prescales for {len(names)} columns"))
         elif name in rows:
             problems.append((line, f"trigger {name!r} already has a row (line {rows[name][0]})"))
         else:
-            numbers = tuple(map(_number, values))
-            problems += [
-                (line, f"trigger {name!r}, column {column!r}: {wrong}")
-                for column, text, number in zip(names, values, numbers, strict=True)
-                if (wrong := _mistake(text, number))
-            ]
-            rows[name] = line, numbers
+            numbers = []
+            for column, text in zip(names, values, strict=True):
+                try:
+                    numbers.append(float(text))
+                    wrong = prescale_mistake(numbers[-1])
+                except ValueError:
+                    wrong = f"{text!r} is not a number"
+                if wrong:
+                    problems.append((line, f"trigger {name!r}, column {column!r}: {wrong}"))
+            rows[name] = line, tuple(numbers)
     return tuple(names), rows, problems
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def _mistake(text: str, number: float) -> str | None:
-    return f"{text!r} is not a number" if math.isnan(number) else prescale_mistake(number)
 
 
 def chosen_columns(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
@@ -200,8 +173,7 @@ def no_column(menu: Menu) -> str:
     """Return a message on a menu with columns of which none is chosen."""
     columns = menu.columns
     key = "" if columns.path else f"write column = {toml_text.value(columns.names[0])} under [menu], or "
-    more = f" and {len(columns.names) - _LISTED} more" if len(columns.names) > _LISTED else ""
     return (
         f"{columns.path or menu.path} has columns of prescales, and rates need one of them: {key}choose with "
-        f"--column (of run, compare and live) from {', '.join(columns.names[:_LISTED])}{more}"
+        f"--column (of run, compare and live) from {few_of(columns.names, _LISTED)}"
     )

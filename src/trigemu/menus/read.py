@@ -26,14 +26,10 @@ from trigemu.base.errors import (
 )
 from trigemu.base.files import is_folder, is_there
 from trigemu.base.plugin_search import Folders, find, folders_of
-from trigemu.base.toml import Document, Key, Problem, TableError, TomlTable, load_toml, read_table
+from trigemu.base.toml import Document, Key, Problem, TableError, TomlTable, fields_of, load_toml, read_table
 from trigemu.base.toml_schema import KINDS, refuse_other_kinds
 from trigemu.menus.checks import (
-    check_columns,
-    check_counters,
-    check_depth,
-    check_inputs,
-    check_levels,
+    check_relations,
     failed,
     order_of,
     try_compile,
@@ -47,7 +43,7 @@ from trigemu.observables.selections import Scope, read_scope
 from trigemu.samples.normalisation import rate_mistakes
 from trigemu.triggers.base import BitKind, Kind, ScoreKind
 from trigemu.triggers.kinds import AnyKind, Kinds
-from trigemu.triggers.logic import parse_expression
+from trigemu.triggers.logic import Expression, parse_expression
 
 #: The format of the menus that trigemu writes, and the newest that it reads.
 FORMAT = 1
@@ -177,6 +173,14 @@ class TriggerTable(TomlTable, frozen=True):
         if None not in (self.unique_rate_hz, self.total_rate_hz):
             yield "total_rate_hz", "unique_rate_hz and total_rate_hz: a threshold can meet one of them"
         yield from (("prescales", wrong) for p in self.prescales if (wrong := prescale_mistake(p)))
+        try:
+            _ = self.expression
+        except TrigemuError as error:
+            yield "seed", f"seed: {error}"
+
+    @property
+    def expression(self) -> Expression | None:
+        return None if self.seed is None else parse_expression(self.seed)
 
     @property
     def budget(self) -> Budget | None:
@@ -185,7 +189,7 @@ class TriggerTable(TomlTable, frozen=True):
         return None if self.total_rate_hz is None else Budget("total", self.total_rate_hz)
 
 
-_COMMON = frozenset(field.encode_name for field in msgspec.structs.fields(TriggerTable))
+_COMMON = frozenset(field.encode_name for field in fields_of(TriggerTable))
 
 
 def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
@@ -219,20 +223,18 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
     kinds = _kinds(document, head.plugins, plugin_path)
     scope = _scope(document)
     misspelt = "trigger" in meant and "trigger" not in document.data  # which is reported
-    triggers = [] if misspelt else _triggers(document, kinds, scope, head.crossing_rate_hz)
+    by_name = {} if misspelt else _triggers(document, kinds, scope, head.crossing_rate_hz)
+    triggers = tuple(trigger for trigger in by_name.values() if trigger)
     order = order_of(document, triggers)
-    check_depth(document, triggers, order)
-    if menu_table:
-        check_columns(document, triggers, menu_table.prescale_columns)
-        check_levels(document, triggers, menu_table.levels)
-    check_counters(document, triggers)
+    levels, columns = (menu_table.levels, menu_table.prescale_columns) if menu_table else (None, ())
+    check_relations(document, triggers, set(by_name), levels, columns)
     document.finish()
     return Menu(
         name=head.name or printable(Path(path).stem),
         crossing_rate_hz=head.crossing_rate_hz,
         plugins=kinds.used,
         scope=scope,
-        triggers=tuple(triggers),
+        triggers=triggers,
         order=order,
         path=Path(path),
         sha256=document.sha256,
@@ -285,16 +287,17 @@ def _kinds(document: Document, plugins: Iterable[str], path: Folders) -> Kinds:
     return kinds
 
 
-def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> list[Trigger]:
+def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> dict[str, Trigger | None]:
+    """Return the triggers by name, None for those that cannot be read."""
     tables = document.data.get("trigger", [])
     if isinstance(tables, dict):
         message = "[trigger]: expected [[trigger]] in two brackets, a table for each trigger with its name"
         document.problem(("trigger",), "", message)
-        return []
+        return {}
     if not isinstance(tables, list) or not tables:
         document.problem(("trigger",), "", "a menu needs at least one [[trigger]]")
-        return []
-    triggers: list[Trigger] = []
+        return {}
+    triggers: dict[str, Trigger | None] = {}
     lines: dict[str, int] = {}
     for i, table in enumerate(tables):
         trigger = _trigger(document, table, ("trigger", i), kinds, scope, rate)
@@ -304,11 +307,7 @@ def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> li
             document.problem(("trigger", i, "name"), f"trigger {name!r}", message)
         elif isinstance(name, str):
             lines[name] = document.lines.get(("trigger", i), 1)
-            if trigger:
-                triggers.append(trigger)
-    check_inputs(document, triggers, set(lines))
-    if triggers and not any(trigger.enabled for trigger in triggers):
-        document.problem(("trigger", 0), "", "no trigger is enabled: a menu needs at least one that is")
+            triggers[name] = trigger
     return triggers
 
 
@@ -328,27 +327,20 @@ def _trigger(
         head_table["kind"] = ""
     trigger_table = read_table(document, head_table, TriggerTable, key, where)
     head = trigger_table or TriggerTable(name=str(table.get("name") or where), kind=str(kind))
-    seed = None
-    try:
-        if isinstance(table.get("seed"), str):
-            seed = parse_expression(table["seed"])
-    except TrigemuError as error:
-        document.problem((*key, "seed"), where, f"seed: {error}")
     if struct is None:
         return None
     try:
         description = read_table(document, kind_keys, struct, key, where, also=_COMMON)
         if description is None:
             try_known(document, kind_keys, struct, scope, key, where)
-        factor = 1.0 if description is None else own_prescale(description, rate)
+            return None
+        factor = own_prescale(description, rate)
         if isinstance(description, BitKind):
             description.inputs()
     except Exception as error:
         if cause := own_cause(error):
             raise cause from error
         failed(document, "read", error, key, where)
-        return None
-    if description is None:
         return None
     if not factor >= 1:
         message = f"its rate is above the crossing rate of {rate:g} Hz"
@@ -370,7 +362,7 @@ def _trigger(
         prescale=head.prescale * factor,
         coherent=head.coherent,
         enabled=head.enabled,
-        seed=seed,
+        seed=head.expression,
         place=place,
         budget=head.budget,
         fitted_on=head.fitted_on,
@@ -412,6 +404,14 @@ MenuLike = Menu | str | os.PathLike[str]
 #: One menu or several.
 MenusLike = MenuLike | Iterable[MenuLike]
 EXPECTED = "the path of a menu (TOML), or a Menu"
+#: Type of another argument → what to give in its place.
+_ADVICE = {
+    **dict.fromkeys(("Catalogue", "Events", "Array"), "the menu comes first, then the samples"),
+    **dict.fromkeys(("list", "tuple"), "emulate and compare accept several"),
+    "MenuRates": "its menu is .menu",
+    "Emulation": "its menus are .menus",
+    "dict": "write it to a file first",
+}
 #: Files that a message names.
 _NAMED = 10
 
@@ -421,7 +421,7 @@ def menu_of(menu: MenuLike) -> Menu:
     if isinstance(menu, Menu):
         return menu
     if not isinstance(menu, str | os.PathLike):
-        raise wrong_type("the menu", menu, EXPECTED, _advice(menu))
+        raise wrong_type("the menu", menu, EXPECTED, _ADVICE.get(type(menu).__name__, ""))
     return read_menu(_file(Path(menu)))
 
 
@@ -430,7 +430,8 @@ def menus_of(menus: MenusLike) -> tuple[Menu, ...]:
     if isinstance(menus, Menu | str | os.PathLike):
         return (menu_of(menus),)
     if not isinstance(menus, list | tuple | Iterator):
-        raise wrong_type("the menus", menus, f"{EXPECTED}, or a list of these", _advice(menus))
+        advice = _ADVICE.get(type(menus).__name__, "")
+        raise wrong_type("the menus", menus, f"{EXPECTED}, or a list of these", advice)
     return tuple(menu_of(menu) for menu in menus)
 
 
@@ -447,14 +448,3 @@ def _file(path: Path) -> Path:
         raise TrigemuError(f"{excerpt(first)!r} … is not a path: write the menu to a file first")
     where = "" if path.is_absolute() else f" in the current folder, {Path.cwd()}"
     raise TrigemuError(f"there is no menu {text}{where}")
-
-
-def _advice(value: Any) -> str:
-    kind = type(value).__name__
-    if kind in ("Catalogue", "Events", "Array"):
-        return "the menu comes first, then the samples"
-    if kind in ("MenuRates", "Emulation"):
-        return "its menu is .menu" if kind == "MenuRates" else "its menus are .menus"
-    if isinstance(value, list | tuple):
-        return "emulate and compare accept several"
-    return "write it to a file first" if kind == "dict" else ""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from trigemu.base.errors import TrigemuError, excerpt
+from trigemu.base.errors import TrigemuError, excerpt, few_of
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.observables.expressions import Arithmetic, Condition, Constant, Junction, Number, Relation
 from trigemu.observables.language import parse_observable
@@ -33,10 +33,9 @@ def signed_differences(conditions: Mapping[str, Iterable[tuple[str, Condition]]]
         one_sided = dict.fromkeys(texts[number] for number, found in sides.items() if len(found) == 1)
         differences += [f"{name!r} ({excerpt(text)})" for text in one_sided]
     if differences:
-        more = f" and {len(differences) - _NAMED} more" if len(differences) > _NAMED else ""
         yield (
             f"dphi and deta have a sign, φ1 − φ2 in (−π, π] and η1 − η2, and one-sided cuts on them accept "
-            f"one sign only: {', '.join(differences[:_NAMED])}{more}; write abs(…) if the distance is meant"
+            f"one sign only: {few_of(differences, _NAMED)}; write abs(…) if the distance is meant"
         )
 
 
@@ -61,33 +60,22 @@ def _signed_limits(condition: Condition) -> Iterator[tuple[OfVectors, bool]]:
 def lost_prescales(menu: Menu) -> Iterator[str]:
     """Yield a warning for triggers with a disabled seed that has a prescaled seed itself: the raw decision of
     the disabled one uses the other before its prescale."""
-    lost_seeds = []
+    prescaled = {t.name for t in menu.enabled if any(p != 1.0 for p in t.prescales or (t.prescale,))}
+    warnings = []
     for trigger in menu.enabled:
-        seeds = trigger.seed.names() if trigger.seed else ()
-        for name in seeds:
-            if not menu.trigger(name).enabled:
-                lost = [seed for seed in _prescaled_seeds(menu, name) if seed not in seeds]
-                lost_seeds += [(trigger.name, name, lost)] if lost else []
-    for trigger_name, name, lost in lost_seeds[:_NAMED]:
-        yield (
-            f"{trigger_name!r} does not get the prescale of {', '.join(map(repr, lost))}: its seed {name!r} "
-            f"is disabled, so its raw decision counts, which uses its own seeds before their prescales; if "
-            f"these should apply, name them in the seed of {trigger_name!r} too"
-        )
-    if len(lost_seeds) > _NAMED:
-        yield f"the same applies to the seeds of {len(lost_seeds) - _NAMED} more triggers"
-
-
-def _prescaled_seeds(menu: Menu, name: str) -> Iterator[str]:
-    """Yield the enabled, prescaled triggers that the raw decision of a trigger uses as seeds."""
-    seeds = [t.seed.names() for t in menu.with_inputs([name]) if t.seed]
-    for seed in dict.fromkeys(other for names in seeds for other in names):
-        if menu.trigger(seed).enabled and _is_prescaled(menu.trigger(seed)):
-            yield seed
-
-
-def _is_prescaled(trigger: Trigger) -> bool:
-    return any(prescale != 1.0 for prescale in (trigger.prescales or (trigger.prescale,)))
+        for name in trigger.seeds:
+            if menu.trigger(name).enabled:
+                continue
+            used = dict.fromkeys(seed for read in menu.with_inputs([name]) for seed in read.seeds)
+            if lost := [seed for seed in used if seed in prescaled and seed not in trigger.seeds]:
+                warnings.append(
+                    f"{trigger.name!r} does not get the prescale of {', '.join(map(repr, lost))}: its seed "
+                    f"{name!r} is disabled, so its raw decision counts, which uses its own seeds before "
+                    f"their prescales; if these should apply, name them in the seed of {trigger.name!r} too"
+                )
+    yield from warnings[:_NAMED]
+    if len(warnings) > _NAMED:
+        yield f"the same applies to the seeds of {len(warnings) - _NAMED} more triggers"
 
 
 def unit_of_threshold(menu: Menu, trigger: Trigger) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import tomlkit
 from tomlkit.items import InlineTable, Table
 
 from trigemu.base.errors import wrong_type
 from trigemu.base.files import write_text
-from trigemu.base.internals import insert_after, replace_key
 from trigemu.menus.menu import Budget, Menu
 from trigemu.menus.read import FORMAT
 
@@ -45,10 +45,8 @@ def calibrated_document(menu: Menu, path: Path | str, fitted_on: str) -> tomlkit
             threshold = tomlkit.item(trigger.solution.threshold)
             if not isinstance(table, InlineTable):  # has no lines for comments
                 threshold.comment(_origin(trigger.budget, table[trigger.budget.key].trivia.comment))
-            replace_key(table, trigger.budget.key, "above", threshold)
-            if "fitted_on" not in table:
-                insert_after(table, "above", "fitted_on", "")
-            table["fitted_on"] = fitted_on
+            table.value._replace(trigger.budget.key, "above", threshold)
+            set_key(table, "above", "fitted_on", fitted_on)
         if "card" in table:
             card = menu.path.parent / table["card"]
             table["card"] = Path(os.path.relpath(card, path.parent)).as_posix()
@@ -60,10 +58,17 @@ def _give_format(document: tomlkit.TOMLDocument) -> None:
     head = document.get("menu")
     if head is None:
         document["menu"] = {"format": FORMAT}
-    elif isinstance(head, Table) and head and "format" not in head:
-        insert_after(head, "name" if "name" in head else list(head)[-1], "format", FORMAT)
     else:
-        head["format"] = FORMAT
+        set_key(head, "name" if "name" in head else next(iter(list(head)[-1:]), None), "format", FORMAT)
+
+
+def set_key(table: Any, after: str | None, key: str, value: Any) -> None:
+    """Set a key of a table of tomlkit. A new one directly follows another, before comments on what comes
+    next."""
+    if key in table or after is None or not isinstance(table, Table):
+        table[key] = value
+    else:
+        table.value._insert_after(after, key, value)
 
 
 def _origin(budget: Budget, comment: str) -> str:

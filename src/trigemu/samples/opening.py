@@ -27,7 +27,6 @@ from trigemu.base.errors import (
 )
 from trigemu.base.files import is_folder, is_there
 from trigemu.base.mapping import Engine, engine_of
-from trigemu.base.plugins import remedy
 from trigemu.base.toml import Document, Key, load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
 from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
@@ -279,7 +278,7 @@ def catalogue_of(
 
 def _instead(format: str) -> str:
     """Return advice on an unknown format."""
-    return remedy("formats", format) or nearest(format, format_names())
+    return nearest(format, format_names())
 
 
 def _tree_mistake(format: str) -> str:

@@ -303,13 +303,6 @@ class BitKind(TomlTable, frozen=True):
         """Return the names of the triggers whose raw decisions it reads; by default none."""
         return ()
 
-    def levels(self) -> int:
-        """Return the number of nested levels of its expression over other triggers; 0 if it reads none.
-
-        Override it for nested expressions: the depth of a menu is limited.
-        """
-        return 1 if self.inputs() else 0
-
     def decide(self, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
         """Return the decisions bool[n] for n events.
 

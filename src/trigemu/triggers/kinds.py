@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trigemu.base.errors import PluginError, nearest
 from trigemu.base.plugin_search import CORE, providers
-from trigemu.base.plugins import PARTS, Candidate, FoundPlugin, Plugin, remedy
+from trigemu.base.plugins import PARTS, FoundPlugin, Plugin
 from trigemu.triggers.base import BitKind, Kind
 
 AnyKind = type[Kind] | type[BitKind]
@@ -31,7 +31,7 @@ class Kinds(Mapping[str, AnyKind]):
 
     def __init__(self, folders: Iterable[Path] = ()) -> None:
         self._folders = tuple(folders)
-        self._provider: dict[str, Candidate] = dict.fromkeys(CORE.declared().kinds, CORE)
+        self._provider: dict[str, FoundPlugin] = dict.fromkeys(CORE.declared().kinds, CORE)
         self._loaded: dict[str, AnyKind] = {}
         self._used: dict[str, FoundPlugin] = {}
         self._has_all = False
@@ -58,7 +58,7 @@ class Kinds(Mapping[str, AnyKind]):
         if provider is not None and provider.name in self.failed:
             return ""
         if provider is None:
-            return f"unknown kind {kind!r}{remedy('kinds', kind) or nearest(kind, self)}"
+            return f"unknown kind {kind!r}{nearest(kind, self)}"
         how = f"list it as plugins = [{provider.name!r}] under [menu]"
         return f"unknown kind {kind!r}; the plugin {provider.name!r} provides it: {how}"
 
@@ -78,7 +78,7 @@ class Kinds(Mapping[str, AnyKind]):
     def __len__(self) -> int:
         return len(self._providers())
 
-    def _providers(self) -> Mapping[str, Candidate]:
+    def _providers(self) -> Mapping[str, FoundPlugin]:
         """Return the provider of each kind. The search for installed plugins takes time, so it is done only
         when needed."""
         if not self._has_all:

@@ -51,11 +51,6 @@ class Expression:
         return self.operation == "not" or any(operand.negates for operand in self.operands)
 
     @property
-    def levels(self) -> int:
-        """The number of nested levels: 1 for the decision of a trigger."""
-        return 1 + max((operand.levels for operand in self.operands), default=0)
-
-    @property
     def text(self) -> str:
         """The expression as written in a menu, with brackets around nested `and` and `or`."""
         if not self.operation:
@@ -137,9 +132,6 @@ class Logic(BitKind, frozen=True):
 
     def inputs(self) -> tuple[str, ...]:
         return parse_expression(self.expression).names()
-
-    def levels(self) -> int:
-        return parse_expression(self.expression).levels
 
     def decide(self, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
         return parse_expression(self.expression).evaluate(raw)

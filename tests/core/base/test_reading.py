@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import io
 import os
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from trigemu.base.errors import TrigemuError
-from trigemu.base.files import is_file, is_folder, is_there, read_bounded
+from trigemu.base.files import is_file, is_folder, is_there, read_arrays, read_bounded
 
 
 def test_a_file_may_be_as_large_as_allowed(tmp_path: Path) -> None:
@@ -62,3 +65,52 @@ def test_what_is_there(tmp_path: Path, name: str, expected: tuple[bool, bool, bo
     (tmp_path / "dangling").symlink_to("nowhere")
     path = tmp_path / name
     assert (is_there(path), is_file(str(path)), is_folder(path)) == expected
+
+
+# ---- arrays
+
+
+ARRAYS = {
+    "x": np.arange(12, dtype=np.float32).reshape(3, 4),
+    "text": np.array("µ"),
+    "columns": np.asfortranarray(np.arange(6).reshape(2, 3)),
+    "none": np.empty((0, 3)),
+}
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_every_damaged_byte_of_an_archive_is_found(tmp_path: Path, save: Callable[..., None]) -> None:
+    """zip keeps a checksum of each array; the few other bytes say where they are."""
+    stream = io.BytesIO()
+    save(stream, **ARRAYS)
+    whole, file = stream.getvalue(), tmp_path / "a.npz"
+    found = 0
+    for position in (None, *range(0, len(whole), 7)):
+        content = bytearray(whole)
+        if position is not None:
+            content[position] ^= 0x10
+        file.write_bytes(content)
+        try:
+            read = read_arrays(file, ARRAYS)
+        except TrigemuError:
+            assert position is not None
+            found += 1
+        else:
+            assert all(np.array_equal(read[name], array) for name, array in ARRAYS.items())
+    assert found > 50
+
+
+def test_messages_on_archives(tmp_path: Path) -> None:
+    file = tmp_path / "a.npz"
+    with pytest.raises(TrigemuError, match=r"cannot read .*: No such file"):
+        read_arrays(file, ["x"])
+    file.touch()
+    with pytest.raises(TrigemuError, match="is damaged: "):
+        read_arrays(file, ["x"])
+    np.savez_compressed(file, x=np.zeros(100_000), objects=np.array([{}], dtype=object))
+    with pytest.raises(TrigemuError, match=r"x.npy has 800128 bytes, at most 1000 are read"):
+        read_arrays(file, ["x"], most=1000)
+    with pytest.raises(TrigemuError, match=r"no item named 'y.npy'"):
+        read_arrays(file, ["y"])
+    with pytest.raises(TrigemuError, match="Object arrays cannot be loaded"):
+        read_arrays(file, ["objects"])

@@ -236,7 +236,7 @@ def test_a_file_replaces_the_columns_of_the_menu(tmp_path: Path) -> None:
         ),
         ("name,x\nA,1\nB,inf\nR,1\n", "p.csv:3: trigger 'B', column 'x': inf is not a prescale"),
         ("name,x\nA,1\nB,on\nR,1\n", "p.csv:3: trigger 'B', column 'x': 'on' is not a number"),
-        ("name,x\nA,1\nB,nan\nR,1\n", "p.csv:3: trigger 'B', column 'x': 'nan' is not a number"),
+        ("name,x\nA,1\nB,nan\nR,1\n", "p.csv:3: trigger 'B', column 'x': nan is not a prescale"),
         ('name,x\nA,"1', "it is not a CSV file: unexpected end of data"),
         ('name,x\nA,"1"2\n', "it is not a CSV file: "),
         ("name,x\nA,1\nB,1\nR\0,1\n", r"has no trigger 'R\\x00'"),
@@ -271,7 +271,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     [
         ("[2.5, 0]", "[2.5]", r"menu.toml:.*trigger 'A': prescales: 1 for the 2 prescale_columns"),
         ("[2.5, 0]", "[0.5, 0]", "trigger 'A': 0.5 is not a prescale"),
-        ("[2.5, 0]", "[nan, 0]", "trigger 'A': nan is not a prescale"),
+        ("[2.5, 0]", "[nan, 0]", "trigger 'A': prescales = .nan, 0.: expected finite numbers"),
         ('["2e34", "1e34"]', '["x", "x"]', "two columns are called 'x'"),
         ('["2e34", "1e34"]', '["x", "all"]', "cannot be called 'all'"),
     ],

@@ -72,7 +72,7 @@ def test_numbers_have_paths_in_full(menu: Menu) -> None:
         ),
         (
             [Steps("S", (1.0,)), Steps("S", (2.0,), "requires")],
-            "requires is no number",
+            "requires = 1: expected a string",
         ),
         ([Steps("OFF", (1.0,), "above")], "trigger 'OFF' is disabled"),
         ([Steps("OFF", (1.0,))], "trigger 'OFF' is disabled"),

@@ -161,16 +161,6 @@ def test_the_same_plugin_is_loaded_wherever_it_is(client: Path, tmp_path: Path, 
     )
 
 
-def test_plugins_without_a_cache(client: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    plugin = find("twice", [client / "plugins"])
-    sources = sources_of(plugin)
-    shutil.rmtree(plugin.file.parent)
-    load_from(plugin, sources)
-    assert plugins.loaded_plugin("trigemu_plugin_twice") is not None
-
-
 def test_plugins_that_a_pickle_refers_to(client: Path) -> None:
     plugin = find("twice", [client / "plugins"])
     kind = plugin.load().Twice(observable="met")
