@@ -184,7 +184,7 @@ def _numbers(
             f"{where}: {'.'.join(path)} is of type {excerpt(str(inner.form.type))}: expected {_SHAPES}; "
             f"leave out the fields that no trigger needs"
         )
-    yield path, np.require(column, requirements="W")  # numba would compile kernels again for read-only arrays
+    yield path, column
 
 
 def _present(layout: Any, where: str, name: str, offsets: IntArray | None) -> Any:

@@ -8,7 +8,7 @@ therefore process arrays and a range of rows, and `events[a:b]` is a view withou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -163,6 +163,11 @@ class Collection:
         start, stop, _ = rows.indices(len(self))
         return Collection(self.offsets[start : max(start, stop) + 1], self.columns)
 
+    def own(self) -> Collection:
+        """Return a collection whose columns are views of its own objects only."""
+        first, last = self.offsets[[0, -1]].tolist()
+        return Collection(self.offsets - first, {n: c[first:last] for n, c in self.columns.items()})
+
     def take(self, rows: IntArray) -> Collection:
         """Copy the objects of the events `rows`, int64[m], in this order."""
         taken = self.part(rows)
@@ -172,6 +177,70 @@ class Collection:
         """Lazy variant of `take`: a column of the events `rows` is copied when it is first used."""
         offsets, objects = objects_of(self.offsets, rows)
         return Collection(offsets, _Taken(self.columns, lambda column: column[objects]))
+
+
+@dataclass(frozen=True)
+class ReadEvents:
+    """Columns from a file, as in `Events`, but with generator weights.
+
+    Attributes
+    ----------
+    weight : array[n]
+        Generator weights; 1 if the file has none.
+    id : array[n]
+        Event numbers, integers.
+    parent : array[n]
+        Numbers of the generated interactions; those of the events if the file has none.
+    collections : mapping of str to Collection
+        Objects, by singular name; pT in descending order within an event.
+    scalars : mapping of str to array[n]
+        Numbers per event.
+    """
+
+    weight: Array
+    id: Array
+    parent: Array
+    collections: Mapping[str, Collection]
+    scalars: Mapping[str, Array]
+
+    def __getitem__(self, rows: slice) -> ReadEvents:
+        """Return a view of some rows."""
+        return ReadEvents(
+            self.weight[rows],
+            self.id[rows],
+            self.parent[rows],
+            {name: collection[rows].own() for name, collection in self.collections.items()},
+            {name: column[rows] for name, column in self.scalars.items()},
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """The size in memory."""
+        columns = [column for c in self.collections.values() for column in (c.offsets, *c.columns.values())]
+        return sum(array.nbytes for array in (self.weight, *self.scalars.values(), *columns))
+
+
+def join_read(parts: Sequence[ReadEvents]) -> ReadEvents:
+    """Concatenate events with the same columns."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    return ReadEvents(
+        np.concatenate([part.weight for part in parts]),
+        np.concatenate([part.id for part in parts]),
+        np.concatenate([part.parent for part in parts]),
+        collections={n: join_collections([part.collections[n] for part in parts]) for n in first.collections},
+        scalars={n: np.concatenate([part.scalars[n] for part in parts]) for n in first.scalars},
+    )
+
+
+def join_collections(parts: Sequence[Collection]) -> Collection:
+    """Concatenate collections with the same columns."""
+    owns = [part.own() for part in parts]
+    ends = np.cumsum([0, *(part.offsets[-1] for part in owns)])
+    begins = [part.offsets[:-1] + end for part, end in zip(owns, ends, strict=False)]
+    columns = {n: np.concatenate([part.columns[n] for part in owns]) for n in parts[0].columns}
+    return Collection(np.concatenate([*begins, ends[-1:]]), columns)
 
 
 @dataclass(frozen=True)
@@ -343,8 +412,8 @@ def make_events(
     return Events(
         sample=sample,
         weight=np.ascontiguousarray(weight, np.float64),
-        id=numbers if id is None else np.asarray(id, np.uint64),
-        parent=numbers if parent is None else np.asarray(parent, np.uint64),
+        id=numbers if id is None else np.require(id, np.uint64, "W"),
+        parent=numbers if parent is None else np.require(parent, np.uint64, "W"),
         collections=checked,
         scalars=columns,
     )
@@ -352,10 +421,11 @@ def make_events(
 
 def native(column: Array) -> Array:
     """Convert a column to the first of float32, float64, int32, int64, uint64 that holds all values of its
-    type, in native byte order."""
+    type, in native byte order and in memory that can be written: kernels would be compiled again for columns
+    that are read-only, as those of Arrow are."""
     types = (np.float32, np.float64) if column.dtype.kind == "f" else (np.int32, np.int64, np.uint64)
     held = (kind for kind in types if np.can_cast(column.dtype, kind))
-    return np.ascontiguousarray(column, next(held, np.float64))
+    return np.require(column, next(held, np.float64), ["C", "W"])
 
 
 def _checked_collection(
@@ -440,3 +510,17 @@ def first_unordered(offsets: IntArray, pt: Array) -> int:
 
 #: A column to read: (collection, column) of the sample, or ("", scalar).
 Need = tuple[str, str]
+
+
+_STORED = "stored "
+
+
+def stored_need(decision: str) -> Need:
+    """Return the column of a stored decision."""
+    return "", f"{_STORED}{decision}"
+
+
+def decision_in(need: Need) -> str | None:
+    """Return the name of the stored decision that a column holds; None for other columns."""
+    collection, column = need
+    return None if collection or not column.startswith(_STORED) else column.removeprefix(_STORED)

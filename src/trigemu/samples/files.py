@@ -21,10 +21,10 @@ from trigemu.base.errors import SampleError, UnreadableError, excerpt, quoted
 from trigemu.base.files import is_folder
 from trigemu.base.mapping import CHUNK_EVENTS, Engine
 from trigemu.base.splitmix import splitmix64
-from trigemu.samples.events import Need
+from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats import each_format, format_named, format_names
 from trigemu.samples.formats.root import open_root
-from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
+from trigemu.samples.formats.source import Beginning, Schema, Source
 from trigemu.samples.locations import digest_of, located, naming, opened, parts, timeouts
 from trigemu.samples.normalisation import SampleTable
 
@@ -133,11 +133,8 @@ class File:
     def weight_column(self) -> str:
         return self.opened.weight_column
 
-    def counted(self, needs: Iterable[Need]) -> tuple[Need, ...]:
-        return self.opened.counted(needs)
-
-    def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        return self.opened.read(start, stop, needs)
+    def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
+        return self.opened.columns(start, stop, needs)
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
         return self.opened.read_stored(start, stop, names)
@@ -195,7 +192,7 @@ def hashed(source: File | Source, columns: Sequence[Need]) -> Iterator[tuple[int
     """Yield ranges of a file: the first entry; runs, sections and numbers of its events; and their hashes."""
     for start in range(0, source.entries, CHUNK_EVENTS):
         stop = min(start + CHUNK_EVENTS, source.entries)
-        scalars = source.read(start, stop, columns).scalars
+        scalars = source.columns(start, stop, columns).scalars
         hashes = np.zeros(stop - start, np.uint64)
         for _, name in columns:
             hashes = splitmix64(hashes ^ scalars[name].astype(np.uint64))
@@ -349,7 +346,8 @@ def _sum_over_events(source: Source) -> float | None:
     then add up to more than all."""
     total = 0.0
     for start in range(0, source.entries, _SUMMED):
-        weight = np.asarray(source.read(start, min(start + _SUMMED, source.entries), ()).weight, np.float64)
+        read = source.columns(start, min(start + _SUMMED, source.entries), ())
+        weight = np.asarray(read.weight, np.float64)
         if (weight < 0).any():
             return None
         total += float(weight.sum())

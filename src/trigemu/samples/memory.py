@@ -19,8 +19,8 @@ from trigemu.base.files import is_there
 from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.awkward import events_from_awkward, has_weights, is_awkward
 from trigemu.samples.catalogue import Catalogue, normalised
-from trigemu.samples.events import Collection, Events, Need
-from trigemu.samples.formats.source import ReadEvents, Schema, Source
+from trigemu.samples.events import Collection, Events, Need, ReadEvents
+from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import has_wildcards, located
 from trigemu.samples.normalisation import CROSSING_RATE_HZ, CatalogueTable, SampleTable
 from trigemu.samples.opening import catalogue_of, open_catalogue
@@ -126,14 +126,7 @@ def _pieces(events: Events) -> Iterable[tuple[str, Events]]:
         part = events[start : start + CHUNK_EVENTS]
         is_all = len(part) == len(events)
         path = events.sample if is_all else f"{events.sample}[{start}:{start + len(part)}]"
-        yield path, replace(part, collections={n: _cut(c) for n, c in part.collections.items()})
-
-
-def _cut(collection: Collection) -> Collection:
-    """Return a collection whose columns are views of its own objects only."""
-    first, last = collection.offsets[[0, -1]].tolist()
-    columns = {name: column[first:last] for name, column in collection.columns.items()}
-    return Collection(collection.offsets - first, columns)
+        yield path, replace(part, collections={n: c.own() for n, c in part.collections.items()})
 
 
 def digest_of_events(events: Events) -> str:
@@ -142,7 +135,7 @@ def digest_of_events(events: Events) -> str:
     columns: dict[str, Any] = {"weight": events.weight, "id": events.id, "parent": events.parent}
     columns |= {f".{name}": column for name, column in events.scalars.items()}
     for name, collection in events.collections.items():
-        cut = _cut(collection)
+        cut = collection.own()
         columns |= {f"{name}": cut.offsets} | {f"{name}.{c}": v for c, v in cut.columns.items()}
     for name, column in sorted(columns.items()):
         digest.update(f"{len(name)} {name} {column.dtype} {column.nbytes} ".encode())

@@ -147,7 +147,7 @@ def _same(one: _Numbered, entry: int, other: _Numbered, other_entry: int) -> boo
     values = []
     for file, row in ((one, entry), (other, other_entry)):
         with naming(file.sample.name, file.source.path):
-            read = file.source.read(row, row + 1, needs)
+            read = file.source.columns(row, row + 1, needs)
         columns = [read.collections[n].columns[c] if n else read.scalars[c] for n, c in needs]
         values.append([*columns, np.asarray(read.weight)])
     return all(map(np.array_equal, *values))

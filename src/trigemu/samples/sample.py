@@ -12,10 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from trigemu.base.arrays import Array
 from trigemu.base.errors import SampleError, in_brackets, quoted
 from trigemu.base.fingerprint import fingerprint
-from trigemu.samples.events import Collection, Events, Need, make_events
+from trigemu.samples.events import Events, Need, decision_in, join_collections, make_events
 from trigemu.samples.files import File
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import digest_of, located, naming
@@ -63,34 +62,10 @@ def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
         weight=np.concatenate([part.weight for part in parts]),
         id=np.concatenate([part.id for part in parts]),
         parent=np.concatenate([part.parent for part in parts]),
-        collections={name: _joined([part.collections[name] for part in parts]) for name in first.collections},
-        scalars={name: np.concatenate([part.scalars[name] for part in parts]) for name in first.scalars},
+        collections={n: join_collections([part.collections[n] for part in parts]) for n in first.collections},
+        scalars={n: np.concatenate([part.scalars[n] for part in parts]) for n in first.scalars},
         core=core,
     )
-
-
-def _joined(parts: Sequence[Collection]) -> Collection:
-    ends = np.cumsum([0, *(part.offsets[-1] - part.offsets[0] for part in parts)])
-    begins = [part.offsets[:-1] - part.offsets[0] + end for part, end in zip(parts, ends, strict=False)]
-
-    def column(name: str) -> Array:
-        return np.concatenate([p.columns[name][p.offsets[0] : p.offsets[-1]] for p in parts])
-
-    return Collection(np.concatenate([*begins, ends[-1:]]), {name: column(name) for name in parts[0].columns})
-
-
-_PREFIX = "stored "
-
-
-def stored_need(decision: str) -> Need:
-    """Return the column of a stored decision."""
-    return "", f"{_PREFIX}{decision}"
-
-
-def decision_in(need: Need) -> str | None:
-    """Return the name of the stored decision that a column holds; None for other columns."""
-    collection, column = need
-    return None if collection or not column.startswith(_PREFIX) else column.removeprefix(_PREFIX)
 
 
 #: The format of events in memory.
@@ -258,8 +233,7 @@ class Sample:
     def _read(self, file: File | Source, start: int, stop: int, needs: tuple[Need, ...]) -> Events:
         stored = {name: column for column in needs if (name := decision_in(column)) is not None}
         with naming(self.name, file.path):
-            in_file = file.counted(need for need in needs if need not in stored.values())
-            columns = file.read(start, stop, in_file)
+            columns = file.columns(start, stop, [need for need in needs if need not in stored.values()])
             decisions = file.read_stored(start, stop, stored) if stored else {}
         weights = columns.weight if self.weighted else np.ones(stop - start)
         weight = np.multiply(weights, self.hz_per_weight, dtype=np.float64)

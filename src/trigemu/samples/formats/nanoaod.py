@@ -87,7 +87,7 @@ class NanoAOD(RootFile):
         return tuple(sorted(name for name in self.schema.scalars if name.startswith(DECISIONS)))
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
-        return {name: ak.to_numpy(v) != 0 for name, v in self._arrays(names, start, stop).items()}
+        return {name: ak.to_numpy(self._array(name, start, stop)) != 0 for name in names}
 
 
 def _columns(is_list: Mapping[str, bool]) -> dict[Need, str]:

@@ -27,10 +27,9 @@ from uproot.source.futures import TrivialFuture
 from trigemu.base.arrays import Array, IntArray
 from trigemu.base.errors import SampleError, UnreadableError, excerpt
 from trigemu.base.mapping import CHUNK_EVENTS
-from trigemu.samples.events import Need
-from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded
+from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats.ragged import collection_of, flat, schema_of
-from trigemu.samples.formats.source import ReadEvents, Schema, Source
+from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import located, regular, timeouts
 
 #: A name or type in C++. Without quotes, call brackets, backslashes and line ends, it cannot end a text in
@@ -331,19 +330,19 @@ class RootFile(Source):
         columns = set(needs)
         columns |= {(name, "pt") for name, _ in columns if name}
         names = {need: self._branches[need] for need in columns if need in self._branches}
-        arrays = self._arrays([*names.values(), *self._own.values()], start, stop)
         collections: dict[str, dict[str, tuple[IntArray, Array]]] = {}
         scalars: dict[str, Array] = {}
         for (collection, column), name in names.items():
             if collection:
-                offsets, values = flat(arrays[name])
+                offsets, values = flat(self._array(name, start, stop))
                 values = _in_own_memory(self._converted(column, values))
                 collections.setdefault(collection, {})[column] = offsets, values
             else:
-                values = self._converted(column, self._single(name, arrays[name]))
+                values = self._converted(column, self._single(name, self._array(name, start, stop)))
                 scalars[column] = _in_own_memory(values)
         event_columns = {
-            what: _in_own_memory(self._single(name, arrays[name])) for what, name in self._own.items()
+            what: _in_own_memory(self._single(name, self._array(name, start, stop)))
+            for what, name in self._own.items()
         }
         id = event_columns.get("id", np.arange(start, stop))
         return ReadEvents(
@@ -354,42 +353,25 @@ class RootFile(Source):
             scalars=scalars,
         )
 
-    def _arrays(self, names: Iterable[str], start: int, stop: int) -> dict[str, ak.Array]:
-        """Read branches or fields."""
-        all_names = tuple(sorted(set(names)))
-        return {name: self._array(name, start, stop, all_names) for name in all_names}
-
-    def _array(self, name: str, start: int, stop: int, all_names: tuple[str, ...]) -> ak.Array:
+    def _array(self, name: str, start: int, stop: int) -> ak.Array:
+        """Read a branch or field."""
         field = self._events.get(name)
         if field is None:
             raise SampleError(f"has no branch {excerpt(name)!r}")
+        field = field if self._is_tree else field_until(field, stop)
+        return field.array(entry_start=start, entry_stop=stop, library="ak")
 
-        def decode(first: int, last: int) -> ak.Array:
-            until = field if self._is_tree else field_until(field, last)
-            array = until.array(entry_start=first, entry_stop=last, library="ak")
-            # What is cached keeps no data around it in memory.
-            return array if start <= first and last <= stop else ak.to_packed(array)
-
-        edges = field.entry_offsets if self._is_tree else self.boundaries
-        arrays = self._decoded.read(name, edges, (start, stop), lambda: self._window(all_names), decode)
-        return arrays[0] if len(arrays) == 1 else ak.concatenate(arrays)
-
-    @cached_property
-    def _decoded(self) -> Decoded:
-        return Decoded()
-
-    def _window(self, names: tuple[str, ...]) -> int:
-        """Return the number of entries of some branches that may be cached."""
+    def entries_within(self, size: int, needs: Iterable[Need]) -> int:
         if self.entries <= CHUNK_EVENTS:  # with thousands of fields, uproot's estimate takes seconds
             return CHUNK_EVENTS
-        if names not in self._windows:
-            self._windows[names] = max(
-                CHUNK_EVENTS, self._events.num_entries_for(WINDOW_BYTES, filter_name=list(names))
-            )
-        return self._windows[names]
+        names = frozenset(self._branches[need] for need in needs if need in self._branches)
+        if names not in self._entries_within:
+            entries = self._events.num_entries_for(size, filter_name=list(names))
+            self._entries_within[names] = max(CHUNK_EVENTS, entries)
+        return self._entries_within[names]
 
     @cached_property
-    def _windows(self) -> dict[tuple[str, ...], int]:
+    def _entries_within(self) -> dict[frozenset[str], int]:
         return {}
 
 
