@@ -25,52 +25,46 @@ if TYPE_CHECKING:
 #: Collections of reconstructed objects, whose directions and momenta have limits. Others may have objects
 #: without a direction: generator particles with pT 0 and η ±27392, sums, words of hardware.
 OBJECTS = frozenset({"jet", "photon", "electron", "muon", "tau"})
-#: Column → its lowest and highest value. η of 20 is beyond the beam at any energy; φ may begin at −π or at 0.
-LIMITS = {"pt": (0.0, math.inf), "eta": (-20.0, 20.0), "phi": (-2 * math.pi, 2 * math.pi)}
-ANY = (-math.inf, math.inf)
-_ABOVE = ("at least", "above")
+#: Column → its lowest and highest value. A pT is above 0; η of 20 is beyond the beam at any energy; φ may
+#: begin at −π or at 0.
+LIMITS = {"pt": (1.4e-45, math.inf), "eta": (-20.0, 20.0), "phi": (-2 * math.pi, 2 * math.pi)}
 SCALAR_LIMITS = {"met": (0.0, math.inf), "met_phi": LIMITS["phi"]}
+ANY = (-math.inf, math.inf)
+#: Upper limit of a weight: far above any rate at a 40 MHz crossing rate.
+MAX_WEIGHT_HZ = 2.0**40
 
 
 def impossible(sample: str, event: int, name: str, value: float, low: float, high: float) -> SampleError:
     if value != value:
         return SampleError(f"sample {sample!r}, event {event}: {name} is not a number (NaN)")
-    allowed = (
-        f"from {low:g} to {high:g}" if math.isfinite(high) else f"finite and {_ABOVE[name[-3:] == '.pt']} 0"
-    )
+    allowed = f"from {low:g} to {high:g}"
+    if math.isinf(high):
+        allowed = f"finite and {'above' if name.endswith('.pt') else 'at least'} 0"
     return SampleError(
         f"sample {sample!r}, event {event}: {name} = {value:g} is impossible: expected {allowed}; is the "
         f"file damaged, or its unit another one?"
     )
 
 
-def outside(column: Array, low: float, high: float, open_: bool) -> int:
+def outside(column: Array, low: float, high: float) -> int:
     """Return the first row that is NaN or outside of low to high, or −1. If one limit is finite, infinite
-    values are outside. open_: a finite low limit is outside too."""
+    values are outside."""
     values: Any = column
-    if column.dtype.kind != "f":
-        low, high = max(low, -(2.0**62)), min(high, 2.0**62)
-        if -low == high == 2.0**62 or not len(column):
-            return -1
-        rows = np.flatnonzero((values < low) | (values > high) | (open_ & (values == low)))
-        return int(rows[0]) if len(rows) else -1
-    kind: Any = column.dtype.type
-    if math.isfinite(low) or math.isfinite(high):
-        low = np.nextafter(kind(low), kind(np.inf)) if open_ else low
-        high = min(high, float(np.finfo(kind).max))
-    low, high = kind(low), kind(high)
-    if not len(column) or (values.min() >= low and values.max() <= high):  # NaN if any is
+    if not len(column):
+        return -1
+    if column.dtype.kind == "f":
+        high = min(high, float(np.finfo(values.dtype).max)) if math.isfinite(low) else high
+    elif math.isinf(low) and math.isinf(high):
+        return -1
+    if values.min() >= low and values.max() <= high:  # NaN if any is
         return -1
     return int(np.argmin((values >= low) & (values <= high)))
 
 
 def first_falling(offsets: IntArray) -> int:
     """Return the first event with negative or decreasing offsets, or −1."""
-    falls = offsets[1:] < offsets[:-1]
-    if offsets[0] >= 0 and not falls.any():
-        return -1
-    events = np.flatnonzero(falls | (offsets[:-1] < 0))
-    return int(events[0]) if len(events) else len(offsets) - 2
+    events = np.flatnonzero((offsets[1:] < offsets[:-1]) | (offsets[:-1] < 0))
+    return int(events[0]) if len(events) else -1
 
 
 T = TypeVar("T")
@@ -79,46 +73,6 @@ T = TypeVar("T")
 OWN = ("weight", "id", "parent")
 #: The columns that all objects have.
 STANDARD = ("pt", "eta", "phi")
-
-
-def records_of(
-    scalar_columns: Mapping[str, Array],
-    scalars: Mapping[str, Array],
-    collections: Mapping[str, tuple[IntArray, Mapping[str, Array]]],
-    where: str,
-) -> Any:
-    """Return one record for each of n events, without copies. collections: mapping of str to (int64[n + 1],
-    mapping of str to array)."""
-    import awkward as ak  # takes long to import, and most programs do not need it
-
-    def numpy(column: Array) -> Any:
-        return ak.contents.NumpyArray(column)
-
-    contents: dict[str, Any] = {name: numpy(scalar_columns[name]) for name in OWN}
-    contents |= {name: numpy(column) for name, column in _ordered(scalars) if name not in OWN}
-    for name, (offsets, columns) in _ordered(collections):
-        if name in contents:
-            raise SampleError(f"{where}: {name!r} is the name of a collection and a scalar")
-        arrays = {column: numpy(values) for column, values in _ordered(columns)}
-        length = None if arrays else int(offsets[-1])
-        objects = ak.contents.RecordArray(list(arrays.values()), list(arrays), length=length)
-        contents[name] = ak.contents.ListOffsetArray(ak.index.Index64(offsets), objects)
-    n = len(scalar_columns["weight"])
-    return ak.Array(ak.contents.RecordArray(list(contents.values()), list(contents), length=n))
-
-
-def _ordered(columns: Mapping[str, T]) -> list[tuple[str, T]]:
-    """Return columns in an order that does not depend on the file."""
-
-    def place(column: tuple[str, T]) -> tuple[int, str]:
-        name, _ = column
-        return STANDARD.index(name) if name in STANDARD else len(STANDARD), name
-
-    return sorted(columns.items(), key=place)
-
-
-#: Upper limit of a weight: far above any rate at a 40 MHz crossing rate.
-MAX_WEIGHT_HZ = 2.0**40
 
 
 class _Taken(Mapping[str, T]):
@@ -320,9 +274,23 @@ class Events:
         >>> array.photon.pt.to_list()
         [[304.25, 287.75], [17.578125, 13.8515625]]
         """
-        scalars = {name: getattr(self, name) for name in OWN}
-        collections = {name: (c.offsets, c.columns) for name, c in self.collections.items()}
-        return records_of(scalars, self.scalars, collections, f"sample {self.sample!r}")
+        from awkward import Array as AwkwardArray, contents  # awkward takes long to import
+        from awkward.index import Index64
+
+        def numbers(columns: Mapping[str, Array]) -> dict[str, Any]:
+            return {name: contents.NumpyArray(columns[name]) for name in sorted(columns, key=_place)}
+
+        fields = {name: contents.NumpyArray(getattr(self, name)) for name in OWN}
+        fields |= {name: array for name, array in numbers(self.scalars).items() if name not in OWN}
+        for name in sorted(self.collections, key=_place):
+            if name in fields:
+                where = f"sample {self.sample!r}"
+                raise SampleError(f"{where}: {name!r} is the name of a collection and a scalar")
+            offsets, columns = self.collections[name].offsets, numbers(self.collections[name].columns)
+            length = None if columns else int(offsets[-1])
+            objects = contents.RecordArray(list(columns.values()), list(columns), length=length)
+            fields[name] = contents.ListOffsetArray(Index64(offsets), objects)
+        return AwkwardArray(contents.RecordArray(list(fields.values()), list(fields), length=len(self)))
 
     def take(self, rows: IntArray) -> Events:
         """Copy the events `rows`, int64[m], in this order; all of them count."""
@@ -342,6 +310,11 @@ class Events:
             scalars=_Taken(self.scalars, lambda column: column[rows]),
             core=slice(None),
         )
+
+
+def _place(name: str) -> tuple[int, str]:
+    """Return the place of a column, which does not depend on the file."""
+    return (*STANDARD, name).index(name), name
 
 
 def make_events(
@@ -389,14 +362,12 @@ def make_events(
     """
     n = len(weight)
     numbers = np.arange(first, first + n, dtype=np.uint64)
-    _check_finite(sample, "weight", weight, first)
-    too_large = np.flatnonzero(np.abs(weight) > MAX_WEIGHT_HZ)
-    if len(too_large):
-        row = int(too_large[0])
-        raise SampleError(
-            f"sample {sample!r}, event {first + row}: the weight {weight[row]:g} Hz is above "
-            f"{MAX_WEIGHT_HZ:g} Hz; weights are rates in Hz, check the normalisation"
-        )
+    if (row := outside(weight, -MAX_WEIGHT_HZ, MAX_WEIGHT_HZ)) >= 0:
+        what = f"the weight {weight[row]:g} Hz is above {MAX_WEIGHT_HZ:g} Hz"
+        if not math.isfinite(weight[row]):
+            what = f"weight is {'not a number (NaN)' if math.isnan(weight[row]) else 'infinite'}"
+        where = f"sample {sample!r}, event {first + row}"
+        raise SampleError(f"{where}: {what}; weights are rates in Hz, check the normalisation")
     checked = {
         name: _checked_collection(sample, name, c, n, first, physical and name in OBJECTS)
         for name, c in collections.items()
@@ -404,11 +375,9 @@ def make_events(
     columns = {name: native(column) for name, column in (scalars or {}).items()}
     for name, column in columns.items():
         _check_length(sample, name, len(column), n)
-        limits = SCALAR_LIMITS.get(name) if physical else None
-        if limits and (row := outside(column, *limits, open_=False)) >= 0:
+        limits = SCALAR_LIMITS.get(name, ANY) if physical else ANY
+        if (row := outside(column, *limits)) >= 0:
             raise impossible(sample, first + row, name, column[row], *limits)
-        if not limits:
-            _check_nan(sample, name, column, first)
     return Events(
         sample=sample,
         weight=np.ascontiguousarray(weight, np.float64),
@@ -443,8 +412,7 @@ def _checked_collection(
                 f"sample {sample!r}: {name}.{key} has {len(column)} objects, its events {offsets[-1]}"
             )
         limits = LIMITS.get(key, ANY) if physical else ANY
-        row = outside(column[offsets[0] : offsets[-1]], *limits, open_=key == "pt")
-        if row >= 0:
+        if (row := outside(column[offsets[0] : offsets[-1]], *limits)) >= 0:
             row += int(offsets[0])
             event = first + int(np.searchsorted(offsets, row, side="right")) - 1
             raise impossible(sample, event, f"{name}.{key}", column[row], *limits)
@@ -459,19 +427,6 @@ def _checked_collection(
 def _check_length(sample: str, name: str, length: int, n: int) -> None:
     if length != n:
         raise SampleError(f"sample {sample!r}: {name} has {length} events, the weights have {n}")
-
-
-def _check_nan(sample: str, name: str, column: Array, first: int) -> None:
-    nan = first_nan(column)
-    if nan >= 0:
-        raise SampleError(f"sample {sample!r}, event {first + nan}: {name} is not a number (NaN)")
-
-
-def _check_finite(sample: str, name: str, column: Array, first: int) -> None:
-    _check_nan(sample, name, column, first)
-    infinite = np.flatnonzero(~np.isfinite(column))
-    if len(infinite):
-        raise SampleError(f"sample {sample!r}, event {first + int(infinite[0])}: {name} is infinite")
 
 
 def objects_of(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:

@@ -20,7 +20,7 @@ from trigemu import catalogue_of, open_catalogue
 from trigemu.api import SampleError
 from trigemu.samples.events import make_events
 from trigemu.samples.files import numbering_of
-from trigemu.samples.formats import format_named, source as contract
+from trigemu.samples.formats import decoded, format_named, source as contract
 from trigemu.samples.formats.decoded import cached_bytes
 
 pq = pytest.importorskip("pyarrow.parquet")
@@ -90,11 +90,11 @@ def test_a_large_row_group_is_decoded_once(tmp_path: Path, monkeypatch: pytest.M
     columns = toy(2)
     ak.to_parquet(records(columns), tmp_path / "a.parquet")
     source = Parquet(str(tmp_path / "a.parquet"))
-    decoded: list[list[int]] = []
+    groups_read: list[list[int]] = []
     read_row_groups = pq.ParquetFile.read_row_groups
 
     def counted(self: Any, groups: list[int], **options: Any) -> Any:
-        decoded.append(groups)
+        groups_read.append(groups)
         return read_row_groups(self, groups, **options)
 
     monkeypatch.setattr(pq.ParquetFile, "read_row_groups", counted)
@@ -103,7 +103,7 @@ def test_a_large_row_group_is_decoded_once(tmp_path: Path, monkeypatch: pytest.M
         parts = list(pool.map(lambda start: source.columns(start, start + 20, NEEDS), starts))
     for start, part in zip(starts, parts, strict=True):
         check(part, columns, start, start + 20)
-    assert decoded == [[0]]
+    assert groups_read == [[0]]
     check(source.columns(0, N, NEEDS), columns, 0, N)
     assert source.columns(0, 5, [("", "met")]).scalars["met"].tolist() == columns["met"][:5].tolist()
     check(pickle.loads(pickle.dumps(source)).columns(3, 7, NEEDS), columns, 3, 7)
@@ -112,6 +112,7 @@ def test_a_large_row_group_is_decoded_once(tmp_path: Path, monkeypatch: pytest.M
 def test_parts_too_large_to_keep_are_read_in_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "CHUNK_EVENTS", 70)
     monkeypatch.setattr(contract, "WINDOW_BYTES", 1)
+    monkeypatch.setattr(decoded, "_windows", {})
     random = np.random.default_rng(1)
     counts, met = random.integers(0, 4, 1000), random.random(1000)
     pt, eta = (ak.unflatten(random.random(counts.sum()).astype("f4"), counts) for _ in range(2))
