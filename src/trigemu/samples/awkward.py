@@ -103,11 +103,6 @@ def is_awkward(array: object) -> bool:
     return awkward is not None and isinstance(array, awkward.Array)
 
 
-def has_weights(array: Any) -> bool:
-    """Return whether the events of an array have weights."""
-    return "weight" in array.fields
-
-
 def _advice(array: object) -> str:
     if type(array).__name__ == "Record":
         return "this is a single event: take array[i : i + 1]"

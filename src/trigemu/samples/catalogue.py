@@ -103,8 +103,8 @@ class Catalogue(Shown, Named[Sample]):
         return replace(self, errors=errors)
 
     def without(self, reasons: Mapping[tuple[str, str], str]) -> Catalogue:
-        """Return the catalogue without some files, with samples normalised to the others. reasons: why each is
-        left out, by the name of its sample and its path."""
+        """Return the catalogue without some files, with samples normalised to the others. reasons: why each
+        is left out, by the name of its sample and its path."""
         if self.pileup:
             raise TrigemuError("leave files out before you reweight pile-up, which depends on them")
         samples, left_out = [], list(self.left_out)
