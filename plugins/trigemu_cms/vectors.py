@@ -33,8 +33,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, IntArray
-from trigemu.samples.events import Collection, Need
-from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
+from trigemu.samples.events import Collection, Need, ReadEvents
+from trigemu.samples.formats.source import Beginning, Schema, Source
 
 from .vector_text import (
     DIGITS,

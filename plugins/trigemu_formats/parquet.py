@@ -31,11 +31,10 @@ import numpy as np
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import MissingExtraError, SampleError
 from trigemu.base.mapping import CHUNK_EVENTS
-from trigemu.samples.events import Need
-from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded
+from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats.nanoaod import DECISIONS
 from trigemu.samples.formats.ragged import collection_of, schema_of
-from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
+from trigemu.samples.formats.source import Beginning, Schema, Source
 from trigemu.samples.locations import parts
 
 SCALARS = {
@@ -197,51 +196,34 @@ class Parquet(Source):
         return read
 
     def _table(self, file: str, leaves: tuple[str, ...], start: int, stop: int) -> Any:
-        from pyarrow import concat_tables
-
-        def most() -> int:
-            return self._window(file, leaves)
-
-        def decode(first: int, last: int) -> Any:
-            return self._decoded(file, leaves, first, last)
-
-        return concat_tables(self._cache.read((file, leaves), self._edges[file], (start, stop), most, decode))
-
-    def _decoded(self, file: str, leaves: tuple[str, ...], first: int, last: int) -> Any:
         """Decode some entries, without holding more than these in memory."""
         from pyarrow import Table
 
-        edges, (metadata, _) = self._edges[file], self._footers[file]
-        groups = [i for i, (a, b) in enumerate(pairwise(edges)) if max(a, first) < min(b, last)]
+        metadata, _ = self._footers[file]
+        edges = _row_groups(metadata)
+        groups = [i for i, (a, b) in enumerate(pairwise(edges)) if max(a, start) < min(b, stop)]
         with self._opened(file, metadata) as parquet:
-            if not groups or (first, last) == (edges[groups[0]], edges[groups[-1] + 1]):
+            if not groups or (start, stop) == (edges[groups[0]], edges[groups[-1] + 1]):
                 return parquet.read_row_groups(groups, columns=list(leaves))
             batches, row = [], edges[groups[0]]
             for batch in parquet.iter_batches(CHUNK_EVENTS, row_groups=groups, columns=list(leaves)):
-                begin, end = max(first - row, 0), min(last - row, len(batch))
+                begin, end = max(start - row, 0), min(stop - row, len(batch))
                 row += len(batch)
                 batches += [batch[begin:end]] if begin < end else []
-                if row >= last:
+                if row >= stop:
                     break
             return Table.from_batches(batches)
 
-    @cached_property
-    def _cache(self) -> Decoded:
-        return Decoded()
-
-    @cached_property
-    def _edges(self) -> dict[str, list[int]]:
-        return {file: _row_groups(metadata) for file, (metadata, _) in self._footers.items()}
-
-    def _window(self, file: str, leaves: Iterable[str]) -> int:
-        """Return the number of entries of these leaves that may be cached, with 8 bytes per value."""
-        metadata, _ = self._footers[file]
-        selected, values = set(leaves), 0
-        for i in range(metadata.num_row_groups):
-            group = metadata.row_group(i)
-            columns = (group.column(j) for j in range(group.num_columns))
-            values += sum(column.num_values for column in columns if column.path_in_schema in selected)
-        return max(CHUNK_EVENTS, WINDOW_BYTES * self.entries // (8 * max(values, 1)))
+    def entries_within(self, size: int, needs: Iterable[Need]) -> int:
+        """With 8 bytes per value."""
+        leaves = {leaf for need in needs if need in self._columns for leaf in self._columns[need].leaves}
+        values = 0
+        for metadata, _ in self._footers.values():
+            for i in range(metadata.num_row_groups):
+                group = metadata.row_group(i)
+                columns = (group.column(j) for j in range(group.num_columns))
+                values += sum(column.num_values for column in columns if column.path_in_schema in leaves)
+        return max(CHUNK_EVENTS, size * self.entries // (8 * max(values, 1)))
 
 
 def _row_groups(metadata: Any) -> list[int]:
@@ -308,8 +290,7 @@ def _numbers(column: _ParquetColumn, numbers: Any) -> tuple[IntArray | None, Arr
         elif _is_struct(array.type):
             array = array.field(next(names))
         else:
-            # Arrow's own memory is read-only: kernels would have to be compiled again for it.
-            return offsets, np.require(array.to_numpy(zero_copy_only=False), requirements="W")
+            return offsets, array.to_numpy(zero_copy_only=False)
 
 
 def _name(column: _ParquetColumn) -> str:

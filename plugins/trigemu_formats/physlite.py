@@ -136,7 +136,7 @@ class Physlite(RootFile):
         requested = tuple(names)
         fields = {menu.bits[name][0] for menu in self._menus for name in requested if name in menu.bits}
         paths = {field: self._static("xTrigDecisionAux", field) for field in ("smk", *fields)}
-        arrays = self._arrays(paths.values(), start, stop)
+        arrays = {path: self._array(path, start, stop) for path in paths.values()}
         key = ak.to_numpy(arrays[paths["smk"]])
         words = {field: flat(arrays[paths[field]]) for field in fields}
         unknown = np.flatnonzero(~np.isin(key, [menu.key for menu in self._menus]))

@@ -23,12 +23,11 @@ from .base.kernels import kernel as kernel
 
 # Events, samples, and formats of files
 from .samples.catalogue import Catalogue as Catalogue
-from .samples.events import Collection as Collection, Events as Events
+from .samples.events import Collection as Collection, Events as Events, ReadEvents as ReadEvents
 from .samples.formats.root import RootFile as RootFile
 from .samples.formats.ragged import collection_of as collection_of
 from .samples.formats.source import (
     Beginning as Beginning,
-    ReadEvents as ReadEvents,
     Schema as Schema,
     Source as Source,
 )

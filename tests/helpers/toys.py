@@ -164,7 +164,7 @@ class Memory:
     def identity(self) -> str:
         return repr(self.events)
 
-    counted = Source.counted
+    columns, entries_within = Source.columns, Source.entries_within
 
     def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
         return columns(self.events[start:stop], start)

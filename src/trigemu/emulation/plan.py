@@ -32,8 +32,8 @@ from trigemu.menus.warnings import lost_prescales, signed_differences
 from trigemu.observables.expressions import Condition
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events, Need, first_nan
-from trigemu.samples.sample import Sample, decision_in
+from trigemu.samples.events import Events, Need, decision_in, first_nan
+from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Compiled, Context, Kind, TrainedOn
 
 

@@ -8,9 +8,9 @@ from trigemu.base.errors import SampleError
 from trigemu.emulation.plan import lacks, lacks_neighbours, make_plan
 from trigemu.menus.menu import Menu, Unfed
 from trigemu.menus.read import MenuLike, menu_of
-from trigemu.samples.events import Need
+from trigemu.samples.events import Need, decision_in
 from trigemu.samples.memory import SamplesLike, samples_of
-from trigemu.samples.sample import Sample, decision_in
+from trigemu.samples.sample import Sample
 
 
 def fed_menu(menu: MenuLike, samples: SamplesLike = None) -> Menu:

@@ -15,8 +15,7 @@ from trigemu.base.kernels import inlined, kernel
 from trigemu.observables.momenta import delta_phi
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, Scaled, Window, Windows, any_of
-from trigemu.samples.events import Events, event_starts
-from trigemu.samples.sample import decision_in
+from trigemu.samples.events import Events, decision_in, event_starts
 
 T = TypeVar("T")
 

@@ -103,11 +103,6 @@ def is_awkward(array: object) -> bool:
     return awkward is not None and isinstance(array, awkward.Array)
 
 
-def has_weights(array: Any) -> bool:
-    """Return whether the events of an array have weights."""
-    return "weight" in array.fields
-
-
 def _advice(array: object) -> str:
     if type(array).__name__ == "Record":
         return "this is a single event: take array[i : i + 1]"
@@ -184,7 +179,7 @@ def _numbers(
             f"{where}: {'.'.join(path)} is of type {excerpt(str(inner.form.type))}: expected {_SHAPES}; "
             f"leave out the fields that no trigger needs"
         )
-    yield path, np.require(column, requirements="W")  # numba would compile kernels again for read-only arrays
+    yield path, column
 
 
 def _present(layout: Any, where: str, name: str, offsets: IntArray | None) -> Any:

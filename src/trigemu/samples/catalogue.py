@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal, TypeVar, get_args
@@ -11,6 +11,7 @@ from typing import ClassVar, Literal, TypeVar, get_args
 from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, listed, nearest
 from trigemu.base.shown import Named, Shown
 from trigemu.samples.files import File
+from trigemu.samples.formats.source import Source
 from trigemu.samples.normalisation import (
     LARGEST_RATE_HZ,
     SMALLEST_RATE_HZ,
@@ -28,13 +29,8 @@ _NAMED = 10
 
 
 class BadFilesError(UnreadableError):
-    """Files that could not be read during a run, and that the catalogue allows to leave out.
-
-    Attributes
-    ----------
-    reasons : mapping of (str, str) to str
-        Why each file cannot be read, by the name of its sample and its path.
-    """
+    """Files that could not be read during a run, and that the catalogue allows to leave out. reasons: why
+    each cannot be read, by the name of its sample and its path."""
 
     def __init__(self, reasons: Mapping[tuple[str, str], str]) -> None:
         super().__init__(listed(list(reasons.values())))
@@ -46,24 +42,12 @@ class BadFilesError(UnreadableError):
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A file that is left out.
+    """A file that is left out."""
 
-    Attributes
-    ----------
-    sample : str
-        The name of its sample.
-    path : str
-        Its path or URL.
-    reason : str
-        Why it cannot be read.
-    entries : int or None
-        Its number of events; None if unknown.
-    """
-
-    sample: str
-    path: str
-    reason: str
-    entries: int | None
+    sample: str  # The name of its sample
+    path: str  # Its path or URL
+    reason: str  # Why it cannot be read
+    entries: int | None  # Its number of events; None if unknown
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,29 +103,22 @@ class Catalogue(Shown, Named[Sample]):
         return replace(self, errors=errors)
 
     def without(self, reasons: Mapping[tuple[str, str], str]) -> Catalogue:
-        """Return the catalogue without some files, with samples normalised to the remaining ones.
-
-        Parameters
-        ----------
-        reasons : mapping of (str, str) to str
-            Why each file is left out, by the name of its sample and its path.
-
-        Raises
-        ------
-        SampleError
-            If no file of a sample remains, or its sum of weights in the catalogue includes these files.
-        """
+        """Return the catalogue without some files, with samples normalised to the others. reasons: why each
+        is left out, by the name of its sample and its path."""
         if self.pileup:
             raise TrigemuError("leave files out before you reweight pile-up, which depends on them")
         samples, left_out = [], list(self.left_out)
         for sample in self.samples:
             bad = {path: reason for (name, path), reason in reasons.items() if name == sample.name}
-            for file in sample.sources:
-                if file.path in bad:
-                    left_out.append(LeftOut(sample.name, file.path, bad[file.path], file.entries))
-            remaining = [n for n, file in enumerate(sample.sources) if file.path not in bad]
+            files = [*zip(sample.sources, sample.sha256, strict=True)]
+            out = (file for file, _ in files if file.path in bad)
+            left_out += [LeftOut(sample.name, file.path, bad[file.path], file.entries) for file in out]
             if bad:
-                sample = _without(self.table, sample, remaining)
+                if not (files := [(file, digest) for file, digest in files if file.path not in bad]):
+                    raise SampleError(f"sample {sample.name!r}: none of its files can be read")
+                sources, digests = zip(*files, strict=True)
+                remaining = replace(sample, sources=sources, sha256=digests)
+                sample = normalised(self.table, remaining, lacks_files=True)
             samples.append(sample)
         return replace(self, samples=tuple(samples), left_out=tuple(left_out))
 
@@ -149,13 +126,10 @@ class Catalogue(Shown, Named[Sample]):
     def share_left_out(self) -> float:
         """The share of background events that is left out. A file that could not be opened counts with the
         mean number of events of the other files of its sample."""
-        out = everything = 0.0
-        for sample in self.background:
-            mean = sample.entries / len(sample.sources)
-            files = (f for f in self.left_out if f.sample == sample.name)
-            lost = sum(mean if file.entries is None else file.entries for file in files)
-            out, everything = out + lost, everything + lost + sample.entries
-        return out / everything
+        means = {sample.name: sample.entries / len(sample.sources) for sample in self.background}
+        files = (file for file in self.left_out if file.sample in means)
+        out = sum(means[file.sample] if file.entries is None else file.entries for file in files)
+        return out / (out + sum(sample.entries for sample in self.background))
 
     @property
     def left_out_text(self) -> str:
@@ -244,26 +218,12 @@ def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool) -> Sampl
 
 def not_consecutive(catalogue: Catalogue) -> Catalogue:
     """Return a catalogue in which no event is the neighbouring crossing of another."""
-    samples = tuple(
-        replace(
-            sample,
-            sources=tuple(
-                replace(file, neighbours="none") if isinstance(file, File) else file
-                for file in sample.sources
-            ),
-        )
-        for sample in catalogue.samples
-    )
-    return replace(catalogue, samples=samples)
 
+    def alone(file: File | Source) -> File | Source:
+        return replace(file, neighbours="none") if isinstance(file, File) else file
 
-def _without(head: CatalogueTable, sample: Sample, remaining: Sequence[int]) -> Sample:
-    """Return a sample with some of its files, `remaining`."""
-    if not remaining:
-        raise SampleError(f"sample {sample.name!r}: none of its files can be read")
-    sources = tuple(sample.sources[n] for n in remaining)
-    digests = tuple(sample.sha256[n] for n in remaining)
-    return normalised(head, replace(sample, sources=sources, sha256=digests), lacks_files=True)
+    samples = (replace(sample, sources=tuple(map(alone, sample.sources))) for sample in catalogue.samples)
+    return replace(catalogue, samples=tuple(samples))
 
 
 def without_bad_files(catalogue: Catalogue, function: Callable[[Catalogue], T]) -> T:

@@ -8,7 +8,7 @@ therefore process arrays and a range of rows, and `events[a:b]` is a view withou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,52 +25,46 @@ if TYPE_CHECKING:
 #: Collections of reconstructed objects, whose directions and momenta have limits. Others may have objects
 #: without a direction: generator particles with pT 0 and η ±27392, sums, words of hardware.
 OBJECTS = frozenset({"jet", "photon", "electron", "muon", "tau"})
-#: Column → its lowest and highest value. η of 20 is beyond the beam at any energy; φ may begin at −π or at 0.
-LIMITS = {"pt": (0.0, math.inf), "eta": (-20.0, 20.0), "phi": (-2 * math.pi, 2 * math.pi)}
-ANY = (-math.inf, math.inf)
-_ABOVE = ("at least", "above")
+#: Column → its lowest and highest value. A pT is above 0; η of 20 is beyond the beam at any energy; φ may
+#: begin at −π or at 0.
+LIMITS = {"pt": (1.4e-45, math.inf), "eta": (-20.0, 20.0), "phi": (-2 * math.pi, 2 * math.pi)}
 SCALAR_LIMITS = {"met": (0.0, math.inf), "met_phi": LIMITS["phi"]}
+ANY = (-math.inf, math.inf)
+#: Upper limit of a weight: far above any rate at a 40 MHz crossing rate.
+MAX_WEIGHT_HZ = 2.0**40
 
 
 def impossible(sample: str, event: int, name: str, value: float, low: float, high: float) -> SampleError:
     if value != value:
         return SampleError(f"sample {sample!r}, event {event}: {name} is not a number (NaN)")
-    allowed = (
-        f"from {low:g} to {high:g}" if math.isfinite(high) else f"finite and {_ABOVE[name[-3:] == '.pt']} 0"
-    )
+    allowed = f"from {low:g} to {high:g}"
+    if math.isinf(high):
+        allowed = f"finite and {'above' if name.endswith('.pt') else 'at least'} 0"
     return SampleError(
         f"sample {sample!r}, event {event}: {name} = {value:g} is impossible: expected {allowed}; is the "
         f"file damaged, or its unit another one?"
     )
 
 
-def outside(column: Array, low: float, high: float, open_: bool) -> int:
+def outside(column: Array, low: float, high: float) -> int:
     """Return the first row that is NaN or outside of low to high, or −1. If one limit is finite, infinite
-    values are outside. open_: a finite low limit is outside too."""
+    values are outside."""
     values: Any = column
-    if column.dtype.kind != "f":
-        low, high = max(low, -(2.0**62)), min(high, 2.0**62)
-        if -low == high == 2.0**62 or not len(column):
-            return -1
-        rows = np.flatnonzero((values < low) | (values > high) | (open_ & (values == low)))
-        return int(rows[0]) if len(rows) else -1
-    kind: Any = column.dtype.type
-    if math.isfinite(low) or math.isfinite(high):
-        low = np.nextafter(kind(low), kind(np.inf)) if open_ else low
-        high = min(high, float(np.finfo(kind).max))
-    low, high = kind(low), kind(high)
-    if not len(column) or (values.min() >= low and values.max() <= high):  # NaN if any is
+    if not len(column):
+        return -1
+    if column.dtype.kind == "f":
+        high = min(high, float(np.finfo(values.dtype).max)) if math.isfinite(low) else high
+    elif math.isinf(low) and math.isinf(high):
+        return -1
+    if values.min() >= low and values.max() <= high:  # NaN if any is
         return -1
     return int(np.argmin((values >= low) & (values <= high)))
 
 
 def first_falling(offsets: IntArray) -> int:
     """Return the first event with negative or decreasing offsets, or −1."""
-    falls = offsets[1:] < offsets[:-1]
-    if offsets[0] >= 0 and not falls.any():
-        return -1
-    events = np.flatnonzero(falls | (offsets[:-1] < 0))
-    return int(events[0]) if len(events) else len(offsets) - 2
+    events = np.flatnonzero((offsets[1:] < offsets[:-1]) | (offsets[:-1] < 0))
+    return int(events[0]) if len(events) else -1
 
 
 T = TypeVar("T")
@@ -79,46 +73,6 @@ T = TypeVar("T")
 OWN = ("weight", "id", "parent")
 #: The columns that all objects have.
 STANDARD = ("pt", "eta", "phi")
-
-
-def records_of(
-    scalar_columns: Mapping[str, Array],
-    scalars: Mapping[str, Array],
-    collections: Mapping[str, tuple[IntArray, Mapping[str, Array]]],
-    where: str,
-) -> Any:
-    """Return one record for each of n events, without copies. collections: mapping of str to (int64[n + 1],
-    mapping of str to array)."""
-    import awkward as ak  # takes long to import, and most programs do not need it
-
-    def numpy(column: Array) -> Any:
-        return ak.contents.NumpyArray(column)
-
-    contents: dict[str, Any] = {name: numpy(scalar_columns[name]) for name in OWN}
-    contents |= {name: numpy(column) for name, column in _ordered(scalars) if name not in OWN}
-    for name, (offsets, columns) in _ordered(collections):
-        if name in contents:
-            raise SampleError(f"{where}: {name!r} is the name of a collection and a scalar")
-        arrays = {column: numpy(values) for column, values in _ordered(columns)}
-        length = None if arrays else int(offsets[-1])
-        objects = ak.contents.RecordArray(list(arrays.values()), list(arrays), length=length)
-        contents[name] = ak.contents.ListOffsetArray(ak.index.Index64(offsets), objects)
-    n = len(scalar_columns["weight"])
-    return ak.Array(ak.contents.RecordArray(list(contents.values()), list(contents), length=n))
-
-
-def _ordered(columns: Mapping[str, T]) -> list[tuple[str, T]]:
-    """Return columns in an order that does not depend on the file."""
-
-    def place(column: tuple[str, T]) -> tuple[int, str]:
-        name, _ = column
-        return STANDARD.index(name) if name in STANDARD else len(STANDARD), name
-
-    return sorted(columns.items(), key=place)
-
-
-#: Upper limit of a weight: far above any rate at a 40 MHz crossing rate.
-MAX_WEIGHT_HZ = 2.0**40
 
 
 class _Taken(Mapping[str, T]):
@@ -163,6 +117,11 @@ class Collection:
         start, stop, _ = rows.indices(len(self))
         return Collection(self.offsets[start : max(start, stop) + 1], self.columns)
 
+    def own(self) -> Collection:
+        """Return a collection whose columns are views of its own objects only."""
+        first, last = self.offsets[[0, -1]].tolist()
+        return Collection(self.offsets - first, {n: c[first:last] for n, c in self.columns.items()})
+
     def take(self, rows: IntArray) -> Collection:
         """Copy the objects of the events `rows`, int64[m], in this order."""
         taken = self.part(rows)
@@ -172,6 +131,70 @@ class Collection:
         """Lazy variant of `take`: a column of the events `rows` is copied when it is first used."""
         offsets, objects = objects_of(self.offsets, rows)
         return Collection(offsets, _Taken(self.columns, lambda column: column[objects]))
+
+
+@dataclass(frozen=True)
+class ReadEvents:
+    """Columns from a file, as in `Events`, but with generator weights.
+
+    Attributes
+    ----------
+    weight : array[n]
+        Generator weights; 1 if the file has none.
+    id : array[n]
+        Event numbers, integers.
+    parent : array[n]
+        Numbers of the generated interactions; those of the events if the file has none.
+    collections : mapping of str to Collection
+        Objects, by singular name; pT in descending order within an event.
+    scalars : mapping of str to array[n]
+        Numbers per event.
+    """
+
+    weight: Array
+    id: Array
+    parent: Array
+    collections: Mapping[str, Collection]
+    scalars: Mapping[str, Array]
+
+    def __getitem__(self, rows: slice) -> ReadEvents:
+        """Return a view of some rows."""
+        return ReadEvents(
+            self.weight[rows],
+            self.id[rows],
+            self.parent[rows],
+            {name: collection[rows].own() for name, collection in self.collections.items()},
+            {name: column[rows] for name, column in self.scalars.items()},
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """The size in memory."""
+        columns = [column for c in self.collections.values() for column in (c.offsets, *c.columns.values())]
+        return sum(array.nbytes for array in (self.weight, *self.scalars.values(), *columns))
+
+
+def join_read(parts: Sequence[ReadEvents]) -> ReadEvents:
+    """Concatenate events with the same columns."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    return ReadEvents(
+        np.concatenate([part.weight for part in parts]),
+        np.concatenate([part.id for part in parts]),
+        np.concatenate([part.parent for part in parts]),
+        collections={n: join_collections([part.collections[n] for part in parts]) for n in first.collections},
+        scalars={n: np.concatenate([part.scalars[n] for part in parts]) for n in first.scalars},
+    )
+
+
+def join_collections(parts: Sequence[Collection]) -> Collection:
+    """Concatenate collections with the same columns."""
+    owns = [part.own() for part in parts]
+    ends = np.cumsum([0, *(part.offsets[-1] for part in owns)])
+    begins = [part.offsets[:-1] + end for part, end in zip(owns, ends, strict=False)]
+    columns = {n: np.concatenate([part.columns[n] for part in owns]) for n in parts[0].columns}
+    return Collection(np.concatenate([*begins, ends[-1:]]), columns)
 
 
 @dataclass(frozen=True)
@@ -251,9 +274,23 @@ class Events:
         >>> array.photon.pt.to_list()
         [[304.25, 287.75], [17.578125, 13.8515625]]
         """
-        scalars = {name: getattr(self, name) for name in OWN}
-        collections = {name: (c.offsets, c.columns) for name, c in self.collections.items()}
-        return records_of(scalars, self.scalars, collections, f"sample {self.sample!r}")
+        from awkward import Array as AwkwardArray, contents  # awkward takes long to import
+        from awkward.index import Index64
+
+        def numbers(columns: Mapping[str, Array]) -> dict[str, Any]:
+            return {name: contents.NumpyArray(columns[name]) for name in sorted(columns, key=_place)}
+
+        fields = {name: contents.NumpyArray(getattr(self, name)) for name in OWN}
+        fields |= {name: array for name, array in numbers(self.scalars).items() if name not in OWN}
+        for name in sorted(self.collections, key=_place):
+            if name in fields:
+                where = f"sample {self.sample!r}"
+                raise SampleError(f"{where}: {name!r} is the name of a collection and a scalar")
+            offsets, columns = self.collections[name].offsets, numbers(self.collections[name].columns)
+            length = None if columns else int(offsets[-1])
+            objects = contents.RecordArray(list(columns.values()), list(columns), length=length)
+            fields[name] = contents.ListOffsetArray(Index64(offsets), objects)
+        return AwkwardArray(contents.RecordArray(list(fields.values()), list(fields), length=len(self)))
 
     def take(self, rows: IntArray) -> Events:
         """Copy the events `rows`, int64[m], in this order; all of them count."""
@@ -273,6 +310,11 @@ class Events:
             scalars=_Taken(self.scalars, lambda column: column[rows]),
             core=slice(None),
         )
+
+
+def _place(name: str) -> tuple[int, str]:
+    """Return the place of a column, which does not depend on the file."""
+    return (*STANDARD, name).index(name), name
 
 
 def make_events(
@@ -320,14 +362,12 @@ def make_events(
     """
     n = len(weight)
     numbers = np.arange(first, first + n, dtype=np.uint64)
-    _check_finite(sample, "weight", weight, first)
-    too_large = np.flatnonzero(np.abs(weight) > MAX_WEIGHT_HZ)
-    if len(too_large):
-        row = int(too_large[0])
-        raise SampleError(
-            f"sample {sample!r}, event {first + row}: the weight {weight[row]:g} Hz is above "
-            f"{MAX_WEIGHT_HZ:g} Hz; weights are rates in Hz, check the normalisation"
-        )
+    if (row := outside(weight, -MAX_WEIGHT_HZ, MAX_WEIGHT_HZ)) >= 0:
+        what = f"the weight {weight[row]:g} Hz is above {MAX_WEIGHT_HZ:g} Hz"
+        if not math.isfinite(weight[row]):
+            what = f"weight is {'not a number (NaN)' if math.isnan(weight[row]) else 'infinite'}"
+        where = f"sample {sample!r}, event {first + row}"
+        raise SampleError(f"{where}: {what}; weights are rates in Hz, check the normalisation")
     checked = {
         name: _checked_collection(sample, name, c, n, first, physical and name in OBJECTS)
         for name, c in collections.items()
@@ -335,16 +375,14 @@ def make_events(
     columns = {name: native(column) for name, column in (scalars or {}).items()}
     for name, column in columns.items():
         _check_length(sample, name, len(column), n)
-        limits = SCALAR_LIMITS.get(name) if physical else None
-        if limits and (row := outside(column, *limits, open_=False)) >= 0:
+        limits = SCALAR_LIMITS.get(name, ANY) if physical else ANY
+        if (row := outside(column, *limits)) >= 0:
             raise impossible(sample, first + row, name, column[row], *limits)
-        if not limits:
-            _check_nan(sample, name, column, first)
     return Events(
         sample=sample,
         weight=np.ascontiguousarray(weight, np.float64),
-        id=numbers if id is None else np.asarray(id, np.uint64),
-        parent=numbers if parent is None else np.asarray(parent, np.uint64),
+        id=numbers if id is None else np.require(id, np.uint64, "W"),
+        parent=numbers if parent is None else np.require(parent, np.uint64, "W"),
         collections=checked,
         scalars=columns,
     )
@@ -352,10 +390,11 @@ def make_events(
 
 def native(column: Array) -> Array:
     """Convert a column to the first of float32, float64, int32, int64, uint64 that holds all values of its
-    type, in native byte order."""
+    type, in native byte order and in memory that can be written: kernels would be compiled again for columns
+    that are read-only, as those of Arrow are."""
     types = (np.float32, np.float64) if column.dtype.kind == "f" else (np.int32, np.int64, np.uint64)
     held = (kind for kind in types if np.can_cast(column.dtype, kind))
-    return np.ascontiguousarray(column, next(held, np.float64))
+    return np.require(column, next(held, np.float64), ["C", "W"])
 
 
 def _checked_collection(
@@ -373,8 +412,7 @@ def _checked_collection(
                 f"sample {sample!r}: {name}.{key} has {len(column)} objects, its events {offsets[-1]}"
             )
         limits = LIMITS.get(key, ANY) if physical else ANY
-        row = outside(column[offsets[0] : offsets[-1]], *limits, open_=key == "pt")
-        if row >= 0:
+        if (row := outside(column[offsets[0] : offsets[-1]], *limits)) >= 0:
             row += int(offsets[0])
             event = first + int(np.searchsorted(offsets, row, side="right")) - 1
             raise impossible(sample, event, f"{name}.{key}", column[row], *limits)
@@ -389,19 +427,6 @@ def _checked_collection(
 def _check_length(sample: str, name: str, length: int, n: int) -> None:
     if length != n:
         raise SampleError(f"sample {sample!r}: {name} has {length} events, the weights have {n}")
-
-
-def _check_nan(sample: str, name: str, column: Array, first: int) -> None:
-    nan = first_nan(column)
-    if nan >= 0:
-        raise SampleError(f"sample {sample!r}, event {first + nan}: {name} is not a number (NaN)")
-
-
-def _check_finite(sample: str, name: str, column: Array, first: int) -> None:
-    _check_nan(sample, name, column, first)
-    infinite = np.flatnonzero(~np.isfinite(column))
-    if len(infinite):
-        raise SampleError(f"sample {sample!r}, event {first + int(infinite[0])}: {name} is infinite")
 
 
 def objects_of(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
@@ -440,3 +465,17 @@ def first_unordered(offsets: IntArray, pt: Array) -> int:
 
 #: A column to read: (collection, column) of the sample, or ("", scalar).
 Need = tuple[str, str]
+
+
+_STORED = "stored "
+
+
+def stored_need(decision: str) -> Need:
+    """Return the column of a stored decision."""
+    return "", f"{_STORED}{decision}"
+
+
+def decision_in(need: Need) -> str | None:
+    """Return the name of the stored decision that a column holds; None for other columns."""
+    collection, column = need
+    return None if collection or not column.startswith(_STORED) else column.removeprefix(_STORED)

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,14 +18,14 @@ import numpy.typing as npt
 
 from trigemu.base.arrays import Array, BoolArray
 from trigemu.base.errors import SampleError, UnreadableError, excerpt, quoted
-from trigemu.base.files import is_there
+from trigemu.base.files import is_folder
 from trigemu.base.mapping import CHUNK_EVENTS, Engine
 from trigemu.base.splitmix import splitmix64
-from trigemu.samples.events import Need
+from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats import each_format, format_named, format_names
 from trigemu.samples.formats.root import open_root
-from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
-from trigemu.samples.locations import digest_of, is_local_folder, located, naming, opened, parts, timeouts
+from trigemu.samples.formats.source import Beginning, Schema, Source
+from trigemu.samples.locations import digest_of, located, naming, opened, parts, timeouts
 from trigemu.samples.normalisation import SampleTable
 
 #: Bytes from the beginning of a file that identify its format, and characters of them in messages.
@@ -68,7 +69,7 @@ def _described(beginning: Beginning) -> str:
 
 
 def _beginning(path: str) -> Beginning:
-    if is_local_folder(path):
+    if is_folder(located(path)):
         return Beginning(True, b"", ())
     with opened(path, compression="infer") as stream:
         start: bytes = stream.read(_START)
@@ -78,7 +79,7 @@ def _beginning(path: str) -> Beginning:
         return Beginning(False, start, tuple(file.keys(cycle=False, recursive=False)))
 
 
-#: Files that a process keeps open.
+#: Files that a process keeps open, and opens without workers.
 OPEN_FILES = 32
 
 
@@ -132,11 +133,8 @@ class File:
     def weight_column(self) -> str:
         return self.opened.weight_column
 
-    def counted(self, needs: Iterable[Need]) -> tuple[Need, ...]:
-        return self.opened.counted(needs)
-
-    def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        return self.opened.read(start, stop, needs)
+    def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
+        return self.opened.columns(start, stop, needs)
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
         return self.opened.read_stored(start, stop, names)
@@ -172,23 +170,16 @@ class Numbering:
 
 
 def numbering_of(source: Source, most: int) -> Numbering | None:
-    """Return the numbers of the events of a file; None if it has none. most: how many hashes are kept."""
+    """Return the numbers of the events of a file; None if it has none. most: how many hashes are kept,
+    about."""
     if not (columns := numbers_of(source)):
         return None
-    kept, limit, simulated = [np.empty(0, np.uint64)], ALL, bool(source.weight_column)
+    limit = min(ALL, ALL * most // max(source.entries, 1))
+    kept, simulated = [np.empty(0, np.uint64)], bool(source.weight_column)
     for _, (run, _, _), hashes in hashed(source, columns):
         simulated |= bool(np.less_equal(run, 1).any())
         kept.append(hashes[hashes <= np.uint64(limit)])
-        if sum(map(len, kept)) > 2 * most:
-            kept, limit = _smallest(kept, most)
-    if sum(map(len, kept)) > most:
-        kept, limit = _smallest(kept, most)
     return Numbering(np.concatenate(kept), limit, simulated)
-
-
-def _smallest(hashes: list[Hashes], most: int) -> tuple[list[Hashes], int]:
-    kept = np.partition(np.concatenate(hashes), most - 1)[:most]
-    return [kept], int(kept.max())
 
 
 def numbers_of(source: File | Source) -> list[Need]:
@@ -201,7 +192,7 @@ def hashed(source: File | Source, columns: Sequence[Need]) -> Iterator[tuple[int
     """Yield ranges of a file: the first entry; runs, sections and numbers of its events; and their hashes."""
     for start in range(0, source.entries, CHUNK_EVENTS):
         stop = min(start + CHUNK_EVENTS, source.entries)
-        scalars = source.read(start, stop, columns).scalars
+        scalars = source.columns(start, stop, columns).scalars
         hashes = np.zeros(stop - start, np.uint64)
         for _, name in columns:
             hashes = splitmix64(hashes ^ scalars[name].astype(np.uint64))
@@ -210,8 +201,6 @@ def hashed(source: File | Source, columns: Sequence[Need]) -> Iterator[tuple[int
 
 #: Properties of a file on a server that change with it.
 _TAGS = ("size", "ETag", "Content-MD5", "Digest", "Last-Modified", "mtime")
-#: Total size of files that this process opens without workers.
-_FEW_BYTES = 2**30
 #: Files that a process opens at a time.
 _THREADS = 8
 #: Events whose weights are read at a time.
@@ -257,24 +246,15 @@ Facts = tuple[dict[str, Any], Numbering | None]
 
 
 def open_files(files: Sequence[ToOpen], engine: Engine) -> list[tuple[File, Numbering | None] | Problem]:
-    """Open files, on the workers of an engine if there are many. A file that cannot be read is opened again
-    if it is remote, or was opened by a worker. A problem is a result, so that all are reported at once."""
-    executor = None if _are_few(files) else engine.executor
+    """Open files, on the workers of an engine if there are many. A problem is a result, so that all are
+    reported at once."""
+    here = partial(_tried, engine.retries)
     with ThreadPoolExecutor(_THREADS) as threads:
-        opened = _on_workers(executor, files) if executor else [*threads.map(facts_of, files)]
-        for attempt in range(engine.retries):
-            failed = [
-                n
-                for n, (file, facts) in enumerate(zip(files, opened, strict=True))
-                if isinstance(facts, Problem) and facts.unreadable and not facts.settled
-                if file.is_remote or executor
-            ]
-            if not failed:
-                break
-            if any(files[n].is_remote for n in failed):
-                time.sleep(PAUSE_S * 2**attempt)
-            for n, facts in zip(failed, threads.map(facts_of, [files[n] for n in failed]), strict=True):
-                opened[n] = facts
+        if engine.executor is None or len(files) <= OPEN_FILES:
+            opened = [*threads.map(here, files)]
+        else:
+            futures = [engine.executor.submit(_tried, engine.retries, file) for file in files]
+            opened = [*threads.map(here, files, futures)]
     schemas: dict[object, Schema] = {}  # those of one sample are equal: keep one
     result: list[tuple[File, Numbering | None] | Problem] = []
     for facts in opened:
@@ -287,23 +267,19 @@ def open_files(files: Sequence[ToOpen], engine: Engine) -> list[tuple[File, Numb
     return result
 
 
-def _on_workers(executor: Any, files: Sequence[ToOpen]) -> list[Facts | Problem]:
-    """Open files on workers; those of lost workers are opened here."""
-    opened: list[Facts | Problem] = []
-    for file, future in [(file, executor.submit(facts_of, file)) for file in files]:
-        try:
-            opened.append(future.result())
-        except Exception:
-            opened.append(facts_of(file))
-    return opened
-
-
-def _are_few(files: Sequence[ToOpen]) -> bool:
-    """Whether this process can open and verify the files in about a second."""
-    if len(files) > OPEN_FILES:
-        return False
-    local = [where for file in files if isinstance(where := located(file.path), Path) and is_there(where)]
-    return sum(path.stat().st_size for path in local) <= _FEW_BYTES
+def _tried(retries: int, file: ToOpen, elsewhere: Future[Facts | Problem] | None = None) -> Facts | Problem:
+    """Open a file, if it is remote several times: its server may answer later. elsewhere: the future of a
+    worker, which may be lost, or may not see the file."""
+    with suppress(Exception):
+        if elsewhere is not None and not isinstance(facts := elsewhere.result(), Problem):
+            return facts
+    for attempt in range(retries + 1):
+        facts = facts_of(file)
+        if not (isinstance(facts, Problem) and facts.unreadable and not facts.settled and file.is_remote):
+            break
+        if attempt < retries:
+            time.sleep(PAUSE_S * 2**attempt)
+    return facts
 
 
 def facts_of(file: ToOpen) -> Facts | Problem:
@@ -313,8 +289,11 @@ def facts_of(file: ToOpen) -> Facts | Problem:
         return Problem(f"sample {table.name!r}: {file.missing}", True, True)
     try:
         with naming(table.name, file.path):
-            if file.sha256:
-                _verify(file)
+            if file.sha256 and file.sha256 != (digest := digest_of(file.path)):
+                raise UnreadableError(
+                    f"has sha256 {digest}, its catalogue says {file.sha256}: the file is damaged or a "
+                    f"different one"
+                )
             tree = table.tree or ""
             source = opened_source(table.format, file.path, file.opening, tree)
             _check_format(source, table.format)
@@ -337,9 +316,7 @@ def facts_of(file: ToOpen) -> Facts | Problem:
 def _check_format(source: Source, format: str) -> None:
     """Raise SampleError if the tree of a ROOT file is that of another format, with other columns."""
     tree = source.tree_name.rpartition("/")[2]
-    if not source.trees or tree in source.trees:
-        return
-    for name, other in each_format():
+    for name, other in each_format() if source.trees and tree not in source.trees else ():
         if tree in other.trees:
             raise SampleError(
                 f'its tree {tree!r} has the format {name!r}, not {format!r}: give format = "{name}" in its '
@@ -369,7 +346,7 @@ def _sum_over_events(source: Source) -> float | None:
     then add up to more than all."""
     total = 0.0
     for start in range(0, source.entries, _SUMMED):
-        read = source.read(start, min(start + _SUMMED, source.entries), ())
+        read = source.columns(start, min(start + _SUMMED, source.entries), ())
         weight = np.asarray(read.weight, np.float64)
         if (weight < 0).any():
             return None
@@ -388,12 +365,3 @@ def _tag(file: ToOpen) -> str:
     system, name = fsspec.url_to_fs(where, **timeouts(where))
     info: dict[str, Any] = system.info(name)
     return repr([(key, info.get(key)) for key in _TAGS])
-
-
-def _verify(file: ToOpen) -> None:
-    """Raise UnreadableError if a file has another digest than in its catalogue."""
-    digest = digest_of(file.path)
-    if file.sha256 != digest:
-        raise UnreadableError(
-            f"has sha256 {digest}, its catalogue says {file.sha256}: the file is damaged or a different one"
-        )

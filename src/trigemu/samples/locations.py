@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,13 +29,15 @@ from urllib.parse import unquote
 import fsspec
 
 from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, own_cause
-from trigemu.base.files import is_folder, is_there
+from trigemu.base.files import is_file, is_folder, is_there
 
 REMOTE = ("http", "https", "root")
 _EXPECTED = "expected a path, or a URL that begins with file:///, http://, https:// or root://"
 #: Characters of a value shown in messages: data in a URL may be long.
 _SHOWN = 100
 _WILDCARDS = frozenset("*?[")
+#: Seconds to wait for a connection to a server, for further data, and for a complete answer.
+CONNECT_S, SILENT_S, ANSWER_S = 30.0, 60.0, 300.0
 
 
 def located(location: Path | str, folder: Path | None = None) -> Path | str:
@@ -69,12 +70,11 @@ def matching_files(pattern: str, folder: Path) -> list[str]:
     """Return a URL unchanged, or the files that match a path with wildcards, ordered by name. Raises
     UnreadableError if no file matches."""
     where = located(pattern, folder)
-    if isinstance(where, str):
-        return [where]
-    # Path.glob takes no absolute pattern.
-    found = [where] if is_there(where) else Path(where.anchor).glob(str(where.relative_to(where.anchor)))
+    if isinstance(where, str) or is_there(where):
+        return [str(where)]
     paths: list[str] = []
-    with suppress(OSError):  # such as a name that is too long
+    with suppress(OSError):  # such as a name that is too long; Path.glob takes no absolute pattern
+        found = Path(where.anchor).glob(str(where.relative_to(where.anchor)))
         paths = sorted({str(located(file)) for file in found})
     if not paths:
         literal = "; ~ and $ are taken literally, write the whole path" if pattern[:1] in ("~", "$") else ""
@@ -96,14 +96,9 @@ def opened(location: Path | str, compression: str | None = None) -> Any:
 
 
 def regular(path: Path) -> None:
-    """Raise SampleError for a device, a pipe or a socket, from which a read may never return. A missing file
-    is left to the code that opens it."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        kind = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+    """Raise SampleError for a device, a pipe or a socket, from which a read may never return."""
+    if is_there(path) and not (is_file(path) or is_folder(path)):
+        kind = "a pipe" if path.is_fifo() else "a socket" if path.is_socket() else "a device"
         raise SampleError(f"{_quoted(str(path))} is {kind}, not a file")
 
 
@@ -111,15 +106,10 @@ def timeouts(where: Path | str) -> dict[str, Any]:
     """Return the options of fsspec that limit the time for an answer of a server."""
     if isinstance(where, Path) or not where.startswith("http"):
         return {}
+    from aiohttp import ClientTimeout  # takes long to import, and most samples are files
 
-    from trigemu.samples.http import client  # aiohttp takes long to import, and most samples are files
-
-    return {"client_kwargs": client()}
-
-
-def is_local_folder(location: Path | str) -> bool:
-    where = located(location)
-    return isinstance(where, Path) and is_folder(where)
+    limits = ClientTimeout(total=ANSWER_S, sock_connect=CONNECT_S, sock_read=SILENT_S)
+    return {"client_kwargs": {"timeout": limits}}
 
 
 def parts(location: Path | str) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, excerpt, wrong_type
 from trigemu.base.files import is_there
 from trigemu.base.mapping import CHUNK_EVENTS
-from trigemu.samples.awkward import events_from_awkward, has_weights, is_awkward
+from trigemu.samples.awkward import events_from_awkward, is_awkward
 from trigemu.samples.catalogue import Catalogue, normalised
-from trigemu.samples.events import Collection, Events, Need
-from trigemu.samples.formats.source import ReadEvents, Schema, Source
+from trigemu.samples.events import Events, Need, ReadEvents
+from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import has_wildcards, located
 from trigemu.samples.normalisation import CROSSING_RATE_HZ, CatalogueTable, SampleTable
 from trigemu.samples.opening import catalogue_of, open_catalogue
@@ -53,14 +53,13 @@ class Memory(Source):
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         part, columns = self.events[start:stop], frozenset(needs)
-        names = {collection for collection, _ in columns} & set(part.collections)
-        return ReadEvents(
-            weight=part.weight,
-            id=part.id,
-            parent=part.parent,
-            collections={name: _only(name, part.collections[name], columns) for name in names},
-            scalars={name: column for name, column in part.scalars.items() if ("", name) in columns},
-        )
+        collections = {}
+        for name in {collection for collection, _ in columns} & set(part.collections):
+            whole = part.collections[name]
+            needed = {c: values for c, values in whole.columns.items() if c == "pt" or (name, c) in columns}
+            collections[name] = replace(whole, columns=needed)
+        scalars = {name: column for name, column in part.scalars.items() if ("", name) in columns}
+        return ReadEvents(part.weight, part.id, part.parent, collections, scalars)
 
     @property
     def has_parents(self) -> bool:
@@ -79,11 +78,6 @@ class Memory(Source):
         return digest_of_events(self.events)
 
 
-def _only(name: str, collection: Collection, needs: frozenset[Need]) -> Collection:
-    columns = {c: v for c, v in collection.columns.items() if c == "pt" or (name, c) in needs}
-    return replace(collection, columns=columns)
-
-
 def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
     """Return a catalogue with events in memory as its only background, in the convention `crossing`."""
     events = events[events.core]
@@ -100,8 +94,8 @@ def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
 
 
 def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
-    """Return events as a sample. rate_hz: their total rate; None: the rate of all crossings, with equal
-    weights."""
+    """Return events as a sample, in pieces that contain only their own objects and can be sent to workers.
+    rate_hz: their total rate; None: the rate of all crossings, with equal weights."""
     equal = rate_hz is None
     rate = CROSSING_RATE_HZ if rate_hz is None else rate_hz
     table = SampleTable(
@@ -116,24 +110,13 @@ def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
     if not (parent[1:] > parent[:-1]).all():
         parent = np.sort(parent)  # np.unique takes 20 times as long where all are different
     shared = bool((parent[1:] == parent[:-1]).any())
-    sources = tuple(Memory(path, events=part, shared=shared) for path, part in _pieces(events))
-    return Sample(0, table, sources, 1.0, rate, (None,) * len(sources), weighted=not equal)
-
-
-def _pieces(events: Events) -> Iterable[tuple[str, Events]]:
-    """Yield the events in pieces that contain only their own objects and can be sent to workers."""
+    sources = []
     for start in range(0, len(events), CHUNK_EVENTS):
         part = events[start : start + CHUNK_EVENTS]
-        is_all = len(part) == len(events)
-        path = events.sample if is_all else f"{events.sample}[{start}:{start + len(part)}]"
-        yield path, replace(part, collections={n: _cut(c) for n, c in part.collections.items()})
-
-
-def _cut(collection: Collection) -> Collection:
-    """Return a collection whose columns are views of its own objects only."""
-    first, last = collection.offsets[[0, -1]].tolist()
-    columns = {name: column[first:last] for name, column in collection.columns.items()}
-    return Collection(collection.offsets - first, columns)
+        part = replace(part, collections={name: c.own() for name, c in part.collections.items()})
+        rows = "" if len(part) == len(events) else f"[{start}:{start + len(part)}]"
+        sources.append(Memory(f"{events.sample}{rows}", events=part, shared=shared))
+    return Sample(0, table, tuple(sources), 1.0, rate, (None,) * len(sources), weighted=not equal)
 
 
 def digest_of_events(events: Events) -> str:
@@ -142,7 +125,7 @@ def digest_of_events(events: Events) -> str:
     columns: dict[str, Any] = {"weight": events.weight, "id": events.id, "parent": events.parent}
     columns |= {f".{name}": column for name, column in events.scalars.items()}
     for name, collection in events.collections.items():
-        cut = _cut(collection)
+        cut = collection.own()
         columns |= {f"{name}": cut.offsets} | {f"{name}.{c}": v for c, v in cut.columns.items()}
     for name, column in sorted(columns.items()):
         digest.update(f"{len(name)} {name} {column.dtype} {column.nbytes} ".encode())
@@ -187,22 +170,19 @@ def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
         return catalogue_in_memory(samples)
     if samples is None:
         return open_catalogue(executor=executor)
-    if isinstance(samples, str | os.PathLike):
-        return _several([samples], executor)
-    if is_awkward(samples):
-        return catalogue_in_memory(events_from_awkward(samples), equal=not has_weights(samples))
-    if isinstance(samples, list | tuple | Iterator):
-        files = list(samples)
-        if files and all(isinstance(file, str | os.PathLike) for file in files):
-            return _several(files, executor)
-        samples = files
-    raise wrong_type("the samples", samples, EXPECTED, _advice(samples))
-
-
-def _several(paths: Sequence[str | os.PathLike[str]], executor: Any) -> Catalogue:
-    files = [file if isinstance(file, str) else Path(file) for file in paths]
+    if is_awkward(array := cast(Any, samples)):
+        return catalogue_in_memory(events_from_awkward(array), equal="weight" not in array.fields)
+    given = [samples] if isinstance(samples, str | os.PathLike) else samples
+    given = [*given] if isinstance(given, list | tuple | Iterator) else []
+    if not given or not all(isinstance(file, str | os.PathLike) for file in given):
+        raise wrong_type("the samples", samples, EXPECTED, _advice(samples))
+    files = [file if isinstance(file, str) else Path(file) for file in given]
     for file in files:
-        _check_there(file)
+        where = located(file)
+        if not (isinstance(where, str) or is_there(where) or has_wildcards(where)):
+            absolute = "://" in str(file) or Path(file).is_absolute()
+            searched = "" if absolute else f" in the current folder, {Path.cwd()}"
+            raise SampleError(f"there is no catalogue or event file {excerpt(str(file))}{searched}")
         if len(files) > 1 and str(file).endswith(".toml"):
             raise SampleError(f"{file}: expected a single catalogue: list the files of several in one")
     if len(files) == 1:
@@ -210,26 +190,17 @@ def _several(paths: Sequence[str | os.PathLike[str]], executor: Any) -> Catalogu
     return catalogue_of(files, executor=executor)
 
 
-def _check_there(path: Path | str) -> None:
-    """Raise SampleError for a file that does not exist on this machine; wildcards are expanded later."""
-    where = located(path)
-    if isinstance(where, str) or is_there(where) or has_wildcards(where):
-        return
-    absolute = "://" in str(path) or Path(path).is_absolute()
-    searched = "" if absolute else f" in the current folder, {Path.cwd()}"
-    raise SampleError(f"there is no catalogue or event file {excerpt(str(path))}{searched}")
+_ADVICE = {
+    "Menu": "the menu comes first, then the samples",
+    "Sample": "give the Catalogue that it is in",
+    "Emulation": "its samples are .catalogue",
+    "MenuRates": "its samples are .catalogue",
+    "Record": "this is a single event: take array[i : i + 1]",
+}
 
 
 def _advice(samples: Any) -> str:
     kind = type(samples).__name__
-    if kind == "Menu":
-        return "the menu comes first, then the samples"
-    if kind == "Sample":
-        return "give the Catalogue that it is in"
-    if kind in ("Emulation", "MenuRates"):
-        return "its samples are .catalogue"
-    if kind == "Record":
-        return "this is a single event: take array[i : i + 1]"
     if kind in ("dict", "DataFrame", "ndarray") or (isinstance(samples, list) and samples):
         return "convert records or columns with ak.Array, as events_from_awkward describes"
-    return ""
+    return _ADVICE.get(kind, "")

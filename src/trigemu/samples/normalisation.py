@@ -151,33 +151,17 @@ class SampleTable(TomlTable, frozen=True):
 
 @dataclass(frozen=True)
 class Pileup:
-    """Pileup reweighting of a background, and the statistics that remain.
+    """Pileup reweighting of a background, and the statistics that remain."""
 
-    Attributes
-    ----------
-    mean : float
-        Mean of the target Poisson distribution of interactions per crossing.
-    before : float
-        Mean of the generated sample, if known; else of its crossings.
-    after : float
-        Mean of the reweighted crossings.
-    factor : float
-        Factor on the weights so that they add up to the crossing rate.
-    known : bool
-        Whether the mean of the generated sample is known. If so, weights are ratios of two Poisson
-        distributions; if not, they are divided by the distribution of the sample, which fluctuates.
-    events : int
-        Number of events.
-    effective_events, effective_before : float
-        Effective number of events (Σw)² / Σw² after and before reweighting.
-    """
-
-    mean: float
-    before: float
-    after: float
-    factor: float
+    mean: float  # Mean of the target Poisson distribution of interactions per crossing
+    before: float  # Mean of the generated sample, if known; else of its crossings
+    after: float  # Mean of the reweighted crossings
+    factor: float  # Factor on the weights so that they add up to the crossing rate
+    # Whether the mean of the generated sample is known. If so, weights are ratios of two Poisson
+    # distributions; if not, they are divided by the distribution of the sample, which fluctuates.
     known: bool
     events: int
+    # Effective number of events (Σw)² / Σw² after and before reweighting.
     effective_events: float
     effective_before: float
 

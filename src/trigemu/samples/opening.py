@@ -27,7 +27,7 @@ from trigemu.base.errors import (
 )
 from trigemu.base.files import is_folder, is_there
 from trigemu.base.mapping import Engine, engine_of
-from trigemu.base.toml import Document, Key, load_toml, read_table
+from trigemu.base.toml import load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
 from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
 from trigemu.samples.files import (
@@ -85,8 +85,6 @@ def completed(entry: dict[str, Any]) -> dict[str, Any]:
 
 #: Relative difference of two sums of weights that comes from rounding.
 ROUNDED = 1e-3
-#: Largest number of samples in a catalogue.
-MOST_SAMPLES = 10_000
 
 
 def embedded_catalogue() -> Path:
@@ -163,45 +161,28 @@ def open_catalogue(
     if not isinstance(entries, list) or not entries:
         document.problem(("sample",), "", "a catalogue needs at least one [[sample]]")
         entries = []
-    if len(entries) > MOST_SAMPLES:
-        document.problem(("sample",), "", f"{len(entries)} samples, at most {MOST_SAMPLES} are opened")
-        entries = []
     for i, entry in enumerate(entries):
         name = entry.get("name", f"number {i + 1}") if isinstance(entry, dict) else i
         where = f"sample {name!r}"
-        if isinstance(entry, dict):
-            entry = _completed(document, entry, ("sample", i), where)
-        table = read_table(document, entry, SampleTable, ("sample", i), where)
-        if table and not is_format(table.format):
+        try:
+            entry = completed(entry) if isinstance(entry, dict) else entry
+        except TrigemuError as error:
+            document.problem(("sample", i, "dataset"), where, str(error))
+            entry = {"files": [], **entry}
+        if not (table := read_table(document, entry, SampleTable, ("sample", i), where)):
+            continue
+        if not is_format(table.format):
             message = f"unknown format {table.format!r}{_instead(table.format)}"
             document.problem(("sample", i, "format"), where, message)
-        elif table and table.tree and (mistake := _tree_mistake(table.format)):
+        elif table.tree and (mistake := _tree_mistake(table.format)):
             document.problem(("sample", i, "tree"), where, f"tree = {table.tree!r}: {mistake}")
-        if table and table.name in {other.name for other in tables}:
+        if table.name in {other.name for other in tables}:
             document.problem(("sample", i, "name"), where, "another sample has this name")
-        if table:
-            tables.append(table)
+        tables.append(table)
     document.finish()
     assert head is not None
-    samples, left_out, repeated = _opened(head, tables, file.parent, engine, skip_bad_files)
-    return Catalogue(
-        head,
-        samples,
-        file,
-        document.sha256,
-        skips_bad_files=skip_bad_files,
-        left_out=left_out,
-        repeated=repeated,
-    )
-
-
-def _completed(document: Document, entry: dict[str, Any], key: Key, where: str) -> dict[str, Any]:
-    """Complete an entry from its dataset; if that fails, record the mistake and return it without files."""
-    try:
-        return completed(entry)
-    except TrigemuError as error:
-        document.problem((*key, "dataset"), where, str(error))
-        return {"files": [], **entry}
+    catalogue = _opened(head, tables, file, engine, skip_bad_files)
+    return replace(catalogue, sha256=document.sha256)
 
 
 def in_folder(path: Path | str | None) -> Path | str | None:
@@ -271,9 +252,8 @@ def catalogue_of(
         tree=tree,
         rate_hz=head.crossing_rate_hz,
     )
-    samples, _, repeated = _opened(head, [table], Path(), engine_of(executor), weighted=False)
     first = files[0] if has_wildcards(located(paths[0])) else paths[0]
-    return Catalogue(head, samples, Path(first), "", repeated=repeated)
+    return _opened(head, [table], Path(first), engine_of(executor), weighted=False)
 
 
 def _instead(format: str) -> str:
@@ -291,17 +271,17 @@ def _tree_mistake(format: str) -> str:
 def _opened(
     head: CatalogueTable,
     tables: Sequence[SampleTable],
-    folder: Path,
+    path: Path,
     engine: Engine,
     skip: bool = False,
     weighted: bool = True,
-) -> tuple[tuple[Sample, ...], tuple[LeftOut, ...], tuple[str, ...]]:
-    """Open the files of all samples, and report all problems at once. Returns the samples, the files that are
-    left out, and sentences about events that are there twice."""
-    files, problems = [], []
+) -> Catalogue:
+    """Open the files of all samples, and report all problems at once. path: the catalogue."""
+    files: list[list[ToOpen]] = []
+    problems: list[Problem] = []
     for table in tables:
         try:
-            files.append(_files(table, folder))
+            files.append(_files(table, path.parent))
         except SampleError as error:
             files.append([])
             problems.append(Problem(str(error), False))
@@ -322,24 +302,28 @@ def _opened(
                 left_out.append(LeftOut(file.table.name, file.path, result.message, None))
             else:
                 good[-1].append((file, *result))
-    if problems and not (skip and all(problem.unreadable for problem in problems)):
-        kind = UnreadableError if all(problem.unreadable for problem in problems) else SampleError
+    unreadable = all(problem.unreadable for problem in problems)
+    if problems and not (skip and unreadable):
+        kind = UnreadableError if unreadable else SampleError
         raise kind(listed([problem.message for problem in problems]))
-    samples = tuple(
-        _sample(
-            head,
-            table,
-            number,
-            tuple(file for _, file, _ in group),
-            tuple(request.sha256 for request, *_ in group),
-            weighted,
-            len(group) < len(files[number]),
-        )
-        for number, (table, group) in enumerate(zip(tables, good, strict=True))
-    )
+    samples = []
+    for number, (table, remaining) in enumerate(zip(tables, good, strict=True)):
+        sources = tuple(file for _, file, _ in remaining)
+        _check_files(table, sources, weighted)
+        digests = tuple(request.sha256 for request, *_ in remaining)
+        sample = Sample(number, table, sources, 1.0, 1.0, digests, weighted)
+        samples.append(normalised(head, sample, lacks_files=len(remaining) < len(files[number])))
     check_files(samples)
-    repeated = repeated_events(samples, [[numbering for *_, numbering in group] for group in good])
-    return samples, tuple(left_out), tuple(repeated)
+    repeated = repeated_events(samples, [[numbering for *_, numbering in remaining] for remaining in good])
+    return Catalogue(
+        head,
+        tuple(samples),
+        path,
+        "",
+        skips_bad_files=skip,
+        left_out=tuple(left_out),
+        repeated=tuple(repeated),
+    )
 
 
 def _files(table: SampleTable, folder: Path) -> list[ToOpen]:
@@ -364,44 +348,27 @@ def _files(table: SampleTable, folder: Path) -> list[ToOpen]:
     ]
 
 
-def _sample(
-    head: CatalogueTable,
-    table: SampleTable,
-    number: int,
-    files: tuple[File, ...],
-    digests: tuple[str | None, ...],
-    weighted: bool,
-    lacks_files: bool,
-) -> Sample:
+def _check_files(table: SampleTable, files: Sequence[File], weighted: bool) -> None:
+    """Raise SampleError if files cannot be one sample, or have more events than the sum over all generated
+    events in the catalogue."""
+    where = f"sample {table.name!r}"
     if not files:
-        raise SampleError(f"sample {table.name!r}: none of its files can be read")
+        raise SampleError(f"{where}: none of its files can be read")
     first = files[0]
     for file in files:
-        if not _same_columns(file, first):
-            raise SampleError(f"sample {table.name!r}: {file.path} has different branches from {first.path}")
+        # Stored decisions change with the menu.
+        differing = (file.schema.scalars ^ first.schema.scalars) - {*file.stored, *first.stored}
+        if differing or file.schema.collections != first.schema.collections:
+            raise SampleError(f"{where}: {file.path} has different branches from {first.path}")
     if not (first.schema.collections or first.schema.scalars or first.stored):
-        raise SampleError(f"sample {table.name!r}: {first.path} has no numbers that menus can use")
+        raise SampleError(f"{where}: {first.path} has no numbers that menus can use")
     if len(files) == 1 and not first.entries:
-        raise SampleError(f"sample {table.name!r}: {first.path} has no events")
-    _check_sum(table, files, weighted)
-    return normalised(head, Sample(number, table, files, 1.0, 1.0, digests, weighted), lacks_files)
-
-
-def _check_sum(table: SampleTable, files: Sequence[File], weighted: bool) -> None:
-    """Raise SampleError if the catalogue has a smaller sum over all generated events than its files, which
-    have some of these events or all."""
+        raise SampleError(f"{where}: {first.path} has no events")
     sums = [file.known_sum if weighted else file.entries for file in files]
-    in_files = math.fsum(of_file for of_file in sums if of_file is not None)
+    in_files = math.fsum(in_file for in_file in sums if in_file is not None)
     if table.sum_of_weights and in_files * (1 - ROUNDED) > table.sum_of_weights:
         raise SampleError(
-            f"sample {table.name!r}: sum_of_weights = {table.sum_of_weights:.10g} in its catalogue, but the "
+            f"{where}: sum_of_weights = {table.sum_of_weights:.10g} in its catalogue, but the "
             f"weights of its files add up to {in_files:.10g}, and a sum over all generated events is at "
             f"least that: give this sum, or leave the key out if the files store it"
         )
-
-
-def _same_columns(one: File, other: File) -> bool:
-    """Whether two files have the same columns, apart from stored decisions, which change with the menu."""
-    differing = one.schema.scalars ^ other.schema.scalars
-    same_collections = one.schema.collections == other.schema.collections
-    return same_collections and (not differing or differing <= {*one.stored, *other.stored})

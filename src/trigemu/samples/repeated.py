@@ -1,7 +1,7 @@
 """Find events that a catalogue has twice: the same file under two names, and the same event in two files.
 
-A file is known by its place on the disk, by its sha256 where the catalogue has it, and by its content where
-another one has the same size; an event by its run, section (luminosity block) and number, where files have
+A file is known by its content where another one has the same size, on a server by its sha256 in the
+catalogue, or else its URL; an event by its run, section (luminosity block) and number, where files have
 them. Of each event a hash of the three is kept, in a large catalogue only of a part of them: the smallest
 hashes, so that it is the same part in every file.
 
@@ -19,12 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
-from trigemu.base.arrays import Array
 from trigemu.base.errors import SampleError, listed
 from trigemu.base.files import is_there
-from trigemu.samples.events import Collection, Need
 from trigemu.samples.files import ALL, File, Hashes, Numbering, hashed, numbers_of
-from trigemu.samples.formats.source import ReadEvents, Source
+from trigemu.samples.formats.source import Source
 from trigemu.samples.locations import located, naming, parts
 from trigemu.samples.sample import Sample
 
@@ -36,43 +34,29 @@ _NAMED = 10
 
 def check_files(samples: Sequence[Sample]) -> None:
     """Raise SampleError if a sample, or two samples of the background, have the same file twice."""
-    first: dict[object, tuple[Sample, str]] = {}
-    equal_sizes: dict[object, list[tuple[Sample, str]]] = {}
+    alike: dict[object, list[tuple[Sample, str]]] = {}
     problems = []
     for sample in samples:
-        among = () if sample.table.role == "background" else (sample.name,)
+        among = "" if sample.table.role == "background" else sample.name
         for file, sha256 in zip(sample.sources, sample.sha256, strict=True):
-            here = sample, file.path
-            places = [*_places(file.path), *([sha256] if sha256 and file.entries else [])]
-            keys = [(among, file.tree_name, place) for place in places]
-            before = next((first[key] for key in keys if key in first), None)
-            if before is None and file.entries and (sizes := _sizes(file.path)):
-                others = equal_sizes.setdefault((among, file.tree_name, file.entries, *sizes), [])
-                before = next((other for other in others if _same_content(file.path, other[1])), None)
-                others.append(here)
-            if before:
-                problems.append(_twice(*here, *before))
-            for key in keys:
-                first.setdefault(key, here)
+            sizes = _sizes(file.path)
+            known_by = sizes or sha256 or located(file.path)
+            others = alike.setdefault((among, file.tree_name, file.entries, known_by), [])
+            before = next(
+                (other for other in others if not sizes or _same_content(file.path, other[1])), None
+            )
+            if before is None or not file.entries:
+                others.append((sample, file.path))
+            else:
+                problems.append(_twice(sample, file.path, *before))
     if problems:
         raise SampleError(listed(problems, _NAMED))
 
 
-def _places(path: str) -> Iterator[object]:
-    """Yield what identifies a file, or the files of a folder, on this machine; otherwise its URL."""
-    for part in parts(path):
-        where = located(part)
-        if isinstance(where, str) or not is_there(where):
-            yield part
-        else:
-            status = where.stat()
-            yield status.st_dev, status.st_ino
-
-
-def _sizes(path: str) -> list[int]:
+def _sizes(path: str) -> tuple[int, ...]:
     """Return the size of a file, or of the files of a folder; nothing if it is elsewhere."""
     files = [where for part in parts(path) if isinstance(where := located(part), Path) and is_there(where)]
-    return [file.stat().st_size for file in files]
+    return tuple(file.stat().st_size for file in files)
 
 
 def _same_content(one: str, other: str) -> bool:
@@ -86,6 +70,22 @@ def _twice(sample: Sample, path: str, other: Sample, before: str) -> str:
     return f"sample {sample.name!r}: {path} {what}: its events would count twice, name it once"
 
 
+@dataclass(frozen=True)
+class _Numbered:
+    """A file with the numbers of its events."""
+
+    sample: Sample
+    source: File | Source
+    numbers: Numbering
+
+    def positions(self, hashes: Hashes) -> Iterator[tuple[int, int, list[int]]]:
+        """Yield the hash, the entry, and run, section and number of the events with these hashes."""
+        with naming(self.sample.name, self.source.path):
+            for start, numbers, rows in hashed(self.source, numbers_of(self.source)):
+                for row in np.flatnonzero(np.isin(rows, hashes)).tolist():
+                    yield int(rows[row]), start + row, [int(column[row]) for column in numbers]
+
+
 def repeated_events(
     samples: Sequence[Sample], numberings: Sequence[Sequence[Numbering | None]]
 ) -> Iterator[str]:
@@ -94,41 +94,38 @@ def repeated_events(
     numberings: of the files of each sample. Recorded events are compared in the whole background, simulated
     ones within their sample.
     """
-    groups: dict[str, list[_File]] = {}
+    groups: dict[str, list[_Numbered]] = {}
     for sample, of_files in zip(samples, numberings, strict=True):
         for file, numbers in zip(sample.sources, of_files, strict=True):
             if numbers is not None:
                 recorded = sample.table.role == "background" and not numbers.simulated
-                groups.setdefault("" if recorded else sample.name, []).append(_File(sample, file, numbers))
+                groups.setdefault("" if recorded else sample.name, []).append(
+                    _Numbered(sample, file, numbers)
+                )
     for group in groups.values():
         yield from _repeated(group)
 
 
-@dataclass(frozen=True)
-class _File:
-    sample: Sample
-    source: File | Source
-    numbers: Numbering
-
-    def upto(self, limit: int) -> Hashes:
-        return self.numbers.hashes[self.numbers.hashes <= np.uint64(limit)]
-
-    def positions(self, hashes: Hashes) -> Iterator[tuple[int, int, tuple[int, int, int]]]:
-        """Yield the hash, the entry, and run, section and number of the events with these hashes."""
-        with naming(self.sample.name, self.source.path):
-            for start, numbers, rows in hashed(self.source, numbers_of(self.source)):
-                for row in np.flatnonzero(np.isin(rows, hashes)).tolist():
-                    run, block, number = (int(column[row]) for column in numbers)
-                    yield int(rows[row]), start + row, (run, block, number)
-
-
-def _repeated(files: Sequence[_File]) -> Iterator[str]:
+def _repeated(files: Sequence[_Numbered]) -> Iterator[str]:
+    """Yield a sentence with the first event that some files have twice, if there is one. A few pairs are
+    compared: events of the first file that has some, and those of the first that has them again, which may be
+    the same file."""
     limit = min(file.numbers.limit for file in files)
-    hashes = np.sort(np.concatenate([file.upto(limit) for file in files]))
-    again = hashes[1:][hashes[1:] == hashes[:-1]]
+    hashes = np.sort(np.concatenate([file.numbers.hashes for file in files]))
+    again = hashes[1:][(hashes[1:] == hashes[:-1]) & (hashes[1:] <= np.uint64(limit))]
     if not len(again):
         return
-    for (one, entry), (other, other_entry), numbers in _pairs(files, again, limit):
+    one = next(file for file in files if np.isin(file.numbers.hashes, again).any())
+    first: dict[int, tuple[int, list[int]]] = {}
+    for key, entry, numbers in islice(one.positions(again), _PAIRS):
+        first.setdefault(key, (entry, numbers))
+    keys = np.array(list(first), np.uint64)
+    others = (file for file in files if file is not one and np.isin(keys, file.numbers.hashes).any())
+    other = next(others, one)
+    for key, other_entry, numbers in other.positions(keys):
+        entry, same_numbers = first[key]
+        if numbers != same_numbers or (other is one and entry == other_entry):
+            continue
         if one.numbers.simulated and not _same(one, entry, other, other_entry):
             continue
         names = " and ".join(dict.fromkeys(repr(file.sample.name) for file in (one, other)))
@@ -141,49 +138,16 @@ def _repeated(files: Sequence[_File]) -> Iterator[str]:
         return
 
 
-def _pairs(
-    files: Sequence[_File], again: Hashes, limit: int
-) -> Iterator[tuple[tuple[_File, int], tuple[_File, int], tuple[int, int, int]]]:
-    """Yield a few pairs of events with the same numbers, and these: events of the first file that has some,
-    in the order of its entries, with those of the first file that has them again, which may be the same."""
-    owns = ((file, np.sort(file.upto(limit))) for file in files)
-    one, hashes = next((file, hashes) for file, hashes in owns if np.isin(hashes, again).any())
-    shared, two = hashes[1:][hashes[1:] == hashes[:-1]], one
-    if not len(shared):
-        shared, two = next((both, match) for match, o in owns if len(both := np.intersect1d(o, hashes)))
-    first: dict[int, tuple[int, tuple[int, int, int]]] = {}
-    for key, entry, numbers in islice(one.positions(shared), _PAIRS):
-        first.setdefault(key, (entry, numbers))
-    second = {
-        key: position
-        for key, position, numbers in two.positions(np.array(list(first), np.uint64))
-        if numbers == first[key][1]
-    }  # the last of each, so that it is another one within a file
-    for key, (entry, numbers) in first.items():
-        if key in second:
-            yield (one, entry), (two, second[key]), numbers
-
-
-def _same(one: _File, entry: int, other: _File, other_entry: int) -> bool:
+def _same(one: _Numbered, entry: int, other: _Numbered, other_entry: int) -> bool:
     """Whether two events have the same objects and numbers, of those that both files have."""
-    of_both = [file.source.schema for file in (one, other)]
-    collections = sorted(of_both[0].collections.keys() & of_both[1].collections.keys())
-    scalars = sorted(of_both[0].numbers & of_both[1].numbers)
-    needs = [
-        (name, "pt") for name in collections if all("pt" in these.collections[name] for these in of_both)
-    ]
-    needs = needs[:_COMPARED] + [("", name) for name in scalars[:_COMPARED]]
-    with naming(one.sample.name, one.source.path):
-        first = one.source.read(entry, entry + 1, needs)
-    with naming(other.sample.name, other.source.path):
-        second = other.source.read(other_entry, other_entry + 1, needs)
-    return all(
-        np.array_equal(a, b) for a, b in zip(_values(first, needs), _values(second, needs), strict=True)
-    )
-
-
-def _values(events: ReadEvents, needs: Sequence[Need]) -> Iterator[Array]:
-    for name, column in needs:
-        collection: Collection | None = events.collections[name] if name else None
-        yield collection.columns[column] if collection else events.scalars[column]
-    yield np.asarray(events.weight)
+    schemas = [file.source.schema for file in (one, other)]
+    with_pt = [{name for name, columns in s.collections.items() if "pt" in columns} for s in schemas]
+    needs = [(name, "pt") for name in sorted(with_pt[0] & with_pt[1])[:_COMPARED]]
+    needs += [("", name) for name in sorted(schemas[0].numbers & schemas[1].numbers)[:_COMPARED]]
+    values = []
+    for file, row in ((one, entry), (other, other_entry)):
+        with naming(file.sample.name, file.source.path):
+            read = file.source.columns(row, row + 1, needs)
+        columns = [read.collections[n].columns[c] if n else read.scalars[c] for n, c in needs]
+        values.append([*columns, np.asarray(read.weight)])
+    return all(map(np.array_equal, *values))

@@ -3,7 +3,7 @@ weights in Hz."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
@@ -12,10 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from trigemu.base.arrays import Array
 from trigemu.base.errors import SampleError, in_brackets, quoted
 from trigemu.base.fingerprint import fingerprint
-from trigemu.samples.events import Collection, Events, Need, make_events
+from trigemu.samples.events import Events, Need, decision_in, join_collections, make_events
 from trigemu.samples.files import File
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import digest_of, located, naming
@@ -32,13 +31,12 @@ def around(
     if neighbours == "line":
         first = max(0, start - margin)
         return [(first, min(entries, stop + margin))], slice(start - first, stop - first)
-    ranges = []
-    first_entry, end = start - margin, stop + margin
-    while first_entry < end:
-        row = first_entry % entries
-        length = min(end - first_entry, entries - row)
+    ranges, entry = [], start - margin
+    while entry < stop + margin:
+        row = entry % entries
+        length = min(stop + margin - entry, entries - row)
         ranges.append((row, row + length))
-        first_entry += length
+        entry += length
     return ranges, slice(margin, margin + stop - start)
 
 
@@ -46,10 +44,8 @@ def entries_with_neighbours(
     neighbours: Literal["none", "line", "orbit"], entries: int, margin: int
 ) -> tuple[int, int]:
     """Return the range of entries of a file that have all neighbouring crossings."""
-    if neighbours != "line":
-        return 0, entries
-    first = min(margin, entries)
-    return first, max(first, entries - margin)
+    first = min(margin, entries) if neighbours == "line" else 0
+    return first, max(first, entries - first)
 
 
 def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
@@ -63,34 +59,10 @@ def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
         weight=np.concatenate([part.weight for part in parts]),
         id=np.concatenate([part.id for part in parts]),
         parent=np.concatenate([part.parent for part in parts]),
-        collections={name: _joined([part.collections[name] for part in parts]) for name in first.collections},
-        scalars={name: np.concatenate([part.scalars[name] for part in parts]) for name in first.scalars},
+        collections={n: join_collections([part.collections[n] for part in parts]) for n in first.collections},
+        scalars={n: np.concatenate([part.scalars[n] for part in parts]) for n in first.scalars},
         core=core,
     )
-
-
-def _joined(parts: Sequence[Collection]) -> Collection:
-    ends = np.cumsum([0, *(part.offsets[-1] - part.offsets[0] for part in parts)])
-    begins = [part.offsets[:-1] - part.offsets[0] + end for part, end in zip(parts, ends, strict=False)]
-
-    def column(name: str) -> Array:
-        return np.concatenate([p.columns[name][p.offsets[0] : p.offsets[-1]] for p in parts])
-
-    return Collection(np.concatenate([*begins, ends[-1:]]), {name: column(name) for name in parts[0].columns})
-
-
-_PREFIX = "stored "
-
-
-def stored_need(decision: str) -> Need:
-    """Return the column of a stored decision."""
-    return "", f"{_PREFIX}{decision}"
-
-
-def decision_in(need: Need) -> str | None:
-    """Return the name of the stored decision that a column holds; None for other columns."""
-    collection, column = need
-    return None if collection or not column.startswith(_PREFIX) else column.removeprefix(_PREFIX)
 
 
 #: The format of events in memory.
@@ -158,14 +130,15 @@ class Sample:
     def digests(self) -> tuple[str | None, ...]:
         """The sha256 of each file, computed when it is asked for; None for events that are elsewhere or in
         memory, and whose catalogue has none."""
-        with ThreadPoolExecutor() as threads:
-            return tuple(threads.map(self._digest, self.sources, self.sha256))
 
-    def _digest(self, source: File | Source, known: str | None) -> str | None:
-        if known or self.in_memory or isinstance(located(source.path), str):
-            return known
-        with naming(self.name, source.path):
-            return _digest_of(source.path, source.identity)
+        def digest(source: File | Source, known: str | None) -> str | None:
+            if known or self.in_memory or isinstance(located(source.path), str):
+                return known
+            with naming(self.name, source.path):
+                return _digest_of(source.path, source.identity)
+
+        with ThreadPoolExecutor() as threads:
+            return tuple(threads.map(digest, self.sources, self.sha256))
 
     @property
     def identity(self) -> str:
@@ -230,46 +203,33 @@ class Sample:
     def read_file(
         self, file: File | Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
     ) -> Events:
-        """Read a range of events of a file, as `read` does.
-
-        Parameters
-        ----------
-        file : File or Source
-            The file, of this sample.
-        start, stop, needs, margin
-            As in `read`.
-
-        Returns
-        -------
-        Events
-            The events, with weights in Hz.
-        """
+        """Read a range of events of a file of this sample, as `read` does."""
         whole = isinstance(start, Integral) and isinstance(stop, Integral)
         if not (whole and 0 <= start <= stop <= file.entries):
             raise SampleError(
                 f"sample {self.name!r}: {file.path} has entries from 0 to {file.entries}, "
                 f"not {start!r} to {stop!r}"
             )
-        reweighted = {INTERACTIONS} if self.per_interactions else set()
-        columns = tuple({*needs, *reweighted})
+        columns = {*needs, INTERACTIONS} if self.per_interactions else {*needs}
         ranges, core = around(file.neighbours, file.entries, start, stop, margin)
         return join_events([self._read(file, *rows, columns) for rows in ranges], core)
 
-    def _read(self, file: File | Source, start: int, stop: int, needs: tuple[Need, ...]) -> Events:
+    def _read(self, file: File | Source, start: int, stop: int, needs: Set[Need]) -> Events:
         stored = {name: column for column in needs if (name := decision_in(column)) is not None}
         with naming(self.name, file.path):
-            in_file = file.counted(need for need in needs if need not in stored.values())
-            columns = file.read(start, stop, in_file)
+            columns = file.columns(start, stop, needs - {*stored.values()})
             decisions = file.read_stored(start, stop, stored) if stored else {}
-        weights = columns.weight if self.weighted else np.ones(stop - start)
-        weight = np.multiply(weights, self.hz_per_weight, dtype=np.float64)
+        weight = np.full(stop - start, self.hz_per_weight)
+        if self.weighted:
+            weight = np.multiply(columns.weight, self.hz_per_weight, dtype=np.float64)
         if self.per_interactions:
             weight *= np.array(self.per_interactions)[columns.scalars[INTERACTIONS[1]]]
+        scalars = {**columns.scalars, **{stored[name][1]: fired for name, fired in decisions.items()}}
         return make_events(
             self.name,
             weight,
             columns.collections,
-            {**columns.scalars, **{stored[name][1]: fired for name, fired in decisions.items()}},
+            scalars,
             id=columns.id,
             parent=columns.parent,
             first=start,

@@ -29,8 +29,7 @@ from trigemu.observables.language import parse_condition, parse_observable
 from trigemu.observables.selections import ObjectSelection, Scope
 from trigemu.observables.windows import column_needs
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Need
-from trigemu.samples.sample import stored_need
+from trigemu.samples.events import Need, stored_need
 
 
 class TrainedOn(TomlTable, frozen=True):

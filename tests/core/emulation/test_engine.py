@@ -108,9 +108,9 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.source, name)
 
-    def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
+    def columns(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
         self.reading(start)
-        return self.source.read(start, stop, needs)
+        return self.source.columns(start, stop, needs)
 
 
 def watched(catalogue: Catalogue, reading: Callable[[int], None]) -> Catalogue:

@@ -258,17 +258,6 @@ def test_rates_beyond_the_range_of_sums_are_refused(tmp_path: Path, file: Path, 
         catalogue(tmp_path, f'files = ["a.root"]\nk_factor = {pb}')
 
 
-def test_a_catalogue_has_a_limited_number_of_samples(
-    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("trigemu.samples.opening.MOST_SAMPLES", 1)
-    entry = 'files = ["a.root"]'
-    assert len(catalogue(tmp_path, entry).samples) == 1
-    another = f'\n[[sample]]\nname = "b"\nrole = "background"\ncross_section_pb = 1.0\n{entry}'
-    with pytest.raises(TrigemuError, match="2 samples, at most 1 are opened"):
-        catalogue(tmp_path, entry + another)
-
-
 @pytest.mark.parametrize(
     ("error", "expected"),
     [

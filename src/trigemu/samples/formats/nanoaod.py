@@ -18,10 +18,10 @@ bx = { min = 0, max = 0 } selects those of the event itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import awkward as ak
 
@@ -40,9 +40,6 @@ OWN = {"weight": "genWeight", "id": "event", "parent": "parent"}
 SUMS = ("genEventSumw", "genEventSumw_")
 #: Prefixes of branches with recorded decisions.
 DECISIONS = ("HLT_", "L1_")
-#: The branches of a file with their leaves → the branch of each column.
-_COLUMNS_OF: dict[tuple[Any, ...], dict[Need, str]] = {}
-_MAX_LAYOUTS = 16
 
 
 @dataclass
@@ -71,41 +68,21 @@ class NanoAOD(RootFile):
 
     @cached_property
     def _branches(self) -> dict[Need, str]:
-        branches = self._events.branches if self._is_tree else ()
-        if not branches or any(branch.classname != "TBranch" or branch.branches for branch in branches):
-            return _columns(shapes(self._events))
-        # Thousands of files have the same branches, and their leaves determine the columns.
-        layout = tuple((branch.name, *_leaves(branch)) for branch in branches)
-        if layout not in _COLUMNS_OF:
-            _COLUMNS_OF[layout] = _columns(shapes(self._events))
-            while len(_COLUMNS_OF) > _MAX_LAYOUTS:
-                _COLUMNS_OF.pop(next(iter(_COLUMNS_OF)), None)
-        return dict(_COLUMNS_OF[layout])
+        branches: dict[Need, str] = {}
+        for name, has_lists in shapes(self._events).items():
+            object_, _, column = name.partition("_")
+            if not has_lists:
+                branches["", name] = name
+            elif object_ and column:
+                branches[object_.lower(), column] = name
+        for scalar, names in SCALARS.items():
+            if present := [name for name in names if ("", name) in branches]:
+                branches["", scalar] = present[0]
+        return branches
 
     @cached_property
     def stored(self) -> tuple[str, ...]:
         return tuple(sorted(name for name in self.schema.scalars if name.startswith(DECISIONS)))
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
-        return {name: ak.to_numpy(v) != 0 for name, v in self._arrays(names, start, stop).items()}
-
-
-def _columns(is_list: Mapping[str, bool]) -> dict[Need, str]:
-    """Return the branch of each column. is_list: whether a branch has lists."""
-    branches: dict[Need, str] = {}
-    for name, has_lists in is_list.items():
-        object_, _, column = name.partition("_")
-        if not has_lists:
-            branches["", name] = name
-        elif object_ and column:
-            branches[object_.lower(), column] = name
-    for scalar, names in SCALARS.items():
-        if present := [name for name in names if ("", name) in branches]:
-            branches["", scalar] = present[0]
-    return branches
-
-
-def _leaves(branch: Any) -> Iterator[tuple[str, str, int, bool]]:
-    for leaf in branch.member("fLeaves"):
-        counted = leaf.member("fLeafCount") is not None
-        yield leaf.classname, leaf.member("fTitle"), leaf.member("fLen"), counted
+        return {name: ak.to_numpy(self._array(name, start, stop)) != 0 for name in names}

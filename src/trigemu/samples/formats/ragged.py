@@ -60,7 +60,7 @@ def collection_of(columns: Mapping[str, tuple[IntArray, Array]]) -> Collection:
     values = {name: column for name, (_, column) in columns.items()}
     pt = values.get("pt")
     if pt is not None and first_unordered(offsets, pt) >= 0:
-        order = _falling(offsets, pt)
+        order = _falling(offsets, np.require(pt, requirements="W"))
         values = {name: column[order] for name, column in values.items()}
     return Collection(offsets, values)
 

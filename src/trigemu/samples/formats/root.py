@@ -8,7 +8,7 @@ import re
 import sys
 from abc import abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -27,10 +27,9 @@ from uproot.source.futures import TrivialFuture
 from trigemu.base.arrays import Array, IntArray
 from trigemu.base.errors import SampleError, UnreadableError, excerpt
 from trigemu.base.mapping import CHUNK_EVENTS
-from trigemu.samples.events import Need
-from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded
+from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats.ragged import collection_of, flat, schema_of
-from trigemu.samples.formats.source import ReadEvents, Schema, Source
+from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import located, regular, timeouts
 
 #: A name or type in C++. Without quotes, call brackets, backslashes and line ends, it cannot end a text in
@@ -144,11 +143,13 @@ def field_until(field: Any, entries: int) -> Any:
     return result
 
 
-#: Entries of a file that are searched for trees, and levels of folders: a damaged folder may contain itself.
-MOST_KEYS, MOST_LEVELS = 1000, 10
+#: Entries of a file that are searched for trees: a damaged folder may contain itself.
+MOST_KEYS = 1000
 #: Trees that a message names.
 _NAMED = 20
 _TREES = ("TTree", "TNtuple", "TNtupleD", "ROOT::RNTuple", "ROOT::Experimental::RNTuple")
+#: Leaves of a TTree that are numbers.
+_LEAVES = {f"TLeaf{letter}" for letter in "BSILGFDO"}
 #: Types of the fields of an RNTuple.
 _NUMBERS = {
     *("bool", "char", "float", "double"),
@@ -184,7 +185,8 @@ def tree_with_events(file: Any, name: str, usual: Sequence[str], any_tree: bool)
 
 def tree_names(file: Any) -> list[str]:
     """Return the names of all trees of a ROOT file, with the folders that they are in: `ntuple/events`."""
-    return list(dict.fromkeys(name for name, kind in islice(_contents(file), MOST_KEYS) if kind in _TREES))
+    contents = islice(file.iterclassnames(recursive=True, cycle=False), MOST_KEYS)
+    return list(dict.fromkeys(name for name, kind in contents if kind in _TREES))
 
 
 def shapes(tree: Any) -> dict[str, bool]:
@@ -196,15 +198,6 @@ def _is_tree(content: Any) -> bool:
     return getattr(content, "classname", None) in _TREES
 
 
-def _contents(directory: Any, folder: str = "", level: int = 0) -> Iterator[tuple[str, str]]:
-    """Yield the names of all contents, and their classes."""
-    for name, kind in directory.iterclassnames(recursive=False, cycle=False):
-        yield folder + name, kind
-        inside = directory.get(name) if kind in ("TDirectory", "TDirectoryFile") else None
-        if inside is not None and level < MOST_LEVELS:
-            yield from _contents(inside, f"{folder}{name}/", level + 1)
-
-
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return (", ".join(map(excerpt, names[:_NAMED])) or "nothing") + more
@@ -213,6 +206,12 @@ def _listed(names: Sequence[str]) -> str:
 def _in_tree(tree: Any) -> dict[str, bool]:
     is_list = {}
     for name, branch in tree.items():
+        leaves = branch.member("fLeaves")
+        if branch.classname == "TBranch" and not branch.branches and len(leaves) == 1:
+            # Thousands of branches: uproot's interpretations take 20 times as long.
+            if leaves[0].classname in _LEAVES and leaves[0].member("fLen") == 1:
+                is_list[name] = leaves[0].member("fLeafCount") is not None
+            continue
         interpretation = branch.interpretation
         content = interpretation.content if isinstance(interpretation, uproot.AsJagged) else interpretation
         if type(content) is uproot.AsDtype and not content.inner_shape:  # not an array or an object
@@ -331,19 +330,19 @@ class RootFile(Source):
         columns = set(needs)
         columns |= {(name, "pt") for name, _ in columns if name}
         names = {need: self._branches[need] for need in columns if need in self._branches}
-        arrays = self._arrays([*names.values(), *self._own.values()], start, stop)
         collections: dict[str, dict[str, tuple[IntArray, Array]]] = {}
         scalars: dict[str, Array] = {}
         for (collection, column), name in names.items():
             if collection:
-                offsets, values = flat(arrays[name])
+                offsets, values = flat(self._array(name, start, stop))
                 values = _in_own_memory(self._converted(column, values))
                 collections.setdefault(collection, {})[column] = offsets, values
             else:
-                values = self._converted(column, self._single(name, arrays[name]))
+                values = self._converted(column, self._single(name, self._array(name, start, stop)))
                 scalars[column] = _in_own_memory(values)
         event_columns = {
-            what: _in_own_memory(self._single(name, arrays[name])) for what, name in self._own.items()
+            what: _in_own_memory(self._single(name, self._array(name, start, stop)))
+            for what, name in self._own.items()
         }
         id = event_columns.get("id", np.arange(start, stop))
         return ReadEvents(
@@ -354,42 +353,25 @@ class RootFile(Source):
             scalars=scalars,
         )
 
-    def _arrays(self, names: Iterable[str], start: int, stop: int) -> dict[str, ak.Array]:
-        """Read branches or fields."""
-        all_names = tuple(sorted(set(names)))
-        return {name: self._array(name, start, stop, all_names) for name in all_names}
-
-    def _array(self, name: str, start: int, stop: int, all_names: tuple[str, ...]) -> ak.Array:
+    def _array(self, name: str, start: int, stop: int) -> ak.Array:
+        """Read a branch or field."""
         field = self._events.get(name)
         if field is None:
             raise SampleError(f"has no branch {excerpt(name)!r}")
+        field = field if self._is_tree else field_until(field, stop)
+        return field.array(entry_start=start, entry_stop=stop, library="ak")
 
-        def decode(first: int, last: int) -> ak.Array:
-            until = field if self._is_tree else field_until(field, last)
-            array = until.array(entry_start=first, entry_stop=last, library="ak")
-            # What is cached keeps no data around it in memory.
-            return array if start <= first and last <= stop else ak.to_packed(array)
-
-        edges = field.entry_offsets if self._is_tree else self.boundaries
-        arrays = self._decoded.read(name, edges, (start, stop), lambda: self._window(all_names), decode)
-        return arrays[0] if len(arrays) == 1 else ak.concatenate(arrays)
-
-    @cached_property
-    def _decoded(self) -> Decoded:
-        return Decoded()
-
-    def _window(self, names: tuple[str, ...]) -> int:
-        """Return the number of entries of some branches that may be cached."""
+    def entries_within(self, size: int, needs: Iterable[Need]) -> int:
         if self.entries <= CHUNK_EVENTS:  # with thousands of fields, uproot's estimate takes seconds
             return CHUNK_EVENTS
-        if names not in self._windows:
-            self._windows[names] = max(
-                CHUNK_EVENTS, self._events.num_entries_for(WINDOW_BYTES, filter_name=list(names))
-            )
-        return self._windows[names]
+        names = frozenset(self._branches[need] for need in needs if need in self._branches)
+        if names not in self._entries_within:
+            entries = self._events.num_entries_for(size, filter_name=list(names))
+            self._entries_within[names] = max(CHUNK_EVENTS, entries)
+        return self._entries_within[names]
 
     @cached_property
-    def _windows(self) -> dict[tuple[str, ...], int]:
+    def _entries_within(self) -> dict[frozenset[str], int]:
         return {}
 
 

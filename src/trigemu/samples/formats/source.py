@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from trigemu.base.arrays import Array, BoolArray
+from trigemu.base.arrays import BoolArray
 from trigemu.base.fingerprint import fingerprint
-from trigemu.samples.events import Collection, Need
+from trigemu.samples.events import Need, ReadEvents, join_read
+from trigemu.samples.formats.decoded import WINDOW_BYTES, decoded_once, pieces
 from trigemu.samples.locations import opened
 
 
@@ -36,31 +37,6 @@ class Schema:
         counters = {f"n{name}" for name in self.collections}
         counters |= {f"n{name}_{column}" for name, columns in self.collections.items() for column in columns}
         return frozenset(name for name in self.scalars if name.casefold() not in counters)
-
-
-@dataclass(frozen=True)
-class ReadEvents:
-    """Columns from a file, as in `Events`, but with generator weights.
-
-    Attributes
-    ----------
-    weight : array[n]
-        Generator weights; 1 if the file has none.
-    id : array[n]
-        Event numbers, integers.
-    parent : array[n]
-        Numbers of the generated interactions; those of the events if the file has none.
-    collections : mapping of str to Collection
-        Objects, by singular name; pT in descending order within an event.
-    scalars : mapping of str to array[n]
-        Numbers per event.
-    """
-
-    weight: Array
-    id: Array
-    parent: Array
-    collections: Mapping[str, Collection]
-    scalars: Mapping[str, Array]
 
 
 @dataclass(frozen=True)
@@ -167,28 +143,28 @@ class Source(ABC):
         """The name that the weight has in the file; empty if all events have the weight 1."""
         return ""
 
-    def counted(self, needs: Iterable[Need]) -> tuple[Need, ...]:
-        """Return needs with a column of the objects in place of a number of objects, such as n_jet.
-
-        Numbers of objects that are columns of the file stay.
-
-        Parameters
-        ----------
-        needs : iterable of Need
-            Columns to read.
-
-        Returns
-        -------
-        tuple of Need
-            Columns from which all of them follow.
-        """
+    def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
+        """Return a range of entries as `read` does, with a column of the objects in place of a number of
+        objects, such as n_jet, that is no column of the file. Large parts of the file are decoded once."""
         schema = self.schema
         counts = {
             ("", f"n_{name}"): (name, "pt" if "pt" in columns else min(columns, default="pt"))
             for name, columns in schema.collections.items()
             if f"n_{name}" not in schema.scalars
         }
-        return tuple(counts.get(need, need) for need in needs)
+        in_file = frozenset(counts.get(need, need) for need in needs)
+        if not (most := self.entries_within(WINDOW_BYTES, in_file)):
+            return self.read(start, stop, in_file)
+
+        def decode(first: int, last: int) -> ReadEvents:
+            return self.read(first, last, in_file)
+
+        parts = []
+        for first, last, cached in pieces(self.boundaries, start, stop, most):
+            rows = slice(max(start - first, 0), stop - first)
+            columns = id(self), in_file
+            parts.append(decoded_once(columns, first, last, rows, decode) if cached else decode(first, last))
+        return join_read(parts)
 
     @property
     def identity(self) -> str:
@@ -205,6 +181,14 @@ class Source(ABC):
         Override it for files in compressed blocks: work is divided at these entries.
         """
         return (0, self.entries)
+
+    def entries_within(self, size: int, needs: Iterable[Need]) -> int:
+        """Return how many entries of some columns take a number of bytes in memory. By default 0: it costs
+        nothing to read only some entries between two `boundaries`.
+
+        Override it if all of them are then decompressed: a large part is decoded once, and read from memory.
+        """
+        return 0
 
     @property
     def sum_of_weights(self) -> float:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +15,9 @@ import pytest
 import uproot
 from hypothesis import given, strategies as st
 
-from trigemu.samples.files import opened_source
-from trigemu.samples.formats import decoded, root
-from trigemu.samples.formats.decoded import Decoded, cached_bytes, pieces
+from trigemu.samples.events import ReadEvents
+from trigemu.samples.formats import decoded, root, source as contract
+from trigemu.samples.formats.decoded import cached_bytes, decoded_once, pieces
 from trigemu.samples.formats.nanoaod import NanoAOD
 
 N = 1000
@@ -27,12 +26,9 @@ NEEDS = [("jet", "pt"), ("jet", "eta"), ("", "met")]
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> Iterator[None]:
-    opened_source.cache_clear()  # files of other tests
-    gc.collect()
-    assert cached_bytes() == 0
+    decoded._windows.clear()  # of other tests
     yield
-    gc.collect()
-    assert cached_bytes() == 0
+    decoded._windows.clear()
 
 
 @given(
@@ -42,7 +38,7 @@ def _nothing_kept() -> Iterator[None]:
 )
 def test_pieces_cover_a_range(inner: set[int], most: int, cut: tuple[int, int]) -> None:
     edges, (start, stop) = [0, *sorted(inner), N], sorted(cut)
-    found = list(pieces(edges, start, stop, lambda: most))
+    found = list(pieces(edges, start, stop, most))
     covered = [entry for first, last, _ in found for entry in range(max(first, start), min(last, stop))]
     assert covered == list(range(start, stop))
     for first, last, cached in found:
@@ -52,7 +48,7 @@ def test_pieces_cover_a_range(inner: set[int], most: int, cut: tuple[int, int]) 
 
 def test_small_parts_are_not_kept_and_large_ones_are_kept_in_windows() -> None:
     def of(edges: Sequence[int], start: int, stop: int, most: int = N) -> list[tuple[int, int, bool]]:
-        return list(pieces(edges, start, stop, lambda: most))
+        return list(pieces(edges, start, stop, most))
 
     assert of([0, 100, 200, 300], 100, 200) == [(100, 200, False)]
     assert of(range(0, 310, 10), 95, 195) == [(95, 195, False)]
@@ -61,70 +57,60 @@ def test_small_parts_are_not_kept_and_large_ones_are_kept_in_windows() -> None:
     assert of([0, 1000], 380, 420, 400) == [(0, 400, True), (400, 800, True)]
 
 
-class _Bytes:
-    def __init__(self, nbytes: int) -> None:
-        self.nbytes = nbytes
-
-    def __getitem__(self, rows: slice) -> slice:
-        return rows
-
-
 Calls = Counter[str]
 
 
-def _read(
-    file: Decoded, column: str, start: int, stop: int, calls: Calls, edges: Sequence[int] = (0, 100)
-) -> list[Any]:
-    def decode(first: int, last: int) -> _Bytes:
-        calls[column] += 1
-        return _Bytes(10 * (last - first))
+def _events(first: int, last: int) -> ReadEvents:
+    weight = np.arange(first, last, dtype=np.float64)
+    return ReadEvents(weight, weight, weight, {}, {})
 
-    return file.read(column, edges, (start, stop), lambda: N, decode)
+
+def _read(key: str, start: int, stop: int, calls: Calls) -> list[int]:
+    def decode(first: int, last: int) -> ReadEvents:
+        calls[key] += 1
+        return _events(first, last)
+
+    return decoded_once(key, 0, 100, slice(start, stop), decode).weight.tolist()  # type: ignore[no-any-return]
 
 
 def test_a_part_is_dropped_when_all_of_it_was_read() -> None:
-    file, calls = Decoded(), Calls()
+    calls = Calls()
     for start in (50, 0, 75):
-        assert _read(file, "a", start, start + 25, calls) == [slice(start, start + 25)]
-        assert cached_bytes() == 1000
-    _read(file, "a", 25, 50, calls)
+        assert _read("a", start, start + 25, calls) == [*range(start, start + 25)]
+        assert cached_bytes() == 800
+    _read("a", 25, 50, calls)
     assert cached_bytes() == 0
     assert calls == {"a": 1}
 
 
 def test_what_does_not_fit_is_decoded_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Room comes from other files first."""
-    monkeypatch.setattr(decoded, "CACHED_BYTES", 2500)
-    calls, other, file = Calls(), Decoded(), Decoded()
-    _read(other, "other", 0, 10, calls)
-    _read(file, "a", 0, 10, calls)
-    for start in (0, 10, 20):
-        _read(file, "b", start, start + 10, calls)
-        assert cached_bytes() == 2000
-    _read(file, "a", 10, 20, calls)
-    assert calls == {"other": 1, "a": 1, "b": 1}
-    _read(file, "c", 0, 10, calls)  # in place of the oldest
-    _read(file, "a", 20, 30, calls)
-    assert calls == {"other": 1, "a": 2, "b": 1, "c": 1}
-    del file
-    _read(other, "other", 10, 20, calls)
-    assert calls["other"] == 2
+    """In place of the oldest."""
+    monkeypatch.setattr(decoded, "CACHED_BYTES", 2000)
+    calls = Calls()
+    for key in "abab":
+        _read(key, 0, 10, calls)
+        assert cached_bytes() <= 1600
+    _read("c", 0, 10, calls)
+    _read("b", 20, 30, calls)
+    assert calls == {"a": 1, "b": 1, "c": 1}
+    _read("a", 20, 30, calls)
+    assert calls == {"a": 2, "b": 1, "c": 1}
 
 
 def test_threads_share_the_work_and_an_error_reaches_all_and_is_forgotten() -> None:
-    file, together = Decoded(), Barrier(2, timeout=30)
+    together = Barrier(2, timeout=30)
     calls = Counter[str]()
 
     def read(columns: str) -> None:
         for column in columns:
-            file.read(column, (0, 100), (0, 50), lambda: N, partial(decode, column))
+            decoded_once(column, 0, 100, slice(0, 50), partial(decode, column))
 
-    def decode(column: str, first: int, last: int) -> _Bytes:
+    def decode(column: str, first: int, last: int) -> ReadEvents:
         calls[column] += 1
         together.wait()  # passes only where two threads decode at once
         if calls.total() <= 2:
             raise OSError(column)
-        return _Bytes(1)
+        return _events(first, last)
 
     with ThreadPoolExecutor(2) as pool:
         errors = [future.exception() for future in [pool.submit(read, c) for c in ("a", "b")]]
@@ -179,7 +165,7 @@ def test_a_pass_decompresses_each_block_once(
     edges = [0, *(stop for at in range(0, N, step) for stop in range(at + 100, at + step + 1, 100)), N]
     ranges = [(a, b) for a, b in pairwise(edges) if a < b <= N]
     with ThreadPoolExecutor(ahead) as pool:
-        read = list(pool.map(lambda r: source.read(*r, NEEDS), ranges))
+        read = list(pool.map(lambda r: source.columns(*r, NEEDS), ranges))
     for (start, stop), part in zip(ranges, read, strict=True):
         np.testing.assert_array_equal(part.scalars["met"], columns["MET_pt"][start:stop])
         for name in ("pt", "eta"):
@@ -195,12 +181,12 @@ def test_parts_too_large_to_keep_are_read_in_windows(
     write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(root, "CHUNK_EVENTS", 70)
-    monkeypatch.setattr(root, "WINDOW_BYTES", 1)
+    monkeypatch.setattr(contract, "WINDOW_BYTES", 1)
     columns, path = _columns(), tmp_path / "a"
     write(path, columns, N)
     source = NanoAOD(str(path))
     for start in (0, 50, 300, 350, 940):
-        part = source.read(start, start + 50, NEEDS)
+        part = source.columns(start, start + 50, NEEDS)
         np.testing.assert_array_equal(part.scalars["met"], columns["MET_pt"][start : start + 50])
         for name in ("pt", "eta"):
             wanted = ak.to_numpy(ak.flatten(columns["Jet"][name][start : start + 50]))

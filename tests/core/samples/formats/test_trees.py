@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -104,10 +105,8 @@ def test_the_tree_of_a_catalogue(tmp_path: Path, columns: dict[str, Any]) -> Non
 def test_folders_that_contain_themselves_are_searched_for_a_moment_only() -> None:
     class Folder:
         def iterclassnames(self, **options: Any) -> Iterator[tuple[str, str]]:
-            yield from (("a", "TDirectory"), ("b", "TDirectory"), ("tree", "TTree"))
-
-        def get(self, name: str) -> Folder:
-            return self
+            for number in count():
+                yield from ((f"{number}/a", "TDirectory"), (f"{number}/tree", "TTree"))
 
     assert 0 < len(tree_names(Folder())) < MOST_KEYS
 
