@@ -27,6 +27,7 @@ OWN = "trigemu_"
 #: The plugin of each name that users may write, by the part of a `Plugin`. The packages declare the same, but
 #: they may be missing.
 PROVIDED = {
+    "arithmetic": {"integer": "cms"},
     "kinds": {"anomaly": "anomaly", "decade": "decade", "network": "anomaly"},
     "formats": {
         "challenge": "formats",
@@ -101,6 +102,9 @@ class Plugin:
         click commands, called as `trigemu NAME`.
     sections : mapping of str to str
         Sections of reports: functions of the `Contents` of a report that return `Section`s.
+    arithmetic : mapping of str to str
+        Arithmetic of cuts on pairs, by the table of a menu that asks for it, such as `[integer]`: see
+        `Arithmetic` in `triggers/combination/pairs.py`.
     uses : tuple of str
         The names of other plugins that it imports.
 
@@ -117,6 +121,7 @@ class Plugin:
     importers: Places = field(default_factory=dict)
     commands: Places = field(default_factory=dict)
     sections: Places = field(default_factory=dict)
+    arithmetic: Places = field(default_factory=dict)
     uses: tuple[str, ...] = ()
 
 

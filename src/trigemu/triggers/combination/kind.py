@@ -6,7 +6,7 @@
 
 It fires if any choice of different objects satisfies all conditions. Δη, Δφ and Δz0 of a pair are absolute
 values, and masses are those of massless objects. For objects listed under [integer] of the menu, pair
-quantities are computed as in the hardware (`integer.py`).
+quantities are computed as in the hardware, by the plugin `cms`.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from trigemu.triggers.combination.pairs import (
     OUTSIDE_EVERY,
     Charge,
     Cut,
+    LegRequirements,
     LegSum,
     Pair,
-    Together,
     all_pass,
     passes,
 )
@@ -138,18 +138,20 @@ class Combination(Kind, frozen=True):
 
     def compile(self, context: Context) -> CompiledCombination:
         bases = tuple(context.objects(leg.object).base for leg in self.legs)
-        together = Together(bases, self.pairs, self.charge, self.mass3, self.sum, context.scope.integers)
+        requirements = LegRequirements(
+            bases, self.pairs, self.charge, self.mass3, self.sum, context.scope.integers
+        )
         legs = []
-        for number, (leg, read) in enumerate(zip(self.legs, together.columns(), strict=True)):
+        for number, (leg, read) in enumerate(zip(self.legs, requirements.columns(), strict=True)):
             selection = context.objects(leg.object)
             windows = selection.named(leg.windows)
-            in_integers = together.scale(number) is not None
+            in_integers = requirements.scale(number) is not None
             called = leg.columns | ({"summed": self.sum.column} if self.sum else {})
             named = tuple((name, called[name]) for name in sorted(read & called.keys()))
             compiled = CompiledLeg(selection, windows, frozenset(read), leg.crossing, in_integers, named)
             context.objects(leg.object, *leg.windows, *map(compiled.column, read))
             legs.append(compiled)
-        return CompiledCombination(tuple(legs), tuple(together.cuts()), tuple(self._twins()))
+        return CompiledCombination(tuple(legs), tuple(requirements.cuts()), tuple(self._twins()))
 
     def _twins(self) -> Iterator[int]:
         """Yield, for each leg, the last earlier leg with the same requirements, including those on pairs with
