@@ -92,7 +92,7 @@ def test_requested_names_belong_to_a_package(place: Place) -> None:
         place.write(f"{name}.toml", f"[[trigger]]\n{CARD.format(name)}")
         commands["kinds", name] = ("check-menu", f"{name}.toml")
     pair = (
-        'legs = [{ object = "jet" }, { object = "jet" }]\npairs = [{ legs = [0, 1], deta = { max = 1.0 } }]'
+        'legs = [{ object = "jet" }, { object = "jet" }]\npairs = [{ legs = [0, 1], deta = { max = 1 } }]'
     )
     trigger = f'[[trigger]]\nname = "T"\nkind = "combination"\n{pair}'
     place.write("integer.toml", f"[integer.jet]\npt = {{ first = 0.0, step = 0.5, bins = 9 }}\n{trigger}")
