@@ -4,8 +4,8 @@
     above = 100.0
     requires = "n_photon >= 1"      # optional: other events never fire
 
-The usual form of a kind: a description made from TOML, and what it compiles to. In a plugin, plugins/alpha_t.py
-is the shortest one.
+The usual form of a kind: a description made from TOML, and what it compiles to. The shortest one is
+plugins/alpha_t.py.
 """
 
 from __future__ import annotations
