@@ -126,47 +126,17 @@ class Digits(TomlTable, frozen=True):
 
 @dataclass(frozen=True)
 class Integers:
-    """Scales and digits of an [integer] section.
+    """Scales and digits of an [integer] section."""
 
-    Attributes
-    ----------
-    scales : tuple of (str, HardwareScale)
-        The scale of each collection of the sample.
-    digits : tuple of (frozenset of str, Digits)
-        The digits of each pair of collections, in either order.
-    """
-
-    scales: tuple[tuple[str, HardwareScale], ...]
-    digits: tuple[tuple[frozenset[str], Digits], ...]
+    scales: tuple[tuple[str, HardwareScale], ...]  # The scale of each collection of the sample
+    digits: tuple[tuple[frozenset[str], Digits], ...]  # The digits of each pair of collections
 
     def scale(self, base: str) -> HardwareScale | None:
-        """Return the scale of a collection.
-
-        Parameters
-        ----------
-        base : str
-            The collection of the sample.
-
-        Returns
-        -------
-        HardwareScale or None
-            None if it has none.
-        """
+        """Return the scale of a collection of the sample; None if it has none."""
         return next((scale for name, scale in self.scales if name == base), None)
 
     def of_pair(self, *bases: str) -> Digits:
-        """Return the digits of a pair.
-
-        Parameters
-        ----------
-        *bases : str
-            Two collections of the sample.
-
-        Returns
-        -------
-        Digits
-            All are None if the pair is not listed.
-        """
+        """Return the digits of a pair of collections in either order; all are None if it is not listed."""
         return next((digits for pair, digits in self.digits if pair == frozenset(bases)), Digits())
 
 
