@@ -87,14 +87,14 @@ def check_depth(document: Document, triggers: Sequence[Trigger], order: Sequence
     """Check that no trigger reads others through too many levels of logic and seeds. order: the names of the
     triggers, each after those that it reads."""
     by_name = {trigger.name: trigger for trigger in triggers}
-    levels: dict[str, int] = {}
+    depth: dict[str, int] = {}
     for name in order:
         trigger = by_name[name]
-        below = max((levels.get(other, 0) for other in trigger.inputs()), default=0)
-        levels[name] = below + trigger.levels
-        if levels[name] > MAX_LEVELS >= below:
+        below = max((depth.get(other, 0) for other in trigger.inputs()), default=0)
+        depth[name] = below + trigger.depth
+        if depth[name] > MAX_LEVELS >= below:
             message = (
-                f"it reads others through {levels[name]} levels, including those within expressions: at most "
+                f"it reads others through {depth[name]} levels, including those within expressions: at most "
                 f"{MAX_LEVELS} are allowed"
             )
             document.problem(("trigger", _number(document, name)), f"trigger {name!r}", message)

@@ -130,10 +130,10 @@ class Trigger:
         return (*read, *(self.seed.names() if self.seed else ()))
 
     @property
-    def levels(self) -> int:
-        """The number of nested levels of its expressions over other triggers; 0 if it reads none."""
-        depth = self.description.levels() if isinstance(self.description, BitKind) else 0
-        return max(depth, self.seed.levels if self.seed else 0)
+    def depth(self) -> int:
+        """The depth of its expressions over other triggers; 0 if it reads none."""
+        depth = self.description.depth() if isinstance(self.description, BitKind) else 0
+        return max(depth, self.seed.depth if self.seed else 0)
 
     def solved(self, solution: Solution) -> Trigger:
         """Return the same trigger with the threshold of a `solution`."""

@@ -164,17 +164,9 @@ class SampleCheck(Protocol):
     def warnings(
         self, mean: FloatArray, effective: float, threshold: tuple[float, float] | None
     ) -> Iterable[str]:
-        """Return what is unlike the training, in sentences.
-
-        Parameters
-        ----------
-        mean : float64[width]
-            The weighted mean of each value over the background; NaN without events.
-        effective : float
-            The effective number of events.
-        threshold : (float, float) or None
-            The threshold that a rate budget gave, and its error.
-        """
+        """Return what is unlike the training, in sentences. mean: the weighted one of the background,
+        float64[width]; NaN without events. effective: the effective number of events. threshold: the one that
+        a rate budget gave, and its error."""
 
 
 class Compiled(ABC):
@@ -303,11 +295,9 @@ class BitKind(TomlTable, frozen=True):
         """Return the names of the triggers whose raw decisions it reads; by default none."""
         return ()
 
-    def levels(self) -> int:
-        """Return the number of nested levels of its expression over other triggers; 0 if it reads none.
-
-        Override it for nested expressions: the depth of a menu is limited.
-        """
+    def depth(self) -> int:
+        """Return the depth of its expression over other triggers; 0 if it reads none. Override it for nested
+        expressions: the depth of a menu is limited."""
         return 1 if self.inputs() else 0
 
     def decide(self, raw: Mapping[str, BoolArray], n: int) -> BoolArray:

@@ -41,9 +41,9 @@ class Expression:
         return self.operation == "not" or any(operand.negates for operand in self.operands)
 
     @property
-    def levels(self) -> int:
+    def depth(self) -> int:
         """The number of nested levels: 1 for the decision of a trigger."""
-        return 1 + max((operand.levels for operand in self.operands), default=0)
+        return 1 + max((operand.depth for operand in self.operands), default=0)
 
     @property
     def text(self) -> str:
@@ -113,8 +113,8 @@ class Logic(BitKind, frozen=True):
     def inputs(self) -> tuple[str, ...]:
         return parse_expression(self.expression).names()
 
-    def levels(self) -> int:
-        return parse_expression(self.expression).levels
+    def depth(self) -> int:
+        return parse_expression(self.expression).depth
 
     def decide(self, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
         return parse_expression(self.expression).evaluate(raw)

@@ -183,7 +183,6 @@ class CompiledCombination(Compiled):
 
     @property
     def margin(self) -> int:
-        """The number of crossings that it reads before and after its own."""
         return max(abs(leg.crossing) for leg in self.legs)
 
     def evaluate(self, work: Workspace) -> BoolArray:
@@ -203,7 +202,7 @@ class CompiledCombination(Compiled):
         """
         fired = np.zeros(len(events), np.bool_)
         chosen = np.empty(len(self.legs), np.int64)
-        (twins, _), cuts, numbers = self._arrays
+        (twins, _), cuts, numbers = self.arrays
         s = -1
         while (s := search(starts, objects, twins, cuts, numbers, chosen, fired, s + 1, MATCH_AFTER)) >= 0:
             fired[s] = _matched(starts[:, s : s + 2].tolist(), objects[0])
@@ -224,18 +223,13 @@ class CompiledCombination(Compiled):
         return groups_of(self.legs)
 
     @cached_property
-    def _arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
-        return self.arrays()
-
     def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the trigger as arrays, for compiled loops: the twins of legs and what is added to the rows
+        """The trigger as arrays, for compiled loops: the twins of legs and what is added to the rows
         of their objects, int64[2, legs]; cuts int64[c, CUT]; numbers float64[k]."""
-        begin = np.cumsum([0, *(len(cut.numbers) for cut in self.cuts)]).tolist()
-        cuts = [
-            (*cut.legs, cut.quantity, cut.mode, begin_at)
-            for cut, begin_at in zip(self.cuts, begin, strict=False)
-        ]
-        numbers = [number for cut in self.cuts for number in cut.numbers]
+        cuts, numbers = [], list[float]()
+        for cut in self.cuts:
+            cuts.append((*cut.legs, cut.quantity, cut.mode, len(numbers)))
+            numbers += cut.numbers
         return (
             np.array([self.twins, keys_of(self.legs)]),
             np.array(cuts, np.int64).reshape(-1, CUT),
