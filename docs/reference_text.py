@@ -45,7 +45,7 @@ _TOP = {
     "MenuTable": "[menu]",
     "ObjectTable": "[objects.NAME]",
     "SumTable": "[sums.NAME]",
-    "Scale": "[integer.NAME]",
+    "HardwareScale": "[integer.NAME]",
 }
 #: The subpackages of what users call, in the order of the flow.
 _ROOMS = ("samples", "menus", "emulation", "rates", "studies", "support")

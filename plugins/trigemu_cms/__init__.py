@@ -9,6 +9,7 @@ import lazy_loader
 from trigemu.base.plugins import Plugin
 
 PLUGIN = Plugin(
+    arithmetic={"integer": ".hardware_pairs:cut_numbers"},
     formats={"cms-l1-vector": ".vectors:CMSVector"},
     importers={"cms-l1": ".cli_import:cms_l1", "cms-phase2": ".cli_import:cms_phase2"},
     commands={"check-decisions": ".cli_check:check"},

@@ -24,7 +24,7 @@ from trigemu.samples.catalogue import without_bad_files
 from .cli_import import any_overlap_vetoes, mass_limit, networks, networks_of
 from .l1 import LeftOut
 from .l1_conditions import AsEmulated
-from .pairs import CheckedPair, Pair, as_csv, as_json, find_pairs, pairs_page, read_menu_of
+from .pairs import CheckedPair, Pair, as_csv, as_json, find_pairs, pairs_page, read_menu_of, validation_page
 from .recorded import with_decisions
 
 
@@ -171,8 +171,6 @@ def _check_all(
 ) -> list[CheckedPair]:
     """Check the pairs of a folder, and write and print all results. read: returns the menu of a pair, and the
     algorithms that its import left out."""
-    if html_file:
-        from .pairs_html import validation_page  # which loads the report
     pairs, alone = find_pairs(folder)
     files = on_disk(json_file, csv_file, html_file)
     check_outputs(files, [file for pair in pairs for file in (pair.menu, pair.vector)])

@@ -103,13 +103,13 @@ class Junction:
 Condition = Object | Signal | ExternalSignal | Function
 Term = Condition | Junction
 
-_BLANK = re.compile(r"\s*")
-_WORD = re.compile(r"[A-Za-z0-9_.]")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
-_OBJECT = re.compile(rf"({'|'.join(OBJECTS)})(\.[a-z]{{2}}\.)?(\d{{1,9}}(?:p\d{{1,9}})?)(?![A-Za-z0-9_.])")
-_SIGNAL = re.compile(rf"({'|'.join((*SIGNALS, *SCORES))})(?![A-Za-z0-9_.])")
+#: A function with its brace, a name, a crossing, the cuts in brackets, and any other sign or the end.
+_TOKEN = re.compile(
+    r"\s*(?:([A-Za-z_][\w.]*)\s*\{|([A-Za-z_][\w.]*)|([+-]\d{1,9}(?!\d))|\[([^]]*)\]|(.|$))", re.ASCII
+)
+(_FUNCTION, _NAME, _CROSSING, _CUTS, _SIGN) = range(1, 6)
+_OBJECT = re.compile(rf"({'|'.join(OBJECTS)})(\.[a-z]{{2}}\.)?(\d{{1,9}}(?:p\d{{1,9}})?)")
 _CUT = re.compile(r"[A-Za-z0-9_.+-]+")
-_CROSSING = re.compile(r"[+-]\d{1,9}(?!\d)")
 _OPERATIONS = ("OR", "XOR", "AND")
 
 
@@ -117,83 +117,72 @@ def parse(text: str) -> Term:
     """Parse an expression. TrigemuError quotes it and marks the position of a mistake."""
     reader = _Reader(text)
     term = reader.junction(0)
-    if not reader.at_end():
+    if reader.word:
         reader.refuse("expected AND, OR, XOR or the end")
     return term
 
 
 class _Reader:
+    """Reads an expression; kind, word and place: of the next token."""
+
     def __init__(self, text: str) -> None:
-        self.text, self.at, self.levels = text, 0, 0
+        self.text, self.levels = text, 0
+        self._tokens = _TOKEN.finditer(text)
+        self.kind, self.word, self.place = 0, "", 0
+        self.next()
+
+    def next(self) -> str:
+        """Return the next token, and go on to the one after it."""
+        word, match = self.word, next(self._tokens)
+        self.kind = match.lastindex or _SIGN
+        self.word, self.place = match[self.kind], match.start(self.kind) - (self.kind == _CUTS)
+        return word
 
     def refuse(self, reason: str) -> NoReturn:
-        before, after = self.text[: self.at], self.text[self.at :]
+        before, after = self.text[: self.place], self.text[self.place :]
         if len(before) > MAX_EXCERPT:
             before = f"… {before[-MAX_EXCERPT:]}"
         if len(after) > MAX_EXCERPT:
             after = f"{after[:MAX_EXCERPT]} …"
         context = f"{before} ⟨here⟩ {after}".strip()
-        raise TrigemuError(f"column {self.at + 1}: {reason}: {context}")
+        raise TrigemuError(f"column {self.place + 1}: {reason}: {context}")
 
-    def skip(self) -> None:
-        self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]  # it always matches
-
-    def at_end(self) -> bool:
-        self.skip()
-        return self.at == len(self.text)
-
-    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        self.skip()
-        match = pattern.match(self.text, self.at)
-        self.at = match.end() if match else self.at
-        return match
-
-    def sign(self, sign: str) -> bool:
-        self.skip()
-        present = self.text.startswith(sign, self.at)
-        self.at += len(sign) if present else 0
+    def take(self, word: str) -> bool:
+        """Whether the next token is this one; then go on."""
+        present = self.kind in (_NAME, _SIGN) and self.word == word
+        if present:
+            self.next()
         return present
 
     def expect(self, sign: str) -> None:
-        if not self.sign(sign):
+        if not self.take(sign):
             self.refuse(f"expected {sign!r}")
-
-    def word(self, word: str) -> bool:
-        self.skip()
-        end = self.at + len(word)
-        present = self.text.startswith(word, self.at) and not _WORD.match(self.text, end)
-        self.at = end if present else self.at
-        return present
 
     def junction(self, level: int) -> Term:
         if level == len(_OPERATIONS):
             return self.term()
-        operation = _OPERATIONS[level]
         operands = [self.junction(level + 1)]
-        while self.word(operation):
+        while self.take(_OPERATIONS[level]):
             operands.append(self.junction(level + 1))
-        return Junction(operation, tuple(operands)) if len(operands) > 1 else operands[0]
+        return Junction(_OPERATIONS[level], tuple(operands)) if len(operands) > 1 else operands[0]
 
     def term(self) -> Term:
-        if self.word("NOT"):
+        if self.take("NOT"):
             with self.level():
                 return Junction("NOT", (self.term(),))
-        if self.sign("("):
+        if self.take("("):
             with self.level():
                 inner = self.junction(0)
             self.expect(")")
             return inner
-        self.skip()
-        name = _NAME.match(self.text, self.at)
-        if not name:
+        if self.kind == _FUNCTION:
+            return self.function()
+        if self.kind != _NAME:
             self.refuse("expected an object, a function, an external signal, NOT or (")
-        if name[0].startswith("EXT_"):
-            self.at = name.end()
-            return ExternalSignal(name[0].removeprefix("EXT_"), self.crossing())
-        if self.text.startswith("{", _BLANK.match(self.text, name.end()).end()):  # type: ignore[union-attr]
-            return self.function(name[0])
-        if signal := self.take(_SIGNAL):
-            return Signal(signal[1], self.crossing(), self.cuts())
+        if self.word.startswith("EXT_"):
+            return ExternalSignal(self.next().removeprefix("EXT_"), self.crossing())
+        if self.word in SIGNALS or self.word in SCORES:
+            return Signal(self.next(), self.crossing(), self.cuts())
         return self.object()
 
     @contextmanager
@@ -205,54 +194,51 @@ class _Reader:
         yield
         self.levels -= 1
 
-    def function(self, name: str) -> Function:
-        canonical = _ALIASES.get(name, name)
-        if canonical not in FUNCTIONS:
-            self.refuse(f"unknown function {name!r}{nearest(name, FUNCTIONS)}")
-        self.at += len(name)
-        self.expect("{")
+    def function(self) -> Function:
+        name = _ALIASES.get(self.word, self.word)
+        if name not in FUNCTIONS:
+            self.refuse(f"unknown function {self.word!r}{nearest(self.word, FUNCTIONS)}")
+        self.next()
         objects = [self.object()]
-        while self.sign(","):
+        while self.take(","):
             objects.append(self.object())
         self.expect("}")
-        return Function(canonical, tuple(objects), self.cuts())
+        return Function(name, tuple(objects), self.cuts())
 
     def object(self) -> Object:
-        self.skip()
-        start, match = self.at, self.take(_OBJECT)
+        match = _OBJECT.fullmatch(self.word) if self.kind == _NAME else None
         if not match:
             self.refuse(self._no_object())
         if match[2] not in (None, ".ge.", ".eq."):
-            self.at = start
             self.refuse(f"comparison {match[2]!r}: expected .ge. or .eq.")
+        self.next()
         return Object(match[1], match[3], match[2] == ".eq.", self.crossing(), self.cuts())
 
     def _no_object(self) -> str:
-        name = _NAME.match(self.text, self.at)
+        name = self.word if self.kind in (_NAME, _FUNCTION) else ""
         if not name:
             return "expected an object"
-        letters = max((prefix for prefix in OBJECTS if name[0].startswith(prefix)), key=len, default="")
+        letters = max((prefix for prefix in OBJECTS if name.startswith(prefix)), key=len, default="")
         if letters:
-            return f"{name[0]!r}: expected a threshold after {letters}, as in {letters}10 or {letters}3p5"
+            return f"{name!r}: expected a threshold after {letters}, as in {letters}10 or {letters}3p5"
         names = {*OBJECTS, *SIGNALS, *SCORES}
-        return f"unknown object {name[0]!r}{nearest(name[0].rstrip('0123456789p'), names)}"
+        return f"unknown object {name!r}{nearest(name.rstrip('0123456789p'), names)}"
 
     def crossing(self) -> int:
-        match = self.take(_CROSSING)
-        offset = int(match[0]) if match else 0
-        if abs(offset) > MAX_CROSSING:
-            self.refuse(f"crossing {match and match[0]}: expected −{MAX_CROSSING} … +{MAX_CROSSING}")
-        return offset
+        if self.kind != _CROSSING:
+            return 0
+        if abs(int(self.word)) > MAX_CROSSING:
+            self.refuse(f"crossing {self.word}: expected −{MAX_CROSSING} … +{MAX_CROSSING}")
+        return int(self.next())
 
     def cuts(self) -> tuple[str, ...]:
         """Read the names in square brackets, if there are any."""
-        names: list[str] = []
-        if not self.sign("["):
+        if self.word == "[":
+            self.refuse("expected ']' after it")
+        if self.kind != _CUTS:
             return ()
-        while not names or self.sign(","):
-            match = self.take(_CUT)
-            if not match:
-                self.refuse("expected the name of a cut")
-            names.append(match[0])
-        self.expect("]")
-        return tuple(names)
+        names = tuple(name.strip() for name in self.word.split(","))
+        if not all(map(_CUT.fullmatch, names)):
+            self.refuse("expected the name of a cut")
+        self.next()
+        return names

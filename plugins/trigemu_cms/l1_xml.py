@@ -17,12 +17,10 @@ from trigemu.samples.locations import opened
 
 T = TypeVar("T")
 
-#: Limits of a menu: bytes of its XML (menus of experiments have 2 MB), elements, and levels of nesting.
-MAX_BYTES, MAX_ELEMENTS, MAX_DEPTH = 50_000_000, 1_000_000, 50
+#: The most bytes of the XML; menus of experiments have 2 MB.
+MAX_BYTES = 50_000_000
 #: The largest integer; bits, channels and numbers of bins are far below.
 MAX_INTEGER = 2**31 - 1
-#: The encodings that the parser reads by itself.
-ENCODINGS = ("utf-8", "utf-16", "iso-8859-1", "us-ascii")
 
 
 @dataclass
@@ -160,48 +158,34 @@ def read_xml(path: Path) -> XMLMenu:
 
 def _tree(content: bytes, mistakes: Mistakes) -> XMLNode:
     """Parse the XML. Document types are refused: no menu needs one, and their entities can expand without
-    limit or read other files. Encodings that need Python's codecs are refused too."""
+    limit or read other files."""
     top = XMLNode("", 0)
     stack = [top]
-    texts: list[list[str]] = [[]]
-    elements = 0
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
 
     def start(name: str, attributes: Mapping[str, str]) -> None:
-        nonlocal elements
-        elements += 1
-        if elements > MAX_ELEMENTS or len(stack) > MAX_DEPTH:
-            mistakes.refuse(
-                parser.CurrentLineNumber,
-                f"has more than {MAX_ELEMENTS} elements, or more than {MAX_DEPTH} within each other",
-            )
         node = XMLNode(name.rpartition(" ")[2], parser.CurrentLineNumber)
         stack[-1].children.append(node)
         stack.append(node)
-        texts.append([])
 
-    def end(name: str) -> None:
-        stack.pop().text = "".join(texts.pop())
-
-    def declared(version: str, encoding: str | None, standalone: int) -> None:
-        if (encoding or "utf-8").lower() not in ENCODINGS:
-            allowed = ", ".join(ENCODINGS)
-            mistakes.refuse(1, f"has the encoding {encoding!r}: expected one of {allowed}; save it as UTF-8")
+    def text(data: str) -> None:
+        stack[-1].text += data
 
     def refuse(*_: object) -> None:
         mistakes.refuse(parser.CurrentLineNumber, "has a DOCTYPE, which no menu needs: remove it")
 
     parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = lambda data: texts[-1].append(data)
-    parser.XmlDeclHandler = declared
+    parser.EndElementHandler = lambda name: stack.pop()
+    parser.CharacterDataHandler = text
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
         reason = expat.errors.messages[error.code]
         mistakes.refuse(error.lineno, f"not valid XML: {reason} (column {error.offset + 1})")
+    except (LookupError, ValueError) as error:  # of an encoding that needs one of Python's codecs
+        mistakes.refuse(1, f"has an encoding that is not read: {error}; save it as UTF-8")
     return top.children[0]
 
 

@@ -19,6 +19,7 @@ from trigemu.base.files import is_file
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
 from trigemu.results.documents import csv_of, in_json
+from trigemu.results.section import Section
 from trigemu.results.table import Column, Page, RowStyle, Table
 
 from .l1 import LeftOut, import_cms_l1
@@ -169,38 +170,44 @@ def pairs_page(pairs: Sequence[CheckedPair], alone: Sequence[Path]) -> Page:
     return Page([pairs_table(pairs), "", *_notes(pairs, alone)])
 
 
+def validation_page(pairs: Sequence[CheckedPair], alone: Sequence[Path]) -> str:
+    """Return the HTML page of the same."""
+    from trigemu_pages import render
+
+    text = ("Decisions before prescales. Triggers agree if they do on every crossing.", *_notes(pairs, alone))
+    return render(
+        "Emulated and stored decisions", [Section("Menus and vectors", text, (pairs_table(pairs),))]
+    )
+
+
 def _notes(pairs: Sequence[CheckedPair], alone: Sequence[Path]) -> Iterator[str]:
     for checked in pairs:
         files = f"{checked.pair.menu.name} on {checked.pair.vector.name}"
         for trigger in checked.result.differing:
             if trigger.equals is None:
-                yield f"{files}: differs: {_differing(trigger)}."
+                only = f"{trigger.only_emulated} only emulated, {trigger.only_stored} only stored"
+                yield f"{files}: differs: {_differing(trigger)}, {only}."
         for lines in (doubts, other_bits):
             yield from (f"{files}: {line}" for line in lines(checked.result))
-        for reason, names in not_compared(checked):
+        for reason, names in _not_compared(checked):
             yield f"{files}: {reason}: {', '.join(names)}."
-    yield from unused(alone)
+    if alone:
+        yield f"Without a counterpart of the same name: {', '.join(file.name for file in alone)}."
 
 
 def _differing(trigger: Checked) -> str:
     return f"{trigger.name} on {trigger.differ} of {trigger.compared} crossings"
 
 
-def not_compared(checked: CheckedPair) -> Iterator[tuple[str, list[str]]]:
+def _not_compared(checked: CheckedPair) -> Iterator[tuple[str, list[str]]]:
     """Yield each reason why triggers were not compared, or not on all crossings, with their names."""
-    found: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     for out in checked.left_out:
-        found.setdefault(f"left out of the import: {out.reason}", []).append(out.name)
+        reasons.setdefault(f"left out of the import: {out.reason}", []).append(out.name)
     for trigger in checked.result.skipped:
-        found.setdefault(f"skipped: {trigger.skipped}", []).append(trigger.name)
+        reasons.setdefault(f"skipped: {trigger.skipped}", []).append(trigger.name)
     for trigger in checked.result.compared:
         if trigger.not_compared:
             reason = f"not compared on {trigger.not_compared} crossings at the ends of files"
-            found.setdefault(reason, []).append(trigger.name)
-    yield from found.items()
-
-
-def unused(alone: Sequence[Path]) -> Iterator[str]:
-    """Yield a line on the files without a counterpart, if there are any."""
-    if alone:
-        yield f"Without a counterpart of the same name: {', '.join(file.name for file in alone)}."
+            reasons.setdefault(reason, []).append(trigger.name)
+    yield from reasons.items()

@@ -9,7 +9,6 @@ if there are other ranges. Outside of all ranges offline pT is 0.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,6 +39,8 @@ from .phase2_windows import (
 INCLUSIVE = "inclusive"
 #: The range `inclusive`, unless an object defines it.
 _EVERYWHERE = (0.0, 7.0)
+#: Above any constant of a scaling.
+_LARGEST = 1e9
 #: Beyond any detector: catches limits that are typed without a decimal point.
 _LARGEST_ETA = 100
 OFFLINE_PT = "offline_pt"
@@ -249,7 +250,7 @@ def read_scalings(identified: Identified, folder: Path | None) -> dict[str, Scal
         document = yaml.load(file)
         match document.data:
             case {"slope": int() | float() as slope, "offset": int() | float() as offset} if (
-                0 < slope < math.inf and math.isfinite(offset)
+                0 < slope < _LARGEST and abs(offset) < _LARGEST
             ):
                 scalings[name] = Scaling(float(slope), float(offset))
             case _:

@@ -37,8 +37,8 @@ from trigemu.samples.events import Collection, Need, ReadEvents
 from trigemu.samples.formats.source import Beginning, Schema, Source
 
 from .vector_text import (
-    DIGITS,
     FURTHER_SUM_BITS,
+    HEXADECIMAL,
     OBJECT_BITS,
     SUM_BITS,
     Fields,
@@ -56,39 +56,34 @@ _SHOWERS = (0, 2, 4, 6, 3)
 ALGORITHMS = 512
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """The number of words of each kind in a line."""
-
-    egamma: int
-    tau: int
-    jet: int
-    sums: int
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Digits of each column after the first."""
-        return (16,) * 8 + (8,) * (self.egamma + self.tau + self.jet + self.sums) + (64, 128, 1)
-
-    def sum_bits(self) -> Mapping[str, tuple[int, Fields]]:
-        return {**SUM_BITS, **FURTHER_SUM_BITS} if self.sums > 4 else SUM_BITS
-
-    def words(self) -> tuple[str, ...]:
-        """The scalars with 64 bits each."""
-        further = ("centrality_0", "shower_0") if self.sums > 4 else ()
-        return (*(f"external_{word}" for word in range(4)), *further)
+def _layout(tau: int, sums: int) -> dict[str, tuple[int, int]]:
+    """Return the bytes and the number of words of each kind in a line; the last byte is not read."""
+    objects = {"muon": (8, 8), "egamma": (4, 12), "tau": (4, tau), "jet": (4, 12), "sums": (4, sums)}
+    return {**objects, "external": (8, 4), "algorithms": (8, 8), "final": (1, 1)}
 
 
-_LAYOUTS = {48: _Layout(12, 8, 12, 4), 60: _Layout(12, 12, 12, 12)}
+#: The layouts of lines with 48 and with 60 columns, by the digits of each column after the first.
+_LAYOUTS = {
+    (16,) * 8 + (8,) * (24 + tau + sums) + (64, 128, 1): _layout(tau, sums)
+    for tau, sums in ((8, 4), (12, 12))
+}
 
 
 @dataclass(frozen=True)
 class _Crossings:
     """n decoded lines. number: int64[n], of the crossings; words: uint64[n, k] by kind."""
 
-    layout: _Layout
     number: IntArray
     words: Mapping[str, U64Array]
+
+    @property
+    def has_further_sums(self) -> bool:
+        """Whether a line has 60 columns."""
+        return bool(self.words["sums"].shape[1] > 4)
+
+    @property
+    def sum_bits(self) -> Mapping[str, tuple[int, Fields]]:
+        return {**SUM_BITS, **FURTHER_SUM_BITS} if self.has_further_sums else SUM_BITS
 
 
 @dataclass
@@ -101,14 +96,18 @@ class CMSVector(Source):
     def recognises(cls, beginning: Beginning) -> bool:
         """Return whether a file has only hexadecimal digits."""
         digits = b"".join(beginning.start.split())
-        return bool(digits) and bool((DIGITS[np.frombuffer(digits, np.uint8)] < 16).all())
+        return bool(digits) and not digits.strip(HEXADECIMAL)
 
     @cached_property
     def _crossings(self) -> _Crossings:
         with self._stream(compression="infer") as stream:
-            widths, number, words = decoded(stream, {n: known.widths for n, known in _LAYOUTS.items()})
-        layout = next(known for known in _LAYOUTS.values() if known.widths == widths)
-        return _Crossings(layout, number, _by_kind(words, layout))
+            widths, number, octets = decoded(stream, {1 + len(widths): widths for widths in _LAYOUTS})
+        layout = _LAYOUTS[widths]
+        rows = octets.view([(kind, f">u{size}", count) for kind, (size, count) in layout.items()])[:, 0]
+        words: dict[str, U64Array] = {kind: rows[kind].astype(np.uint64) for kind in layout}
+        for kind in ("external", "algorithms"):  # the digits begin with the highest bits
+            words[kind] = words[kind][:, ::-1]
+        return _Crossings(number, words)
 
     @property
     def entries(self) -> int:
@@ -137,10 +136,13 @@ class CMSVector(Source):
 
     @property
     def schema(self) -> Schema:
-        layout = self._crossings.layout
-        fields = {**self._objects(), **{name: bits for name, (_, bits) in layout.sum_bits().items()}}
+        crossings = self._crossings
+        fields = {**self._objects(), **{name: bits for name, (_, bits) in crossings.sum_bits.items()}}
         collections = {name: frozenset(columns_of(name, bits)) for name, bits in fields.items()}
-        return Schema(collections, frozenset(layout.words()) - ({"shower_0"} if self._eta_twice else set()))
+        scalars = {f"external_{word}" for word in range(4)}
+        if crossings.has_further_sums:
+            scalars |= {"centrality_0"} | (set() if self._eta_twice else {"shower_0"})
+        return Schema(collections, frozenset(scalars))
 
     @property
     def stored(self) -> tuple[str, ...]:
@@ -152,8 +154,7 @@ class CMSVector(Source):
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """Read every column of the needed collections, and the needed scalars."""
-        crossings, layout = self._crossings, self._crossings.layout
-        fields = self._objects()
+        crossings, fields = self._crossings, self._objects()
         collections: dict[str, Collection] = {}
         scalars: dict[str, Array] = {}
         for name, column in needs:
@@ -165,26 +166,11 @@ class CMSVector(Source):
                 words = crossings.words[name][start:stop]
                 collections[name] = collection_of(name, words, words != 0, fields[name])
             else:
-                position, bits = layout.sum_bits()[name]
+                position, bits = crossings.sum_bits[name]
                 words = crossings.words["sums"][start:stop, position : position + 1]
                 collections[name] = collection_of(name, words, np.ones(words.shape, np.bool_), bits)
         rows = np.arange(start, stop)
         return ReadEvents(np.ones(stop - start), crossings.number[start:stop], rows, collections, scalars)
-
-
-def _by_kind(words: U64Array, layout: _Layout) -> dict[str, U64Array]:
-    """Return views uint64[n, words] by kind."""
-    counts = [8, layout.egamma, layout.tau, layout.jet, layout.sums, 4, 8]
-    muon, egamma, tau, jet, sums, external, algorithms, _ = np.split(words, np.cumsum(counts), axis=1)
-    return {
-        "muon": muon,
-        "egamma": egamma,
-        "tau": tau,
-        "jet": jet,
-        "sums": sums,
-        "external": external[:, ::-1],  # the digits begin with the highest bits
-        "algorithms": algorithms[:, ::-1],
-    }
 
 
 def _scalar(crossings: _Crossings, name: str) -> IntArray:

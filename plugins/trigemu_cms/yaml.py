@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +10,8 @@ from trigemu.base.errors import MissingExtraError
 from trigemu.base.files import read_bounded
 from trigemu.base.toml import Document, Key, Problem, TableError
 
-#: Limits of a file: its bytes (menus have 10 kB), and the entries of a mapping with all merged into it.
-MAX_BYTES, MAX_ENTRIES = 5_000_000, 100_000
-#: Larger integers are read as text: no menu has one.
-_MAX_INTEGER = 2**63
+#: The most bytes of a file; menus have 10 kB.
+MAX_BYTES = 5_000_000
 
 
 def load(path: Path) -> Document:
@@ -31,15 +27,10 @@ def load(path: Path) -> Document:
 
     try:
         content = read_bounded(path, MAX_BYTES)
-        loader = _loader()(content)
+        loader = yaml.SafeLoader(content)
         node = loader.get_single_node()
-        lines: dict[Key, int] = {}
-        counts: dict[int, int] = {}
-        for mapping in _mappings(node):
-            if _entries(mapping, counts) > MAX_ENTRIES:
-                message = f"a mapping with all merged into it has more than {MAX_ENTRIES} entries"
-                raise refused(mapping.start_mark.line + 1, message)
         data = loader.construct_document(node) if node is not None else {}
+        lines: dict[Key, int] = {}
         _note_lines(node, (), lines, set())
     except OSError as error:
         raise refused(0, f"cannot read: {error.strerror}") from None
@@ -47,6 +38,8 @@ def load(path: Path) -> Document:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise refused(mark.line + 1 if mark else 1, f"not valid YAML: {reason}") from None
+    except (ValueError, KeyError) as error:  # of a scalar such as 0b_, which PyYAML takes for a number
+        raise refused(1, f"not valid YAML: {error}") from None
     except RecursionError:
         raise refused(1, "is nested too deeply") from None
     document = Document(path, data, lines, hashlib.sha256(content).hexdigest())
@@ -54,61 +47,6 @@ def load(path: Path) -> Document:
         document.problem((), "", f"expected a mapping of names, not {type(data).__name__}")
         document.finish()
     return document
-
-
-@functools.cache
-def _loader() -> Any:
-    """Return a loader of plain values that never fails on a scalar: PyYAML reads 0b_ as an integer and
-    2024-99-99 as a date, and fails to convert them. These remain text, and so do all dates."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]
-        pass
-
-    def tolerant(make: Any) -> Any:
-        def construct(loader: Any, node: Any) -> Any:
-            try:
-                value = make(loader, node)
-            except (ValueError, KeyError, OverflowError):
-                return loader.construct_scalar(node)
-            huge = isinstance(value, int) and abs(value) > _MAX_INTEGER
-            return loader.construct_scalar(node) if huge else value
-
-        return construct
-
-    for kind in ("int", "float", "bool"):
-        tag = f"tag:yaml.org,2002:{kind}"
-        Loader.add_constructor(tag, tolerant(yaml.SafeLoader.yaml_constructors[tag]))
-    Loader.add_constructor("tag:yaml.org,2002:timestamp", Loader.construct_scalar)
-    return Loader
-
-
-def _mappings(root: Any) -> Iterator[Any]:
-    """Yield each mapping of a document once."""
-    import yaml
-
-    waiting, visited = [root], set[int]()
-    while waiting:
-        node = waiting.pop()
-        if id(node) in visited:
-            continue
-        visited.add(id(node))
-        if isinstance(node, yaml.MappingNode):
-            yield node
-            waiting += [part for pair in node.value for part in pair]
-        elif isinstance(node, yaml.SequenceNode):
-            waiting += node.value
-
-
-def _entries(mapping: Any, counts: dict[int, int]) -> int:
-    """Return the number of entries of a mapping, including those merged into it by <<."""
-    if id(mapping) not in counts:
-        counts[id(mapping)] = 0
-        merged = [value for key, value in mapping.value if key.tag == "tag:yaml.org,2002:merge"]
-        parts = [p for value in merged for p in (value.value if value.id == "sequence" else [value])]
-        n_own = len(mapping.value) - len(merged)
-        counts[id(mapping)] = n_own + sum(_entries(part, counts) for part in parts if part.id == "mapping")
-    return counts[id(mapping)]
 
 
 def _note_lines(node: Any, key: Key, lines: dict[Key, int], visited: set[int]) -> None:

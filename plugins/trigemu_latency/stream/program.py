@@ -191,7 +191,7 @@ def _chain(program: Program, op: int, operands: Sequence[int]) -> int:
 
 
 def _combination(program: Program, node: CompiledCombination) -> int:
-    of_legs, cuts, numbers = node.arrays()
+    of_legs, cuts, numbers = node.arrays
     pool = of_legs.reshape(-1).tolist()
     for leg in node.legs:
         base, place = leg.objects.base, leg.crossing

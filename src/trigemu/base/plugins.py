@@ -48,6 +48,9 @@ class Plugin:
         click commands, called as `trigemu NAME`.
     sections : mapping of str to str
         Sections of reports: functions of the `Contents` of a report that return `Section`s.
+    arithmetic : mapping of str to str
+        Arithmetic of cuts on pairs, by the table of a menu that asks for it, such as `[integer]`: see
+        `Arithmetic` in `triggers/combination/pairs.py`.
     uses : tuple of str
         The names of other plugins that it imports.
 
@@ -64,6 +67,7 @@ class Plugin:
     importers: Places = field(default_factory=dict)
     commands: Places = field(default_factory=dict)
     sections: Places = field(default_factory=dict)
+    arithmetic: Places = field(default_factory=dict)
     uses: tuple[str, ...] = ()
 
 

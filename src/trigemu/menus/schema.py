@@ -8,7 +8,7 @@ from typing import Any
 from trigemu.base.plugin_search import Folders, find
 from trigemu.base.toml_schema import schemas
 from trigemu.menus.read import MenuTable, TriggerTable
-from trigemu.observables.hardware_scales import Digits, Scale
+from trigemu.observables.hardware_scales import Digits, HardwareScale
 from trigemu.observables.selections import ObjectTable, SumTable
 from trigemu.triggers.base import ScoreKind
 from trigemu.triggers.kinds import Kinds
@@ -41,7 +41,7 @@ def menu_schema(plugin_names: Iterable[str] = (), plugin_path: Folders = None) -
     kinds = Kinds()
     for name in plugin_names:
         kinds.add(find(name, plugin_path))
-    tables = (MenuTable, ObjectTable, SumTable, Scale, Digits, TriggerTable, *kinds.values())
+    tables = (MenuTable, ObjectTable, SumTable, HardwareScale, Digits, TriggerTable, *kinds.values())
     names, definitions = schemas(tables)
     common = definitions[names[TriggerTable]]
     own_tables = {kind: definitions[names[struct]] for kind, struct in kinds.items()}
@@ -74,7 +74,7 @@ def menu_schema(plugin_names: Iterable[str] = (), plugin_path: Folders = None) -
             "menu": {"$ref": _REFERENCE.format(name="MenuTable")},
             "objects": _named("ObjectTable"),
             "sums": _named("SumTable"),
-            "integer": _named("Scale") | {"properties": {"digits": digits}},
+            "integer": _named("HardwareScale") | {"properties": {"digits": digits}},
             "trigger": {"type": "array", "minItems": 1, "items": {"oneOf": variants}},
         },
         "required": ["trigger"],

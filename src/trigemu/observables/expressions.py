@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import reduce
 from typing import cast
 
@@ -24,7 +24,20 @@ from trigemu.samples.events import Need
 
 
 @dataclass(frozen=True)
-class Number:
+class Node:
+    """A part of an expression; two nodes with equal content are equal."""
+
+    def needs(self) -> Iterator[Need]:
+        """Yield the columns of the sample that it reads."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, Node | ObjectSelection):
+                    yield from part.needs()
+
+
+@dataclass(frozen=True)
+class Number(Node):
     """A number per event, as a node of an expression; two nodes with equal content are equal."""
 
     def evaluate(self, work: Workspace) -> FloatArray:
@@ -34,10 +47,6 @@ class Number:
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         raise NotImplementedError
-
-    def needs(self) -> Iterator[Need]:
-        """Yield the columns of the sample that the number reads."""
-        return iter(())
 
 
 @dataclass(frozen=True)
@@ -90,9 +99,6 @@ class Count(Number):
     def _evaluate(self, work: Workspace) -> FloatArray:
         return np.diff(work.objects(self.of).offsets).astype(np.float64)
 
-    def needs(self) -> Iterator[Need]:
-        return self.of.needs()
-
 
 @dataclass(frozen=True)
 class Element(Number):
@@ -124,7 +130,7 @@ class Element(Number):
 
     def needs(self) -> Iterator[Need]:
         yield from column_needs(self.of.base, self.column)
-        yield from self.of.needs()
+        yield from super().needs()
 
 
 @dataclass(frozen=True)
@@ -141,13 +147,9 @@ class ScalarSum(Number):
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         total = np.zeros(len(work.events))
-        for d in self.of:
-            total += work.sums(d, work.column(d, "pt"))
-        return total
-
-    def needs(self) -> Iterator[Need]:
         for selection in self.of:
-            yield from selection.needs()
+            total += work.sums(selection, work.column(selection, "pt"))
+        return total
 
 
 @dataclass(frozen=True)
@@ -170,13 +172,9 @@ class Arithmetic(Number):
             values = [operand.evaluate(work) for operand in self.operands]
             return cast(FloatArray, _ARITHMETIC[self.operation](*values))
 
-    def needs(self) -> Iterator[Need]:
-        for operand in self.operands:
-            yield from operand.needs()
-
 
 @dataclass(frozen=True)
-class Condition:
+class Condition(Node):
     """A condition on an event, as a node of an expression; two nodes with equal content are equal."""
 
     def evaluate(self, work: Workspace) -> BoolArray:
@@ -184,10 +182,6 @@ class Condition:
         return work.once(self, lambda: self._evaluate(work))
 
     def _evaluate(self, work: Workspace) -> BoolArray:
-        raise NotImplementedError
-
-    def needs(self) -> Iterator[Need]:
-        """Yield the columns of the sample that the condition reads."""
         raise NotImplementedError
 
 
@@ -214,10 +208,6 @@ class Relation(Condition):
             result &= ~(np.isnan(left) | np.isnan(right))
         return result
 
-    def needs(self) -> Iterator[Need]:
-        yield from self.left.needs()
-        yield from self.right.needs()
-
 
 @dataclass(frozen=True)
 class Junction(Condition):
@@ -240,10 +230,6 @@ class Junction(Condition):
             return ~values[0]
         joined = np.logical_and if self.operation == "and" else np.logical_or
         return cast(BoolArray, joined.reduce(values))
-
-    def needs(self) -> Iterator[Need]:
-        for operand in self.operands:
-            yield from operand.needs()
 
 
 # If both are equal, return the first, as for single events: the sign of zeros matters.

@@ -8,7 +8,7 @@
     jet-jet = { delta = 3, mass = 1, pt = 1, trigonometry = 3 }
 
 Cuts on pairs of objects with a scale are computed as in the hardware, from the columns `hw_pt`, `hw_eta` and
-`hw_phi` of the sample (`triggers/combination/integer.py`).
+`hw_phi` of the sample, by the plugin `cms`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Annotated
 
 import msgspec
 
-from trigemu.base.errors import TrigemuError, nearest
+from trigemu.base.errors import nearest
 from trigemu.base.toml import Document, TomlTable, read_table
 
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -73,7 +73,7 @@ class PhiScale(TomlTable, frozen=True):
     bins: _Bins
 
 
-class Scale(TomlTable, frozen=True):
+class HardwareScale(TomlTable, frozen=True):
     """[integer.NAME]: the scales of an object's integers, in GeV and radians.
 
     Attributes
@@ -126,47 +126,17 @@ class Digits(TomlTable, frozen=True):
 
 @dataclass(frozen=True)
 class Integers:
-    """Scales and digits of an [integer] section.
+    """Scales and digits of an [integer] section."""
 
-    Attributes
-    ----------
-    scales : tuple of (str, Scale)
-        The scale of each collection of the sample.
-    digits : tuple of (frozenset of str, Digits)
-        The digits of each pair of collections, in either order.
-    """
+    scales: tuple[tuple[str, HardwareScale], ...]  # The scale of each collection of the sample
+    digits: tuple[tuple[frozenset[str], Digits], ...]  # The digits of each pair of collections
 
-    scales: tuple[tuple[str, Scale], ...]
-    digits: tuple[tuple[frozenset[str], Digits], ...]
-
-    def scale(self, base: str) -> Scale | None:
-        """Return the scale of a collection.
-
-        Parameters
-        ----------
-        base : str
-            The collection of the sample.
-
-        Returns
-        -------
-        Scale or None
-            None if it has none.
-        """
+    def scale(self, base: str) -> HardwareScale | None:
+        """Return the scale of a collection of the sample; None if it has none."""
         return next((scale for name, scale in self.scales if name == base), None)
 
     def of_pair(self, *bases: str) -> Digits:
-        """Return the digits of a pair.
-
-        Parameters
-        ----------
-        *bases : str
-            Two collections of the sample.
-
-        Returns
-        -------
-        Digits
-            All are None if the pair is not listed.
-        """
+        """Return the digits of a pair of collections in either order; all are None if it is not listed."""
         return next((digits for pair, digits in self.digits if pair == frozenset(bases)), Digits())
 
 
@@ -178,14 +148,14 @@ def read_integers(document: Document, base_of: Callable[[str], str]) -> Integers
     if not isinstance(tables, dict):
         document.problem(("integer",), "", "expected tables [integer.NAME] and [integer.digits]")
         return None
-    scales: dict[str, Scale] = {}
+    scales: dict[str, HardwareScale] = {}
     bases: dict[str, str] = {}
     for name, table in tables.items():
         key = ("integer", name)
         if name == "digits":
             continue
         base = document.attempt(partial(base_of, name), key)
-        scale = read_table(document, table, Scale, key, f"[integer.{name}]")
+        scale = read_table(document, table, HardwareScale, key, f"[integer.{name}]")
         if base and scale:
             if scales.setdefault(base, scale) != scale:
                 document.problem(key, f"[integer.{name}]", f"{base!r} already has a different scale above")
@@ -212,12 +182,3 @@ def _digits(
         digits = read_table(document, table, Digits, key, where)
         if digits and all(name in bases for name in names):
             yield frozenset(bases[name] for name in names), digits
-
-
-def needed(digits: Digits, pair: tuple[str, str], *names: str) -> tuple[int, ...]:
-    """Return the named digits of a pair; raise TrigemuError that lists the missing ones."""
-    missing = [name for name in names if getattr(digits, name) is None]
-    if missing:
-        keys = ", ".join(f"{name} = …" for name in missing)
-        raise TrigemuError(f"[integer.digits] lacks {'-'.join(pair)} = {{ {keys} }}")
-    return tuple(getattr(digits, name) for name in names)

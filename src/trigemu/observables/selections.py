@@ -16,7 +16,7 @@ from typing import ClassVar, TypeVar
 
 import msgspec
 
-from trigemu.base.errors import TrigemuError, chain, nearest
+from trigemu.base.errors import chain, nearest
 from trigemu.base.toml import Document, Key, TomlTable, read_table
 from trigemu.observables.hardware_scales import Integers
 from trigemu.observables.windows import (
@@ -222,76 +222,68 @@ def _tables(document: Document, section: str, struct: type[T]) -> dict[str, T | 
     }
 
 
-def _object_selection(
-    table: ObjectTable,
-    source: ObjectSelection,
-    is_derived: bool,
-    overlap: tuple[ObjectSelection, float] | None,
-) -> ObjectSelection:
-    """Make a selection of objects. source: another object of the menu (is_derived), or all of a
-    collection."""
-    scaled = tuple(
-        Scaled(name, tuple((p.slope, p.offset, source.named(p.windows)) for p in pieces))
-        for name, pieces in sorted(table.scaled.items())
-    )
-    selection = ObjectSelection(source.base, source if is_derived else None, scaled=scaled)
-    any_of = tuple(selection.named(alternative.windows) for alternative in table.any_of)
-    return replace(selection, windows=selection.named(table.windows), any_of=any_of, overlap=overlap)
-
-
 Report = Callable[[tuple[str, ...], str], None]
 
 
-class _ObjectSelections(dict[str, ObjectSelection]):
-    """The selections of [objects] and of the standard objects, by name. Circles, and selections that depend
-    on too many others, are reported."""
-
-    def __init__(self, objects: Mapping[str, ObjectTable | None], report: Report) -> None:
-        super().__init__()
-        self._objects = objects
-        self._made_from = {name: self._before(name) for name in (*objects, *STANDARD)}
-        self._levels: dict[str, int] = {}
-        self._parts: dict[str, int] = {}
-        for name in self._order(report):
-            try:
-                self._make(name)
-            except TrigemuError as error:
-                report(("objects", name), str(error))
-
-    def _before(self, name: str) -> list[str]:
-        """Return the objects of the menu that an object directly depends on."""
-        table = self._objects.get(name)
-        near = table and table.remove_overlap
-        from_ = [table.from_] if table and table.from_ != name else []
-        return [other for other in (*from_, *([near.with_] if near else [])) if other in self._objects]
-
-    def _order(self, report: Report) -> list[str]:
-        """Return the names, each after those that it depends on; circles are broken."""
-        while True:
-            try:
-                return [*TopologicalSorter(self._made_from).static_order()]
-            except CycleError as error:
-                circle = error.args[1][::-1]
-                report(("objects", circle[0]), f"depends on itself: {chain(circle)}")
-                self._made_from[circle[0]] = []
-
-    def _make(self, name: str) -> None:
-        before = self._made_from[name]
-        levels = 1 + max((self._levels.get(other, 1) for other in before), default=0)
-        parts = 1 + sum(self._parts.get(other, 1) for other in before)
-        self[name] = ObjectSelection(name)
+def _selections(objects: Mapping[str, ObjectTable | None], report: Report) -> dict[str, ObjectSelection]:
+    """Return the selections of [objects] and of the standard objects, by name."""
+    selections: dict[str, ObjectSelection] = {}
+    inputs = {name: _inputs(name, objects) for name in (*objects, *STANDARD)}
+    size: dict[str, tuple[int, int]] = {}  # Levels of each, and selections that it depends on with itself
+    for name in _order(inputs, report):
+        levels = 1 + max((size[other][0] for other in inputs[name]), default=0)
+        parts = 1 + sum(size[other][1] for other in inputs[name])
+        selections[name], size[name] = ObjectSelection(name), (levels, parts)
+        table = objects.get(name)
         if levels > MAX_DERIVED or parts > MAX_PARTS:
-            raise TrigemuError(
+            size[name] = (1, 1)
+            report(
+                ("objects", name),
                 f"{name!r} is derived through {levels - 1} levels of from and with, from {parts - 1} "
-                f"objects: at most {MAX_DERIVED - 1} levels and {MAX_PARTS - 1} objects are allowed"
+                f"objects: at most {MAX_DERIVED - 1} levels and {MAX_PARTS - 1} objects are allowed",
             )
-        self._levels[name], self._parts[name] = levels, parts
-        if table := self._objects.get(name):
-            is_derived = table.from_ in before
-            source = self[table.from_] if is_derived else ObjectSelection(table.from_)
-            near = table.remove_overlap
-            other = (self.get(near.with_) or ObjectSelection(near.with_), near.dr) if near else None
-            self[name] = _object_selection(table, source, is_derived, other)
+        elif table:
+            source = selections[table.from_] if table.from_ in inputs[name] else None
+            selections[name] = _selection(table, source, selections)
+    return selections
+
+
+def _inputs(name: str, objects: Mapping[str, ObjectTable | None]) -> list[str]:
+    """Return the objects of the menu that an object directly depends on."""
+    table = objects.get(name)
+    near = table and table.remove_overlap
+    from_ = [table.from_] if table and table.from_ != name else []
+    return [other for other in (*from_, *([near.with_] if near else [])) if other in objects]
+
+
+def _order(inputs: dict[str, list[str]], report: Report) -> list[str]:
+    """Return the names, each after those that it depends on; circles are reported and broken."""
+    while True:
+        try:
+            return [*TopologicalSorter(inputs).static_order()]
+        except CycleError as error:
+            circle = error.args[1][::-1]
+            report(("objects", circle[0]), f"depends on itself: {chain(circle)}")
+            inputs[circle[0]] = []
+
+
+def _selection(
+    table: ObjectTable, source: ObjectSelection | None, selections: Mapping[str, ObjectSelection]
+) -> ObjectSelection:
+    """Make a selection from another object of the menu, `source`, or from all of a collection."""
+    all_of = source or ObjectSelection(table.from_)
+    scaled = tuple(
+        Scaled(name, tuple((p.slope, p.offset, all_of.named(p.windows)) for p in pieces))
+        for name, pieces in sorted(table.scaled.items())
+    )
+    selection = ObjectSelection(all_of.base, source, scaled=scaled)
+    near = table.remove_overlap
+    return replace(
+        selection,
+        windows=selection.named(table.windows),
+        any_of=tuple(selection.named(alternative.windows) for alternative in table.any_of),
+        overlap=(selections.get(near.with_) or ObjectSelection(near.with_), near.dr) if near else None,
+    )
 
 
 def make_scope(
@@ -307,7 +299,7 @@ def make_scope(
     for name in objects:
         if not name.isidentifier() or keyword.iskeyword(name):
             report(("objects", name), "expected a name of letters, digits and _, not beginning with a digit")
-    selections = _ObjectSelections(objects, report)
+    selections = _selections(objects, report)
     members: dict[str, tuple[ObjectSelection, ...]] = {}
     for name, table in sums.items():
         if name not in ("ht", "mht"):

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from trigemu.base.arrays import FloatArray
-from trigemu.observables.expressions import Arithmetic, Constant, Element, Number, Scalar, ScalarSum
+from trigemu.observables.expressions import Arithmetic, Constant, Element, Node, Number, Scalar, ScalarSum
 from trigemu.observables.momenta import OPPOSITE
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.workspace import Workspace
@@ -18,7 +18,7 @@ from trigemu.samples.events import Need
 
 
 @dataclass(frozen=True)
-class Vector:
+class Vector(Node):
     """A vector per event, as a node of an expression; two nodes with equal content are equal."""
 
     def components(self, work: Workspace) -> tuple[FloatArray, ...]:
@@ -27,10 +27,6 @@ class Vector:
         return work.once(self, lambda: self._components(work))
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
-        raise NotImplementedError
-
-    def needs(self) -> Iterator[Need]:
-        """Yield the columns of the sample that the vector reads."""
         raise NotImplementedError
 
     @property
@@ -69,10 +65,6 @@ class VectorSum(Vector):
         terms = zip(*(part.components(work) for part in self.parts), strict=False)
         return tuple(cast(FloatArray, sum(term[1:], start=term[0])) for term in terms)
 
-    def needs(self) -> Iterator[Need]:
-        for part in self.parts:
-            yield from part.needs()
-
     @property
     def transverse(self) -> bool:
         return any(part.transverse for part in self.parts)
@@ -90,17 +82,16 @@ class MissingMomentum(Vector):
     def sums(self, work: Workspace, exact: bool) -> tuple[FloatArray, FloatArray]:
         """Return px and py, from sines and cosines in float64 or in the precision of the columns."""
         px, py = np.zeros((2, len(work.events)))
-        for d in self.of:
-            pt, phi = (work.column(d, name) for name in ("pt", "phi"))
+        for selection in self.of:
+            pt, phi = (work.column(selection, name) for name in ("pt", "phi"))
             phi = phi.astype(np.float64, copy=False) if exact else phi
-            px -= work.sums(d, pt * np.cos(phi))
-            py -= work.sums(d, pt * np.sin(phi))
+            px -= work.sums(selection, pt * np.cos(phi))
+            py -= work.sums(selection, pt * np.sin(phi))
         return px, py
 
     def needs(self) -> Iterator[Need]:
-        for d in self.of:
-            yield from d.needs()
-            yield d.base, "phi"
+        yield from super().needs()
+        yield from ((selection.base, "phi") for selection in self.of)
 
     @property
     def transverse(self) -> bool:
@@ -155,7 +146,7 @@ class OfVectors(Number):
         """Return the mass of two objects from their own columns, which avoids cancellation."""
         objects = cast("tuple[ObjectVector, ...]", self.vectors)
         (pt1, eta1, phi1), (pt2, eta2, phi2) = (
-            [of.element(column).evaluate(work) for column in ("pt", "eta", "phi")] for of in objects
+            [vector.element(column).evaluate(work) for column in ("pt", "eta", "phi")] for vector in objects
         )
         return _root(2.0 * pt1 * pt2 * (np.cosh(eta1 - eta2) - np.cos(phi1 - phi2)))
 
@@ -163,10 +154,6 @@ class OfVectors(Number):
         phi = OfVectors("phi", (vector,)).evaluate(work)
         eta = phi if vector.transverse else OfVectors("eta", (vector,)).evaluate(work)
         return eta, phi
-
-    def needs(self) -> Iterator[Need]:
-        for vector in self.vectors:
-            yield from vector.needs()
 
 
 # As in `momenta`, for arrays.

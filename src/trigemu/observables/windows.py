@@ -125,18 +125,10 @@ def any_of(windows: Window | AnyOf) -> AnyOf:
 @dataclass(frozen=True)
 class Scaled:
     """A column derived from pT, in the precision of pT: the sum of slope × pT + offset over the pieces whose
-    windows hold; 0 if none does.
-
-    Attributes
-    ----------
-    name : str
-        The name of the column.
-    pieces : tuple of (float, float, Windows)
-        Slope, offset and windows of each piece.
-    """
+    windows hold; 0 if none does."""
 
     name: str
-    pieces: tuple[tuple[float, float, Windows], ...]
+    pieces: tuple[tuple[float, float, Windows], ...]  # Slope, offset and windows of each
 
 
 #: A column of a sample, by name, or a derived one.

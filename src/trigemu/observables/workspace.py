@@ -79,7 +79,12 @@ class Workspace:
 
     def column(self, selection: ObjectSelection, name: Column) -> Array:
         """Return the column `name` of the selected objects of a `selection`, aligned with its offsets."""
-        return self.once((selection, name), lambda: self._gather(selection, name))
+
+        def gather() -> Array:
+            column, rows = self.base_column(selection.base, name), self.objects(selection).rows
+            return column if rows is None else column.take(rows)
+
+        return self.once((selection, name), gather)
 
     def sums(self, selection: ObjectSelection, values: Array) -> FloatArray:
         """Return the sum of `values`, one of each object of a `selection`, in each event, float64[n]."""
@@ -124,14 +129,6 @@ class Workspace:
         chosen = self.passing(selection, windows)
         return self.once(("within", selection, windows), lambda: Objects(*_select(offsets, chosen)))
 
-    def passing_any(self, selection: ObjectSelection, alternatives: tuple[Windows, ...]) -> BoolArray:
-        """Return whether each object of a `selection` is within all windows of one of the `alternatives`,
-        bool[m]."""
-        passing = self.passing(selection, alternatives[0])
-        for windows in alternatives[1:]:
-            passing = passing | self.passing(selection, windows)
-        return passing
-
     def _base(self, name: str) -> tuple[IntArray, slice]:
         try:
             offsets = self.events.collections[name].offsets
@@ -164,11 +161,6 @@ class Workspace:
             values = np.where(inside, values + term, values)
         return values
 
-    def _gather(self, selection: ObjectSelection, name: Column) -> Array:
-        column = self.base_column(selection.base, name)
-        selected = self.objects(selection).rows
-        return column if selected is None else column.take(selected)
-
     def _select_objects(self, selection: ObjectSelection) -> Objects:
         if selection.source:
             start = selection.source
@@ -180,7 +172,7 @@ class Workspace:
         before = self.objects(start)
         passing = self.passing(start, selection.windows)
         if selection.any_of:
-            passing = passing & self.passing_any(start, selection.any_of)
+            passing = passing & np.any([self.passing(start, windows) for windows in selection.any_of], axis=0)
         offsets, rows_ = _select(before.offsets, passing)
         if selection.overlap:
             other, dr = selection.overlap
@@ -205,13 +197,12 @@ class Workspace:
     def _passing(self, selection: ObjectSelection, windows: Windows) -> BoolArray:
         passing = np.ones(self.objects(selection).offsets[-1], np.bool_)
         for name, window in windows:
-            column = self.column(selection, name)
-            first, *others = any_of(window)
-            if not others:
-                self._narrow(passing, selection.base, name, column, first)
+            column, alternatives = self.column(selection, name), any_of(window)
+            if len(alternatives) == 1:
+                self._narrow(passing, selection.base, name, column, alternatives[0])
                 continue
             in_any = np.zeros_like(passing)
-            for alternative in (first, *others):
+            for alternative in alternatives:
                 within = np.ones_like(passing)
                 self._narrow(within, selection.base, name, column, alternative)
                 in_any |= within
@@ -236,15 +227,10 @@ class Workspace:
                     is_any |= np.equal(column, kind(value))
             passing &= is_any
         if window.bits is not None:
-            passing &= self._has_bits(base, name, column, window.bits)
-
-    def _has_bits(self, base: str, name: Column, column: Array, bits: int) -> BoolArray:
-        if not np.issubdtype(column.dtype, np.integer):
-            where = f"sample {self.events.sample!r}: {base}.{name}"
-            raise SampleError(f"{where} has no bits: its values are not integers")
-        values = column.astype(np.int64, copy=False)
-        has: BoolArray = np.equal(values & bits, bits)
-        return has
+            if not np.issubdtype(column.dtype, np.integer):
+                where = f"sample {self.events.sample!r}: {base}.{name}"
+                raise SampleError(f"{where} has no bits: its values are not integers")
+            passing &= np.equal(column.astype(np.int64, copy=False) & window.bits, window.bits)
 
 
 @kernel

@@ -163,17 +163,9 @@ class SampleCheck(Protocol):
     def warnings(
         self, mean: FloatArray, effective: float, threshold: tuple[float, float] | None
     ) -> Iterable[str]:
-        """Return what is unlike the training, in sentences.
-
-        Parameters
-        ----------
-        mean : float64[width]
-            The weighted mean of each value over the background; NaN without events.
-        effective : float
-            The effective number of events.
-        threshold : (float, float) or None
-            The threshold that a rate budget gave, and its error.
-        """
+        """Return what is unlike the training, in sentences. mean: the weighted one of the background,
+        float64[width]; NaN without events. effective: the effective number of events. threshold: the one that
+        a rate budget gave, and its error."""
 
 
 class Compiled(ABC):

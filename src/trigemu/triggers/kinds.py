@@ -16,17 +16,8 @@ AnyKind = type[Kind] | type[BitKind]
 class Kinds(Mapping[str, AnyKind]):
     """The kinds that a menu may use: those that come with trigemu, and those of the plugins that it names.
 
-    Access to a kind raises PluginError if its plugin cannot be loaded.
-
-    Parameters
-    ----------
-    folders : iterable of Path
-        The plugin path; messages name its plugins.
-
-    Attributes
-    ----------
-    failed : set of str
-        The names of plugins that could not be added, which other messages report.
+    folders: the plugin path; messages name its plugins. Access to a kind raises PluginError if its plugin
+    cannot be loaded. failed: the names of plugins that could not be added, which other messages report.
     """
 
     def __init__(self, folders: Iterable[Path] = ()) -> None:

@@ -24,21 +24,11 @@ MAX_CHARACTERS = 100_000
 
 @dataclass(frozen=True)
 class Expression:
-    """A Boolean expression over trigger decisions.
+    """A Boolean expression over trigger decisions."""
 
-    Attributes
-    ----------
-    operation : str
-        "and", "or", "not", or empty for the decision of a trigger.
-    operands : tuple of Expression
-        The operands.
-    name : str
-        The trigger, if the operation is empty.
-    """
-
-    operation: str
+    operation: str  # "and", "or", "not", or empty for the decision of a trigger
     operands: tuple[Expression, ...] = ()
-    name: str = ""
+    name: str = ""  # The trigger, if the operation is empty
 
     def names(self) -> tuple[str, ...]:
         """Return the names of its triggers, each once, in order of appearance."""
@@ -71,22 +61,7 @@ class Expression:
 
 
 def parse_expression(text: str) -> Expression:
-    """Parse an expression of trigger names joined by and, or, not.
-
-    Parameters
-    ----------
-    text : str
-        The expression.
-
-    Returns
-    -------
-    Expression
-        The expression as a tree.
-
-    Raises
-    ------
-    TrigemuError
-        If the text is not such an expression.
+    """Parse an expression of trigger names joined by and, or, not; raise TrigemuError for other texts.
 
     Examples
     --------

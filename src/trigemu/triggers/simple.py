@@ -116,7 +116,6 @@ class CompiledExternal(Compiled):
 
     @property
     def margin(self) -> int:
-        """The number of crossings that it reads before and after its own."""
         return abs(self.crossing)
 
     def evaluate(self, work: Workspace) -> BoolArray:

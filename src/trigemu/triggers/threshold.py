@@ -4,7 +4,8 @@
     above = 100.0
     requires = "n_photon >= 1"      # optional: other events never fire
 
-To write your own kind, start from plugins/alpha_t.py.
+The usual form of a kind: a description made from TOML, and what it compiles to. The shortest one is
+plugins/alpha_t.py.
 """
 
 from __future__ import annotations
@@ -13,18 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, FloatArray
-from trigemu.observables.expressions import (
-    Condition,
-    Constant,
-    Count,
-    Element,
-    Junction,
-    Number,
-    Relation,
-    Scalar,
-    ScalarSum,
-)
+from trigemu.base.arrays import FloatArray
+from trigemu.observables.expressions import Condition, Constant, Junction, Number, Relation
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 
@@ -68,46 +59,28 @@ class CompiledThreshold(Compiled):
     requires: Condition | None
     threshold: float
 
-    def evaluate(self, work: Workspace) -> FloatArray:
-        if self.requires is None:
-            return _or_minus_infinity(self.observable.evaluate(work))
-        passing = self.requires.evaluate(work)
-        if not _cheap(self.observable, work) and (part := work.part(passing)):
-            return _of(passing, _or_minus_infinity(self.observable.evaluate(part)))
-        score = _or_minus_infinity(self.observable.evaluate(work))
-        score[~passing] = -np.inf
-        return score
-
-    def score_above(self, work: Workspace, threshold: float) -> FloatArray:
-        """Evaluate the preselection only where a cheap observable is above the threshold, if that is in few
-        events."""
-        if self.requires and _cheap(self.observable, work):
-            above = self.observable.evaluate(work) > threshold
-            if part := work.part(above):
-                return _of(above, self.evaluate(part))
-        return self.evaluate(work)
+    @property
+    def preselection(self) -> Condition | None:
+        return self.requires
 
     @property
     def condition(self) -> Condition:
         fired = Relation(">", self.observable, Constant(self.threshold))
         return Junction("and", (self.requires, fired)) if self.requires else fired
 
-    @property
-    def preselection(self) -> Condition | None:
-        return self.requires
+    def evaluate(self, work: Workspace) -> FloatArray:
+        values = self.observable.evaluate(work)
+        has_score = ~np.isnan(values)
+        if self.requires:
+            has_score &= self.requires.evaluate(work)
+        return np.where(has_score, values, -np.inf)
 
-
-def _cheap(number: Number, work: Workspace) -> bool:
-    """Whether evaluating all events costs no more than selecting some of them."""
-    return isinstance(number, (Constant, Scalar, Element, Count, ScalarSum)) or work.has(number)
-
-
-def _of(chosen: BoolArray, score: FloatArray) -> FloatArray:
-    """Return float64[n]: the scores of the chosen events, −inf for the others."""
-    everywhere = np.full(len(chosen), -np.inf)
-    everywhere[chosen] = score
-    return everywhere
-
-
-def _or_minus_infinity(values: FloatArray) -> FloatArray:
-    return np.where(np.isnan(values), -np.inf, values)
+    def score_above(self, work: Workspace, threshold: float) -> FloatArray:
+        """Evaluate the preselection only in events above the threshold, if they are few."""
+        if self.requires:
+            above = self.observable.evaluate(work) > threshold
+            if part := work.part(above):
+                score = np.full(len(above), -np.inf)
+                score[above] = self.evaluate(part)
+                return score
+        return self.evaluate(work)

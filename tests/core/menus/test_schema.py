@@ -18,7 +18,7 @@ from trigemu import TrigemuError, make_plan, read_menu
 from trigemu.base.plugin_search import CORE
 from trigemu.menus.read import MenuTable, TriggerTable
 from trigemu.menus.schema import menu_schema
-from trigemu.observables.hardware_scales import Digits, Scale
+from trigemu.observables.hardware_scales import Digits, HardwareScale
 
 #: A kind with a score, of a plugin.
 PLUGIN = """
@@ -157,7 +157,7 @@ def both(validator: jsonschema.Draft202012Validator, plugins: Path, tmp_path: Pa
 def test_a_menu_with_every_key(both: Both) -> None:
     """Budgets and what they were fitted on are in the ways to cut."""
     assert both(GOOD) == (True, True)
-    tables = (MenuTable, TriggerTable, Scale, Digits)
+    tables = (MenuTable, TriggerTable, HardwareScale, Digits)
     names = {name for table in tables for name in table.__struct_fields__}
     keys = re.findall(r"(\w+) = ", GOOD)
     assert names.difference(keys) == {"unique_rate_hz", "total_rate_hz", "fitted_on"}

@@ -8,7 +8,7 @@ import pytest
 from toys import menu_from
 
 from trigemu.base.toml import TableError
-from trigemu.observables.hardware_scales import Digits, EtaScale, LinearScale, PhiScale, Scale
+from trigemu.observables.hardware_scales import Digits, EtaScale, HardwareScale, LinearScale, PhiScale
 
 TABLES = """[objects.hard]
 from = "L1Jet"
@@ -36,7 +36,7 @@ def test_what_it_says(tmp_path: Path) -> None:
     """By collections of the sample: whatever is selected from them has the same scales."""
     integers = menu_from(tmp_path, TABLES).scope.integers
     assert integers is not None
-    jet = Scale(
+    jet = HardwareScale(
         pt=LinearScale(first=0.0, step=0.5, bins=2046), eta=EtaScale(step=0.0435), phi=PhiScale(bins=144)
     )
     assert integers.scale("L1Jet") == jet

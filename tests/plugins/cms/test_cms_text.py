@@ -18,23 +18,22 @@ from trigemu.api import SampleError
 #: A small layout: columns of one word, of two, and of one digit.
 WIDTHS = {4: (8, 32, 1), 3: (16, 1)}
 
-Crossing = tuple[int, list[int]]
+Crossing = tuple[int, str]
 
 
 def twin(text: bytes) -> list[Crossing]:
-    """The numbers, and the words from the highest bits on."""
+    """The numbers, and the digits of all columns."""
     rows = []
     for line in text.splitlines():
         if line.strip() and line[:1] not in (b"|", b"#"):
             number, *columns = line.split()
-            chunks = [c[i : i + 16] for c in columns for i in range(0, len(c), 16)]
-            rows.append((int(number), [int(chunk, 16) for chunk in chunks]))
+            rows.append((int(number), b"".join(columns).decode().lower()))
     return rows
 
 
 def found(text: bytes) -> list[Crossing]:
-    _, numbers, words = decoded(io.BytesIO(text), WIDTHS)
-    return list(zip(numbers.tolist(), words.tolist(), strict=True))
+    _, numbers, octets = decoded(io.BytesIO(text), WIDTHS)
+    return [(int(n), row.tobytes().hex()[:-1]) for n, row in zip(numbers, octets, strict=True)]
 
 
 blanks = st.text(" \t\v\f", max_size=3)

@@ -6,7 +6,7 @@
 
 It fires if any choice of different objects satisfies all conditions. Δη, Δφ and Δz0 of a pair are absolute
 values, and masses are those of massless objects. For objects listed under [integer] of the menu, pair
-quantities are computed as in the hardware (`integer.py`).
+quantities are computed as in the hardware, by the plugin `cms`.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from trigemu.triggers.combination.pairs import (
     OUTSIDE_EVERY,
     Charge,
     Cut,
+    LegRequirements,
     LegSum,
     Pair,
-    Together,
     all_pass,
     passes,
 )
@@ -138,18 +138,20 @@ class Combination(Kind, frozen=True):
 
     def compile(self, context: Context) -> CompiledCombination:
         bases = tuple(context.objects(leg.object).base for leg in self.legs)
-        together = Together(bases, self.pairs, self.charge, self.mass3, self.sum, context.scope.integers)
+        requirements = LegRequirements(
+            bases, self.pairs, self.charge, self.mass3, self.sum, context.scope.integers
+        )
         legs = []
-        for number, (leg, read) in enumerate(zip(self.legs, together.columns(), strict=True)):
+        for number, (leg, read) in enumerate(zip(self.legs, requirements.columns(), strict=True)):
             selection = context.objects(leg.object)
             windows = selection.named(leg.windows)
-            in_integers = together.scale(number) is not None
+            in_integers = requirements.scale(number) is not None
             called = leg.columns | ({"summed": self.sum.column} if self.sum else {})
             named = tuple((name, called[name]) for name in sorted(read & called.keys()))
             compiled = CompiledLeg(selection, windows, frozenset(read), leg.crossing, in_integers, named)
             context.objects(leg.object, *leg.windows, *map(compiled.column, read))
             legs.append(compiled)
-        return CompiledCombination(tuple(legs), tuple(together.cuts()), tuple(self._twins()))
+        return CompiledCombination(tuple(legs), tuple(requirements.cuts()), tuple(self._twins()))
 
     def _twins(self) -> Iterator[int]:
         """Yield, for each leg, the last earlier leg with the same requirements, including those on pairs with
@@ -181,7 +183,6 @@ class CompiledCombination(Compiled):
 
     @property
     def margin(self) -> int:
-        """The number of crossings that it reads before and after its own."""
         return max(abs(leg.crossing) for leg in self.legs)
 
     def evaluate(self, work: Workspace) -> BoolArray:
@@ -201,7 +202,7 @@ class CompiledCombination(Compiled):
         """
         fired = np.zeros(len(events), np.bool_)
         chosen = np.empty(len(self.legs), np.int64)
-        (twins, _), cuts, numbers = self._arrays
+        (twins, _), cuts, numbers = self.arrays
         s = -1
         while (s := search(starts, objects, twins, cuts, numbers, chosen, fired, s + 1, MATCH_AFTER)) >= 0:
             fired[s] = _matched(starts[:, s : s + 2].tolist(), objects[0])
@@ -222,18 +223,13 @@ class CompiledCombination(Compiled):
         return groups_of(self.legs)
 
     @cached_property
-    def _arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
-        return self.arrays()
-
     def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the trigger as arrays, for compiled loops: the twins of legs and what is added to the rows
+        """The trigger as arrays, for compiled loops: the twins of legs and what is added to the rows
         of their objects, int64[2, legs]; cuts int64[c, CUT]; numbers float64[k]."""
-        begin = np.cumsum([0, *(len(cut.numbers) for cut in self.cuts)]).tolist()
-        cuts = [
-            (*cut.legs, cut.quantity, cut.mode, begin_at)
-            for cut, begin_at in zip(self.cuts, begin, strict=False)
-        ]
-        numbers = [number for cut in self.cuts for number in cut.numbers]
+        cuts, numbers = [], list[float]()
+        for cut in self.cuts:
+            cuts.append((*cut.legs, cut.quantity, cut.mode, len(numbers)))
+            numbers += cut.numbers
         return (
             np.array([self.twins, keys_of(self.legs)]),
             np.array(cuts, np.int64).reshape(-1, CUT),

@@ -149,4 +149,4 @@ def _with_one(
     of_legs[leg] = np.arange(len(events) + 1), chosen
     before = np.cumsum([0, *(len(rows) for _, rows in of_legs)])
     begin = np.array([offsets + first for (offsets, _), first in zip(of_legs, before, strict=False)])
-    return begin, objects[:, np.concatenate([rows for _, rows in of_legs])]
+    return begin, objects.take(np.concatenate([rows for _, rows in of_legs]), axis=1)

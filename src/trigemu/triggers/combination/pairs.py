@@ -9,45 +9,35 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from functools import cache
+from typing import Any, Literal, NamedTuple, Protocol
 
-import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import inner
+from trigemu.base.plugin_search import providers
 from trigemu.base.toml import TomlTable
-from trigemu.observables.hardware_scales import Integers, Scale
+from trigemu.observables.hardware_scales import HardwareScale, Integers
 from trigemu.observables.momenta import delta_phi, delta_r, momentum_x, momentum_y, pair_mass
 from trigemu.observables.windows import Range
-from trigemu.triggers.combination import integer
-from trigemu.triggers.combination.integer import (
-    DETA,
-    DPHI,
-    DR,
-    DZ0,
-    MASS,
-    MASS_OVER_DR,
-    MASS_UPT,
-    PAIR_PT,
-    TRANSVERSE,
-)
 
 #: Columns of an object that kernels read, after its row, in this order.
 COLUMNS = ("pt", "eta", "phi", "z0", "charge", "upt", "summed")
 (_ROW, _PT, _ETA, _PHI, _Z0, _CHARGE, _UPT, _SUMMED) = range(8)
 
-# Quantities of a pair.
-(SAME, OPPOSITE) = range(2)
-#: The quantities 3 to 11 are in `integer`; this offset marks those computed in integers.
-_INTEGER = 64
+# Quantities of a pair. PLUGIN: one that a plugin computes.
+(SAME, OPPOSITE, DETA, DPHI, DZ0, DR, TRANSVERSE, PAIR_PT, MASS, MASS_UPT, MASS_OVER_DR, PLUGIN) = range(12)
 # Modes of the limits on a quantity of a pair.
 (INSIDE, OUTSIDE, OUTSIDE_EVERY) = range(3)
 #: Prefix of the names of ranges that a quantity must not be in.
 OUTSIDE_NAMES = "outside_"
 # Quantities of all objects, evaluated when the last one is chosen.
 OF_ALL = 32
-(NOT_ALL_SAME, MASS3, SUM) = range(OF_ALL, OF_ALL + 3)
+(NOT_ALL_SAME, MASS3, SUM, PLUGIN3) = range(OF_ALL, OF_ALL + 4)
 
 
 Charge = Literal["opposite", "same"]
@@ -165,7 +155,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Together:
+class LegRequirements:
     """The common requirements on legs: their collections, the cuts, and [integer] of the menu."""
 
     bases: tuple[str, ...]
@@ -175,7 +165,7 @@ class Together:
     sum: LegSum | None
     integers: Integers | None
 
-    def scale(self, leg: int) -> Scale | None:
+    def scale(self, leg: int) -> HardwareScale | None:
         """Return the hardware scale of a leg's objects; None if its pairs are computed in floating point."""
         return self.integers.scale(self.bases[leg]) if self.integers else None
 
@@ -216,11 +206,16 @@ class Together:
             yield Cut((0, max(self.sum.legs)), SUM, (*self.sum.span(), len(self.sum.legs), *self.sum.legs))
 
     def _cut(self, legs: tuple[int, int], name: str, window: Range, every: bool) -> Cut:
-        quantity, outside = _QUANTITIES[name].quantity, name.startswith(OUTSIDE_NAMES)
-        if quantity == DZ0 or not self._in_integers(legs):
-            return Cut(legs, quantity, window.span(), outside, outside and every)
-        numbers = self._in_hardware(legs, window, quantity)
-        return Cut(legs, quantity + _INTEGER, tuple(numbers), outside, outside and every)
+        outside = name.startswith(OUTSIDE_NAMES)
+        if name == "dz0" or not self._in_integers(legs):
+            return Cut(legs, _QUANTITIES[name].quantity, window.span(), outside, outside and every)
+        numbers = self._numbers(name.removeprefix(OUTSIDE_NAMES), legs, window)
+        return Cut(legs, PLUGIN, numbers, outside, outside and every)
+
+    def _mass3(self, window: Range) -> Cut:
+        if self._in_integers((0, 1, 2)):
+            return Cut((0, 2), PLUGIN3, self._numbers("mass3", (0, 1, 2), window))
+        return Cut((0, 2), MASS3, window.span())
 
     def _in_integers(self, legs: tuple[int, ...]) -> bool:
         named = [leg for leg in legs if self.scale(leg)]
@@ -230,27 +225,32 @@ class Together:
             raise TrigemuError(f"[integer] has {first!r} but not {second!r}")
         return bool(named)
 
-    def _in_hardware(self, legs: tuple[int, int], window: Range, quantity: int) -> list[float]:
-        """Return the limits, and the numbers that the integer kernels read."""
+    def _numbers(self, quantity: str, legs: tuple[int, ...], window: Range) -> tuple[float, ...]:
         assert self.integers
-        bases = self.bases[legs[0]], self.bases[legs[1]]
-        first, second = self.scale(legs[0]), self.scale(legs[1])
-        assert first is not None
-        assert second is not None
-        digits = self.integers.of_pair(*bases)
-        numbers = integer.pair_numbers(quantity, bases, (first, second), digits)
-        if (window.above, window.below) != (None, None):
-            raise TrigemuError("above and below: integer limits are inclusive, give min or max")
-        limits = integer.limits(quantity, window.min, window.max, digits, numbers[integer.LIMIT])
-        return [*limits, *numbers, *integer.tables(numbers)]
+        return _arithmetic()(quantity, tuple(self.bases[leg] for leg in legs), self.integers, window)
 
-    def _mass3(self, window: Range) -> Cut:
-        if not self._in_integers((0, 1, 2)):
-            return Cut((0, 2), MASS3, window.span())
-        low, high, *numbers = self._in_hardware((0, 1), window, MASS)
-        for legs in ((0, 2), (1, 2)):
-            numbers += self._in_hardware(legs, window, MASS)[2:]
-        return Cut((0, 2), MASS3 + _INTEGER, (low, high, *numbers))
+
+class Arithmetic(Protocol):
+    """Cuts that a plugin computes, for menus with a table [integer]."""
+
+    def __call__(
+        self, quantity: str, names: tuple[str, ...], integers: Integers, window: Range
+    ) -> tuple[float, ...]:
+        """Return the numbers of a cut on a `quantity`, such as "mass", of objects with these `names`.
+
+        The first is the address of a C function of six integers: the address of the candidates, float64[1 +
+        `COLUMNS`, n]; n; the positions of two or three objects in them; and the address of the numbers after
+        the first. It returns 1 if the quantity is in the window, 0 if it is not, and −1 if it has no value,
+        so that the cut fails. Raises TrigemuError if the quantity cannot be computed."""
+
+
+@cache
+def _arithmetic() -> Arithmetic:
+    provider = providers("arithmetic", None).get("integer")
+    if provider is None:
+        raise TrigemuError("no installed plugin computes cuts of [integer]: trigemu_cms does")
+    arithmetic: Arithmetic = provider.found().part("arithmetic", "integer")
+    return arithmetic
 
 
 def _limited(pair: Pair) -> Iterator[tuple[str, Range]]:
@@ -260,6 +260,26 @@ def _limited(pair: Pair) -> Iterator[tuple[str, Range]]:
 # ------------------------------------------------------------------------------------------ kernels
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def _call(typing: Any, function: Any, objects: Any, n: Any, i: Any, j: Any, k: Any, numbers: Any) -> Any:
+    """Call the C function of an `Arithmetic`, at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, *values = arguments
+        kind = ir.FunctionType(address.type, [address.type] * 6)
+        return builder.call(builder.inttoptr(address, kind.as_pointer()), values)
+
+    return types.intp(*[types.intp] * 7), generate
+
+
+@inner
+def _computed(o: FloatArray, i: int, j: int, k: int, r: FloatArray, start: int) -> int:
+    """Call the function of a plugin for the numbers that begin at r[start]."""
+    numbers = r.ctypes.data + 8 * (start + 1)
+    result: int = _call(int(r[start]), o.ctypes.data, o.shape[1], i, j, k, numbers)
+    return result
+
+
 @inner
 def passes(quantity: int, mode: int, o: FloatArray, i: int, j: int, r: FloatArray, start: int) -> bool:
     """Whether candidates i and j pass a cut. o: rows and `COLUMNS` of candidates, as lines; r[start]: the
@@ -267,17 +287,13 @@ def passes(quantity: int, mode: int, o: FloatArray, i: int, j: int, r: FloatArra
     if quantity <= OPPOSITE:
         product = o[_CHARGE, i] * o[_CHARGE, j]
         return bool(product > 0) if quantity == SAME else bool(product < 0)
-    number = quantity & (_INTEGER - 1)
-    pt = _UPT if number == MASS_UPT else _PT
-    eta = _Z0 if number == DZ0 else _ETA
-    of_both = o[pt, i], o[eta, i], o[_PHI, i], o[pt, j], o[eta, j], o[_PHI, j]
-    if quantity < _INTEGER:
-        inside = bool(r[start] <= _quantity(number, *of_both) <= r[start + 1])
-        return inside == (mode == INSIDE)
-    value = integer.pair_quantity(number, *of_both, r, start + 2)
-    if value < 0 and (number >= MASS or number == TRANSVERSE):
-        return False  # from a pT below 0, in the lowest bin of some scales
-    return integer.within(value, r, start) == (mode == INSIDE)
+    if quantity == PLUGIN:
+        return _computed(o, i, j, j, r, start) == (mode == INSIDE)
+    pt = _UPT if quantity == MASS_UPT else _PT
+    eta = _Z0 if quantity == DZ0 else _ETA
+    both = o[pt, i], o[eta, i], o[_PHI, i], o[pt, j], o[eta, j], o[_PHI, j]
+    inside = bool(r[start] <= _quantity(quantity, *both) <= r[start + 1])
+    return inside == (mode == INSIDE)
 
 
 @inner
@@ -317,16 +333,11 @@ def all_pass(quantity: int, o: FloatArray, chosen: IntArray, legs: int, r: Float
             positive += charge > 0
             negative += charge < 0
         return positive > 0 and negative > 0 and positive + negative == legs
-    square, total, pair = 0.0, np.int64(0), start + 2
+    if quantity == PLUGIN3:
+        return _computed(o, chosen[0], chosen[1], chosen[2], r, start) == 1
+    square = 0.0
     for k in range(3):  # pairs (0, 1), (0, 2), (1, 2)
         i, j = chosen[k // 2], chosen[1 + (k + 1) // 2]
-        of_both = o[_PT, i], o[_ETA, i], o[_PHI, i], o[_PT, j], o[_ETA, j], o[_PHI, j]
-        if quantity == MASS3:
-            mass = pair_mass(*of_both)
-            square += mass * mass
-        else:
-            total += integer.pair_quantity(MASS, *of_both, r, pair)
-            pair += integer.NUMBERS + int(r[pair + integer.COSHES] + r[pair + integer.COSINES])
-    if quantity == MASS3:
-        return bool(r[start] <= math.sqrt(square) <= r[start + 1])
-    return bool(total >= 0 and integer.within(total, r, start))
+        mass = pair_mass(o[_PT, i], o[_ETA, i], o[_PHI, i], o[_PT, j], o[_ETA, j], o[_PHI, j])
+        square += mass * mass
+    return bool(r[start] <= math.sqrt(square) <= r[start + 1])

@@ -17,16 +17,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
+from numba import carray, types
 
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError
-from trigemu.base.kernels import inner
-from trigemu.observables.hardware_scales import Digits, LinearScale, Scale, needed
+from trigemu.base.kernels import address_of, c_function, inner, pointer
+from trigemu.observables.hardware_scales import Digits, HardwareScale, Integers, LinearScale
+from trigemu.observables.windows import Range
+from trigemu.triggers.combination.pairs import COLUMNS
 
-#: Quantities of a pair, in integers and in floating point (`pairs.py`).
-(DETA, DPHI, DZ0, DR, TRANSVERSE, PAIR_PT, MASS, MASS_UPT, MASS_OVER_DR) = range(3, 12)
+#: Quantities, of pairs but for the last.
+QUANTITIES = (
+    *("deta", "dphi", "dr", "transverse_mass", "pair_pt", "mass", "mass_upt", "mass_over_dr", "mass3"),
+)
+(DETA, DPHI, DR, TRANSVERSE, PAIR_PT, MASS, MASS_UPT, MASS_OVER_DR, MASS3) = range(len(QUANTITIES))
 
 # The numbers that the kernels read for a pair. Converted positions are factor · index + offset.
 (ETA_STEP, ETA_1, ETA_OFFSET_1, ETA_2, ETA_OFFSET_2) = range(5)
@@ -45,8 +52,32 @@ _MAX_DETA = 12.2
 _COSH = 1e5
 
 
+def cut_numbers(
+    quantity: str, names: tuple[str, ...], integers: Integers, window: Range
+) -> tuple[float, ...]:
+    """Return the numbers of a cut, as an `Arithmetic` does: after the address of the function the quantity,
+    the limits, and the numbers of each pair with its tables."""
+    if (window.above, window.below) != (None, None):
+        raise TrigemuError("above and below: integer limits are inclusive, give min or max")
+    number = QUANTITIES.index(quantity)
+    of_pair = MASS if number == MASS3 else number
+    pairs = [(names[i], names[j]) for i in range(len(names)) for j in range(i + 1, len(names))]
+    numbers: list[float] = []
+    for pair in pairs:
+        scales = [scale for scale in map(integers.scale, pair) if scale]
+        numbers_of_pair = pair_numbers(of_pair, pair, scales, integers.of_pair(*pair))
+        numbers += [*numbers_of_pair, *tables(numbers_of_pair)]
+    digits, unit = integers.of_pair(*pairs[0]), numbers[LIMIT]
+    return (_address(), number, *limits(of_pair, window.min, window.max, digits, unit), *numbers)
+
+
+@cache
+def _address() -> float:
+    return float(address_of(_inside, types.intp(*[types.intp] * 6)))
+
+
 def pair_numbers(
-    quantity: int, names: tuple[str, str], scales: tuple[Scale, Scale], hardware_digits: Digits
+    quantity: int, names: tuple[str, str], scales: Sequence[HardwareScale], hardware_digits: Digits
 ) -> list[float]:
     """Return the numbers that the kernels read for a pair, except the tables. Raises TrigemuError that names
     missing keys of [integer]."""
@@ -57,16 +88,16 @@ def pair_numbers(
         numbers[PHI_STEP : PHI_OFFSET_2 + 1] = _phi(names, scales)
     delta = pt = trigonometry = limit = 0
     if quantity in (DETA, DPHI, DR):
-        (delta,) = needed(hardware_digits, names, "delta")
+        (delta,) = _needed(hardware_digits, names, "delta")
         limit = delta if quantity == DR else 0
     elif quantity == PAIR_PT:
-        pt, trigonometry = needed(hardware_digits, names, "two_body_pt", "two_body_trigonometry")
+        pt, trigonometry = _needed(hardware_digits, names, "two_body_pt", "two_body_trigonometry")
         limit = pt + 2 * trigonometry
     else:
-        mass, pt, trigonometry = needed(hardware_digits, names, "mass", "pt", "trigonometry")
+        mass, pt, trigonometry = _needed(hardware_digits, names, "mass", "pt", "trigonometry")
         limit = 2 * pt + trigonometry - mass
         if quantity == MASS_OVER_DR:
-            (delta,) = needed(hardware_digits, names, "inverse_dr")
+            (delta,) = _needed(hardware_digits, names, "inverse_dr")
     numbers[DELTA : LIMIT + 1] = [10.0**digits for digits in (delta, pt, trigonometry, limit)]
     if quantity >= TRANSVERSE:
         column = "upt" if quantity == MASS_UPT else "pt"
@@ -118,7 +149,16 @@ def limits(
     return float(lowest), float(highest)
 
 
-def _eta(names: tuple[str, str], scales: tuple[Scale, Scale]) -> list[float]:
+def _needed(digits: Digits, pair: tuple[str, str], *names: str) -> tuple[int, ...]:
+    """Return the named digits of a pair; raise TrigemuError that lists the missing ones."""
+    missing = [name for name in names if getattr(digits, name) is None]
+    if missing:
+        keys = ", ".join(f"{name} = …" for name in missing)
+        raise TrigemuError(f"[integer.digits] lacks {'-'.join(pair)} = {{ {keys} }}")
+    return tuple(getattr(digits, name) for name in names)
+
+
+def _eta(names: tuple[str, str], scales: Sequence[HardwareScale]) -> list[float]:
     steps = [scale.eta for scale in scales]
     for name, eta in zip(names, steps, strict=True):
         if eta is None:
@@ -132,7 +172,7 @@ def _eta(names: tuple[str, str], scales: tuple[Scale, Scale]) -> list[float]:
     return numbers
 
 
-def _phi(names: tuple[str, str], scales: tuple[Scale, Scale]) -> list[float]:
+def _phi(names: tuple[str, str], scales: Sequence[HardwareScale]) -> list[float]:
     counts = [scale.phi.bins if scale.phi else 0 for scale in scales]
     if 0 in counts:
         raise TrigemuError(f"[integer.{names[counts.index(0)]}] has no phi")
@@ -146,7 +186,7 @@ def _phi(names: tuple[str, str], scales: tuple[Scale, Scale]) -> list[float]:
     return [2 * math.pi / bins, float(bins), *(n for r in ratios for n in (float(r), float(r // 2)))]
 
 
-def _scale_of_pt(name: str, scale: Scale, column: str) -> LinearScale:
+def _scale_of_pt(name: str, scale: HardwareScale, column: str) -> LinearScale:
     scale_of_column = scale.pt if column == "pt" else scale.upt
     if scale_of_column is None:
         raise TrigemuError(f"[integer.{name}] has no {column}")
@@ -180,19 +220,36 @@ def _middle(index: float, r: FloatArray, scale: int) -> float:
     return middle
 
 
+(_PT, _ETA, _PHI, _UPT) = (1 + COLUMNS.index(name) for name in ("pt", "eta", "phi", "upt"))
+
+
+@c_function
+def _inside(objects: int, n: int, i: int, j: int, k: int, numbers: int) -> int:
+    """Whether two or three objects pass a cut; −1 if one has a pT below 0, of the lowest bin of
+    some scales. See `Arithmetic`."""
+    o = carray(pointer(objects), (1 + len(COLUMNS), n), np.float64)
+    r = carray(pointer(numbers), (1 << 20,), np.float64)
+    quantity = int(r[0])
+    if quantity == MASS3:
+        value, pair = np.int64(0), 3
+        for first, second in ((i, j), (i, k), (j, k)):
+            value += _pair_quantity(MASS, o, first, second, r, pair)
+            pair += NUMBERS + int(r[pair + COSHES] + r[pair + COSINES])
+    else:
+        value = _pair_quantity(quantity, o, i, j, r, 3)
+    if value < 0 and (quantity >= MASS or quantity == TRANSVERSE):
+        return -1
+    low, high, unit = r[1], r[2], np.int64(r[3 + LIMIT])
+    if high < math.inf and value > np.int64(high) * unit:
+        return 0
+    return int(low == -math.inf or value >= np.int64(low) * unit)
+
+
 @inner
-def pair_quantity(
-    quantity: int,
-    pt1: float,
-    eta1: float,
-    phi1: float,
-    pt2: float,
-    eta2: float,
-    phi2: float,
-    r: FloatArray,
-    start: int,
-) -> np.int64:
+def _pair_quantity(quantity: int, o: FloatArray, i: int, j: int, r: FloatArray, start: int) -> np.int64:
     """Compute a quantity from the integers of two objects; the numbers of the pair begin at r[start]."""
+    pt = _UPT if quantity == MASS_UPT else _PT
+    pt1, eta1, phi1, pt2, eta2, phi2 = o[pt, i], o[_ETA, i], o[_PHI, i], o[pt, j], o[_ETA, j], o[_PHI, j]
     eta1 = r[start + ETA_1] * eta1 + r[start + ETA_OFFSET_1]
     eta2 = r[start + ETA_2] * eta2 + r[start + ETA_OFFSET_2]
     phi1 = r[start + PHI_1] * phi1 + r[start + PHI_OFFSET_1]
@@ -221,12 +278,3 @@ def pair_quantity(
     dr2 = (eta_step * d_eta) ** 2 + (phi_step * d_phi) ** 2
     inverse, unit = np.int64(math.floor(r[start + DELTA] / dr2 + 0.5)), np.int64(r[start + DELTA])
     return half_mass2 // unit * inverse + half_mass2 % unit * inverse // unit  # the product may overflow
-
-
-@inner
-def within(value: np.int64, r: FloatArray, start: int) -> bool:
-    """Whether a value is within the limits of a cut, which may be infinite, in multiples of its unit."""
-    low, high, unit = r[start], r[start + 1], np.int64(r[start + 2 + LIMIT])
-    if high < math.inf and value > np.int64(high) * unit:
-        return False
-    return bool(low == -math.inf or value >= np.int64(low) * unit)

@@ -10,30 +10,37 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from trigemu_cms import hardware_pairs as integer
 
 from trigemu import Collection, TrigemuError, make_events
-from trigemu.observables.hardware_scales import Digits, EtaScale, Integers, LinearScale, PhiScale, Scale
+from trigemu.observables.hardware_scales import (
+    Digits,
+    EtaScale,
+    HardwareScale,
+    Integers,
+    LinearScale,
+    PhiScale,
+)
 from trigemu.observables.selections import ObjectSelection, Scope
 from trigemu.observables.windows import Range
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Context
-from trigemu.triggers.combination import integer
 from trigemu.triggers.combination.kind import Combination, Leg
 from trigemu.triggers.combination.pairs import Pair
 
 Object = dict[str, int]
 
 SCALES = {
-    "muon": Scale(
+    "muon": HardwareScale(
         pt=LinearScale(first=-0.5, step=0.5, bins=511),
         eta=EtaScale(step=0.010875, centred=True),
         phi=PhiScale(bins=576),
         upt=LinearScale(first=-1.0, step=1.0, bins=256),
     ),
-    "jet": Scale(
+    "jet": HardwareScale(
         pt=LinearScale(first=0.0, step=0.5, bins=100), eta=EtaScale(step=0.0435), phi=PhiScale(bins=144)
     ),
-    "etm": Scale(pt=LinearScale(first=0.0, step=0.5, bins=4094), phi=PhiScale(bins=144)),
+    "etm": HardwareScale(pt=LinearScale(first=0.0, step=0.5, bins=4094), phi=PhiScale(bins=144)),
 }
 DIGITS = {
     frozenset(pair): Digits(
@@ -336,12 +343,12 @@ MASS, NEAR = two("muon", "muon", mass=Range(min=4.0)), Range(max=1.0)
         ),
         (
             two("muon", "muon", dphi=NEAR),
-            changed(scales={"muon": Scale(pt=SCALES["muon"].pt)}),
+            changed(scales={"muon": HardwareScale(pt=SCALES["muon"].pt)}),
             r"\[integer.muon\] has no phi",
         ),
         (
             two("jet", "muon", dphi=NEAR),
-            changed(scales=SCALES | {"jet": Scale(pt=SCALES["jet"].pt, phi=PhiScale(bins=100))}),
+            changed(scales=SCALES | {"jet": HardwareScale(pt=SCALES["jet"].pt, phi=PhiScale(bins=100))}),
             "576 bins of phi are not a multiple of 100",
         ),
     ],
