@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray, Words
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import (
     PluginError,
     SampleError,
@@ -348,7 +348,12 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
     if not isinstance(events, Events):
         raise wrong_type("the events", events, "Events", "events_from_awkward converts an awkward array")
     work = work or Workspace(events)
-    packed = np.zeros((8 * plan.words, len(events)), np.uint8)  # byte b // 8 of each event has bit b
+    return pack(len(events), len(plan.slots), _decisions(plan, work))
+
+
+def _decisions(plan: Plan, work: Workspace) -> Iterator[tuple[int, BoolArray]]:
+    """Yield each bit of a plan with its decisions."""
+    events = work.events
     for group in plan.groups:
         result = _evaluate(group, work)
         scored = len(group.thresholds) > 0
@@ -360,9 +365,21 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
                 f"{_code(group.slot.compiled)}"
             )
         fired = (result > threshold for threshold in group.thresholds) if scored else (result,)
-        for bit, decision in zip(group.bits.tolist(), fired, strict=True):
-            packed[bit // 8] |= decision.view(np.uint8) << (bit % 8)
+        yield from zip(group.bits.tolist(), fired, strict=True)
+
+
+def pack(events: int, bits: int, decisions: Iterable[tuple[int, BoolArray]]) -> Words:
+    """Return patterns of some `bits` from decisions bool[events], each with its bit."""
+    # byte b // 8 of each event has bit b
+    packed = np.zeros((8 * max(1, -(-bits // 64)), events), np.uint8)
+    for bit, decision in decisions:
+        packed[bit // 8] |= decision.view(np.uint8) << (bit % 8)
     return np.ascontiguousarray(packed.T).view("<u8").astype(np.uint64, copy=False)
+
+
+def bit_of_words(words: Words, bit: int) -> BoolArray:
+    """Return one decision of patterns."""
+    return np.asarray((words[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1) != 0)
 
 
 def _group(slots: Sequence[tuple[int, Slot]]) -> Group:
