@@ -136,16 +136,16 @@ class Decisions:
 
     def _score(self, name: str) -> FloatArray:
         """Return the score of a trigger in each event."""
-        return self._column(name)
+        return np.asarray(self._column(name), np.float64)
 
     def _fired(self, name: str) -> BoolArray:
         """Return the decision of a trigger in each event."""
         kind = self._menu.trigger(name).description
         if isinstance(kind, ScoreKind):
             return self.score(name) > kind.threshold
-        return self._column(name)
+        return np.asarray(self._column(name), np.bool_)
 
-    def _column(self, name: str) -> Any:
+    def _column(self, name: str) -> npt.NDArray[Any]:
         column = self._scores.column_of(self._menu, self._menu.trigger(name)).name
         return np.concatenate([table[column] for table in self._tables])
 

@@ -24,7 +24,7 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, number_of
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
-from trigemu.emulation.plan import Plan, lacks, make_plan
+from trigemu.emulation.plan import Plan, check_needs, make_plan
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike, samples_of
@@ -78,7 +78,9 @@ def at_pileup(
     SampleError
         If the sample cannot be reweighted to this mean.
 
-    Notes ----- If the catalogue gives the mean µ₀ of the generated crossings, the weights of crossings with n
+    Notes
+    -----
+    If the catalogue gives the mean µ₀ of the generated crossings, the weights of crossings with n
     interactions are multiplied by Poisson(n; µ) / Poisson(n; µ₀), and all by a factor that restores the
     crossing rate. Otherwise they are multiplied by R0 P / W, where P and W are the probability and the total
     weight of all background crossings with n interactions, or in a range of n with enough crossings.
@@ -224,8 +226,7 @@ def _check(catalogue: Catalogue) -> None:
         )
     if not catalogue.background:
         raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
-    if problems := [lacking for s in catalogue.background if (lacking := lacks(s, INTERACTIONS))]:
-        raise SampleError("\n".join(f"{problem}, which pile-up reweighting needs" for problem in problems))
+    check_needs(catalogue.background, [INTERACTIONS], "pile-up reweighting needs")
 
 
 def _check_complete(catalogue: Catalogue, table: PatternTable) -> None:

@@ -43,7 +43,7 @@ from trigemu.emulation.event_table import (
     join_columns,
 )
 from trigemu.emulation.loop import Emulation, counts_rejected
-from trigemu.emulation.plan import Group, Plan, bit_of_words, decide, make_plan, pack
+from trigemu.emulation.plan import Plan, ThresholdLadder, bit_of_words, decide, make_plan, pack
 from trigemu.emulation.scaling import fitted_in, half_scales, unseen_half
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_own_column
@@ -578,7 +578,7 @@ def _loosest(menu: Menu, threshold_ranges: Mapping[str, ThresholdRange]) -> Menu
     return replace(menu, triggers=tuple(triggers))
 
 
-def _stored_groups(plan: Plan) -> list[Group]:
+def _stored_groups(plan: Plan) -> list[ThresholdLadder]:
     """Return the groups of a plan in the order of their columns: scores, then decisions."""
     return sorted(plan.groups, key=lambda group: not len(group.thresholds))
 

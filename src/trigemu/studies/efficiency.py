@@ -16,7 +16,7 @@ from trigemu.base.shown import Named, WithCorrection, WithHistograms, view_of
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
-from trigemu.emulation.plan import Plan, decide, lacks, make_plan
+from trigemu.emulation.plan import Plan, bit_of_words, check_needs, decide, make_plan
 from trigemu.emulation.scaling import unseen_half
 from trigemu.menus.menu import Menu, named_apart
 from trigemu.menus.prescales import at_own_column
@@ -36,7 +36,6 @@ from trigemu.studies.intervals import (
     Sums,
     accepted,
     shifts_of_gains,
-    thresholds_of,
     with_moved,
 )
 from trigemu.triggers.base import Context
@@ -275,7 +274,7 @@ def efficiencies(
     plan = make_plan(menus)
     for sample in chosen:
         plan.check(sample)
-        _check_columns(sample, context)
+        check_needs([sample], context.needs, "an observable, a category or the condition of `require` needs")
     solved = solve_budgets(menus, catalogue, executor=executor, progress=progress)
     with_shifted = with_moved(solved)
     plan = plan if with_shifted == menus else make_plan(with_shifted)
@@ -321,7 +320,7 @@ def _plain(profiles: Profile | Sequence[Profile]) -> tuple[Profile, ...]:
 
 def _negative(catalogue: Catalogue, table: PatternTable, bit: int) -> Iterator[str]:
     """Yield a warning for each sample with negative weights, which a bit in the last word marks."""
-    weight, negative = np.abs(table.weight), table.words[:, -1] >> np.uint64(bit) != 0
+    weight, negative = np.abs(table.weight), bit_of_words(table.words[:, -1:], bit)
     for number in np.unique(table.sample):
         rows = table.sample == number
         share = weight[rows & negative].sum() / max(weight[rows].sum(), 1e-300)
@@ -357,13 +356,6 @@ def _check(
     for trigger in triggers:
         if trigger not in names:
             raise TrigemuError(f"no menu has an enabled trigger {trigger!r}{nearest(trigger, names)}")
-
-
-def _check_columns(sample: Sample, context: Context) -> None:
-    problems = [lacking for need in sorted(context.needs) if (lacking := lacks(sample, need))]
-    if problems:
-        reason = ", which an observable, a category or the condition of `require` needs"
-        raise SampleError("\n".join(problem + reason for problem in dict.fromkeys(problems)))
 
 
 @dataclass(frozen=True)
@@ -435,14 +427,13 @@ def _turnons(
         for menu, bits in zip(menus, plan.bits, strict=False)  # moved thresholds follow the menus
         for trigger, fraction in accepted(menu, bits, table.words, triggers).items()
     ]
-    shifts = shifts_of_gains(thresholds_of(menus, plan), menus, plan, table.words, triggers)
+    shifts = shifts_of_gains(menus, plan, table.words, triggers)
     references = {trigger: fraction for (menu, trigger), fraction in columns if menu == menus[0].name}
     nothing = np.zeros(len(table))
     n = len(profile.edges)
-    inside_of = [
-        ((table.words[:, -1] >> np.uint64(bit)) & np.uint64(1) != 0, text)
-        for bit, text in enumerate(categories)
-    ] or [(np.ones(len(table), np.bool_), "all")]
+    inside_of = [(bit_of_words(table.words[:, -1:], bit), text) for bit, text in enumerate(categories)] or [
+        (np.ones(len(table), np.bool_), "all")
+    ]
     for inside, category in inside_of:
         if not inside.any():
             raise SampleError(f"no event is in the category {category!r}: check the condition")
