@@ -81,27 +81,13 @@ def join_columns(parts: Sequence[Columns]) -> Columns:
 
 @dataclass(frozen=True)
 class EventTable:
-    """The events of some samples with the results of a menu, in parts of consecutive events.
+    """The events of some samples with the results of a menu, in parts of consecutive events."""
 
-    Attributes
-    ----------
-    menu : Menu
-        The menu, with its budgets solved.
-    catalogue : Catalogue
-        The samples.
-    samples : tuple of Sample
-        The samples of the events.
-    fired : Expression or None
-        The selection of events by raw decisions; None: all.
-    columns : tuple of Column
-        The columns, in their order.
-    """
-
-    menu: Menu
-    catalogue: Catalogue
-    samples: tuple[Sample, ...]
-    fired: Expression | None
-    columns: tuple[Column, ...]
+    menu: Menu  #: The menu, with its budgets solved
+    catalogue: Catalogue  #: The samples
+    samples: tuple[Sample, ...]  #: The samples of the events
+    fired: Expression | None  #: The selection of events by raw decisions; None: all
+    columns: tuple[Column, ...]  #: The columns, in their order
     _plan: Plan
     _task: _Record
     _executor: Any

@@ -50,18 +50,10 @@ _NAMED = 8
 
 @dataclass(frozen=True)
 class PlannedTrigger:
-    """A compiled trigger.
+    """A compiled trigger."""
 
-    Attributes
-    ----------
-    compiled : Compiled
-        The compiled trigger.
-    trigger : Trigger
-        The first trigger that compiles to it, which messages name.
-    """
-
-    compiled: Compiled
-    trigger: Trigger
+    compiled: Compiled  # The compiled trigger
+    trigger: Trigger  # The first trigger that compiles to it, which messages name
 
 
 @dataclass(frozen=True)

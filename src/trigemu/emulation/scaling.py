@@ -123,31 +123,16 @@ FractionsOf = Callable[[Words, tuple[Menu, ...]], FloatArray | sparse.csr_array]
 
 @dataclass(frozen=True)
 class Counted:
-    """The patterns of some menus of an emulation.
+    """The patterns of some menus of an emulation."""
 
-    Attributes
-    ----------
-    table : PatternTable
-        The patterns of their triggers, in the selected bin.
-    scales : Scales
-        Their factors in the rates.
-    menus : tuple of Menu
-        The menus.
-    bits : tuple of mapping of str to int
-        For each menu, the bits of its triggers.
-    fitted : tuple of frozenset of str
-        For each menu, the triggers that are judged on the unseen half.
-    constant : tuple of frozenset of str
-        For each menu, the triggers that accept all events alike, as a random trigger. Their rates, and what
-        they add to others, are known without events; empty if the weight of all events is not known, as in
-        one bin.
-    """
-
-    table: PatternTable
-    scales: Scales
-    menus: tuple[Menu, ...]
-    bits: tuple[Mapping[str, int], ...]
-    fitted: tuple[frozenset[str], ...]
+    table: PatternTable  # The patterns of their triggers, in the selected bin
+    scales: Scales  # Their factors in the rates
+    menus: tuple[Menu, ...]  # The menus
+    bits: tuple[Mapping[str, int], ...]  # For each menu, the bits of its triggers
+    fitted: tuple[frozenset[str], ...]  # For each menu, the triggers that are judged on the unseen half
+    # For each menu, the triggers that accept all events alike, as a random trigger. Their rates, and what
+    # they add to others, are known without events; empty if the weight of all events is not known, as in
+    # one bin
     constant: tuple[frozenset[str], ...]
 
     def blocks(self) -> Iterator[slice]:

@@ -126,30 +126,16 @@ def merge_score_tables(tables: Sequence[ScoreTable]) -> ScoreTable:
 
 @dataclass(frozen=True, repr=False)
 class Scores:
-    """The scores of the events that menus may accept, for emulation at other thresholds.
+    """The scores of the events that menus may accept, for emulation at other thresholds."""
 
-    Attributes
-    ----------
-    menus : tuple of Menu
-        The menus that the table was made for, with their budgets solved.
-    catalogue : Catalogue
-        The samples.
-    columns : tuple of Column
-        The columns: those of the events, then scores, then decisions of triggers without a score.
-    signal_names : tuple of str
-        The signals of which all events are in the table.
-    threshold_ranges : mapping of str to ThresholdRange
-        The range of each trigger that has a threshold, by name.
-    made_with : frozenset of str
-        The SHA-256 of the models and plugins of the menus.
-    """
-
-    menus: tuple[Menu, ...]
-    catalogue: Catalogue
+    menus: tuple[Menu, ...]  #: The menus that the table was made for, with their budgets solved
+    catalogue: Catalogue  #: The samples
+    #: The columns: those of the events, then scores, then decisions of triggers without a score
     columns: tuple[Column, ...]
-    signal_names: tuple[str, ...]
+    signal_names: tuple[str, ...]  #: The signals of which all events are in the table
+    #: The range of each trigger that has a threshold, by name
     threshold_ranges: Mapping[str, ThresholdRange]
-    made_with: frozenset[str]
+    made_with: frozenset[str]  #: The SHA-256 of the models and plugins of the menus
     _pass: Callable[[], Iterable[ScoreTable]] = field(repr=False)
 
     def __repr__(self) -> str:

@@ -134,42 +134,27 @@ class Sums:
         return fractions(menu, acceptance).of(list(self._column))
 
     def triggers(self) -> tuple[TriggerRates, ...]:
-        return tuple(
-            TriggerRates(
-                name=trigger.name,
-                kind=trigger.kind,
-                group=trigger.group,
-                level=trigger.level,
-                prescale=trigger.prescale,
-                threshold=trigger.description.threshold
-                if isinstance(trigger.description, ScoreKind)
-                else None,
-                threshold_error=trigger.solution.error if trigger.solution else None,
-                unique_fraction=self._unique_fraction("trigger", trigger.name),
-                rates=_known(trigger, self._rates_of("trigger", trigger.name, [trigger])),
-            )
-            for trigger in self._menu.enabled
-        )
+        return tuple(map(self._trigger, self._menu.enabled))
+
+    def _trigger(self, trigger: Trigger) -> TriggerRates:
+        kind = trigger.description
+        threshold = kind.threshold if isinstance(kind, ScoreKind) else None
+        error = trigger.solution.error if trigger.solution else None
+        rates = _known(trigger, self._rates_of("trigger", trigger.name, [trigger]))
+        described = (trigger.name, trigger.kind, trigger.group, trigger.level, trigger.prescale)
+        fraction = self._unique_fraction("trigger", trigger.name)
+        return TriggerRates(*described, threshold, error, rates, fraction)
 
     def groups(self) -> tuple[TriggerRates, ...]:
         members: dict[str, list[Trigger]] = {}
         for trigger in self._menu.enabled:
             if trigger.group:
                 members.setdefault(trigger.group, []).append(trigger)
-        return tuple(
-            TriggerRates(
-                name=name,
-                kind="group",
-                group=name,
-                level=inside[0].level,
-                prescale=None,
-                threshold=None,
-                threshold_error=None,
-                unique_fraction=self._unique_fraction("group", name),
-                rates=self._rates_of("group", name, inside),
-            )
-            for name, inside in members.items()
-        )
+        return tuple(self._group(name, triggers) for name, triggers in members.items())
+
+    def _group(self, name: str, triggers: Sequence[Trigger]) -> TriggerRates:
+        rates, fraction = self._rates_of("group", name, triggers), self._unique_fraction("group", name)
+        return TriggerRates(name, "group", name, triggers[0].level, None, None, None, rates, fraction)
 
     def levels(self) -> Iterator[LevelRates]:
         for before, level in pairwise([None, *self._menu.levels]):

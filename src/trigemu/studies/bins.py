@@ -250,24 +250,12 @@ def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Quantity:
-    """The quantity of a spectrum.
+    """The quantity of a spectrum."""
 
-    Attributes
-    ----------
-    name : str
-        The observable, or "weight".
-    label : str
-        Its name in words.
-    unit : str
-        Its unit; empty if it has none.
-    edges : ndarray
-        float64[bins + 1], the edges of the bins in `unit`.
-    """
-
-    name: str
-    label: str
-    unit: str
-    edges: FloatArray
+    name: str  # The observable, or "weight"
+    label: str  # Its name in words
+    unit: str  # Its unit; empty if it has none
+    edges: FloatArray  # float64[bins + 1], the edges of the bins in `unit`
 
 
 @dataclass(frozen=True, repr=False)
