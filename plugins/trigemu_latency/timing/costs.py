@@ -17,7 +17,6 @@ from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.base.mapping import Engine
 from trigemu.base.shown import Named, Shown
-from trigemu.emulation.emulation_like import emulation_of
 from trigemu.emulation.engine import Chunk, Job, over_background
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.plan import Plan, PlannedTrigger, make_plan
@@ -25,7 +24,7 @@ from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenuLike
 from trigemu.observables.expressions import Condition
 from trigemu.observables.workspace import Workspace
-from trigemu.rates.menu_rates import rates_of
+from trigemu.rates.menu_rates import emulation_of, rates_of
 from trigemu.rates.results import MenuRates, TriggerRates
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events

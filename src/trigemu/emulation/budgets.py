@@ -146,8 +146,8 @@ def solved_by(
     known_above: by slot, the value above which scores are known, if not all are."""
     floors = known_above or {}
     return tuple(
-        menu.solved(_Solver(menu, of_menu, slots, events, scales, catalogue, floors).solutions())
-        for menu, of_menu in zip(menus, bits, strict=True)
+        menu.solved(_Solver(menu, bits_of_menu, slots, events, scales, catalogue, floors).solutions())
+        for menu, bits_of_menu in zip(menus, bits, strict=True)
     )
 
 

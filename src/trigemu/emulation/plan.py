@@ -262,7 +262,7 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
         bits.append({})
         models.append({})
         trained_on.append({})
-        of_menu: list[str] = []
+        warnings_of_menu: list[str] = []
         requirements: dict[str, list[tuple[str, Condition]]] = {}
         for trigger in menu.used:
             if not isinstance(trigger.description, Kind):
@@ -280,10 +280,10 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
             models[-1] |= context.models
             if context.trained:
                 trained_on[-1][trigger.name] = tuple(context.trained)
-            of_menu += compiled.warnings
+            warnings_of_menu += compiled.warnings
             requirements[trigger.name] = context.requirements
-        of_menu += [*signed_differences(requirements), *lost_prescales(menu)]
-        warnings.append(tuple(dict.fromkeys(of_menu)))
+        warnings_of_menu += [*signed_differences(requirements), *lost_prescales(menu)]
+        warnings.append(tuple(dict.fromkeys(warnings_of_menu)))
     return Plan(
         tuple(slots),
         tuple(bits),

@@ -14,27 +14,29 @@ import numpy as np
 from scipy import sparse
 
 from trigemu.base.arrays import FloatArray, Words
-from trigemu.base.errors import SampleError, names_of, wrong_type
+from trigemu.base.errors import SampleError, TrigemuError, names_of, wrong_type
+from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import Acceptance, acceptances
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import MENU, QUANTITIES, Label, fractions, labels_of
 from trigemu.counting.sums import PairSums, RateSums, varying
 from trigemu.emulation.budgets import ties
-from trigemu.emulation.emulation_like import emulation_of
-from trigemu.emulation.loop import Emulation
+from trigemu.emulation.engine import Progress
+from trigemu.emulation.loop import Emulation, emulate
+from trigemu.emulation.sample_warnings import with_warnings
 from trigemu.emulation.scaling import Counted
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_column, chosen_columns
-from trigemu.menus.read import MenuLike, menu_of
+from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
 from trigemu.rates.nested import with_nesting
 from trigemu.rates.results import ColumnRates, Half, LevelRates, MenuRates, Overlaps, Rate, TriggerRates
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.memory import SamplesLike
+from trigemu.samples.catalogue import Catalogue, without_bad_files
+from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.triggers.base import ScoreKind
 from trigemu.triggers.simple import Random
 
 #: With this number of expected events, the probability to find none is e⁻³, one in twenty.
-TELLING = 3.0
+EXPECTED_TO_EXCLUDE = 3.0
 #: An event that changes the rate by a smaller fraction is negligible.
 NOTABLE = 0.1
 
@@ -83,7 +85,7 @@ class Unseen:
             weight = weighted * self._fraction[column]
             expected = self._hz[:, column].sum() * total / (total.sum() - total)
         large = (weight > error_hz) & (weight > NOTABLE * abs(hz))
-        reported = (self._n_seen[:, column] == 0) & large & (expected < TELLING * weight)
+        reported = (self._n_seen[:, column] == 0) & large & (expected < EXPECTED_TO_EXCLUDE * weight)
         return np.flatnonzero(reported).tolist(), float(weight[reported].max(initial=0.0))
 
 
@@ -111,13 +113,13 @@ class Sums:
         self._unseen = Unseen(self._table, scales.everything, len(catalogue.samples), n)
         self._largest_entered = np.zeros(n)
         self._heaviest = self._table.largest * scales.everything
-        of_fitted = self._heaviest * scales.unseen
+        heaviest_of_fitted = self._heaviest * scales.unseen
         # the largest weight that an event could have had: in rates of all events, and of fitted triggers
-        self._largest = float(self._heaviest.max(initial=0.0)), float(of_fitted.max(initial=0.0))
+        self._largest = float(self._heaviest.max(initial=0.0)), float(heaviest_of_fitted.max(initial=0.0))
 
     def add(self, rows: slice, acceptance: Acceptance) -> None:
         accepted = self._each(self._menu, acceptance)
-        each = self._counted.judged(rows, accepted, self._of)
+        each = self._counted.with_unseen_half(rows, accepted, self._of)
         self._sums.add(rows, each)
         self._squares.add(rows, each[:, self._with_constant])
         self._events += self._table.n[rows] @ (each != 0)
@@ -308,6 +310,26 @@ def _half(emulation: Emulation, number: int) -> Half | None:
         return None
     names = tuple(trigger.name for trigger in emulation.menus[number].enabled if trigger.name in fitted)
     return Half(emulation.half, tuple(emulation.scales.tolist()), names) if names else None
+
+
+def emulation_of(
+    emulation: Emulation | MenusLike,
+    catalogue: SamplesLike = None,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Emulation:
+    """Return an emulation unchanged; emulate menus on samples, as in `emulate`, and explain why triggers fire
+    in no event."""
+    if isinstance(emulation, Emulation):
+        if catalogue is not None:
+            raise TrigemuError("the emulation already has samples: give samples with menus only")
+        return emulation
+    menus, engine = menus_of(emulation), engine_of(executor)
+    samples = samples_of(catalogue, executor=engine)
+    return without_bad_files(
+        samples,
+        lambda good: with_warnings(emulate(menus, good, executor=engine, progress=progress), engine),
+    )
 
 
 def column_rates(

@@ -23,14 +23,13 @@ from trigemu.base.toml import TomlTable
 from trigemu.counting.acceptance import acceptances, acceptances_of
 from trigemu.counting.quantities import COMPARED, MENU, Fractions, Label, fractions
 from trigemu.counting.sums import PairSums
-from trigemu.emulation.emulation_like import emulation_of
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.scaling import crossing_scale
 from trigemu.menus.menu import Menu, Trigger, named_apart
 from trigemu.menus.read import MenuLike, menus_of
 from trigemu.observables.selections import Scope
-from trigemu.rates.menu_rates import rates_of
+from trigemu.rates.menu_rates import emulation_of, rates_of
 from trigemu.rates.results import MenuRates
 from trigemu.samples.memory import SamplesLike
 from trigemu.triggers.logic import Expression

@@ -261,9 +261,9 @@ def efficiencies(
     samples, triggers = names_of("the samples", samples), names_of("the triggers", triggers)
     categories = names_of("the categories", categories)
     catalogue = samples_of(catalogue, executor=executor)
-    chosen = [catalogue.sample(name) for name in dict.fromkeys(samples)]
-    _check(menus, chosen, profiles, categories, triggers)
-    require = chosen[0].table.require if require is None else require
+    measured = [catalogue.sample(name) for name in dict.fromkeys(samples)]
+    _check(menus, measured, profiles, categories, triggers)
+    require = measured[0].table.require if require is None else require
     context = Context(scope or menus[0].scope)
     task = _CountProfiles(
         tuple((context.observable(profile.observable), profile.edges) for profile in profiles),
@@ -272,21 +272,21 @@ def efficiencies(
         catalogue.with_parents,
     )
     plan = make_plan(menus)
-    for sample in chosen:
+    for sample in measured:
         plan.check(sample)
         check_needs([sample], context.needs, "an observable, a category or the condition of `require` needs")
     solved = solve_budgets(menus, catalogue, executor=executor, progress=progress)
     with_shifted = with_moved(solved)
     plan = plan if with_shifted == menus else make_plan(with_shifted)
     unseen = unseen_half(solved, plan, catalogue)
-    halved = [s for s in chosen if s.table.role == "background" and unseen is not None]
+    halved = [s for s in measured if s.table.role == "background" and unseen is not None]
     task = replace(task, unseen=unseen, halved=frozenset(sample.number for sample in halved))
     job = Job(with_shifted, plan, catalogue, frozenset(context.needs))
-    parts_of_samples = over_samples(chosen, job, task, executor, progress)
+    parts_of_samples = over_samples(measured, job, task, executor, progress)
     tables = [complete_table(parts) for parts in zip(*parts_of_samples, strict=True)]
     if not len(tables[0]):
         raise SampleError(f"no event of {', '.join(samples)} is selected by {require!r}")
-    names = tuple(sample.name for sample in chosen)
+    names = tuple(sample.name for sample in measured)
     return Efficiencies(
         menus=solved,
         catalogue=catalogue,
@@ -296,7 +296,7 @@ def efficiencies(
         turnons=tuple(
             replace(turnon, samples=(signal.name,) if signal else names)
             for profile, table in zip(profiles, tables, strict=True)
-            for signal in (chosen if apart else [None])
+            for signal in (measured if apart else [None])
             for turnon in _turnons(
                 _with_unit(profile, solved[0]), table, signal, solved, plan, categories, triggers
             )

@@ -85,15 +85,15 @@ def _in_full(menu: Menu, step: Steps) -> Steps:
     return Steps(step.trigger, values, None if of_score and vary == _THRESHOLD else vary)
 
 
-def _check(menu: Menu, step: Steps, of_trigger: Sequence[Steps]) -> None:
-    """Raise TrigemuError if a trigger cannot be scanned. of_trigger: all steps of the same trigger."""
+def _check(menu: Menu, step: Steps, steps_of_trigger: Sequence[Steps]) -> None:
+    """Raise TrigemuError if a trigger cannot be scanned. steps_of_trigger: all steps of the same trigger."""
     trigger = menu.trigger(step.trigger)
     where = f"{trigger.place}: trigger {trigger.name!r}"
     if step.vary is None and not isinstance(trigger.description, ScoreKind):
         raise TrigemuError(f"{where}: the kind {trigger.kind!r} has no threshold to scan{_instead(trigger)}")
     if not trigger.enabled:
         raise TrigemuError(f"{where} is disabled: it has no rates to scan")
-    varied = Counter(other.vary for other in of_trigger)
+    varied = Counter(other.vary for other in steps_of_trigger)
     if varied[step.vary] > 1:
         raise TrigemuError(f"{where} is scanned twice: give {step.vary or 'each trigger'} its values once")
     if None in varied and len(varied) > 1:
@@ -334,8 +334,8 @@ def budget_brackets(scan: Scan, budget_hz: float) -> tuple[BudgetBracket, ...]:
     *others, last = scan.steps
     n = len(last.values)
     brackets = []
-    for number, chosen in enumerate(product(*(step.values for step in others))):
-        place = tuple((step.name, value) for step, value in zip(others, chosen, strict=True))
+    for number, others_at in enumerate(product(*(step.values for step in others))):
+        place = tuple((step.name, value) for step, value in zip(others, others_at, strict=True))
         points = scan.points[number * n : (number + 1) * n]
         for quantity, hz in quantities(points, last.trigger).items():
             if quantity == "rate_hz" or not others:
@@ -434,18 +434,18 @@ class _Points:
         menu, bits, table = emulation.menus[0], dict(plan.bits[0]), emulation.table
         words = np.zeros((len(table), 1), np.uint64)
         triggers = {trigger.name: trigger for trigger in menu.triggers}
-        of_triggers: dict[str, tuple[float, ...]] = {}
+        varied: dict[str, tuple[float, ...]] = {}
         for step, value in zip(self.steps, values, strict=True):
             if step.vary:
-                of_triggers[step.trigger] = (*of_triggers.get(step.trigger, ()), value)
+                varied[step.trigger] = (*varied.get(step.trigger, ()), value)
                 continue
             position = self.axis.steps.index(step)
             above = self.axis.above(table.bin, position, bisect_left(step.values, value))
             words[:, 0] |= above.astype(np.uint64) << np.uint64(position)
             bits[step.trigger] = 64 * table.words.shape[1] + position
             triggers[step.trigger] = _at_threshold(triggers[step.trigger], value)
-        for name, chosen in of_triggers.items():
-            number = self.variants[name, chosen]
+        for name, values_of_trigger in varied.items():
+            number = self.variants[name, values_of_trigger]
             bits[name] = plan.bits[number][name]
             triggers[name] = emulation.menus[number].trigger(name)
         return replace(
