@@ -50,7 +50,10 @@ def changes(emulation: Emulation, i: int, j: int) -> Iterator[tuple[str, str]]:
             yield name, f"only in {a.name}"
         elif name not in first:
             yield name, f"only in {b.name}"
-        elif how := [*_definition(first[name], second[name]), *_names(first[name], second[name], a, b)]:
+        elif how := [
+            *_differences("", _keys(first[name]), _keys(second[name])),
+            *_names(first[name], second[name], a, b),
+        ]:
             yield name, "; ".join(how)
         elif remark := _content(emulation, i, j, name):
             yield name, remark
@@ -64,10 +67,6 @@ def _content(emulation: Emulation, i: int, j: int, name: str) -> str | None:
     if plan.models[i] != plan.models[j]:
         return "its model"
     return "its objects or sums" if a.scope != b.scope else None
-
-
-def _definition(first: Trigger, second: Trigger) -> Iterator[str]:
-    yield from _differences("", _keys(first), _keys(second))
 
 
 def _keys(trigger: Trigger) -> dict[str, object]:

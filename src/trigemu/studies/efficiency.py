@@ -287,6 +287,7 @@ def efficiencies(
     if not len(tables[0]):
         raise SampleError(f"no event of {', '.join(samples)} is selected by {require!r}")
     names = tuple(sample.name for sample in measured)
+    with_units = (replace(p, unit=p.unit or unit_of_observable(menus[0], p.observable)) for p in profiles)
     return Efficiencies(
         menus=solved,
         catalogue=catalogue,
@@ -295,11 +296,9 @@ def efficiencies(
         halved=tuple(sample.name for sample in halved),
         turnons=tuple(
             replace(turnon, samples=(signal.name,) if signal else names)
-            for profile, table in zip(profiles, tables, strict=True)
+            for profile, table in zip(with_units, tables, strict=True)
             for signal in (measured if apart else [None])
-            for turnon in _turnons(
-                _with_unit(profile, solved[0]), table, signal, solved, plan, categories, triggers
-            )
+            for turnon in _turnons(profile, table, signal, solved, plan, categories, triggers)
         ),
         warnings=(
             *([catalogue.left_out_text] if catalogue.left_out else []),
@@ -405,11 +404,6 @@ def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
     bins = np.searchsorted(edges, values, "right") - 1
     inside = (bins >= 0) & (bins < len(edges) - 1)
     return np.where(inside, bins, len(edges) - 1)
-
-
-def _with_unit(profile: Profile, menu: Menu) -> Profile:
-    """Return a profile with a unit: its own, or else the unit of its observable."""
-    return replace(profile, unit=profile.unit or unit_of_observable(menu, profile.observable))
 
 
 def _turnons(

@@ -90,7 +90,9 @@ def _check(menu: Menu, step: Steps, steps_of_trigger: Sequence[Steps]) -> None:
     trigger = menu.trigger(step.trigger)
     where = f"{trigger.place}: trigger {trigger.name!r}"
     if step.vary is None and not isinstance(trigger.description, ScoreKind):
-        raise TrigemuError(f"{where}: the kind {trigger.kind!r} has no threshold to scan{_instead(trigger)}")
+        instead = "; vary a number of its table, such as legs[0].pt of a combination"
+        instead = instead if isinstance(trigger.description, Kind) else ""
+        raise TrigemuError(f"{where}: the kind {trigger.kind!r} has no threshold to scan{instead}")
     if not trigger.enabled:
         raise TrigemuError(f"{where} is disabled: it has no rates to scan")
     varied = Counter(other.vary for other in steps_of_trigger)
@@ -100,12 +102,6 @@ def _check(menu: Menu, step: Steps, steps_of_trigger: Sequence[Steps]) -> None:
         raise TrigemuError(f"{where}: its threshold and {step.vary} cannot be scanned together")
     if not step.values or any(high <= low for low, high in pairwise(step.values)):
         raise TrigemuError(f"{where}: expected at least one value to scan, in ascending order")
-
-
-def _instead(trigger: Trigger) -> str:
-    if not isinstance(trigger.description, Kind):
-        return ""
-    return "; vary a number of its table, such as legs[0].pt of a combination"
 
 
 def parse_values(text: str) -> tuple[float, ...]:
@@ -265,7 +261,10 @@ def scan(
     axis = _Above(tuple(step for step in steps if step.vary is None))
     budgets = any(trigger.name not in axis.triggers for trigger in menu.budgeted)
     if isinstance(catalogue, Scores):
-        _refuse_varied(steps)
+        if step := next((step for step in steps if step.vary), None):
+            raise TrigemuError(
+                f"{step.name}: scores of events do not contain its other values: scan it on samples"
+            )
         if budgets:
             (menu,) = catalogue.solve_budgets(menu)
         ready = _at_first(menu, axis.steps)
@@ -286,14 +285,6 @@ def scan(
     measured = _Points(emulation, axis, steps, numbers)
     points = tuple(rates_of(measured(values)) for values in product(*(step.values for step in steps)))
     return Scan(steps, points)
-
-
-def _refuse_varied(steps: Sequence[Steps]) -> None:
-    for step in steps:
-        if step.vary:
-            raise TrigemuError(
-                f"{step.name}: scores of events do not contain its other values: scan it on samples"
-            )
 
 
 def _variants(menu: Menu, steps: Sequence[Steps]) -> Iterator[tuple[_Variant, Menu]]:
