@@ -48,56 +48,31 @@ from trigemu.triggers.base import Context
 
 @dataclass(frozen=True)
 class Bin:
-    """The rates in one bin of an observable, low ≤ observable < high.
+    """The rates in one bin of an observable, low ≤ observable < high."""
 
-    Attributes
-    ----------
-    low, high : float
-        The edges of the bin.
-    crossings : Rate
-        The rate of all events in the bin.
-    rates : MenuRates or None
-        The rates of the menu in the bin; None if the rate of all events in the bin is not above 0.
-    menu_if_all : Rate or None
-        The rate of the menu in the bin, rescaled to all crossings; None as for `rates`.
-    if_all : tuple of Rate
-        The total rate of each enabled trigger in the bin, rescaled to all crossings; empty as for `rates`.
-    """
-
-    low: float
+    low: float  #: low, high: The edges of the bin
     high: float
-    crossings: Rate
+    crossings: Rate  #: The rate of all events in the bin
+    #: The rates of the menu in the bin; None if the rate of all events in the bin is not above 0
     rates: MenuRates | None
+    #: The rate of the menu in the bin, rescaled to all crossings; None as for `rates`
     menu_if_all: Rate | None
+    #: The total rate of each enabled trigger in the bin, rescaled to all crossings; empty as for `rates`
     if_all: tuple[Rate, ...]
 
 
 @dataclass(frozen=True, repr=False)
 class BinnedRates(WithHistograms, Named[tuple[TriggerRates | None, ...]]):
     """The rates of a menu in the bins of an observable; result["J100"] is the rates of a trigger, or of a
-    group, in each bin, None as for `Bin.rates`.
-
-    Attributes
-    ----------
-    observable : str
-        The observable, in the language of the menu.
-    whole : MenuRates
-        The rates of the menu on all events, including those outside of the bins.
-    crossings : Rate
-        The rate of all events.
-    outside : Rate
-        The rate of the events without a value in the bins.
-    bins : tuple of Bin
-        The bins.
-    """
+    group, in each bin, None as for `Bin.rates`."""
 
     _view: ClassVar[str] = "trigemu.results.bins:BINNED_RATES"
 
-    observable: str
-    whole: MenuRates
-    crossings: Rate
-    outside: Rate
-    bins: tuple[Bin, ...]
+    observable: str  #: The observable, in the language of the menu
+    whole: MenuRates  #: The rates of the menu on all events, including those outside of the bins
+    crossings: Rate  #: The rate of all events
+    outside: Rate  #: The rate of the events without a value in the bins
+    bins: tuple[Bin, ...]  #: The bins
 
     def to_hist(self, name: str | None = None, *, rescaled: bool = False) -> Any:
         """Return a hist.Hist (UHI) of rates in Hz with variances; it has no flow bins.
@@ -260,26 +235,16 @@ class Quantity:
 
 @dataclass(frozen=True, repr=False)
 class Spectrum(WithHistograms):
-    """A spectrum of each sample. Values above the last edge are counted in the last bin.
-
-    Attributes
-    ----------
-    quantity : Quantity
-        The quantity.
-    sum_w : mapping of str to ndarray
-        The rate of each sample in Hz, float64[bins], by the name of the sample.
-    variance : mapping of str to ndarray
-        The variance of each rate in Hz², float64[bins], by the name of the sample.
-    signals : frozenset of str
-        The names of the signals among the samples.
-    """
+    """A spectrum of each sample. Values above the last edge are counted in the last bin."""
 
     _view: ClassVar[str] = "trigemu.results.bins:SPECTRUM"
 
-    quantity: Quantity
+    quantity: Quantity  #: The quantity
+    #: The rate of each sample in Hz, float64[bins], by the name of the sample
     sum_w: Mapping[str, FloatArray]
+    #: The variance of each rate in Hz², float64[bins], by the name of the sample
     variance: Mapping[str, FloatArray]
-    signals: frozenset[str] = frozenset()
+    signals: frozenset[str] = frozenset()  #: The names of the signals among the samples
 
 
 def _counts(n: int) -> FloatArray:

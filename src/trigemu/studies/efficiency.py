@@ -49,41 +49,19 @@ _NAMED_SAMPLES = 3
 @dataclass(frozen=True, repr=False)
 class Turnon(WithHistograms, WithCorrection, Named[Curve]):
     """The efficiency curves as functions of one observable in one category; result["primary"] is the curve of
-    a menu, result["primary", "J100"] that of one of its triggers.
-
-    Attributes
-    ----------
-    profile : Profile
-        The observable and its bins.
-    category : str
-        The condition of the category, or "all".
-    selected : int
-        The number of events in the category, including those outside of the bins.
-    events : ndarray
-        int64[bins], the number of events.
-    effective_events : ndarray
-        float64[bins], the effective number of events.
-    curves : tuple of Curve
-        The curves of the menus and triggers.
-    title : str
-        The name of the category in tables and figures; by default its condition.
-    sample : str or None
-        The sample; None: all samples together.
-    samples : tuple of str
-        The samples that the events are from.
-    """
+    a menu, result["primary", "J100"] that of one of its triggers."""
 
     _view: ClassVar[str] = "trigemu.results.efficiency:TURN_ON"
 
-    profile: Profile
-    category: str
-    selected: int
-    events: IntArray
-    effective_events: FloatArray
-    curves: tuple[Curve, ...]
-    title: str = ""
-    sample: str | None = None
-    samples: tuple[str, ...] = ()
+    profile: Profile  #: The observable and its bins
+    category: str  #: The condition of the category, or "all"
+    selected: int  #: The number of events in the category, including those outside of the bins
+    events: IntArray  #: int64[bins], the number of events
+    effective_events: FloatArray  #: float64[bins], the effective number of events
+    curves: tuple[Curve, ...]  #: The curves of the menus and triggers
+    title: str = ""  #: The name of the category in tables and figures; by default its condition
+    sample: str | None = None  #: The sample; None: all samples together
+    samples: tuple[str, ...] = ()  #: The samples that the events are from
 
     @property
     def name(self) -> str:
@@ -140,34 +118,19 @@ class Efficiencies(WithCorrection, Named[Turnon]):
     """Efficiencies of menus and triggers on samples; result["jet[0].pt", "n_jet == 1"] is the curves as
     functions of an observable in a category. If there is only one category, it can be left out. If samples
     were measured separately, the name of the sample follows.
-
-    Attributes
-    ----------
-    menus : tuple of Menu
-        The menus as evaluated, with their budgets solved on the background.
-    catalogue : Catalogue
-        The samples, and the background.
-    samples : tuple of str
-        The names of the samples.
-    require : str or None
-        The condition that an event must fulfil to be counted; None: all events are counted.
-    halved : tuple of str
-        The samples of which only one half is used, because something was fitted to the other half.
-    turnons : tuple of Turnon
-        The curves, for each observable and category.
-    warnings : tuple of str
-        Warnings about the numbers.
     """
 
     _view: ClassVar[str] = "trigemu.results.efficiency:EFFICIENCIES"
 
-    menus: tuple[Menu, ...]
-    catalogue: Catalogue
-    samples: tuple[str, ...]
+    menus: tuple[Menu, ...]  #: The menus as evaluated, with their budgets solved on the background
+    catalogue: Catalogue  #: The samples, and the background
+    samples: tuple[str, ...]  #: The names of the samples
+    #: The condition that an event must fulfil to be counted; None: all events are counted
     require: str | None
+    #: The samples of which only one half is used, because something was fitted to the other half
     halved: tuple[str, ...]
-    turnons: tuple[Turnon, ...]
-    warnings: tuple[str, ...] = ()
+    turnons: tuple[Turnon, ...]  #: The curves, for each observable and category
+    warnings: tuple[str, ...] = ()  #: Warnings about the numbers
 
     def to_correction(self, *, over: str | tuple[str, str] | None = None, flow: str = "error") -> Any:
         """Return the corrections of all curves as a correctionlib.schemav2.CorrectionSet.

@@ -43,23 +43,13 @@ class ExclusiveRate:
 
 @dataclass(frozen=True, repr=False)
 class ExclusiveRates(Shown):
-    """The exclusive rates of a menu.
-
-    Attributes
-    ----------
-    largest : tuple of ExclusiveRate
-        The combinations with the highest rates, in descending order.
-    others : int
-        The number of other combinations that occur.
-    others_hz : float
-        The sum of their rates in Hz.
-    """
+    """The exclusive rates of a menu."""
 
     _view: ClassVar[str] = "trigemu.results.overlap:EXCLUSIVE_RATES"
 
-    largest: tuple[ExclusiveRate, ...]
-    others: int
-    others_hz: float
+    largest: tuple[ExclusiveRate, ...]  #: The combinations with the highest rates, in descending order
+    others: int  #: The number of other combinations that occur
+    others_hz: float  #: The sum of their rates in Hz
 
 
 def exclusive_rates(

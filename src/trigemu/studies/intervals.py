@@ -72,26 +72,6 @@ class Overall:
 class Curve(WithHistogram, WithCorrection):
     """Efficiencies of a menu, or of one of its triggers, in the bins of an observable.
 
-    Attributes
-    ----------
-    menu : str
-        The name of the menu.
-    trigger : str or None
-        The name of the trigger; None: the whole menu.
-    value : ndarray
-        float64[bins], the efficiencies; NaN in bins without events.
-    low, high : ndarray
-        float64[bins], their intervals at 68 %.
-    gain, gain_error : ndarray
-        float64[bins], the efficiency minus that of the first menu, or of its trigger with the same name (0
-        without such a trigger); and its uncertainty. Both efficiencies are measured on the same events.
-    gain_threshold_error : ndarray
-        float64[bins], the contribution to `gain_error` of the errors of thresholds found from rate budgets.
-    overall : Overall
-        The efficiency over all events of the category, including those outside of the bins.
-    profile : Profile
-        The observable and its bins.
-
     Notes
     -----
     ε = Σ w a / Σ w, where a is the fraction of an event that is accepted. Its interval is the Wilson interval
@@ -105,16 +85,20 @@ class Curve(WithHistogram, WithCorrection):
 
     _view: ClassVar[str] = "trigemu.results.efficiency:CURVE"
 
-    menu: str
-    trigger: str | None
-    value: FloatArray
-    low: FloatArray
+    menu: str  #: The name of the menu
+    trigger: str | None  #: The name of the trigger; None: the whole menu
+    value: FloatArray  #: float64[bins], the efficiencies; NaN in bins without events
+    low: FloatArray  #: low, high: float64[bins], their intervals at 68 %
     high: FloatArray
+    #: gain, gain_error: float64[bins], the efficiency minus that of the first menu, or of its trigger with
+    #: the same name (0 without such a trigger); and its uncertainty. Both efficiencies are measured on the
+    #: same events
     gain: FloatArray
     gain_error: FloatArray
+    #: float64[bins], the contribution to `gain_error` of the errors of thresholds found from rate budgets
     gain_threshold_error: FloatArray
-    overall: Overall
-    profile: Profile
+    overall: Overall  #: The efficiency over all events of the category, including those outside of the bins
+    profile: Profile  #: The observable and its bins
 
     @property
     def name(self) -> str:

@@ -158,19 +158,12 @@ _Variant = tuple[str, tuple[float, ...]]
 @dataclass(frozen=True, repr=False)
 class Scan(Shown, Named[tuple[TriggerRates, ...]]):
     """The rates of a menu at all combinations of thresholds; result["J100"] is the rates of a trigger, or of
-    a group, at each combination.
-
-    Attributes
-    ----------
-    steps : tuple of Steps
-        The scanned thresholds and other numbers.
-    points : tuple of MenuRates
-        The rates at each combination of values; the values of the last step vary fastest.
-    """
+    a group, at each combination."""
 
     _view: ClassVar[str] = "trigemu.results.scan:SCAN"
 
-    steps: tuple[Steps, ...]
+    steps: tuple[Steps, ...]  #: The scanned thresholds and other numbers
+    #: The rates at each combination of values; the values of the last step vary fastest
     points: tuple[MenuRates, ...]
 
     def _named(self) -> tuple[str, Mapping[str, tuple[TriggerRates, ...]]]:
@@ -179,35 +172,17 @@ class Scan(Shown, Named[tuple[TriggerRates, ...]]):
 
 @dataclass(frozen=True)
 class BudgetBracket:
-    """A pair of neighbouring values between which a rate meets a budget.
+    """A pair of neighbouring values between which a rate meets a budget."""
 
-    Attributes
-    ----------
-    budget_hz : float
-        The budget in Hz.
-    quantity : str
-        The rate: "total_hz" or "unique_hz" of the trigger, or "rate_hz" of the menu.
-    trigger : str
-        The name of the scanned trigger.
-    low, high : float
-        The two values; equal if the budget is met exactly.
-    low_hz, high_hz : float
-        The rates in Hz at `low` and `high`.
-    at : tuple of (str, float)
-        The names (`Steps.name`) and values of the other steps.
-    vary : str or None
-        The path of the scanned number of the trigger; None for its threshold.
-    """
-
-    budget_hz: float
-    quantity: str
-    trigger: str
-    low: float
+    budget_hz: float  #: The budget in Hz
+    quantity: str  #: The rate: "total_hz" or "unique_hz" of the trigger, or "rate_hz" of the menu
+    trigger: str  #: The name of the scanned trigger
+    low: float  #: low, high: The two values; equal if the budget is met exactly
     high: float
-    low_hz: float
+    low_hz: float  #: low_hz, high_hz: The rates in Hz at `low` and `high`
     high_hz: float
-    at: tuple[tuple[str, float], ...] = ()
-    vary: str | None = None
+    at: tuple[tuple[str, float], ...] = ()  #: The names (`Steps.name`) and values of the other steps
+    vary: str | None = None  #: The path of the scanned number of the trigger; None for its threshold
 
 
 def scan(
