@@ -16,7 +16,7 @@ import trigemu
 from menus import menu_of
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import PatternTable, count_patterns
-from trigemu.emulation.plan import Slot
+from trigemu.emulation.plan import PlannedTrigger
 
 Record = Callable[[BenchmarkFixture, int], None]
 Arrays = dict[str, ak.Array]
@@ -296,6 +296,6 @@ def test_anomaly(benchmark: BenchmarkFixture, record: Record, part: str) -> None
     sample = catalogue.background[0]
     events = sample.read(0, 0, sample.sources[0].entries, plan.needs)
     events = events.take(np.flatnonzero(np.diff(events.collections["photon"].offsets) > 0)[:16_384])
-    alone = trigemu.api.Plan((Slot(slot, menu.trigger("AD")),), ({"AD": 0},), plan.needs)
+    alone = trigemu.api.Plan((PlannedTrigger(slot, menu.trigger("AD")),), ({"AD": 0},), plan.needs)
     benchmark(stages(slot, events)[part] if part != "trigemu" else lambda: trigemu.decide(events, alone))
     record(benchmark, len(events))

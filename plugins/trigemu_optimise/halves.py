@@ -15,10 +15,10 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.base.splitmix import splitmix64
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns
-from trigemu.counting.score_table import ScoreTable
 from trigemu.emulation import scaling
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, make_plan
+from trigemu.emulation.score_table import ScoreTable
 from trigemu.menus.menu import Menu
 from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
@@ -49,15 +49,15 @@ def halves_of(
     if trained is None:
         sums = background.by_half()
         scales = [scaling.half_scales(sums, which, catalogue) for which in (0, 1)]
-        half = [table.half for table in tables]
+        half = [table["half"] for table in tables]
         text = f"Searched on the {split.HALF_NAMES[0]} half of each sample, judged on the other."
     else:
         task, job = _Quarters(), Job((), make_plan(()), catalogue)
         sums = task.merge([*over_background(job, task, executor, progress)])
         sums = replace(sums, half=2 * sums.half + sums.bin)
         scales = [_quarter_scales(sums, 2 * trained + quarter, catalogue) for quarter in (0, 1)]
-        half = [_next_bit(table.parent) for table in tables]
-        half[0] = np.where(background.half == trained, half[0], -1)
+        half = [_next_bit(table["parent"]) for table in tables]
+        half[0] = np.where(background["half"] == trained, half[0], -1)
         text = (
             f"Searched on half of the {split.HALF_NAMES[trained]} half of the background, which no model of "
             "the menu was trained on, judged on the rest of it; signals are halved once."
@@ -70,7 +70,7 @@ def halves_of(
         for label, number, counts in [("", 0, np.ones(len(background), np.bool_)), *channels]:
             table = tables[number]
             rows = np.flatnonzero((half[number] == which) & counts)
-            weight, sample = table.weight[rows], table.sample[rows]
+            weight, sample = table["weight"][rows], table["sample"][rows]
             if number == 0:
                 weight = weight * (crossing * scales[which])[sample]
             elif not weight.sum() > 0:
@@ -81,8 +81,8 @@ def halves_of(
             else:
                 weight = weight / weight.sum()
             # a parent is one interaction in all samples; an event without one is an interaction of its own
-            alone = splitmix64(table.id[rows] + splitmix64(sample.astype(np.uint64)))
-            interaction = np.where(np.isin(sample, shared), table.parent[rows], alone)
+            alone = splitmix64(table["id"][rows] + splitmix64(sample.astype(np.uint64)))
+            interaction = np.where(np.isin(sample, shared), table["parent"][rows], alone)
             positions.append(rows + start[number])
             sets = 1 if number else len(prepared.fixed)
             groups.append(prepared.group(positions[-1], weight, interaction, sets))

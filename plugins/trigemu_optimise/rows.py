@@ -16,9 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
-from trigemu.base.fingerprint import fingerprint
-from trigemu.counting.score_table import ScoreTable
-from trigemu.emulation.scores import Scores, Stored, definition
+from trigemu.emulation.score_table import Scores, ScoreTable
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.triggers.base import ScoreKind
 
@@ -118,8 +116,7 @@ class Decisions:
     """The scores and decisions of the triggers of a menu in the events of some tables."""
 
     def __init__(self, menu: Menu, scores: Scores, tables: Sequence[ScoreTable]) -> None:
-        self._menu, self._tables = menu, tables
-        self._stored, self._scope = scores.stored, fingerprint(menu.scope)
+        self._menu, self._tables, self._scores = menu, tables, scores
         self.events = sum(map(len, tables))
         self.score, self.fired = cache(self._score), cache(self._fired)
 
@@ -139,21 +136,18 @@ class Decisions:
 
     def _score(self, name: str) -> FloatArray:
         """Return the score of a trigger in each event."""
-        column = self._position(name).column
-        return np.concatenate([table.scores[:, column] for table in self._tables])
+        return np.asarray(self._column(name), np.float64)
 
     def _fired(self, name: str) -> BoolArray:
         """Return the decision of a trigger in each event."""
         kind = self._menu.trigger(name).description
         if isinstance(kind, ScoreKind):
             return self.score(name) > kind.threshold
-        word, bit = divmod(self._position(name).bit, 64)
-        words = np.concatenate([table.words[:, word] for table in self._tables])
-        fired: BoolArray = (words >> np.uint64(bit)) & np.uint64(1) != 0
-        return fired
+        return np.asarray(self._column(name), np.bool_)
 
-    def _position(self, name: str) -> Stored:
-        return self._stored[definition(self._scope, self._menu.trigger(name))]
+    def _column(self, name: str) -> npt.NDArray[Any]:
+        column = self._scores.column_of(self._menu, self._menu.trigger(name)).name
+        return np.concatenate([table[column] for table in self._tables])
 
 
 def summed(number: IntArray, values: FloatArray, size: int) -> FloatArray:

@@ -13,8 +13,7 @@ from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
 from trigemu.emulation.plan import Plan, make_plan
-from trigemu.emulation.score_pass import score_table
-from trigemu.emulation.scores import Scores
+from trigemu.emulation.score_table import Scores, score_table
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.observables.expressions import Condition
@@ -144,7 +143,7 @@ def _check_weights(scores: Scores) -> None:
     if scores.catalogue.pileup:
         raise TrigemuError("a menu cannot be optimised on reweighted pile-up: use the catalogue as it is")
     for name, table in (("the background", scores.table), *scores.signals.items()):
-        if (table.weight < 0).any():
+        if (table["weight"] < 0).any():
             raise TrigemuError(
                 f"{name} has events of negative weight: no threshold can be fitted if accepting an event "
                 "lowers a rate or an efficiency"

@@ -22,7 +22,7 @@ from trigemu.cli.console import console, say
 from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import events_bar
 from trigemu.cli.session import Processing, processing
-from trigemu.emulation.score_files import read_scores
+from trigemu.emulation.table_files import read_scores
 from trigemu.menus.menu import Menu, named_apart
 from trigemu.menus.read import read_menu
 from trigemu.samples.catalogue import Errors, without_bad_files

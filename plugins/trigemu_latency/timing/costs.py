@@ -17,15 +17,14 @@ from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.base.mapping import Engine
 from trigemu.base.shown import Named, Shown
-from trigemu.emulation.emulation_like import emulation_of
 from trigemu.emulation.engine import Chunk, Job, over_background
 from trigemu.emulation.loop import Emulation
-from trigemu.emulation.plan import Plan, Slot, make_plan
+from trigemu.emulation.plan import Plan, PlannedTrigger, make_plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenuLike
 from trigemu.observables.expressions import Condition
 from trigemu.observables.workspace import Workspace
-from trigemu.rates.menu_rates import rates_of
+from trigemu.rates.menu_rates import emulation_of, rates_of
 from trigemu.rates.results import MenuRates, TriggerRates
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
@@ -424,7 +423,7 @@ def _over_preselected(
 
 
 def _of_slot(
-    slot: Slot, bit: int, drawn: _Drawn, preselected: Mapping[tuple[int, str], Timings]
+    slot: PlannedTrigger, bit: int, drawn: _Drawn, preselected: Mapping[tuple[int, str], Timings]
 ) -> tuple[PreselectionTiming | None, dict[str, Timings]]:
     among = drawn[slot.compiled.preselection]
     timing = (

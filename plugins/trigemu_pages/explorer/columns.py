@@ -11,11 +11,11 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
-from trigemu.base.fingerprint import fingerprint
 from trigemu.counting.patterns import PatternTable
 from trigemu.emulation import scaling
+from trigemu.emulation.event_table import Column as TableColumn
 from trigemu.emulation.plan import make_plan
-from trigemu.emulation.scores import Scores, Stored, ThresholdRange, definition
+from trigemu.emulation.score_table import Scores, ThresholdRange, definition
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.warnings import unit_of_threshold
 from trigemu.rates.results import MenuRates
@@ -112,7 +112,7 @@ class Column:
     observable: str | None
     name: str
     unit: str
-    stored: int
+    stored: str
     integral: bool
     written: float
     steps: FloatArray
@@ -134,13 +134,13 @@ class Column:
 class Columns:
     """The scores and decisions of the triggers of menus.
 
-    scores: the scores. bits: the fixed decisions, each with its bit of the score table, −1 for one that
-    rejects all events. of: for each menu, by trigger, the number of its score or bit, and the range of
+    scores: the scores. bits: the fixed decisions, each with its column of the score table, "" for one
+    that rejects all events. of: for each menu, by trigger, the number of its score or bit, and the range of
     thresholds of a score.
     """
 
     scores: tuple[Column, ...]
-    bits: tuple[tuple[str, int], ...]
+    bits: tuple[tuple[str, str], ...]
     of: tuple[Mapping[str, tuple[int, ThresholdRange | None]], ...]
 
 
@@ -152,9 +152,9 @@ def columns_of(
     threshold_ranges: the range of thresholds of each trigger; one that the menu is written with is added to
     it.
     """
-    used: dict[int, list[tuple[Menu, Trigger, ThresholdRange]]] = {}
-    bits: dict[tuple[str, int], int] = {}
-    ranges: list[dict[str, tuple[int, ThresholdRange | None]]] = []
+    used: dict[str, list[tuple[Menu, Trigger, ThresholdRange]]] = {}
+    bits: dict[tuple[str, str], int] = {}
+    ranges: list[dict[str, tuple[int | str, ThresholdRange | None]]] = []
     for menu in menus:
         ranges.append({})
         for trigger in menu.triggers:
@@ -165,23 +165,26 @@ def columns_of(
                 threshold = trigger.description.threshold
                 low, high = threshold_ranges.get(name, (threshold, threshold))
                 limits = ThresholdRange(min(low, threshold), max(high, threshold))
-                used.setdefault(stored.column, []).append((menu, trigger, limits))
-                ranges[-1][name] = stored.column, limits
+                used.setdefault(stored.name, []).append((menu, trigger, limits))
+                ranges[-1][name] = stored.name, limits
             else:
-                bit = (stored.names[0], stored.bit) if stored else (name, -1)
+                bit = (next(iter(stored.definitions.values()))[0], stored.name) if stored else (name, "")
                 ranges[-1][name] = bits.setdefault(bit, len(bits)), None
-    number = {column: n for n, column in enumerate(sorted(used))}
+    number = {name: n for n, name in enumerate(c.name for c in scores.columns if c.name in used)}
     return Columns(
         tuple(_column(scores, column, used[column]) for column in number),
         tuple(bits),
         tuple(
-            {name: (number[n] if limits else n, limits) for name, (n, limits) in triggers.items()}
+            {
+                name: (number[column] if isinstance(column, str) else column, limits)
+                for name, (column, limits) in triggers.items()
+            }
             for triggers in ranges
         ),
     )
 
 
-def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> Stored | None:
+def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> TableColumn | None:
     """Return the position of a trigger in the table; None if it accepts no event, because it is disabled and
     its threshold or its decisions are unknown."""
     if (
@@ -190,20 +193,20 @@ def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> Stored | None:
         and trigger.description.threshold == math.inf
     ):
         return None
-    stored = scores.stored.get(definition(fingerprint(menu.scope), trigger))
+    stored = scores.stored.get(definition(menu, trigger))
     if stored is None and trigger in menu.used:
         raise TrigemuError(f"{trigger.place}: the score table has no trigger {trigger.name!r}: make it again")
     return stored
 
 
-def _column(scores: Scores, stored: int, triggers: Sequence[tuple[Menu, Trigger, ThresholdRange]]) -> Column:
+def _column(scores: Scores, stored: str, triggers: Sequence[tuple[Menu, Trigger, ThresholdRange]]) -> Column:
     menu, trigger, _ = triggers[0]
     observable = getattr(trigger.description, "observable", None)
     written = sorted(
         {t.description.threshold for _, t, _ in triggers if isinstance(t.description, ScoreKind)}
     )
     low, high = min(limits.low for *_, limits in triggers), max(limits.high for *_, limits in triggers)
-    values = scores.table.scores[:, stored]
+    values = scores.table[stored]
     values = values[np.isfinite(values)]
     integral = bool(len(values)) and bool((values == np.rint(values)).all())
     observable = observable if isinstance(observable, str) else None

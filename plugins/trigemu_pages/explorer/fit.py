@@ -13,7 +13,7 @@ import numpy as np
 
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import read_bounded
-from trigemu.emulation.scores import Scores, ThresholdRange
+from trigemu.emulation.score_table import Scores, ThresholdRange
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.rates.menu_rates import rates_of

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.patterns import distinct_entries
-from trigemu.counting.score_table import ScoreTable
-from trigemu.emulation.scores import ThresholdRange
+from trigemu.emulation.score_table import ScoreTable, ThresholdRange
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.samples import split
 from trigemu.triggers.base import BitKind
@@ -71,18 +70,18 @@ def rows_of(table: ScoreTable, columns: Columns, with_parents: Container[int]) -
     n = len(table)
     scores = np.empty((n, len(columns.scores)), np.uint8, order="F")
     for number, column in enumerate(columns.scores):
-        scores[:, number] = np.searchsorted(column.steps, table.scores[:, column.stored])
+        scores[:, number] = np.searchsorted(column.steps, table[column.stored])
     bits = np.zeros((n, len(columns.bits)), np.bool_, order="F")
-    for number, (_, bit) in enumerate(columns.bits):
-        if bit >= 0:
-            bits[:, number] = (table.words[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1) != 0
-    samples = np.unique(table.sample)
-    shared = np.isin(table.sample, [number for number in samples.tolist() if number in with_parents])
-    parents, group = np.unique(table.parent[shared], return_inverse=True)
+    for number, (_, stored) in enumerate(columns.bits):
+        if stored:
+            bits[:, number] = table[stored]
+    samples = np.unique(table["sample"])
+    shared = np.isin(table["sample"], [number for number in samples.tolist() if number in with_parents])
+    parents, group = np.unique(table["parent"][shared], return_inverse=True)
     groups = np.empty(n, np.int64)
     groups[shared] = group
     groups[~shared] = len(parents) + np.arange(n - len(group))
-    return Rows(scores, bits, groups, table.weight, np.zeros(n, np.uint8))
+    return Rows(scores, bits, groups, table["weight"], np.zeros(n, np.uint8))
 
 
 def without_idle(rows: Rows, menus: Sequence[Menu], columns: Columns) -> tuple[Rows, BoolArray]:
@@ -244,7 +243,7 @@ def background_rows(contents: Contents, columns: Columns) -> Rows:
     """Return the events of the background that may pass a trigger."""
     table = contents.scores.table
     rows = rows_of(table, columns, contents.scores.catalogue.with_parents)
-    factor = np.searchsorted(_factors(contents), contents.unseen.factor(table.sample, table.half))
+    factor = np.searchsorted(_factors(contents), contents.unseen.factor(table["sample"], table["half"]))
     rows = replace(rows, factor=factor.astype(np.uint8))
     rows, fires = without_idle(rows, contents.menus, columns)
     return rows.take(fires)
@@ -277,7 +276,7 @@ def _background(contents: Contents, columns: Columns, arrays: Arrays) -> dict[st
 
 def _signal(contents: Contents, columns: Columns, name: str, arrays: Arrays) -> dict[str, Any]:
     table, bins = contents.scores.signals[name], contents.signals[name]
-    if not np.array_equal(bins.id, table.id):
+    if not np.array_equal(bins.id, table["id"]):
         raise TrigemuError(
             f"the score table and the turn-ons of {name!r} are of different events: make both again"
         )

@@ -15,7 +15,7 @@ from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import events_bar
 from trigemu.cli.session import Processing, processing
 from trigemu.emulation.budgets import solve_budgets, ties
-from trigemu.emulation.score_files import read_scores
+from trigemu.emulation.table_files import read_scores
 from trigemu.menus.write import write_calibrated
 from trigemu.results.notes import solutions, texts
 from trigemu.samples.catalogue import without_bad_files

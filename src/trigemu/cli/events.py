@@ -15,7 +15,8 @@ from trigemu.cli.console import say
 from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import events_bar
 from trigemu.cli.session import Processing, processing
-from trigemu.emulation.event_table import EventTable, check_event_file, event_table, passes, write_events
+from trigemu.emulation.event_table import EventTable, event_table, passes
+from trigemu.emulation.table_files import check_event_file, write_events
 from trigemu.samples.catalogue import Catalogue, without_bad_files
 
 #: Largest number of samples in the message of the command.

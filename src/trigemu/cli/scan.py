@@ -13,7 +13,7 @@ from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.progress import events_bar
 from trigemu.cli.session import Processing, processing
-from trigemu.emulation.score_files import read_scores
+from trigemu.emulation.table_files import read_scores
 from trigemu.results.documents import in_json
 from trigemu.results.scan import SCAN, figure_of
 from trigemu.samples.catalogue import Errors, without_bad_files

@@ -14,8 +14,8 @@ from trigemu.cli.console import console, say
 from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import events_bar
 from trigemu.cli.session import Processing, processing
-from trigemu.emulation.score_files import write_scores
-from trigemu.emulation.score_pass import ScorePass, passes_to_score, score_pass
+from trigemu.emulation.score_table import Scores, passes_to_score, score_pass
+from trigemu.emulation.table_files import write_scores
 from trigemu.menus.menu import named_apart
 from trigemu.menus.warnings import unit_of_threshold
 from trigemu.results.notes import solutions, texts
@@ -65,7 +65,7 @@ def scores(
         passed = [*samples.background] * passes_to_score(read, vary) + of_signals
         with events_bar(passed, engine) as advance:
 
-            def written(good: Catalogue) -> tuple[ScorePass, int]:
+            def written(good: Catalogue) -> tuple[Scores, int]:
                 collected = score_pass(
                     read, good, vary=vary, signals=signals, executor=engine, progress=advance
                 )
@@ -76,11 +76,11 @@ def scores(
         for line in texts(solutions(menu)):
             console().print(line)
     console().print(Page([_thresholds(result)]))
-    scored = len({stored.column for stored in result.stored.values() if stored.column >= 0})
+    scored = sum(column.above is not None for column in result.columns)
     say(f"{output}: {events} events, {scored} score{'' if scored == 1 else 's'}")
 
 
-def _thresholds(scores: ScorePass) -> Table:
+def _thresholds(scores: Scores) -> Table:
     """Return the loosest, the present and the tightest threshold of each trigger that has one."""
     table = Table(_COLUMNS)
     for menu in scores.menus:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,21 +52,15 @@ _MISSED = 0.1
 _DIGITS = 1e-5
 
 
-@dataclass(frozen=True)
-class BudgetEvents:
-    """Events of one half with a score of at least one trigger with a budget.
+class BudgetEvents(NamedTuple):
+    """Events of one half with a score of at least one trigger with a budget."""
 
-    sample: int64[n]. weight: float64[n] in Hz, unscaled. parent: uint64[n]. shared: bool[n], whether other
-    events may have the same parent. words: uint64[n, w], the decisions of all slots. scores: float64[n, s],
-    one column for each slot with a budget.
-    """
-
-    sample: IntArray
-    weight: FloatArray
-    parent: Parents
-    shared: BoolArray
-    words: Words
-    scores: FloatArray
+    sample: IntArray  # int64[n]
+    weight: FloatArray  # float64[n] in Hz, unscaled
+    parent: Parents  # uint64[n]
+    shared: BoolArray  # bool[n], whether other events may have the same parent
+    words: Words  # uint64[n, w], the decisions of all slots
+    scores: FloatArray  # float64[n, s], one column for each slot with a budget
 
 
 def solve_budgets(
@@ -122,15 +116,12 @@ def solve_budgets(
     plan.check_background(catalogue)
     slots = sorted({bits[t.name] for menu, bits in zip(menus, plan.bits, strict=True) for t in menu.budgeted})
     job = Job(menus, plan, catalogue)
-    tables, parts = [], []
     unseen = unseen_half(menus, plan, catalogue)
     half = EVALUATION if unseen is None else unseen
     collect = _Collect(tuple(slots), half, catalogue.with_parents)
-    for table, part in over_background(job, collect, executor, progress):
-        tables.append(table)
-        parts.append(part)
-    scales = half_scales(merge_tables(tables), half, catalogue)
-    return solved_by(menus, plan.bits, slots, _joined(parts), scales, catalogue)
+    table, events = collect.merge([*over_background(job, collect, executor, progress)])
+    scales = half_scales(table, half, catalogue)
+    return solved_by(menus, plan.bits, slots, events, scales, catalogue)
 
 
 def solved_by(
@@ -146,8 +137,8 @@ def solved_by(
     known_above: by slot, the value above which scores are known, if not all are."""
     floors = known_above or {}
     return tuple(
-        menu.solved(_Solver(menu, of_menu, slots, events, scales, catalogue, floors).solutions())
-        for menu, of_menu in zip(menus, bits, strict=True)
+        menu.solved(_Solver(menu, bits_of_menu, slots, events, scales, catalogue, floors).solutions())
+        for menu, bits_of_menu in zip(menus, bits, strict=True)
     )
 
 
@@ -170,24 +161,13 @@ class _Collect:
         keep[events.core] = True
         keep &= (half_of(events.parent) == self.half) & (scores > -np.inf).any(axis=1)
         n = np.count_nonzero(keep)
-        made_from = events.parent[keep], np.full(n, chunk.sample in self.with_parents)
-        columns = (
-            np.full(n, chunk.sample, np.int64),
-            events.weight[keep],
-            *made_from,
-            words[keep],
-            scores[keep],
-        )
+        sample, shared = np.full(n, chunk.sample, np.int64), np.full(n, chunk.sample in self.with_parents)
+        columns = (sample, events.weight[keep], events.parent[keep], shared, words[keep], scores[keep])
         return weights_by_half(chunk.sample, events), BudgetEvents(*columns)
 
     def merge(self, parts: Sequence[tuple[PatternTable, BudgetEvents]]) -> tuple[PatternTable, BudgetEvents]:
         tables, events = zip(*parts, strict=True)
-        return merge_tables(tables), _joined(events)
-
-
-def _joined(parts: Sequence[BudgetEvents]) -> BudgetEvents:
-    columns = BudgetEvents.__annotations__
-    return BudgetEvents(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
+        return merge_tables(tables), BudgetEvents(*map(np.concatenate, zip(*events, strict=True)))
 
 
 class _Solver:

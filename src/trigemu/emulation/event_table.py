@@ -1,34 +1,21 @@
-"""Event tables: decisions, scores and acceptances of the triggers of a menu event by event, as arrays,
-Parquet files or TTrees."""
+"""Event tables: decisions, scores and acceptances of the triggers of a menu event by event."""
 
 from __future__ import annotations
 
-import json
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from trigemu.base.arrays import Array, BoolArray, Words
-from trigemu.base.errors import SampleError, TrigemuError, nearest
-from trigemu.base.files import new_file, without_clock
-from trigemu.base.mapping import CHUNK_EVENTS, engine_of
+from trigemu.base.arrays import BoolArray
+from trigemu.base.errors import TrigemuError, nearest
+from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import acceptances, raw_decisions
 from trigemu.counting.patterns import PatternTable, distinct_entries, merge_tables
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import (
-    Chunk,
-    Job,
-    Progress,
-    TableTask,
-    over_background,
-    over_samples,
-)
+from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import (
     crossing_scale,
@@ -38,223 +25,85 @@ from trigemu.emulation.scaling import (
     unseen_half,
     weights_by_half,
 )
-from trigemu.emulation.score_files import pyarrow_for
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.awkward import events_from_awkward, is_awkward
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
-from trigemu.samples.memory import SamplesLike, sample_in_memory, samples_of
+from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.samples.sample import Sample
 from trigemu.samples.split import HALF_NAMES, half_of
 from trigemu.triggers.logic import Expression, parse_expression
 
-
-def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) -> dict[str, BoolArray]:
-    """Return the decisions of the triggers of a menu, event by event.
-
-    Decisions are before prescales: whether the trigger would accept the event if no trigger of the menu had a
-    prescale. They include the seed, and through it earlier levels. A `random` trigger fires in every event,
-    because its rate is a prescale.
-
-    Parameters
-    ----------
-    menu : path or Menu
-        The menu. Thresholds from rate budgets must be known, as in `run(menu).menu` and `solve_budgets`.
-    events : Events, ak.Array, path, list of paths, or Catalogue
-        The events, as samples in `emulate`; their weights do not matter.
-    sample : str, optional
-        The name of a sample, if there are several.
-
-    Returns
-    -------
-    dict of str to ndarray
-        bool[n] for each enabled trigger, in the order of the menu, over the n events in their order.
-
-    Raises
-    ------
-    TrigemuError
-        If a threshold is unknown, or if there are several samples and none is named.
-    SampleError
-        If the events lack a column that a trigger needs.
-
-    Examples
-    --------
-    >>> import awkward as ak
-    >>> import trigemu
-    >>> jets = [[{"pt": pt, "eta": 0.0, "phi": 0.0}] for pt in (120.0, 80.0)]
-    >>> events = ak.Array({"jet": jets, "photon": ak.Array([[{"pt": 40.0, "eta": 1.0, "phi": 2.0}], []])})
-    >>> trigemu.decisions("menus/primary.toml", events)
-    {'J100': array([ True, False]), 'G30': array([ True, False])}
-    """
-    read = menu_of(menu)
-    names = [trigger.name for trigger in read.enabled]
-    part = read.part(names)
-    _check_solved(part)
-    if is_awkward(events):
-        events = events_from_awkward(events)
-    if isinstance(events, Events):
-        plan = make_plan(part)
-        words = _of_events(plan, events)
-        return _named(part, plan, words, names)
-    catalogue = samples_of(events)
-    return _of_sample(part, catalogue, _chosen(catalogue, sample), names)
-
-
-def fired_in(menu: Menu, catalogue: Catalogue, trigger: str, sample: str | None) -> BoolArray:
-    """Return the decisions of one trigger of a solved menu on a sample of a catalogue; see `decisions`."""
-    part = menu.part([trigger])
-    on = (replace(other, enabled=other.enabled or other.name == trigger) for other in part.triggers)
-    part = replace(part, triggers=tuple(on))  # a disabled trigger would not be compiled
-    return _of_sample(part, catalogue, _chosen(catalogue, sample), [trigger])[trigger]
-
-
-def _check_solved(menu: Menu) -> None:
-    for trigger in menu.triggers:
-        if trigger.budget and not trigger.solution:
-            raise TrigemuError(
-                f"{trigger.place}: trigger {trigger.name!r}: its threshold follows from "
-                f"{trigger.budget.key} = {trigger.budget.hz:g}, which needs the full background: give the "
-                f"menu of a run, run(menu, samples).menu, or that of solve_budgets(menu, samples)"
-            )
-
-
-def _chosen(catalogue: Catalogue, name: str | None) -> Sample:
-    if name is None and len(catalogue.samples) == 1:
-        return catalogue.samples[0]
-    if name is None:
-        names = ", ".join(repr(sample.name) for sample in catalogue.samples)
-        raise SampleError(f"{catalogue.path} has several samples: name one as sample=… ({names})")
-    return catalogue.sample(name)
-
-
-def _of_events(plan: Plan, events: Events) -> Words:
-    if events.core != slice(None):  # they include their neighbouring crossings
-        words: Words = decide(events, plan)[events.core]
-        return words
-    if len(events):
-        plan.check(sample_in_memory(events))
-    starts = range(0, max(len(events), 1), CHUNK_EVENTS)
-    return np.concatenate([decide(events[start : start + CHUNK_EVENTS], plan) for start in starts])
-
-
-def _of_sample(
-    menu: Menu, catalogue: Catalogue, sample: Sample, names: Sequence[str]
-) -> dict[str, BoolArray]:
-    plan = make_plan(menu)
-    plan.check(sample)
-    parts = [*over_samples([sample], Job((menu,), plan, catalogue), _Decide())]
-    return _named(menu, plan, np.concatenate(parts), names)
-
-
-def _named(menu: Menu, plan: Plan, words: Words, names: Sequence[str]) -> dict[str, BoolArray]:
-    raw = raw_decisions(words, menu, plan.bits[0])
-    return {name: raw[name] for name in names}
-
-
-@dataclass(frozen=True)
-class _Decide:
-    """The task that returns the decisions of a chunk."""
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Words:
-        words: Words = decide(events, plan)[events.core]
-        return words
-
-    def merge(self, parts: Sequence[Any]) -> Words:
-        return np.concatenate(parts)
-
-
+#: The columns of some events, by name.
+Columns = Mapping[str, npt.NDArray[Any]]
 #: Prefixes of the names of columns of a trigger.
 FIRED, SCORE, ACCEPTANCE = "fired_", "score_", "acceptance_"
-#: The types of columns that are not float64, by name or prefix.
-_KINDS = {"sample": "i4", "id": "u8", "parent": "u8", "half": "i1", FIRED: "?"}
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of an event table. unit: "" for a number without one."""
+    """A column of a table of events."""
 
     name: str
     dtype: str
-    unit: str
     description: str
+    unit: str = ""  # Empty for a number without one
+    # Of a score table: the triggers with each definition of the score or decision, by its fingerprint
+    definitions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    above: float | None = None  # The value above which the scores are known
+
+
+#: The columns that every table begins with.
+EVENT_COLUMNS = (
+    Column("sample", "int32", "the sample: its position in the catalogue"),
+    Column("id", "uint64", "the number of the event"),
+    Column("parent", "uint64", "the generated interaction that the event was made from"),
+    Column("half", "int8", "the half of the sample: 0 training, 1 evaluation"),
+    Column("weight", "float64", "the rate that the event stands for", "Hz"),
+)
+
+
+def event_columns(chunk: Chunk, events: Events) -> dict[str, npt.NDArray[Any]]:
+    """Return the `EVENT_COLUMNS` of a chunk."""
+    core = events.core
+    parent, weight = events.parent[core], events.weight[core]
+    sample = np.full(len(weight), chunk.sample, np.int32)
+    half = half_of(parent).astype(np.int8)
+    return {"sample": sample, "id": events.id[core], "parent": parent, "half": half, "weight": weight}
+
+
+def join_columns(parts: Sequence[Columns]) -> Columns:
+    """Return the columns of consecutive events as one."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 @dataclass(frozen=True)
 class EventTable:
-    """The events of some samples with the results of a menu, in parts of consecutive events.
+    """The events of some samples with the results of a menu, in parts of consecutive events."""
 
-    Attributes
-    ----------
-    menu : Menu
-        The menu, with its budgets solved.
-    catalogue : Catalogue
-        The samples.
-    samples : tuple of Sample
-        The samples of the events.
-    fired : Expression or None
-        The selection of events by raw decisions; None: all.
-    half : int or None
-        The half of the background that fitted triggers are judged on; None: none was fitted to these samples.
-    fitted : frozenset of str
-        The triggers that were fitted, or read such a trigger.
-    """
-
-    menu: Menu
-    catalogue: Catalogue
-    samples: tuple[Sample, ...]
-    fired: Expression | None
-    half: int | None
-    fitted: frozenset[str]
+    menu: Menu  #: The menu, with its budgets solved
+    catalogue: Catalogue  #: The samples
+    samples: tuple[Sample, ...]  #: The samples of the events
+    fired: Expression | None  #: The selection of events by raw decisions; None: all
+    columns: tuple[Column, ...]  #: The columns, in their order
     _plan: Plan
-    _scales: tuple[float, ...]
-    _crossing: tuple[float, ...]
+    _task: _Record
     _executor: Any
 
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns, in their order."""
-        bits = self._plan.bits[0]
-        columns = [
-            Column("sample", "int32", "", "the sample: its position in the catalogue"),
-            Column("id", "uint64", "", "the number of the event"),
-            Column("parent", "uint64", "", "the generated interaction that the event was made from"),
-            Column("half", "int8", "", "the half of the sample: 0 training, 1 evaluation"),
-            Column("weight", "float64", "Hz", "the rate that the event stands for"),
-            Column("acceptance", "float64", "", "the probability that the menu accepts the event"),
-        ]
-        if self.half is not None:
-            what = f"the same for fitted triggers: 0 outside of the {HALF_NAMES[self.half]} half, and scaled"
-            columns.append(Column("weight_unseen", "float64", "Hz", what))
-            what = "the probability that the menu accepts the event without its fitted triggers"
-            columns.append(Column("unfitted_acceptance", "float64", "", what))
-        for trigger in self.menu.enabled:
-            name = trigger.name
-            columns.append(Column(f"{FIRED}{name}", "bool", "", f"decision of {name} before its prescale"))
-            if name in bits and self._plan.slots[bits[name]].compiled.threshold is not None:
-                what = f"score of {name}, which fires above its threshold; −inf where it is not evaluated"
-                columns.append(Column(f"{SCORE}{name}", "float64", trigger.unit or "", what))
-            what = f"the probability that {name} accepts the event, with its prescale and seed"
-            columns.append(Column(f"{ACCEPTANCE}{name}", "float64", "", what))
-        return tuple(columns)
-
-    def parts(self, progress: Progress | None = None) -> Iterator[dict[str, Array]]:
+    def parts(self, progress: Progress | None = None) -> Iterator[Columns]:
         """Yield the columns of consecutive events; memory does not grow with the number of events.
 
         `progress` is called with the number of events done since the last call.
         """
-        names = tuple(column.name for column in self.columns)
-        task = _Record(self.menu, names, self.fired, self.half, self.fitted, self._scales, self._crossing)
         job = Job((self.menu,), self._plan, self.catalogue)
-        yield from over_samples(self.samples, job, task, self._executor, progress)
+        yield from over_samples(self.samples, job, self._task, self._executor, progress)
 
-    def arrays(self) -> dict[str, Array]:
+    def arrays(self) -> Columns:
         """Return complete columns by name; all events stay in memory."""
-        parts = [*self.parts()]
-        none = {column.name: np.empty(0, column.dtype) for column in self.columns}
-        return _joined(parts) if parts else none
+        none: Columns = {column.name: np.empty(0, column.dtype) for column in self.columns}
+        return join_columns([none, *self.parts()])
 
     def to_awkward(self) -> Any:
         """Return an awkward array with a record for each event."""
@@ -316,10 +165,10 @@ def event_table(
     input_menu = at_own_column(menu_of(menu))
     expression = None if fired is None else _expression(input_menu, fired)
     catalogue = samples_of(catalogue, executor=engine)
-    chosen = tuple(catalogue.sample(name) for name in samples) or catalogue.background
+    selection = tuple(catalogue.sample(name) for name in samples) or catalogue.background
     (solved,) = solve_budgets(input_menu, catalogue, executor=engine, progress=progress)
     plan = make_plan([solved])
-    for sample in chosen:
+    for sample in selection:
         plan.check(sample)
     half, (fitted,) = unseen_half([solved], plan, catalogue), fitted_in([solved], plan, catalogue)
     crossing = np.ones(len(catalogue.samples))
@@ -328,8 +177,11 @@ def event_table(
     if half is not None and catalogue.background:
         halves = over_background(Job((solved,), plan, catalogue), _Halves(), engine, progress)
         scales = half_scales(merge_tables([*halves]), half, catalogue)
+    columns = _columns(solved, plan, half)
+    names = tuple(column.name for column in columns)
     factors = tuple(scales.tolist()), tuple(crossing.tolist())
-    return EventTable(solved, catalogue, chosen, expression, half, fitted, plan, *factors, engine)
+    task = _Record(solved, names, expression, half, fitted, *factors)
+    return EventTable(solved, catalogue, selection, expression, columns, plan, task, engine)
 
 
 def passes(menu: Menu, catalogue: Catalogue) -> int:
@@ -348,6 +200,28 @@ def _expression(menu: Menu, text: str) -> Expression:
     return expression
 
 
+def _columns(menu: Menu, plan: Plan, half: int | None) -> tuple[Column, ...]:
+    """Return the columns of a table. half: the half that fitted triggers are judged on, if there is any."""
+    columns = [
+        *EVENT_COLUMNS,
+        Column("acceptance", "float64", "the probability that the menu accepts the event"),
+    ]
+    if half is not None:
+        what = f"the same for fitted triggers: 0 outside of the {HALF_NAMES[half]} half, and scaled"
+        columns.append(Column("weight_unseen", "float64", what, "Hz"))
+        what = "the probability that the menu accepts the event without its fitted triggers"
+        columns.append(Column("unfitted_acceptance", "float64", what))
+    for trigger in menu.enabled:
+        name, bit = trigger.name, plan.bits[0].get(trigger.name)
+        columns.append(Column(f"{FIRED}{name}", "bool", f"decision of {name} before its prescale"))
+        if bit is not None and plan.slots[bit].compiled.threshold is not None:
+            what = f"score of {name}, which fires above its threshold; −inf where it is not evaluated"
+            columns.append(Column(f"{SCORE}{name}", "float64", what, trigger.unit or ""))
+        what = f"the probability that {name} accepts the event, with its prescale and seed"
+        columns.append(Column(f"{ACCEPTANCE}{name}", "float64", what))
+    return tuple(columns)
+
+
 @dataclass(frozen=True)
 class _Halves(TableTask):
     """The task that sums the weights of each half of a chunk."""
@@ -358,123 +232,40 @@ class _Halves(TableTask):
 
 @dataclass(frozen=True)
 class _Record:
-    """The task that computes the columns of a chunk. scales, crossing: for each sample, the factors from the
-    half to the full sample, and to the crossing rate of the menu."""
+    """The task that computes the columns of a chunk."""
 
     menu: Menu
-    names: tuple[str, ...]
-    fired: Expression | None
-    half: int | None
-    fitted: frozenset[str]
+    names: tuple[str, ...]  # The names of the columns
+    fired: Expression | None  # The selection
+    half: int | None  # The half that fitted triggers are judged on
+    fitted: frozenset[str]  # The triggers that were fitted, or read such a trigger
+    # For each sample, the factors from the half to the full sample, and to the crossing rate of the menu
     scales: tuple[float, ...]
     crossing: tuple[float, ...]
 
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> dict[str, Array]:
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Columns:
         work, core, bits = Workspace(events), events.core, plan.bits[0]
         words = decide(events, plan, work)[core]
         raw = raw_decisions(words, self.menu, bits)
         keep: BoolArray = np.ones(len(words), np.bool_) if self.fired is None else self.fired.evaluate(raw)
         entry, first = distinct_entries(words)
         accepted = acceptances(words[first], self.menu, bits)
-        half = half_of(events.parent[core])
-        weight = events.weight[core] * self.crossing[chunk.sample]
         everything = np.ones(len(self.menu.enabled), np.bool_)
-        columns: dict[str, Array] = {
-            "sample": np.full(len(words), chunk.sample, np.int32),
-            "id": events.id[core],
-            "parent": events.parent[core],
-            "half": half.astype(np.int8),
-            "weight": weight,
-            "acceptance": accepted.either(everything)[entry],
-        }
+        columns = event_columns(chunk, events)
+        columns["weight"] = columns["weight"] * self.crossing[chunk.sample]
+        columns["acceptance"] = accepted.either(everything)[entry]
         if self.half is not None:
             without = acceptances(words[first], switched_off(self.menu, self.fitted), bits)
-            columns["weight_unseen"] = np.where(half == self.half, weight * self.scales[chunk.sample], 0.0)
+            scaled = columns["weight"] * self.scales[chunk.sample]
+            columns["weight_unseen"] = np.where(columns["half"] == self.half, scaled, 0.0)
             columns["unfitted_acceptance"] = without.either(everything)[entry]
-        for column, trigger in enumerate(self.menu.enabled):
+        for number, trigger in enumerate(self.menu.enabled):
             name = trigger.name
             columns[f"{FIRED}{name}"] = raw[name]
             if (score := f"{SCORE}{name}") in self.names:
                 columns[score] = np.asarray(plan.slots[bits[name]].compiled.evaluate(work), np.float64)[core]
-            columns[f"{ACCEPTANCE}{name}"] = accepted.total[entry, column]
+            columns[f"{ACCEPTANCE}{name}"] = accepted.total[entry, number]
         return {name: columns[name][keep] for name in self.names}
 
-    def merge(self, parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
-        return _joined(parts)
-
-
-def _joined(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-#: The names of the tree in a ROOT file, and of its description.
-TREE, ABOUT = "events", "about"
-Extend = Callable[[Mapping[str, Array]], object]
-
-
-def check_event_file(path: Path) -> None:
-    """Raise TrigemuError if the suffix of a file name belongs to no format, or to one that cannot be
-    written."""
-    if path.suffix not in _WRITERS:
-        raise TrigemuError(f"{path} should end in {' or '.join(_WRITERS)}")
-    if path.suffix == ".parquet":
-        pyarrow_for("writing")
-
-
-def write_events(path: Path, table: EventTable, version: str, progress: Progress) -> int:
-    """Write a table into a file, whose suffix determines the format; return the number of its events."""
-    check_event_file(path)
-    about = {
-        "version": version,
-        "menu": table.menu.name,
-        "fired": table.fired.text if table.fired else None,
-        "samples": {str(sample.number): sample.name for sample in table.samples},
-        "columns": {c.name: {"unit": c.unit, "description": c.description} for c in table.columns},
-    }
-    written = 0
-    with new_file(path) as temporary, _WRITERS[path.suffix](temporary, table, about) as extend:
-        for part in table.parts(progress):
-            if n := len(part["id"]):
-                extend(part)
-                written += n
-    return written
-
-
-@contextmanager
-def _parquet(path: Path, table: EventTable, about: Mapping[str, Any]) -> Iterator[Extend]:
-    """Write Parquet; samples are written by name."""
-    pyarrow = pyarrow_for("writing")
-    names = [sample.name for sample in table.catalogue.samples]
-    kinds = {"bool": "bool_"}
-    fields = []
-    for column in table.columns:
-        kind = getattr(pyarrow, kinds.get(column.dtype, column.dtype))()
-        if column.name == "sample":
-            kind = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
-        described = {"description": column.description, **({"unit": column.unit} if column.unit else {})}
-        fields.append(pyarrow.field(column.name, kind, nullable=False, metadata=described))
-    schema = pyarrow.schema(fields, metadata={"trigemu": json.dumps(about)})
-
-    def extend(part: Mapping[str, Array]) -> None:
-        samples = pyarrow.DictionaryArray.from_arrays(part["sample"], names)
-        arrays = [samples if name == "sample" else pyarrow.array(values) for name, values in part.items()]
-        writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
-
-    # pyarrow cannot open a path that is not UTF-8.
-    with path.open("wb") as file, pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        yield extend
-
-
-@contextmanager
-def _root(path: Path, table: EventTable, about: Mapping[str, Any]) -> Iterator[Extend]:
-    """Write the tree `events`, and the names of samples and the meaning of columns as JSON."""
-    import uproot
-
-    identity = uuid.uuid5(uuid.NAMESPACE_URL, f"trigemu/{table.menu.name}")
-    with without_clock(), uproot.recreate(path, uuid_function=lambda: identity) as file:
-        file[ABOUT] = json.dumps(about)
-        tree = file.mktree(TREE, {column.name: np.dtype(column.dtype) for column in table.columns})
-        yield tree.extend
-
-
-_WRITERS = {".parquet": _parquet, ".root": _root}
+    def merge(self, parts: Sequence[Columns]) -> Columns:
+        return join_columns(parts)

@@ -7,14 +7,15 @@ later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray, Words
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import (
     PluginError,
     SampleError,
@@ -41,37 +42,29 @@ class LackingError(SampleError):
     """Samples lack columns, or neighbouring crossings, that triggers need."""
 
 
-#: Returns what a sample lacks, or an empty text; the second argument is what the message calls the sample.
-_Check = Callable[[Sample, str], str]
+#: What a message calls a sample whose name is not yet filled in.
+_SAMPLE = "\0"
 #: Further triggers that a message names if a sample lacks a column.
 _NAMED = 8
 
 
 @dataclass(frozen=True)
-class Slot:
-    """A compiled trigger.
+class PlannedTrigger:
+    """A compiled trigger."""
 
-    Attributes
-    ----------
-    compiled : Compiled
-        The compiled trigger.
-    trigger : Trigger
-        The first trigger that compiles to it, which messages name.
-    """
-
-    compiled: Compiled
-    trigger: Trigger
+    compiled: Compiled  # The compiled trigger
+    trigger: Trigger  # The first trigger that compiles to it, which messages name
 
 
 @dataclass(frozen=True)
-class Group:
+class ThresholdLadder:
     """Slots that differ only in their thresholds and are evaluated together.
 
     slot: the compiled trigger with the lowest threshold, and the first trigger. bits: int64[c], the bits of
     the slots. thresholds: float64[c], ascending; empty if `evaluate` gives decisions.
     """
 
-    slot: Slot
+    slot: PlannedTrigger
     bits: IntArray
     thresholds: FloatArray
 
@@ -82,7 +75,7 @@ class Plan:
 
     Attributes
     ----------
-    slots : tuple of Slot
+    slots : tuple of PlannedTrigger
         The distinct compiled triggers; slot b gives bit b.
     bits : tuple of mapping of str to int
         For each menu, the bit of each used trigger (`Menu.used`), by name.
@@ -98,7 +91,7 @@ class Plan:
         The objects of the menus, each with its collection of the sample.
     """
 
-    slots: tuple[Slot, ...]
+    slots: tuple[PlannedTrigger, ...]
     bits: tuple[Mapping[str, int], ...]
     needs: Mapping[Need, tuple[Trigger, ...]]
     models: tuple[Mapping[str, str], ...] = ()
@@ -117,7 +110,7 @@ class Plan:
         return max((slot.compiled.margin for slot in self.slots), default=0)
 
     @cached_property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[ThresholdLadder, ...]:
         """The slots in groups that differ only in their thresholds; each group is evaluated once."""
         bits: dict[Hashable, list[int]] = {}
         for bit, slot in enumerate(self.slots):
@@ -133,27 +126,28 @@ class Plan:
     def problems(self, samples: Iterable[Sample]) -> Iterator[str]:
         """Yield a message for each column that `samples` lack, and for missing neighbouring crossings. It has
         the name of the first sample, and the number of others."""
-        lacking: dict[str, tuple[_Check, list[Sample]]] = {}
+        lacking: dict[str, list[Sample]] = {}
         for sample in samples:
-            for check in self._checks():
-                if problem := check(sample, "sample"):
-                    needing = lacking.setdefault(problem, (check, []))[1]
-                    needing += (
-                        [] if needing[-1:] == [sample] else [sample]
-                    )  # of several columns of one collection
-        for check, (first, *others) in lacking.values():
+            for problem in self._problems(sample):
+                lacking.setdefault(problem, []).append(sample)
+        for problem, (first, *others) in lacking.items():
             more = f" (and {len(others)} other{'s' * (len(others) > 1)})" if others else ""
-            yield check(first, f"{_named(first)}{more}")
+            yield problem.replace(_SAMPLE, f"{_named(first)}{more}")
 
-    def _checks(self) -> Iterator[_Check]:
+    def _problems(self, sample: Sample) -> Iterator[str]:
+        """Yield the same of one sample, whose name is left to be filled in."""
         for slot in self.slots:
-            yield partial(_alone, slot)
-        of_collections: dict[str, dict[tuple[str, str], Trigger]] = {}
-        for (collection, _), triggers in self.needs.items():
-            of_collections.setdefault(collection, {}).update({(t.place, t.name): t for t in triggers})
+            if problem := lacks_neighbours(sample, slot.compiled, _SAMPLE):
+                yield f"{slot.trigger.place}: trigger {slot.trigger.name!r}: {problem}"
+        needed: dict[Need, tuple[Need, dict[tuple[str, str], Trigger]]] = {}
         for need, triggers in self.needs.items():
-            all_of = (*of_collections.pop(need[0], {}).values(),)
-            yield partial(_unmet, need, triggers, all_of, self.objects)
+            known = not need[0] or need[0] in sample.schema.collections
+            same = need if known else (need[0], "")  # a missing collection is reported once
+            needed.setdefault(same, (need, {}))[1].update({(t.place, t.name): t for t in triggers})
+        for need, needing in needed.values():
+            if problem := lacks(sample, need, _SAMPLE, self.objects):
+                first, *others = needing.values()
+                yield f"{first.place}: trigger {first.name!r}: {problem}{_also(others)}"
 
     def check_background(self, catalogue: Catalogue) -> None:
         """Raise SampleError if the `catalogue` has no background, or if it lacks columns that the triggers
@@ -162,31 +156,6 @@ class Plan:
             raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
         for sample in catalogue.background:
             self.check(sample)
-
-
-def _alone(slot: Slot, sample: Sample, called: str) -> str:
-    """Return a message if a trigger reads neighbouring crossings that a sample does not have."""
-    problem = lacks_neighbours(sample, slot.compiled, called)
-    return f"{slot.trigger.place}: trigger {slot.trigger.name!r}: {problem}" if problem else ""
-
-
-def _unmet(
-    need: Need,
-    triggers: Sequence[Trigger],
-    all_of: Sequence[Trigger],
-    objects: Iterable[tuple[str, str]],
-    sample: Sample,
-    called: str,
-) -> str:
-    """Return a message if a sample lacks a column that triggers need. all_of: those that need any column of
-    its collection, for the first of these; a missing collection is reported once."""
-    if need[0] and need[0] not in sample.schema.collections:
-        if not all_of:
-            return ""
-        triggers = all_of
-    first, *others = triggers
-    problem = lacks(sample, need, called, objects)
-    return f"{first.place}: trigger {first.name!r}: {problem}{_also(others)}" if problem else ""
 
 
 def _also(triggers: Sequence[Trigger]) -> str:
@@ -232,6 +201,13 @@ def lacks(
     return f"{called or _named(sample)} has no {what}{why}"
 
 
+def check_needs(samples: Iterable[Sample], needs: Iterable[Need], reason: str) -> None:
+    """Raise SampleError that lists the columns that samples lack, with the `reason` that they are needed."""
+    pairs = product(samples, sorted(needs))
+    if problems := dict.fromkeys(filter(None, (lacks(sample, need) for sample, need in pairs))):
+        raise SampleError("\n".join(f"{problem}, which {reason}" for problem in problems))
+
+
 def lacking_objects(objects: Iterable[str]) -> str:
     """Return the end of a message that no event passes and has all `objects` that a score needs."""
     return (
@@ -273,7 +249,7 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
     >>> trigemu.make_plan("menus/primary.toml").bits
     ({'J100': 0, 'G30': 1},)
     """
-    slots: list[Slot] = []
+    slots: list[PlannedTrigger] = []
     bit_of: dict[Hashable, int] = {}
     bits: list[dict[str, int]] = []
     needs: dict[Need, list[Trigger]] = {}
@@ -286,7 +262,7 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
         bits.append({})
         models.append({})
         trained_on.append({})
-        of_menu: list[str] = []
+        warnings_of_menu: list[str] = []
         requirements: dict[str, list[tuple[str, Condition]]] = {}
         for trigger in menu.used:
             if not isinstance(trigger.description, Kind):
@@ -297,17 +273,17 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
             same = compiled if isinstance(compiled, Hashable) else id(compiled)  # type: ignore[redundant-expr]
             bit = bit_of.setdefault(same, len(slots))
             if bit == len(slots):
-                slots.append(Slot(compiled, trigger))
+                slots.append(PlannedTrigger(compiled, trigger))
             bits[-1][trigger.name] = bit
             for need in sorted(context.needs):
                 needs.setdefault(need, []).append(trigger)
             models[-1] |= context.models
             if context.trained:
                 trained_on[-1][trigger.name] = tuple(context.trained)
-            of_menu += compiled.warnings
+            warnings_of_menu += compiled.warnings
             requirements[trigger.name] = context.requirements
-        of_menu += [*signed_differences(requirements), *lost_prescales(menu)]
-        warnings.append(tuple(dict.fromkeys(of_menu)))
+        warnings_of_menu += [*signed_differences(requirements), *lost_prescales(menu)]
+        warnings.append(tuple(dict.fromkeys(warnings_of_menu)))
     return Plan(
         tuple(slots),
         tuple(bits),
@@ -348,7 +324,12 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
     if not isinstance(events, Events):
         raise wrong_type("the events", events, "Events", "events_from_awkward converts an awkward array")
     work = work or Workspace(events)
-    packed = np.zeros((8 * plan.words, len(events)), np.uint8)  # byte b // 8 of each event has bit b
+    return pack(len(events), len(plan.slots), _decisions(plan, work))
+
+
+def _decisions(plan: Plan, work: Workspace) -> Iterator[tuple[int, BoolArray]]:
+    """Yield each bit of a plan with its decisions."""
+    events = work.events
     for group in plan.groups:
         result = _evaluate(group, work)
         scored = len(group.thresholds) > 0
@@ -360,17 +341,31 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
                 f"{_code(group.slot.compiled)}"
             )
         fired = (result > threshold for threshold in group.thresholds) if scored else (result,)
-        for bit, decision in zip(group.bits.tolist(), fired, strict=True):
-            packed[bit // 8] |= decision.view(np.uint8) << (bit % 8)
+        yield from zip(group.bits.tolist(), fired, strict=True)
+
+
+def pack(events: int, bits: int, decisions: Iterable[tuple[int, BoolArray]]) -> Words:
+    """Return patterns of some `bits` from decisions bool[events], each with its bit."""
+    # byte b // 8 of each event has bit b
+    packed = np.zeros((8 * max(1, -(-bits // 64)), events), np.uint8)
+    for bit, decision in decisions:
+        packed[bit // 8] |= decision.view(np.uint8) << (bit % 8)
     return np.ascontiguousarray(packed.T).view("<u8").astype(np.uint64, copy=False)
 
 
-def _group(slots: Sequence[tuple[int, Slot]]) -> Group:
+def bit_of_words(words: Words, bit: int) -> BoolArray:
+    """Return one decision of patterns."""
+    return np.asarray((words[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1) != 0)
+
+
+def _group(slots: Sequence[tuple[int, PlannedTrigger]]) -> ThresholdLadder:
     """Make a group of slots with their bits, in ascending order of the bits."""
     rising = sorted(slots, key=lambda item: item[1].compiled.threshold or 0.0)
     thresholds = [slot.compiled.threshold for _, slot in rising if slot.compiled.threshold is not None]
-    lowest = Slot(rising[0][1].compiled, slots[0][1].trigger)
-    return Group(lowest, np.array([bit for bit, _ in rising], np.int64), np.array(thresholds, np.float64))
+    lowest = PlannedTrigger(rising[0][1].compiled, slots[0][1].trigger)
+    return ThresholdLadder(
+        lowest, np.array([bit for bit, _ in rising], np.int64), np.array(thresholds, np.float64)
+    )
 
 
 def _score(compiled: Compiled) -> Hashable:
@@ -381,7 +376,7 @@ def _score(compiled: Compiled) -> Hashable:
     return replace(compiled, threshold=0.0) if settable else object()
 
 
-def _evaluate(group: Group, work: Workspace) -> Any:
+def _evaluate(group: ThresholdLadder, work: Workspace) -> Any:
     """Return decisions bool[n], or scores float64[n], which are exact only above the lowest threshold.
 
     Raises PluginError if the code of the trigger fails or returns another type.

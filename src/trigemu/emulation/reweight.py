@@ -24,7 +24,7 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, number_of
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
-from trigemu.emulation.plan import Plan, lacks, make_plan
+from trigemu.emulation.plan import Plan, check_needs, make_plan
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike, samples_of
@@ -78,7 +78,9 @@ def at_pileup(
     SampleError
         If the sample cannot be reweighted to this mean.
 
-    Notes ----- If the catalogue gives the mean µ₀ of the generated crossings, the weights of crossings with n
+    Notes
+    -----
+    If the catalogue gives the mean µ₀ of the generated crossings, the weights of crossings with n
     interactions are multiplied by Poisson(n; µ) / Poisson(n; µ₀), and all by a factor that restores the
     crossing rate. Otherwise they are multiplied by R0 P / W, where P and W are the probability and the total
     weight of all background crossings with n interactions, or in a range of n with enough crossings.
@@ -99,14 +101,18 @@ def at_pileup(
     job = Job((), make_plan(()), catalogue, frozenset((INTERACTIONS,)))
     table = merge_tables(over_background(job, _CountPileup(), executor, progress))
     _check_complete(catalogue, table)
-    total, square, events = _per_interactions(table)
+    total, square = (
+        np.bincount(table.bin, column).astype(np.float64) for column in (table.weight, table.square)
+    )
     sample_mean = float(total @ np.arange(len(total)) / total.sum())
     made_with = catalogue.table.mean_interactions
-    _check_mean(catalogue, sample_mean)
+    if made_with is not None and abs(sample_mean / made_with - 1) > _MEAN_AGREES:
+        raise SampleError(
+            f"{catalogue.path}: mean_interactions = {made_with:g}, but its crossings have {sample_mean:.4g} "
+            f"interactions on average: correct the key, or leave it out"
+        )
     pmf = poisson(mean, len(total))
-    sparse = total**2 < MIN_EFFECTIVE * square
-    sparse |= total <= 0
-    _check_sparse(catalogue, mean, ~sparse)
+    _check_sparse(catalogue, mean, (total**2 >= MIN_EFFECTIVE * square) & (total > 0))
     if made_with is None:
         strata = _ranges(total, square)
         ends = np.append(np.flatnonzero(np.diff(strata)), len(total) - 1)
@@ -118,8 +124,7 @@ def at_pileup(
         ratios = np.exp(made_with - mean) * (mean / made_with) ** np.arange(len(total))
         normalisation = catalogue.crossing_rate_hz / float(ratios @ total)
     factors = normalisation * ratios
-    weight = table.weight
-    after = np.bincount(table.sample, weight * factors[table.bin], len(catalogue.samples))
+    after = np.bincount(table.sample, table.weight * factors[table.bin], len(catalogue.samples))
     samples = tuple(
         replace(s, per_interactions=tuple(factors.tolist()), rate_hz=float(after[s.number]))
         if s.table.role == "background"
@@ -132,7 +137,7 @@ def at_pileup(
         after=float(factors * total @ np.arange(len(total)) / (factors @ total)),
         factor=normalisation,
         known=made_with is not None,
-        events=int(events.sum()),
+        events=int(table.n.sum()),
         effective_events=float(factors @ total) ** 2 / float(factors**2 @ square),
         effective_before=float(total.sum()) ** 2 / float(square.sum()),
     )
@@ -224,28 +229,17 @@ def _check(catalogue: Catalogue) -> None:
         )
     if not catalogue.background:
         raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
-    if problems := [lacking for s in catalogue.background if (lacking := lacks(s, INTERACTIONS))]:
-        raise SampleError("\n".join(f"{problem}, which pile-up reweighting needs" for problem in problems))
+    check_needs(catalogue.background, [INTERACTIONS], "pile-up reweighting needs")
 
 
 def _check_complete(catalogue: Catalogue, table: PatternTable) -> None:
-    weight = table.weight
     for sample in catalogue.background:
-        total = float(weight[table.sample == sample.number].sum())
+        total = float(table.weight[table.sample == sample.number].sum())
         if abs(total - sample.rate_hz) > _COMPLETE * sample.rate_hz:
             raise SampleError(
                 f"sample {sample.name!r}: its events sum to {total:g} of {sample.rate_hz:g} Hz, and the "
                 f"number of interactions of the missing ones is unknown: a skim cannot be reweighted"
             )
-
-
-def _check_mean(catalogue: Catalogue, sample_mean: float) -> None:
-    made_with = catalogue.table.mean_interactions
-    if made_with is not None and abs(sample_mean / made_with - 1) > _MEAN_AGREES:
-        raise SampleError(
-            f"{catalogue.path}: mean_interactions = {made_with:g}, but its crossings have {sample_mean:.4g} "
-            f"interactions on average: correct the key, or leave it out"
-        )
 
 
 def _check_sparse(catalogue: Catalogue, mean: float, enough: BoolArray) -> None:
@@ -269,16 +263,6 @@ def _check_sparse(catalogue: Catalogue, mean: float, enough: BoolArray) -> None:
 def _sparse(mean: float, enough: BoolArray) -> float:
     """Return the fraction of the Poisson distribution of a mean for which a sample has too few crossings."""
     return 1.0 - float(poisson(mean, len(enough))[enough].sum())
-
-
-def _per_interactions(table: PatternTable) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Return Σw in Hz, Σw² in Hz² and the number of events of all samples, for each number of
-    interactions."""
-    bins = int(table.bin.max()) + 1
-    weight, square = (
-        np.bincount(table.bin, column, bins).astype(np.float64) for column in (table.weight, table.square)
-    )
-    return weight, square, np.bincount(table.bin, table.n, bins).astype(np.int64)
 
 
 def poisson(mean: float, n: int) -> FloatArray:

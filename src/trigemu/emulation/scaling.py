@@ -33,7 +33,7 @@ def crossing_scale(menu: Menu, catalogue: Catalogue) -> float:
 
 def unseen_half(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> int | None:
     """Return the half of samples that no model was trained on, for rates and for solving budgets."""
-    trained = [on for of_menu in plan.trained_on for of_trigger in of_menu.values() for on in of_trigger]
+    trained = (on for triggers in plan.trained_on for trained_on in triggers.values() for on in trained_on)
     seen = {HALF_NAMES.index(on.half) for on in _on_these(trained, catalogue)}
     if len(seen) > 1:
         raise TrigemuError(
@@ -48,25 +48,19 @@ def unseen_half(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> int 
 
 
 def fitted_in(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> tuple[frozenset[str], ...]:
-    """Return the triggers that were fitted to samples, and those that read their decisions."""
-    return tuple(
-        _fitted_in(menu, of_menu, catalogue) for menu, of_menu in zip(menus, plan.trained_on, strict=True)
-    )
-
-
-def _fitted_in(
-    menu: Menu, trained_on: Mapping[str, Sequence[TrainedOn]], catalogue: Catalogue
-) -> frozenset[str]:
-    fitted: set[str] = set()
-    used = {trigger.name for trigger in menu.used}
-    for name in menu.order:  # each after those that it reads
-        trigger = menu.trigger(name)
-        is_fitted = _has_fitted_threshold(trigger, catalogue) or _on_these(
-            trained_on.get(name, ()), catalogue
-        )
-        if name in used and (is_fitted or not fitted.isdisjoint(trigger.inputs())):
-            fitted.add(name)
-    return frozenset(fitted)
+    """Return for each menu the triggers that were fitted to samples, and those that read their decisions."""
+    all_fitted = []
+    for menu, trained_on in zip(menus, plan.trained_on, strict=True):
+        fitted: set[str] = set()
+        used = {trigger.name for trigger in menu.used}
+        for name in menu.order:  # each after those that it reads
+            trigger = menu.trigger(name)
+            is_fitted = _has_fitted_threshold(trigger, catalogue)
+            is_fitted = is_fitted or bool(_on_these(trained_on.get(name, ()), catalogue))
+            if name in used and (is_fitted or not fitted.isdisjoint(trigger.inputs())):
+                fitted.add(name)
+        all_fitted.append(frozenset(fitted))
+    return tuple(all_fitted)
 
 
 def _has_fitted_threshold(trigger: Trigger, catalogue: Catalogue) -> bool:
@@ -123,31 +117,16 @@ FractionsOf = Callable[[Words, tuple[Menu, ...]], FloatArray | sparse.csr_array]
 
 @dataclass(frozen=True)
 class Counted:
-    """The patterns of some menus of an emulation.
+    """The patterns of some menus of an emulation."""
 
-    Attributes
-    ----------
-    table : PatternTable
-        The patterns of their triggers, in the selected bin.
-    scales : Scales
-        Their factors in the rates.
-    menus : tuple of Menu
-        The menus.
-    bits : tuple of mapping of str to int
-        For each menu, the bits of its triggers.
-    fitted : tuple of frozenset of str
-        For each menu, the triggers that are judged on the unseen half.
-    constant : tuple of frozenset of str
-        For each menu, the triggers that accept all events alike, as a random trigger. Their rates, and what
-        they add to others, are known without events; empty if the weight of all events is not known, as in
-        one bin.
-    """
-
-    table: PatternTable
-    scales: Scales
-    menus: tuple[Menu, ...]
-    bits: tuple[Mapping[str, int], ...]
-    fitted: tuple[frozenset[str], ...]
+    table: PatternTable  # The patterns of their triggers, in the selected bin
+    scales: Scales  # Their factors in the rates
+    menus: tuple[Menu, ...]  # The menus
+    bits: tuple[Mapping[str, int], ...]  # For each menu, the bits of its triggers
+    fitted: tuple[frozenset[str], ...]  # For each menu, the triggers that are judged on the unseen half
+    # For each menu, the triggers that accept all events alike, as a random trigger. Their rates, and what
+    # they add to others, are known without events; empty if the weight of all events is not known, as in
+    # one bin
     constant: tuple[frozenset[str], ...]
 
     def blocks(self) -> Iterator[slice]:
@@ -197,9 +176,9 @@ class Counted:
 
     def fractions(self, rows: slice, fractions_of: FractionsOf) -> sparse.csr_array:
         """Return the fractions of the entries of a block in some quantities, float64[m, columns]."""
-        return self.judged(rows, fractions_of(self.table.words[rows], self.menus), fractions_of)
+        return self.with_unseen_half(rows, fractions_of(self.table.words[rows], self.menus), fractions_of)
 
-    def judged(
+    def with_unseen_half(
         self, rows: slice, fractions: FloatArray | sparse.csr_array, fractions_of: FractionsOf
     ) -> sparse.csr_array:
         """Return the same from known fractions in the menus."""
@@ -229,15 +208,15 @@ class Counted:
 
 def constant_in(menu: Menu) -> frozenset[str]:
     """Return the triggers that accept all events alike: random ones, and what reads nothing else."""
-    found: set[str] = set()
+    constant: set[str] = set()
     for name in menu.order:  # each after those that it reads
         trigger = menu.trigger(name)
         reads, kind = trigger.inputs(), trigger.description
-        if found.issuperset(reads) and (
+        if constant.issuperset(reads) and (
             isinstance(kind, Random) or (isinstance(kind, BitKind) and kind.inputs())
         ):
-            found.add(name)
-    return frozenset(found)
+            constant.add(name)
+    return frozenset(constant)
 
 
 def switched_off(menu: Menu, names: frozenset[str]) -> Menu:

@@ -14,27 +14,29 @@ import numpy as np
 from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, Words
-from trigemu.base.errors import SampleError, names_of, wrong_type
+from trigemu.base.errors import SampleError, TrigemuError, names_of, wrong_type
+from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import Acceptance, acceptances
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import MENU, QUANTITIES, Label, fractions, labels_of
 from trigemu.counting.sums import ROUNDING, PairSums, RateSums
 from trigemu.emulation.budgets import ties
-from trigemu.emulation.emulation_like import emulation_of
-from trigemu.emulation.loop import Emulation
+from trigemu.emulation.engine import Progress
+from trigemu.emulation.loop import Emulation, emulate
+from trigemu.emulation.sample_warnings import with_warnings
 from trigemu.emulation.scaling import Counted
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_column, chosen_columns
-from trigemu.menus.read import MenuLike, menu_of
+from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
 from trigemu.rates.nested import with_nesting
 from trigemu.rates.results import ColumnRates, Half, LevelRates, MenuRates, Overlaps, Rate, TriggerRates
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.memory import SamplesLike
+from trigemu.samples.catalogue import Catalogue, without_bad_files
+from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.triggers.base import ScoreKind
 from trigemu.triggers.simple import Random
 
 #: With this number of expected events, the probability to find none is e⁻³, one in twenty.
-TELLING = 3.0
+EXPECTED_TO_EXCLUDE = 3.0
 #: Variances that cancel to a smaller part of themselves are equal but for the order of their sums.
 _EQUAL = 1e-14
 #: An event that changes the rate by a smaller fraction is negligible.
@@ -81,7 +83,7 @@ class Unseen:
             weight = weighted * self._fraction[column]
             expected = self._hz[:, column].sum() * total / (total.sum() - total)
         large = (weight > error_hz) & (weight > NOTABLE * abs(hz))
-        reported = (self._n_seen[:, column] == 0) & large & (expected < TELLING * weight)
+        reported = (self._n_seen[:, column] == 0) & large & (expected < EXPECTED_TO_EXCLUDE * weight)
         return np.flatnonzero(reported).tolist(), float(weight[reported].max(initial=0.0))
 
 
@@ -114,7 +116,7 @@ class Sums:
 
     def add(self, rows: slice, acceptance: Acceptance) -> None:
         accepted = self._each(self._menu, acceptance)
-        each = self._counted.judged(rows, accepted, self._of)
+        each = self._counted.with_unseen_half(rows, accepted, self._of)
         self._sums.add(rows, each)
         self._may_have_events[accepted.indices[accepted.data != 0.0]] = True
         self._menu_fraction[rows] += each[:, [self._column[MENU]]].toarray().ravel()
@@ -127,42 +129,27 @@ class Sums:
         return fractions(menu, acceptance).of(list(self._column))
 
     def triggers(self) -> tuple[TriggerRates, ...]:
-        return tuple(
-            TriggerRates(
-                name=trigger.name,
-                kind=trigger.kind,
-                group=trigger.group,
-                level=trigger.level,
-                prescale=trigger.prescale,
-                threshold=trigger.description.threshold
-                if isinstance(trigger.description, ScoreKind)
-                else None,
-                threshold_error=trigger.solution.error if trigger.solution else None,
-                unique_fraction=self._unique_fraction("trigger", trigger.name),
-                rates=_known(trigger, self._rates_of("trigger", trigger.name, [trigger])),
-            )
-            for trigger in self._menu.enabled
-        )
+        return tuple(map(self._trigger, self._menu.enabled))
+
+    def _trigger(self, trigger: Trigger) -> TriggerRates:
+        kind = trigger.description
+        threshold = kind.threshold if isinstance(kind, ScoreKind) else None
+        error = trigger.solution.error if trigger.solution else None
+        rates = _known(trigger, self._rates_of("trigger", trigger.name, [trigger]))
+        described = (trigger.name, trigger.kind, trigger.group, trigger.level, trigger.prescale)
+        fraction = self._unique_fraction("trigger", trigger.name)
+        return TriggerRates(*described, threshold, error, rates, fraction)
 
     def groups(self) -> tuple[TriggerRates, ...]:
         members: dict[str, list[Trigger]] = {}
         for trigger in self._menu.enabled:
             if trigger.group:
                 members.setdefault(trigger.group, []).append(trigger)
-        return tuple(
-            TriggerRates(
-                name=name,
-                kind="group",
-                group=name,
-                level=inside[0].level,
-                prescale=None,
-                threshold=None,
-                threshold_error=None,
-                unique_fraction=self._unique_fraction("group", name),
-                rates=self._rates_of("group", name, inside),
-            )
-            for name, inside in members.items()
-        )
+        return tuple(self._group(name, triggers) for name, triggers in members.items())
+
+    def _group(self, name: str, triggers: Sequence[Trigger]) -> TriggerRates:
+        rates, fraction = self._rates_of("group", name, triggers), self._unique_fraction("group", name)
+        return TriggerRates(name, "group", name, triggers[0].level, None, None, None, rates, fraction)
 
     def levels(self) -> Iterator[LevelRates]:
         for before, level in pairwise([None, *self._menu.levels]):
@@ -321,6 +308,26 @@ def _half(emulation: Emulation, number: int) -> Half | None:
         return None
     names = tuple(trigger.name for trigger in emulation.menus[number].enabled if trigger.name in fitted)
     return Half(emulation.half, tuple(emulation.scales.tolist()), names) if names else None
+
+
+def emulation_of(
+    emulation: Emulation | MenusLike,
+    catalogue: SamplesLike = None,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Emulation:
+    """Return an emulation unchanged; emulate menus on samples, as in `emulate`, and explain why triggers fire
+    in no event."""
+    if isinstance(emulation, Emulation):
+        if catalogue is not None:
+            raise TrigemuError("the emulation already has samples: give samples with menus only")
+        return emulation
+    menus, engine = menus_of(emulation), engine_of(executor)
+    samples = samples_of(catalogue, executor=engine)
+    return without_bad_files(
+        samples,
+        lambda good: with_warnings(emulate(menus, good, executor=engine, progress=progress), engine),
+    )
 
 
 def column_rates(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import TrigemuError, wrong_type
 from trigemu.base.shown import Named, Shown, part_of
-from trigemu.emulation.event_table import fired_in
+from trigemu.emulation.decisions import fired_in
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 
@@ -67,63 +67,31 @@ class Rate:
 
 @dataclass(frozen=True)
 class LevelRates:
-    """The rate that a level of a menu accepts.
+    """The rate that a level of a menu accepts."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the level.
-    rate : Rate
-        The rate that it accepts.
-    rejection : float or None
-        The rate of the previous level divided by that of this one; None for the first level, or if this rate
-        is not above 0.
-    rejection_error : float or None
-        The statistical uncertainty of the rejection.
-    """
-
-    name: str
-    rate: Rate
+    name: str  #: The name of the level
+    rate: Rate  #: The rate that it accepts
+    #: The rate of the previous level divided by that of this one; None for the first level, or if this rate
+    #: is not above 0
     rejection: float | None
-    rejection_error: float | None
+    rejection_error: float | None  #: The statistical uncertainty of the rejection
 
 
 @dataclass(frozen=True, repr=False)
 class TriggerRates(Shown):
-    """The rates of a trigger, or of a group (kind "group"), within its level.
-
-    Attributes
-    ----------
-    name : str
-        The name of the trigger or group.
-    kind : str
-        The kind of the trigger, or "group".
-    group : str or None
-        The group of the trigger; the name itself for a group.
-    level : str or None
-        The level of the menu, if the menu has levels.
-    prescale : float or None
-        The prescale of the trigger; None for a group.
-    threshold : float or None
-        The threshold on the score of the trigger, if it has one.
-    threshold_error : float or None
-        The uncertainty of a threshold that was found from a rate budget.
-    rates : mapping of str to Rate
-        The rates, by the names of `counting.quantities`.
-    unique_fraction : tuple of float, or None
-        The unique rate divided by the total rate, and its error; None if the total is not above 0.
-    """
+    """The rates of a trigger, or of a group (kind "group"), within its level."""
 
     _view: ClassVar[str] = "trigemu.results.rates:TRIGGER_RATES"
 
-    name: str
-    kind: str
-    group: str | None
-    level: str | None
-    prescale: float | None
-    threshold: float | None
-    threshold_error: float | None
-    rates: Mapping[str, Rate]
+    name: str  #: The name of the trigger or group
+    kind: str  #: The kind of the trigger, or "group"
+    group: str | None  #: The group of the trigger; the name itself for a group
+    level: str | None  #: The level of the menu, if the menu has levels
+    prescale: float | None  #: The prescale of the trigger; None for a group
+    threshold: float | None  #: The threshold on the score of the trigger, if it has one
+    threshold_error: float | None  #: The uncertainty of a threshold that was found from a rate budget
+    rates: Mapping[str, Rate]  #: The rates, by the names of `counting.quantities`
+    #: The unique rate divided by the total rate, and its error; None if the total is not above 0
     unique_fraction: tuple[float, float] | None = None
 
     def with_rate(self, quantity: str, rate: Rate) -> TriggerRates:
@@ -155,20 +123,12 @@ class TriggerRates(Shown):
 @dataclass(frozen=True)
 class Half:
     """The half of the samples that fitted triggers are judged on: their rates, and their effect on other
-    rates, come from it.
+    rates, come from it."""
 
-    Attributes
-    ----------
-    number : int
-        The number of the half.
-    scales : tuple of float
-        For each sample, in the order of the catalogue, the factor that scales its half to the full sample.
-    triggers : tuple of str
-        The enabled triggers that were fitted to the other half, or read the decisions of such a trigger.
-    """
-
-    number: int
+    number: int  #: The number of the half
+    #: For each sample, in the order of the catalogue, the factor that scales its half to the full sample
     scales: tuple[float, ...]
+    #: The enabled triggers that were fitted to the other half, or read the decisions of such a trigger
     triggers: tuple[str, ...]
 
 

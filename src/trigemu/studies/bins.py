@@ -13,18 +13,25 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, numbers_of
-from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.base.shown import Named, WithHistograms, histogram_of
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import Parents
+from trigemu.counting.patterns import (
+    Keys,
+    PatternTable,
+    complete_table,
+    count_patterns,
+    empty_table,
+    merge_tables,
+)
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.counting.sums import RateSums
-from trigemu.emulation.engine import Progress, chunks_of
+from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
 from trigemu.emulation.loop import Emulation, emulate
-from trigemu.emulation.plan import Plan, lacks
+from trigemu.emulation.plan import Plan, check_needs, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.observables.expressions import Number
@@ -33,65 +40,39 @@ from trigemu.observables.workspace import Workspace
 from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates, Rate, TriggerRates
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Need
+from trigemu.samples.events import Events, Need
 from trigemu.samples.memory import SamplesLike, samples_of
-from trigemu.samples.sample import Sample
 from trigemu.studies.efficiency import binned
 from trigemu.triggers.base import Context
 
 
 @dataclass(frozen=True)
 class Bin:
-    """The rates in one bin of an observable, low ≤ observable < high.
+    """The rates in one bin of an observable, low ≤ observable < high."""
 
-    Attributes
-    ----------
-    low, high : float
-        The edges of the bin.
-    crossings : Rate
-        The rate of all events in the bin.
-    rates : MenuRates or None
-        The rates of the menu in the bin; None if the rate of all events in the bin is not above 0.
-    menu_if_all : Rate or None
-        The rate of the menu in the bin, rescaled to all crossings; None as for `rates`.
-    if_all : tuple of Rate
-        The total rate of each enabled trigger in the bin, rescaled to all crossings; empty as for `rates`.
-    """
-
-    low: float
+    low: float  #: low, high: The edges of the bin
     high: float
-    crossings: Rate
+    crossings: Rate  #: The rate of all events in the bin
+    #: The rates of the menu in the bin; None if the rate of all events in the bin is not above 0
     rates: MenuRates | None
+    #: The rate of the menu in the bin, rescaled to all crossings; None as for `rates`
     menu_if_all: Rate | None
+    #: The total rate of each enabled trigger in the bin, rescaled to all crossings; empty as for `rates`
     if_all: tuple[Rate, ...]
 
 
 @dataclass(frozen=True, repr=False)
 class BinnedRates(WithHistograms, Named[tuple[TriggerRates | None, ...]]):
     """The rates of a menu in the bins of an observable; result["J100"] is the rates of a trigger, or of a
-    group, in each bin, None as for `Bin.rates`.
-
-    Attributes
-    ----------
-    observable : str
-        The observable, in the language of the menu.
-    whole : MenuRates
-        The rates of the menu on all events, including those outside of the bins.
-    crossings : Rate
-        The rate of all events.
-    outside : Rate
-        The rate of the events without a value in the bins.
-    bins : tuple of Bin
-        The bins.
-    """
+    group, in each bin, None as for `Bin.rates`."""
 
     _view: ClassVar[str] = "trigemu.results.bins:BINNED_RATES"
 
-    observable: str
-    whole: MenuRates
-    crossings: Rate
-    outside: Rate
-    bins: tuple[Bin, ...]
+    observable: str  #: The observable, in the language of the menu
+    whole: MenuRates  #: The rates of the menu on all events, including those outside of the bins
+    crossings: Rate  #: The rate of all events
+    outside: Rate  #: The rate of the events without a value in the bins
+    bins: tuple[Bin, ...]  #: The bins
 
     def to_hist(self, name: str | None = None, *, rescaled: bool = False) -> Any:
         """Return a hist.Hist (UHI) of rates in Hz with variances; it has no flow bins.
@@ -160,7 +141,7 @@ def binned_rates(
         raise TrigemuError(f"{observable!r}: expected at least two ascending bin edges")
     axis = _Bins(Context(menu.scope).observable(observable), edges)
     catalogue = samples_of(catalogue, executor=executor)
-    _check_columns(catalogue, observable, axis)
+    check_needs(catalogue.background, axis.number.needs(), f"{observable!r} needs")
     emulation = emulate([menu], catalogue, axis=axis, executor=executor, progress=progress)
     parts = [replace(emulation, only=number) for number in range(axis.bins)]
     crossings = [_crossings(part) for part in (emulation, *parts)]
@@ -193,15 +174,6 @@ class _Bins:
 
     def __call__(self, plan: Plan, work: Workspace) -> IntArray:
         return binned(self.number.evaluate(work), self.edges)
-
-
-def _check_columns(catalogue: Catalogue, observable: str, axis: _Bins) -> None:
-    problems = [
-        lacking for s in catalogue.background for need in axis.number.needs() if (lacking := lacks(s, need))
-    ]
-    if problems:
-        reason = f", which {observable!r} needs"
-        raise SampleError("\n".join(problem + reason for problem in dict.fromkeys(problems)))
 
 
 def _crossings(part: Emulation) -> Rate:
@@ -253,48 +225,26 @@ def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Quantity:
-    """The quantity of a spectrum.
+    """The quantity of a spectrum."""
 
-    Attributes
-    ----------
-    name : str
-        The observable, or "weight".
-    label : str
-        Its name in words.
-    unit : str
-        Its unit; empty if it has none.
-    edges : ndarray
-        float64[bins + 1], the edges of the bins in `unit`.
-    """
-
-    name: str
-    label: str
-    unit: str
-    edges: FloatArray
+    name: str  # The observable, or "weight"
+    label: str  # Its name in words
+    unit: str  # Its unit; empty if it has none
+    edges: FloatArray  # float64[bins + 1], the edges of the bins in `unit`
 
 
 @dataclass(frozen=True, repr=False)
 class Spectrum(WithHistograms):
-    """A spectrum of each sample. Values above the last edge are counted in the last bin.
-
-    Attributes
-    ----------
-    quantity : Quantity
-        The quantity.
-    sum_w : mapping of str to ndarray
-        The rate of each sample in Hz, float64[bins], by the name of the sample.
-    variance : mapping of str to ndarray
-        The variance of each rate in Hz², float64[bins], by the name of the sample.
-    signals : frozenset of str
-        The names of the signals among the samples.
-    """
+    """A spectrum of each sample. Values above the last edge are counted in the last bin."""
 
     _view: ClassVar[str] = "trigemu.results.bins:SPECTRUM"
 
-    quantity: Quantity
+    quantity: Quantity  #: The quantity
+    #: The rate of each sample in Hz, float64[bins], by the name of the sample
     sum_w: Mapping[str, FloatArray]
+    #: The variance of each rate in Hz², float64[bins], by the name of the sample
     variance: Mapping[str, FloatArray]
-    signals: frozenset[str] = frozenset()
+    signals: frozenset[str] = frozenset()  #: The names of the signals among the samples
 
 
 def _counts(n: int) -> FloatArray:
@@ -337,54 +287,51 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
     }
     filled: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
     for sample in catalogue.samples:
-        with_parents = sample.number in catalogue.with_parents
-        for number, (sums, variance) in _of_sample(sample, observables, with_parents, progress).items():
-            filled[number][0][sample.name] = sums
-            filled[number][1][sample.name] = variance
+        columns = {(c, column) for c, names in sample.schema.collections.items() for column in names}
+        columns |= {("", scalar) for scalar in sample.schema.scalars}
+        available = {q: o for q, o in observables.items() if o is None or set(o.needs()) <= columns}
+        needs = frozenset(need for o in available.values() if o for need in o.needs())
+        task = _CountSpectra(tuple(available.items()), sample.number in catalogue.with_parents)
+        job = Job((), make_plan(()), catalogue, needs)
+        parts = [*over_samples([sample], job, task, progress=progress)]
+        merged = zip(*parts, strict=True) if parts else [[empty_table(1)]] * len(available)
+        for q, tables in zip(available, merged, strict=True):
+            table, n = complete_table(tables), len(QUANTITIES[q].edges) - 1
+            rows = np.arange(len(table))
+            bins = sparse.csr_array((np.ones(len(table)), (rows, table.bin)), (len(table), n))
+            shared = table.interactions.variance(rows, bins) if table.interactions else 0.0
+            filled[q][0][sample.name] = bins.T @ table.weight
+            filled[q][1][sample.name] = bins.T @ table.square + shared
     signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
     return tuple(Spectrum(QUANTITIES[q], *parts, signals) for q, parts in enumerate(filled) if parts[0])
 
 
-def _of_sample(
-    sample: Sample, observables: Mapping[int, Number | None], with_parents: bool, progress: Progress | None
-) -> dict[int, tuple[FloatArray, FloatArray]]:
-    columns = {(c, column) for c, names in sample.schema.collections.items() for column in names}
-    columns |= {("", scalar) for scalar in sample.schema.scalars}
-    available = {q: o for q, o in observables.items() if o is None or set(o.needs()) <= columns}
-    needs = {need for observable in available.values() if observable for need in observable.needs()}
-    import hist  # here, because the import takes a tenth of a second and nothing else needs it
+@dataclass(frozen=True)
+class _CountSpectra:
+    """The task that sums the weights of a chunk in the bins of each quantity; the last bin includes higher
+    values, and values below the first one are left out."""
 
-    filled = {q: hist.Hist(hist.axis.Variable(QUANTITIES[q].edges), storage="Weight") for q in available}
-    shared: dict[int, list[tuple[Parents, IntArray, FloatArray]]] = {q: [] for q in available}
-    for chunk in chunks_of(sample, CHUNK_EVENTS):
-        events = sample.read(chunk.source, chunk.start, chunk.stop, needs)
-        work = Workspace(events)
-        for q, observable in available.items():
-            values = observable.evaluate(work) if observable else np.abs(events.weight)
-            has_value = ~np.isnan(values)
-            filled[q].fill(values[has_value], weight=events.weight[has_value])
-            if with_parents:
-                bins = np.searchsorted(QUANTITIES[q].edges, values[has_value], "right") - 1
-                shared[q].append((events.parent[has_value], bins, events.weight[has_value]))
-        if progress:
-            progress(chunk.stop - chunk.start)
-    spectra = {}
-    for q, histogram in filled.items():
-        view = histogram.view(flow=True)
-        view[-2] += view[-1]
-        variance = _of_parents(shared[q], len(view) - 2) if with_parents else view.variance[1:-1]
-        spectra[q] = view.value[1:-1], variance
-    return spectra
+    quantities: tuple[tuple[int, Number | None], ...]  # The positions, each with its observable
+    with_parents: bool
 
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[PatternTable, ...]:
+        work, core = Workspace(events), events.core
+        tables = []
+        for number, observable in self.quantities:
+            edges = QUANTITIES[number].edges
+            values = (observable.evaluate(work) if observable else np.abs(events.weight))[core]
+            rows = np.flatnonzero(values >= edges[0])  # not NaN
+            bins = np.minimum(np.searchsorted(edges, values[rows], "right") - 1, len(edges) - 2)
+            made_from = events.parent[core][rows], events.id[core][rows]
+            table = count_patterns(
+                chunk.sample,
+                np.zeros((len(rows), 1), np.uint64),
+                events.weight[core][rows],
+                Keys(bin=bins),
+                made_from=made_from if self.with_parents else None,
+            )
+            tables.append(table)
+        return tuple(tables)
 
-def _of_parents(parts: Sequence[tuple[Parents, IntArray, FloatArray]], n: int) -> FloatArray:
-    """Return Σ over parents of (Σw)² in each bin, float64[n], from the parents, bins and weights of events.
-    Values above the last bin are counted in the last bin."""
-    parent, bins, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
-    bins = np.minimum(bins, n - 1)
-    inside = bins >= 0
-    _, number = np.unique(parent[inside], return_inverse=True)
-    cells, cell = np.unique(number.ravel() * n + bins[inside], return_inverse=True)
-    sums = np.bincount(cell.ravel(), weight[inside], len(cells))
-    variance: FloatArray = np.bincount(cells % n, sums**2, n).astype(np.float64)
-    return variance
+    def merge(self, parts: Sequence[tuple[PatternTable, ...]]) -> tuple[PatternTable, ...]:
+        return tuple(merge_tables(tables) for tables in zip(*parts, strict=True))

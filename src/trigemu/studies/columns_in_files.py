@@ -60,7 +60,7 @@ def file_columns(sample: Sample) -> FileColumns:
     schema, file = sample.schema, sample.sources[0]
     objects = {
         name: tuple(_described(name, schema.collections[name], file.types))
-        for name in _in_order(schema.collections)
+        for name in _names(schema.collections, STANDARD)
     }
     return FileColumns(
         tree=file.tree_name,
@@ -77,10 +77,6 @@ def _names(names: Iterable[str], first: tuple[str, ...]) -> list[str]:
     order = {name: number for number, name in enumerate(first)}
     plain = (name for name in names if name.isidentifier() and not keyword.iskeyword(name))
     return sorted(plain, key=lambda name: (order.get(name, len(order)), name))
-
-
-def _in_order(collections: Iterable[str]) -> list[str]:
-    return _names(collections, STANDARD)
 
 
 def _described(
@@ -100,7 +96,7 @@ def _examples(sample: Sample) -> Iterator[Example]:
 
 
 def _observables(schema: Schema) -> Iterator[str]:
-    collections = _in_order(schema.collections)
+    collections = _names(schema.collections, STANDARD)
     yield from (f"{name}[0].pt" for name in collections if "pt" in schema.collections[name])
     yield from _names(schema.scalars, _FIRST)
 

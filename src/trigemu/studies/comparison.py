@@ -23,14 +23,12 @@ from trigemu.base.toml import TomlTable
 from trigemu.counting.acceptance import acceptances, acceptances_of
 from trigemu.counting.quantities import COMPARED, MENU, Fractions, Label, fractions
 from trigemu.counting.sums import PairSums
-from trigemu.emulation.emulation_like import emulation_of
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.scaling import crossing_scale
 from trigemu.menus.menu import Menu, Trigger, named_apart
 from trigemu.menus.read import MenuLike, menus_of
-from trigemu.observables.selections import Scope
-from trigemu.rates.menu_rates import rates_of
+from trigemu.rates.menu_rates import emulation_of, rates_of
 from trigemu.rates.results import MenuRates
 from trigemu.samples.memory import SamplesLike
 from trigemu.triggers.logic import Expression
@@ -51,7 +49,7 @@ def changes(emulation: Emulation, i: int, j: int) -> Iterator[tuple[str, str]]:
             yield name, f"only in {a.name}"
         elif name not in first:
             yield name, f"only in {b.name}"
-        elif how := [*_definition(first[name], second[name]), *_names(first[name], second[name], a, b)]:
+        elif how := [*_definitions(first[name], second[name], a, b)]:
             yield name, "; ".join(how)
         elif remark := _content(emulation, i, j, name):
             yield name, remark
@@ -65,10 +63,6 @@ def _content(emulation: Emulation, i: int, j: int, name: str) -> str | None:
     if plan.models[i] != plan.models[j]:
         return "its model"
     return "its objects or sums" if a.scope != b.scope else None
-
-
-def _definition(first: Trigger, second: Trigger) -> Iterator[str]:
-    yield from _differences("", _keys(first), _keys(second))
 
 
 def _keys(trigger: Trigger) -> dict[str, object]:
@@ -122,22 +116,20 @@ def _expression(expression: Expression) -> str:
     return f"not {parts[0]}" if expression.operation == "not" else f" {expression.operation} ".join(parts)
 
 
-def _names(first: Trigger, second: Trigger, a: Menu, b: Menu) -> Iterator[str]:
-    """Yield the objects and sums that a trigger uses and the two menus define differently."""
+def _definitions(first: Trigger, second: Trigger, a: Menu, b: Menu) -> Iterator[str]:
+    """Yield the differences of two triggers, and the objects and sums that they use and their menus define
+    differently."""
+    yield from _differences("", _keys(first), _keys(second))
     words = {
         word.removeprefix("n_")
         for trigger in (first, second)
         for text in _strings(trigger.description)
         for word in _WORD.findall(text)
     }
-    meanings = _meanings(a.scope), _meanings(b.scope)
-    for name in sorted(words & (meanings[0].keys() | meanings[1].keys())):
-        if meanings[0].get(name) != meanings[1].get(name):
+    before, after = (dict(m.scope.objects) | {"ht": m.scope.ht, "mht": m.scope.mht} for m in (a, b))
+    for name in sorted(words & (before.keys() | after.keys())):
+        if before.get(name) != after.get(name):
             yield f"{name} is defined differently"
-
-
-def _meanings(scope: Scope) -> dict[str, object]:
-    return dict(scope.objects) | {"ht": scope.ht, "mht": scope.mht}
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -216,29 +208,15 @@ class Change:
 @dataclass(frozen=True, repr=False)
 class Comparison(Shown, Named[MenuRates]):
     """The comparison of two or more variants of a menu, identified by the names of their menus;
-    result["primary"] is the rates of one.
-
-    Attributes
-    ----------
-    variants : tuple of MenuRates
-        The rates of each variant.
-    differences : tuple of Difference
-        The differences of rates, for each pair of variants.
-    gained : tuple of Gain
-        The gains, for each ordered pair of variants.
-    common : tuple of Common
-        The common rates of their triggers, for each pair of variants.
-    changes : tuple of Change
-        The differences of their definitions, for each pair of variants.
-    """
+    result["primary"] is the rates of one."""
 
     _view: ClassVar[str] = "trigemu.results.comparison:COMPARISON"
 
-    variants: tuple[MenuRates, ...]
-    differences: tuple[Difference, ...]
-    gained: tuple[Gain, ...]
-    common: tuple[Common, ...]
-    changes: tuple[Change, ...]
+    variants: tuple[MenuRates, ...]  #: The rates of each variant
+    differences: tuple[Difference, ...]  #: The differences of rates, for each pair of variants
+    gained: tuple[Gain, ...]  #: The gains, for each ordered pair of variants
+    common: tuple[Common, ...]  #: The common rates of their triggers, for each pair of variants
+    changes: tuple[Change, ...]  #: The differences of their definitions, for each pair of variants
 
     def _named(self) -> tuple[str, Mapping[str, MenuRates]]:
         return "variant", {variant.menu.name: variant for variant in self.variants}

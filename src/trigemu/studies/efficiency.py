@@ -16,7 +16,7 @@ from trigemu.base.shown import Named, WithCorrection, WithHistograms, view_of
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
-from trigemu.emulation.plan import Plan, decide, lacks, make_plan
+from trigemu.emulation.plan import Plan, bit_of_words, check_needs, decide, make_plan
 from trigemu.emulation.scaling import unseen_half
 from trigemu.menus.menu import Menu, named_apart
 from trigemu.menus.prescales import at_own_column
@@ -36,7 +36,6 @@ from trigemu.studies.intervals import (
     Sums,
     accepted,
     shifts_of_gains,
-    thresholds_of,
     with_moved,
 )
 from trigemu.triggers.base import Context
@@ -50,41 +49,19 @@ _NAMED_SAMPLES = 3
 @dataclass(frozen=True, repr=False)
 class Turnon(WithHistograms, WithCorrection, Named[Curve]):
     """The efficiency curves as functions of one observable in one category; result["primary"] is the curve of
-    a menu, result["primary", "J100"] that of one of its triggers.
-
-    Attributes
-    ----------
-    profile : Profile
-        The observable and its bins.
-    category : str
-        The condition of the category, or "all".
-    selected : int
-        The number of events in the category, including those outside of the bins.
-    events : ndarray
-        int64[bins], the number of events.
-    effective_events : ndarray
-        float64[bins], the effective number of events.
-    curves : tuple of Curve
-        The curves of the menus and triggers.
-    title : str
-        The name of the category in tables and figures; by default its condition.
-    sample : str or None
-        The sample; None: all samples together.
-    samples : tuple of str
-        The samples that the events are from.
-    """
+    a menu, result["primary", "J100"] that of one of its triggers."""
 
     _view: ClassVar[str] = "trigemu.results.efficiency:TURN_ON"
 
-    profile: Profile
-    category: str
-    selected: int
-    events: IntArray
-    effective_events: FloatArray
-    curves: tuple[Curve, ...]
-    title: str = ""
-    sample: str | None = None
-    samples: tuple[str, ...] = ()
+    profile: Profile  #: The observable and its bins
+    category: str  #: The condition of the category, or "all"
+    selected: int  #: The number of events in the category, including those outside of the bins
+    events: IntArray  #: int64[bins], the number of events
+    effective_events: FloatArray  #: float64[bins], the effective number of events
+    curves: tuple[Curve, ...]  #: The curves of the menus and triggers
+    title: str = ""  #: The name of the category in tables and figures; by default its condition
+    sample: str | None = None  #: The sample; None: all samples together
+    samples: tuple[str, ...] = ()  #: The samples that the events are from
 
     @property
     def name(self) -> str:
@@ -141,34 +118,19 @@ class Efficiencies(WithCorrection, Named[Turnon]):
     """Efficiencies of menus and triggers on samples; result["jet[0].pt", "n_jet == 1"] is the curves as
     functions of an observable in a category. If there is only one category, it can be left out. If samples
     were measured separately, the name of the sample follows.
-
-    Attributes
-    ----------
-    menus : tuple of Menu
-        The menus as evaluated, with their budgets solved on the background.
-    catalogue : Catalogue
-        The samples, and the background.
-    samples : tuple of str
-        The names of the samples.
-    require : str or None
-        The condition that an event must fulfil to be counted; None: all events are counted.
-    halved : tuple of str
-        The samples of which only one half is used, because something was fitted to the other half.
-    turnons : tuple of Turnon
-        The curves, for each observable and category.
-    warnings : tuple of str
-        Warnings about the numbers.
     """
 
     _view: ClassVar[str] = "trigemu.results.efficiency:EFFICIENCIES"
 
-    menus: tuple[Menu, ...]
-    catalogue: Catalogue
-    samples: tuple[str, ...]
+    menus: tuple[Menu, ...]  #: The menus as evaluated, with their budgets solved on the background
+    catalogue: Catalogue  #: The samples, and the background
+    samples: tuple[str, ...]  #: The names of the samples
+    #: The condition that an event must fulfil to be counted; None: all events are counted
     require: str | None
+    #: The samples of which only one half is used, because something was fitted to the other half
     halved: tuple[str, ...]
-    turnons: tuple[Turnon, ...]
-    warnings: tuple[str, ...] = ()
+    turnons: tuple[Turnon, ...]  #: The curves, for each observable and category
+    warnings: tuple[str, ...] = ()  #: Warnings about the numbers
 
     def to_correction(self, *, over: str | tuple[str, str] | None = None, flow: str = "error") -> Any:
         """Return the corrections of all curves as a correctionlib.schemav2.CorrectionSet.
@@ -262,9 +224,9 @@ def efficiencies(
     samples, triggers = names_of("the samples", samples), names_of("the triggers", triggers)
     categories = names_of("the categories", categories)
     catalogue = samples_of(catalogue, executor=executor)
-    chosen = [catalogue.sample(name) for name in dict.fromkeys(samples)]
-    _check(menus, chosen, profiles, categories, triggers)
-    require = chosen[0].table.require if require is None else require
+    measured = [catalogue.sample(name) for name in dict.fromkeys(samples)]
+    _check(menus, measured, profiles, categories, triggers)
+    require = measured[0].table.require if require is None else require
     context = Context(scope or menus[0].scope)
     task = _CountProfiles(
         tuple((context.observable(profile.observable), profile.edges) for profile in profiles),
@@ -273,21 +235,22 @@ def efficiencies(
         catalogue.with_parents,
     )
     plan = make_plan(menus)
-    for sample in chosen:
+    for sample in measured:
         plan.check(sample)
-        _check_columns(sample, context)
+        check_needs([sample], context.needs, "an observable, a category or the condition of `require` needs")
     solved = solve_budgets(menus, catalogue, executor=executor, progress=progress)
     with_shifted = with_moved(solved)
     plan = plan if with_shifted == menus else make_plan(with_shifted)
     unseen = unseen_half(solved, plan, catalogue)
-    halved = [s for s in chosen if s.table.role == "background" and unseen is not None]
+    halved = [s for s in measured if s.table.role == "background" and unseen is not None]
     task = replace(task, unseen=unseen, halved=frozenset(sample.number for sample in halved))
     job = Job(with_shifted, plan, catalogue, frozenset(context.needs))
-    parts_of_samples = over_samples(chosen, job, task, executor, progress)
+    parts_of_samples = over_samples(measured, job, task, executor, progress)
     tables = [complete_table(parts) for parts in zip(*parts_of_samples, strict=True)]
     if not len(tables[0]):
         raise SampleError(f"no event of {', '.join(samples)} is selected by {require!r}")
-    names = tuple(sample.name for sample in chosen)
+    names = tuple(sample.name for sample in measured)
+    with_units = (replace(p, unit=p.unit or unit_of_observable(menus[0], p.observable)) for p in profiles)
     return Efficiencies(
         menus=solved,
         catalogue=catalogue,
@@ -296,11 +259,9 @@ def efficiencies(
         halved=tuple(sample.name for sample in halved),
         turnons=tuple(
             replace(turnon, samples=(signal.name,) if signal else names)
-            for profile, table in zip(profiles, tables, strict=True)
-            for signal in (chosen if apart else [None])
-            for turnon in _turnons(
-                _with_unit(profile, solved[0]), table, signal, solved, plan, categories, triggers
-            )
+            for profile, table in zip(with_units, tables, strict=True)
+            for signal in (measured if apart else [None])
+            for turnon in _turnons(profile, table, signal, solved, plan, categories, triggers)
         ),
         warnings=(
             *([catalogue.left_out_text] if catalogue.left_out else []),
@@ -321,7 +282,7 @@ def _plain(profiles: Profile | Sequence[Profile]) -> tuple[Profile, ...]:
 
 def _negative(catalogue: Catalogue, table: PatternTable, bit: int) -> Iterator[str]:
     """Yield a warning for each sample with negative weights, which a bit in the last word marks."""
-    weight, negative = np.abs(table.weight), table.words[:, -1] >> np.uint64(bit) != 0
+    weight, negative = np.abs(table.weight), bit_of_words(table.words[:, -1:], bit)
     for number in np.unique(table.sample):
         rows = table.sample == number
         share = weight[rows & negative].sum() / max(weight[rows].sum(), 1e-300)
@@ -357,13 +318,6 @@ def _check(
     for trigger in triggers:
         if trigger not in names:
             raise TrigemuError(f"no menu has an enabled trigger {trigger!r}{nearest(trigger, names)}")
-
-
-def _check_columns(sample: Sample, context: Context) -> None:
-    problems = [lacking for need in sorted(context.needs) if (lacking := lacks(sample, need))]
-    if problems:
-        reason = ", which an observable, a category or the condition of `require` needs"
-        raise SampleError("\n".join(problem + reason for problem in dict.fromkeys(problems)))
 
 
 @dataclass(frozen=True)
@@ -415,11 +369,6 @@ def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
     return np.where(inside, bins, len(edges) - 1)
 
 
-def _with_unit(profile: Profile, menu: Menu) -> Profile:
-    """Return a profile with a unit: its own, or else the unit of its observable."""
-    return replace(profile, unit=profile.unit or unit_of_observable(menu, profile.observable))
-
-
 def _turnons(
     profile: Profile,
     table: PatternTable,
@@ -435,14 +384,13 @@ def _turnons(
         for menu, bits in zip(menus, plan.bits, strict=False)  # moved thresholds follow the menus
         for trigger, fraction in accepted(menu, bits, table.words, triggers).items()
     ]
-    shifts = shifts_of_gains(thresholds_of(menus, plan), menus, plan, table.words, triggers)
+    shifts = shifts_of_gains(menus, plan, table.words, triggers)
     references = {trigger: fraction for (menu, trigger), fraction in columns if menu == menus[0].name}
     nothing = np.zeros(len(table))
     n = len(profile.edges)
-    inside_of = [
-        ((table.words[:, -1] >> np.uint64(bit)) & np.uint64(1) != 0, text)
-        for bit, text in enumerate(categories)
-    ] or [(np.ones(len(table), np.bool_), "all")]
+    inside_of = [(bit_of_words(table.words[:, -1:], bit), text) for bit, text in enumerate(categories)] or [
+        (np.ones(len(table), np.bool_), "all")
+    ]
     for inside, category in inside_of:
         if not inside.any():
             raise SampleError(f"no event is in the category {category!r}: check the condition")

@@ -171,48 +171,22 @@ class Reference(TomlTable, frozen=True):
 
 @dataclass(frozen=True)
 class ProfileSet:
-    """A set of efficiency profiles, as read from its file.
+    """A set of efficiency profiles, as read from its file."""
 
-    Attributes
-    ----------
-    name : str
-        Its name.
-    menus : tuple of Path
-        The menus, relative to the current folder.
-    samples : tuple of str
-        Names of samples in the catalogue.
-    require : str or None
-        The condition that an event must fulfil to be counted; None: that of the first sample.
-    triggers : tuple of str
-        Triggers that are measured in addition to the menus.
-    scope : Scope or None
-        The objects and sums that observables and conditions refer to; None: those of the first menu.
-    observables : tuple of Observable
-        The observables; efficiencies are measured as functions of them.
-    categories : tuple of Category
-        The categories of events.
-    references : tuple of Reference
-        Published numbers.
-    path : Path
-        The file.
-    sha256 : str
-        Its digest.
-    apart : bool
-        Whether each sample is measured separately.
-    """
-
-    name: str
-    menus: tuple[Path, ...]
-    samples: tuple[str, ...]
+    name: str  # Its name
+    menus: tuple[Path, ...]  # The menus, relative to the current folder
+    samples: tuple[str, ...]  # Names of samples in the catalogue
+    # The condition that an event must fulfil to be counted; None: that of the first sample
     require: str | None
-    triggers: tuple[str, ...]
+    triggers: tuple[str, ...]  # Triggers that are measured in addition to the menus
+    # The objects and sums that observables and conditions refer to; None: those of the first menu
     scope: Scope | None
-    observables: tuple[Observable, ...]
-    categories: tuple[Category, ...]
-    references: tuple[Reference, ...]
-    path: Path
-    sha256: str
-    apart: bool = False
+    observables: tuple[Observable, ...]  # The observables; efficiencies are measured as functions of them
+    categories: tuple[Category, ...]  # The categories of events
+    references: tuple[Reference, ...]  # Published numbers
+    path: Path  # The file
+    sha256: str  # Its digest
+    apart: bool = False  # Whether each sample is measured separately
 
     @property
     def labels(self) -> dict[str, str]:
@@ -228,19 +202,7 @@ class ProfileSet:
         executor: Any = None,
         progress: Progress | None = None,
     ) -> Efficiencies:
-        """Measure the efficiencies of this set.
-
-        Parameters
-        ----------
-        menus : sequence of Menu
-            The menus, in the order of those of the file.
-        catalogue : Catalogue
-            The samples.
-        executor
-            As in `emulate`.
-        progress : callable, optional
-            Called with the number of events done since the last call.
-        """
+        """Measure the efficiencies of this set, of menus in the order of those of the file."""
         result = efficiencies(
             menus,
             catalogue,

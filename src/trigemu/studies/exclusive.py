@@ -21,10 +21,10 @@ from trigemu.base.shown import Shown
 from trigemu.counting.acceptance import Rows, acceptances
 from trigemu.counting.patterns import distinct_entries
 from trigemu.counting.quantities import members_by_level
-from trigemu.emulation.emulation_like import emulation_of
 from trigemu.emulation.loop import Emulation
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike
+from trigemu.rates.menu_rates import emulation_of
 from trigemu.samples.memory import SamplesLike
 
 #: Combinations that accept a smaller fraction of the events of a pattern are ignored in the search for the
@@ -43,23 +43,13 @@ class ExclusiveRate:
 
 @dataclass(frozen=True, repr=False)
 class ExclusiveRates(Shown):
-    """The exclusive rates of a menu.
-
-    Attributes
-    ----------
-    largest : tuple of ExclusiveRate
-        The combinations with the highest rates, in descending order.
-    others : int
-        The number of other combinations that occur.
-    others_hz : float
-        The sum of their rates in Hz.
-    """
+    """The exclusive rates of a menu."""
 
     _view: ClassVar[str] = "trigemu.results.overlap:EXCLUSIVE_RATES"
 
-    largest: tuple[ExclusiveRate, ...]
-    others: int
-    others_hz: float
+    largest: tuple[ExclusiveRate, ...]  #: The combinations with the highest rates, in descending order
+    others: int  #: The number of other combinations that occur
+    others_hz: float  #: The sum of their rates in Hz
 
 
 def exclusive_rates(
@@ -111,13 +101,13 @@ def exclusive_rates(
         for rows in counted.blocks() if factor.any() else ():
             _add_rates(rates, table.words[rows], part, bits, hz[rows] * factor[rows], level)
     order = sorted(rates, key=lambda combination: (-rates[combination], combination))
-    chosen = [np.isin(np.arange(len(menu.enabled)), combination) for combination in order[:most]]
+    combined = [np.isin(np.arange(len(menu.enabled)), combination) for combination in order[:most]]
 
     def exclusive(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
         acceptance = acceptances(words, menus[0], bits)
-        return np.column_stack([acceptance.exactly(members, level) for members in chosen])
+        return np.column_stack([acceptance.exactly(members, level) for members in combined])
 
-    values, variances = counted.sums(exclusive, len(chosen)) if chosen else np.zeros((2, 0))
+    values, variances = counted.sums(exclusive, len(combined)) if combined else np.zeros((2, 0))
     names = [trigger.name for trigger in menu.enabled]
     return ExclusiveRates(
         largest=tuple(

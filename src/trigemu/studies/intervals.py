@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
@@ -71,26 +72,6 @@ class Overall:
 class Curve(WithHistogram, WithCorrection):
     """Efficiencies of a menu, or of one of its triggers, in the bins of an observable.
 
-    Attributes
-    ----------
-    menu : str
-        The name of the menu.
-    trigger : str or None
-        The name of the trigger; None: the whole menu.
-    value : ndarray
-        float64[bins], the efficiencies; NaN in bins without events.
-    low, high : ndarray
-        float64[bins], their intervals at 68 %.
-    gain, gain_error : ndarray
-        float64[bins], the efficiency minus that of the first menu, or of its trigger with the same name (0
-        without such a trigger); and its uncertainty. Both efficiencies are measured on the same events.
-    gain_threshold_error : ndarray
-        float64[bins], the contribution to `gain_error` of the errors of thresholds found from rate budgets.
-    overall : Overall
-        The efficiency over all events of the category, including those outside of the bins.
-    profile : Profile
-        The observable and its bins.
-
     Notes
     -----
     ε = Σ w a / Σ w, where a is the fraction of an event that is accepted. Its interval is the Wilson interval
@@ -104,16 +85,20 @@ class Curve(WithHistogram, WithCorrection):
 
     _view: ClassVar[str] = "trigemu.results.efficiency:CURVE"
 
-    menu: str
-    trigger: str | None
-    value: FloatArray
-    low: FloatArray
+    menu: str  #: The name of the menu
+    trigger: str | None  #: The name of the trigger; None: the whole menu
+    value: FloatArray  #: float64[bins], the efficiencies; NaN in bins without events
+    low: FloatArray  #: low, high: float64[bins], their intervals at 68 %
     high: FloatArray
+    #: gain, gain_error: float64[bins], the efficiency minus that of the first menu, or of its trigger with
+    #: the same name (0 without such a trigger); and its uncertainty. Both efficiencies are measured on the
+    #: same events
     gain: FloatArray
     gain_error: FloatArray
+    #: float64[bins], the contribution to `gain_error` of the errors of thresholds found from rate budgets
     gain_threshold_error: FloatArray
-    overall: Overall
-    profile: Profile
+    overall: Overall  #: The efficiency over all events of the category, including those outside of the bins
+    profile: Profile  #: The observable and its bins
 
     @property
     def name(self) -> str:
@@ -210,32 +195,6 @@ class Sums:
 Fractions = dict[str | None, FloatArray]
 
 
-@dataclass(frozen=True)
-class Threshold:
-    """A threshold that was found from a budget, in all menus that contain it.
-
-    lower, higher: for each menu, the bits of the triggers with this threshold one error lower and higher;
-    empty if no trigger of the menu has the threshold.
-    """
-
-    lower: tuple[Mapping[str, int], ...]
-    higher: tuple[Mapping[str, int], ...]
-
-    def shifts(
-        self, menus: Sequence[Menu], plan: Plan, words: Words, triggers: Sequence[str]
-    ) -> list[Fractions]:
-        """Return, for each menu, how the accepted fractions of patterns change if the threshold changes by
-        one error; an empty dictionary for menus without the threshold."""
-        shifts: list[Fractions] = []
-        for menu, bits, lower, higher in zip(menus, plan.bits, self.lower, self.higher, strict=False):
-            low, high = (
-                accepted(menu, {**bits, **limits}, words, triggers) if limits else {}
-                for limits in (lower, higher)
-            )
-            shifts.append({name: (high[name] - low[name]) / 2 for name in low})
-        return shifts
-
-
 def accepted(menu: Menu, bits: Mapping[str, int], words: Words, triggers: Iterable[str]) -> Fractions:
     """Return the accepted fractions of patterns, of a menu and of those of `triggers` that it contains."""
     values = fractions(menu, acceptances(words, menu, bits), ("total",))
@@ -250,58 +209,49 @@ def with_moved(menus: tuple[Menu, ...]) -> tuple[Menu, ...]:
     if len(menus) < 2 or not any(map(_solutions, menus)):
         return menus
     moved = []
-    for sign in (-1.0, 1.0):
-        for menu in menus:
-            to = {
-                name: replace(s, threshold=s.threshold + sign * s.error)
-                for name, s in _solutions(menu).items()
-            }
-            moved.append(menu.solved(to).part(to))
+    for sign, menu in product((-1.0, 1.0), menus):
+        solutions = _solutions(menu)
+        to = {name: replace(s, threshold=s.threshold + sign * s.error) for name, s in solutions.items()}
+        moved.append(menu.solved(to).part(to))
     return *menus, *moved
-
-
-def thresholds_of(menus: tuple[Menu, ...], plan: Plan) -> list[Threshold]:
-    """Return the thresholds found from budgets, in the plan of `with_moved`. Triggers with the same score and
-    the same budget share a threshold, even if it differs a little between their menus."""
-    if len(plan.bits) == len(menus):
-        return []
-    score_of = {bit: number for number, group in enumerate(plan.groups) for bit in group.bits.tolist()}
-    names: dict[Hashable, list[list[str]]] = {}
-    for place, menu in enumerate(menus):
-        for name in _solutions(menu):
-            key = score_of[plan.bits[place][name]], menu.trigger(name).budget
-            names.setdefault(key, [[] for _ in menus])[place].append(name)
-    lower, higher = plan.bits[len(menus) : 2 * len(menus)], plan.bits[2 * len(menus) :]
-    return [
-        Threshold(*(tuple(map(_chosen, bits, of_menus)) for bits in (lower, higher)))
-        for of_menus in names.values()
-    ]
 
 
 def _solutions(menu: Menu) -> dict[str, Solution]:
     return {t.name: t.solution for t in menu.enabled if t.solution and t.solution.error > 0}
 
 
-def _chosen(bits: Mapping[str, int], names: Sequence[str]) -> dict[str, int]:
-    return {name: bits[name] for name in names}
-
-
 def shifts_of_gains(
-    thresholds: Sequence[Threshold],
-    menus: Sequence[Menu],
-    plan: Plan,
-    words: Words,
-    triggers: Sequence[str],
+    menus: Sequence[Menu], plan: Plan, words: Words, triggers: Sequence[str]
 ) -> dict[tuple[str, str | None], list[FloatArray]]:
-    """Return how the difference of accepted fractions to the first menu changes if each threshold changes by
-    one error, by menu and trigger; without an entry for differences that do not change."""
+    """Return how the difference of accepted fractions to the first menu changes if each threshold found from
+    a budget changes by one error, by menu and trigger; without an entry for differences that do not change.
+    plan: that of `with_moved`. Triggers with the same score and the same budget share a threshold, even if it
+    differs a little between their menus."""
+    if len(plan.bits) == len(menus):
+        return {}
+    score_of = {bit: number for number, group in enumerate(plan.groups) for bit in group.bits.tolist()}
+    names: dict[Hashable, list[list[str]]] = {}
+    for number, menu in enumerate(menus):
+        for fitted in _solutions(menu):
+            key = score_of[plan.bits[number][fitted]], menu.trigger(fitted).budget
+            names.setdefault(key, [[] for _ in menus])[number].append(fitted)
+    n = len(menus)
     shifts: dict[tuple[str, str | None], list[FloatArray]] = {}
-    for threshold in thresholds:
-        of_menus = threshold.shifts(menus, plan, words, triggers)
-        for menu, moved in zip(menus[1:], of_menus[1:], strict=True):
-            for name in (None, *(t.name for t in menu.enabled if t.name in triggers)):
-                if name in moved or name in of_menus[0]:
+    for names_of_menus in names.values():
+        changes: list[Fractions] = []
+        for menu, bits, lower, higher, moved in zip(
+            menus, plan.bits[:n], plan.bits[n : 2 * n], plan.bits[2 * n :], names_of_menus, strict=True
+        ):
+            low, high = (
+                accepted(menu, {**bits, **{name: of_end[name] for name in moved}}, words, triggers)
+                for of_end in (lower, higher)
+            )
+            changes.append({name: (high[name] - low[name]) / 2 for name in low} if moved else {})
+        for menu, change in zip(menus[1:], changes[1:], strict=True):
+            names_of_menu = {None, *(trigger.name for trigger in menu.enabled)}
+            for name in dict.fromkeys((*change, *changes[0])):
+                if name in names_of_menu:
                     none = np.zeros(len(words))
-                    shift = moved.get(name, none) - of_menus[0].get(name, none)
+                    shift = change.get(name, none) - changes[0].get(name, none)
                     shifts.setdefault((menu.name, name), []).append(shift)
     return shifts

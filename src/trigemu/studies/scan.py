@@ -20,7 +20,7 @@ from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import Plan
-from trigemu.emulation.scores import Scores
+from trigemu.emulation.score_table import Scores
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, menu_of
@@ -85,27 +85,23 @@ def _in_full(menu: Menu, step: Steps) -> Steps:
     return Steps(step.trigger, values, None if of_score and vary == _THRESHOLD else vary)
 
 
-def _check(menu: Menu, step: Steps, of_trigger: Sequence[Steps]) -> None:
-    """Raise TrigemuError if a trigger cannot be scanned. of_trigger: all steps of the same trigger."""
+def _check(menu: Menu, step: Steps, steps_of_trigger: Sequence[Steps]) -> None:
+    """Raise TrigemuError if a trigger cannot be scanned. steps_of_trigger: all steps of the same trigger."""
     trigger = menu.trigger(step.trigger)
     where = f"{trigger.place}: trigger {trigger.name!r}"
     if step.vary is None and not isinstance(trigger.description, ScoreKind):
-        raise TrigemuError(f"{where}: the kind {trigger.kind!r} has no threshold to scan{_instead(trigger)}")
+        instead = "; vary a number of its table, such as legs[0].pt of a combination"
+        instead = instead if isinstance(trigger.description, Kind) else ""
+        raise TrigemuError(f"{where}: the kind {trigger.kind!r} has no threshold to scan{instead}")
     if not trigger.enabled:
         raise TrigemuError(f"{where} is disabled: it has no rates to scan")
-    varied = Counter(other.vary for other in of_trigger)
+    varied = Counter(other.vary for other in steps_of_trigger)
     if varied[step.vary] > 1:
         raise TrigemuError(f"{where} is scanned twice: give {step.vary or 'each trigger'} its values once")
     if None in varied and len(varied) > 1:
         raise TrigemuError(f"{where}: its threshold and {step.vary} cannot be scanned together")
     if not step.values or any(high <= low for low, high in pairwise(step.values)):
         raise TrigemuError(f"{where}: expected at least one value to scan, in ascending order")
-
-
-def _instead(trigger: Trigger) -> str:
-    if not isinstance(trigger.description, Kind):
-        return ""
-    return "; vary a number of its table, such as legs[0].pt of a combination"
 
 
 def parse_values(text: str) -> tuple[float, ...]:
@@ -162,19 +158,12 @@ _Variant = tuple[str, tuple[float, ...]]
 @dataclass(frozen=True, repr=False)
 class Scan(Shown, Named[tuple[TriggerRates, ...]]):
     """The rates of a menu at all combinations of thresholds; result["J100"] is the rates of a trigger, or of
-    a group, at each combination.
-
-    Attributes
-    ----------
-    steps : tuple of Steps
-        The scanned thresholds and other numbers.
-    points : tuple of MenuRates
-        The rates at each combination of values; the values of the last step vary fastest.
-    """
+    a group, at each combination."""
 
     _view: ClassVar[str] = "trigemu.results.scan:SCAN"
 
-    steps: tuple[Steps, ...]
+    steps: tuple[Steps, ...]  #: The scanned thresholds and other numbers
+    #: The rates at each combination of values; the values of the last step vary fastest
     points: tuple[MenuRates, ...]
 
     def _named(self) -> tuple[str, Mapping[str, tuple[TriggerRates, ...]]]:
@@ -183,35 +172,17 @@ class Scan(Shown, Named[tuple[TriggerRates, ...]]):
 
 @dataclass(frozen=True)
 class BudgetBracket:
-    """A pair of neighbouring values between which a rate meets a budget.
+    """A pair of neighbouring values between which a rate meets a budget."""
 
-    Attributes
-    ----------
-    budget_hz : float
-        The budget in Hz.
-    quantity : str
-        The rate: "total_hz" or "unique_hz" of the trigger, or "rate_hz" of the menu.
-    trigger : str
-        The name of the scanned trigger.
-    low, high : float
-        The two values; equal if the budget is met exactly.
-    low_hz, high_hz : float
-        The rates in Hz at `low` and `high`.
-    at : tuple of (str, float)
-        The names (`Steps.name`) and values of the other steps.
-    vary : str or None
-        The path of the scanned number of the trigger; None for its threshold.
-    """
-
-    budget_hz: float
-    quantity: str
-    trigger: str
-    low: float
+    budget_hz: float  #: The budget in Hz
+    quantity: str  #: The rate: "total_hz" or "unique_hz" of the trigger, or "rate_hz" of the menu
+    trigger: str  #: The name of the scanned trigger
+    low: float  #: low, high: The two values; equal if the budget is met exactly
     high: float
-    low_hz: float
+    low_hz: float  #: low_hz, high_hz: The rates in Hz at `low` and `high`
     high_hz: float
-    at: tuple[tuple[str, float], ...] = ()
-    vary: str | None = None
+    at: tuple[tuple[str, float], ...] = ()  #: The names (`Steps.name`) and values of the other steps
+    vary: str | None = None  #: The path of the scanned number of the trigger; None for its threshold
 
 
 def scan(
@@ -265,7 +236,10 @@ def scan(
     axis = _Above(tuple(step for step in steps if step.vary is None))
     budgets = any(trigger.name not in axis.triggers for trigger in menu.budgeted)
     if isinstance(catalogue, Scores):
-        _refuse_varied(steps)
+        if step := next((step for step in steps if step.vary), None):
+            raise TrigemuError(
+                f"{step.name}: scores of events do not contain its other values: scan it on samples"
+            )
         if budgets:
             (menu,) = catalogue.solve_budgets(menu)
         ready = _at_first(menu, axis.steps)
@@ -286,14 +260,6 @@ def scan(
     measured = _Points(emulation, axis, steps, numbers)
     points = tuple(rates_of(measured(values)) for values in product(*(step.values for step in steps)))
     return Scan(steps, points)
-
-
-def _refuse_varied(steps: Sequence[Steps]) -> None:
-    for step in steps:
-        if step.vary:
-            raise TrigemuError(
-                f"{step.name}: scores of events do not contain its other values: scan it on samples"
-            )
 
 
 def _variants(menu: Menu, steps: Sequence[Steps]) -> Iterator[tuple[_Variant, Menu]]:
@@ -334,8 +300,8 @@ def budget_brackets(scan: Scan, budget_hz: float) -> tuple[BudgetBracket, ...]:
     *others, last = scan.steps
     n = len(last.values)
     brackets = []
-    for number, chosen in enumerate(product(*(step.values for step in others))):
-        place = tuple((step.name, value) for step, value in zip(others, chosen, strict=True))
+    for number, others_at in enumerate(product(*(step.values for step in others))):
+        place = tuple((step.name, value) for step, value in zip(others, others_at, strict=True))
         points = scan.points[number * n : (number + 1) * n]
         for quantity, hz in quantities(points, last.trigger).items():
             if quantity == "rate_hz" or not others:
@@ -434,18 +400,18 @@ class _Points:
         menu, bits, table = emulation.menus[0], dict(plan.bits[0]), emulation.table
         words = np.zeros((len(table), 1), np.uint64)
         triggers = {trigger.name: trigger for trigger in menu.triggers}
-        of_triggers: dict[str, tuple[float, ...]] = {}
+        varied: dict[str, tuple[float, ...]] = {}
         for step, value in zip(self.steps, values, strict=True):
             if step.vary:
-                of_triggers[step.trigger] = (*of_triggers.get(step.trigger, ()), value)
+                varied[step.trigger] = (*varied.get(step.trigger, ()), value)
                 continue
             position = self.axis.steps.index(step)
             above = self.axis.above(table.bin, position, bisect_left(step.values, value))
             words[:, 0] |= above.astype(np.uint64) << np.uint64(position)
             bits[step.trigger] = 64 * table.words.shape[1] + position
             triggers[step.trigger] = _at_threshold(triggers[step.trigger], value)
-        for name, chosen in of_triggers.items():
-            number = self.variants[name, chosen]
+        for name, values_of_trigger in varied.items():
+            number = self.variants[name, values_of_trigger]
             bits[name] = plan.bits[number][name]
             triggers[name] = emulation.menus[number].trigger(name)
         return replace(

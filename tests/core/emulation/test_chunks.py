@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -116,14 +116,12 @@ def have(tmp_path_factory: pytest.TempPathFactory) -> Given:
     return Given(*menus, made, open_catalogue(folder / "catalogue.toml"), ak.Array(events))
 
 
-def arrays(of: Any, names: Iterable[str]) -> dict[str, Any]:
-    return {name: getattr(of, name).tolist() for name in names}
-
-
 def scores(have: Given, executor: Engine | None) -> Any:
     found = score_table(have.plain, have.related, signals="s", executor=executor)
-    names = ("id", "weight", "scores", "words")
-    tables = [arrays(table, names) for table in (found.table, found.signals["s"])]
+    tables = [
+        {name: values.tolist() for name, values in table.columns.items()}
+        for table in (found.table, found.signals["s"])
+    ]
     assert len(found.signals["s"]) == 60  # all of its events, whatever fires
     return tables, found.threshold_ranges, rates_of(found.emulation()).to_dict()
 

@@ -15,7 +15,8 @@ from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, event_table
 from trigemu.base.mapping import Engine
-from trigemu.emulation.event_table import EventTable, write_events
+from trigemu.emulation.event_table import EventTable
+from trigemu.emulation.table_files import write_events
 
 MENU = """
 [[trigger]]

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import score_table
-from trigemu.emulation.score_pass import _PER_HZ, FACTOR, _below, _bin_of
+from trigemu.emulation.score_table import FACTOR, _below, _bin_of
 
 MENU = """
 [[trigger]]
@@ -47,11 +47,11 @@ def rate(events: list[dict[str, Any]], threshold: float, seeded: bool) -> float:
 def test_rates_at_the_ends_are_some_times_the_present_one(seed: int, above: float, seeded: bool) -> None:
     """At least as loose as asked, and not much looser: within a bin and three digits."""
     events = toy_events(seed, 150)
-    rounding = FACTOR * len(events) / _PER_HZ  # of the weights, which are summed as integers
     with tempfile.TemporaryDirectory() as folder:
         menu = menu_from(Path(folder), MENU.format(above=above, keys='seed = "G"' if seeded else ""))
     limits = score_table(menu, memory_catalogue({"a": events})).threshold_ranges["J"]
     present = rate(events, above, seeded)
+    rounding = 1e-6 * present
     assert limits.low <= above <= limits.high
     if present == 0:
         assert limits == (pytest.approx(above, rel=1e-2),) * 2

@@ -14,7 +14,7 @@ from toys import columns, memory_catalogue, menu_from, toy_events
 from trigemu import TrigemuError, decide, make_events, make_plan
 from trigemu.base.errors import PluginError
 from trigemu.counting.acceptance import raw_decisions
-from trigemu.emulation.plan import Plan, Slot
+from trigemu.emulation.plan import Plan, PlannedTrigger
 from trigemu.menus.menu import Menu
 from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled
@@ -166,7 +166,7 @@ class Made(Compiled):
 
 
 def plan_of(menu: Menu, compiled: Made) -> Plan:
-    return Plan((Slot(compiled, menu.triggers[0]),), ({"T": 0},), {})
+    return Plan((PlannedTrigger(compiled, menu.triggers[0]),), ({"T": 0},), {})
 
 
 def _raise(n: int) -> None:

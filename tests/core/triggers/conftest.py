@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trigemu.emulation.plan import Plan, Slot, decide
+from trigemu.emulation.plan import Plan, PlannedTrigger, decide
 from trigemu.menus.menu import Trigger
 from trigemu.observables.selections import ObjectTable, OverlapRemoval, Scope, make_scope
 from trigemu.observables.windows import Window
@@ -82,7 +82,7 @@ def fires(plain_events: list[Event], scope: Scope) -> Callable[..., list[bool]]:
 
     def decisions(kind: Kind, rows: slice = slice(None), events: list[Event] | None = None) -> list[bool]:
         trigger = Trigger("T", "kind", kind, None, 1.0, None, True, None, "here")
-        plan = Plan((Slot(kind.compile(Context(scope)), trigger),), ({},), {})
+        plan = Plan((PlannedTrigger(kind.compile(Context(scope)), trigger),), ({},), {})
         words = decide(whole[rows] if events is None else _as_events(events), plan)
         return [bool(word & np.uint64(1)) for word in words[:, 0]]
 

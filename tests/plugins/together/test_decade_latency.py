@@ -22,7 +22,7 @@ from trigemu_latency.views import figure_of
 import trigemu
 from trigemu import Catalogue, Events, TrigemuError, decide, emulate, make_plan
 from trigemu.api import Plan, Workspace
-from trigemu.emulation.plan import Slot
+from trigemu.emulation.plan import PlannedTrigger
 
 ANOMALY = """
 [[trigger]]
@@ -44,7 +44,9 @@ def plan_at(models: Models, *cuts: float) -> Plan:
     """The same trigger at several cuts."""
     plan = make_plan([models.menu()])
     slot = plan.slots[plan.bits[0]["AD"]]
-    slots = (Slot(dataclasses.replace(slot.compiled, threshold=float(cut)), slot.trigger) for cut in cuts)
+    slots = (
+        PlannedTrigger(dataclasses.replace(slot.compiled, threshold=float(cut)), slot.trigger) for cut in cuts
+    )
     return dataclasses.replace(plan, slots=tuple(slots))
 
 

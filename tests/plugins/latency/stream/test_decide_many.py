@@ -19,7 +19,7 @@ from trigemu_latency.stream import stream as streams
 from trigemu import Events, decide, make_plan
 from trigemu.api import Compiled, Plan, acceptances
 from trigemu.counting.acceptance import raw_decisions
-from trigemu.emulation.plan import Slot
+from trigemu.emulation.plan import PlannedTrigger
 
 EVENTS = events_of(5, ARRAYS_FROM + 200)
 #: Combinations, one of which looks at the crossing before, a decision made of others, a seed and prescales.
@@ -86,7 +86,7 @@ def test_ranges_of_any_length(
     plan = make_plan([menu])
     if odd:
         last = plan.slots[-1]
-        plan = dataclasses.replace(plan, slots=(*plan.slots, Slot(Odd(), last.trigger)))
+        plan = dataclasses.replace(plan, slots=(*plan.slots, PlannedTrigger(Odd(), last.trigger)))
     expected = decide(EVENTS, plan)
     stream = Stream(plan, EVENTS)
     bounds = [0, *sorted(at), len(EVENTS)]
@@ -107,7 +107,7 @@ def plan_and_sizes(
     """A plan with some slots at its front, and a list of the (slots, events) that `decide` decides from now
     on."""
     plan = make_plan([menu_from(folder, OBJECTS + FURTHER.replace("T0", "BEFORE"))])
-    front = tuple(Slot(compiled, plan.slots[0].trigger) for compiled in others)
+    front = tuple(PlannedTrigger(compiled, plan.slots[0].trigger) for compiled in others)
     sizes: list[tuple[int, int]] = []
 
     def counted(events: Events, plan: Plan) -> np.ndarray:

@@ -21,7 +21,7 @@ from trigemu_latency import Stream
 import trigemu
 from trigemu import Collection, Events, TrigemuError, decide, make_plan
 from trigemu.api import Compiled, Number, Plan, Workspace
-from trigemu.emulation.plan import Slot
+from trigemu.emulation.plan import PlannedTrigger
 
 EVENTS = events_of(11, 400)
 INPUTS: list[tuple[list[str], float | None]] = [
@@ -44,7 +44,9 @@ def plan_at(folder: Path, cuts: np.ndarray, more: str = "") -> Plan:
     """Cuts may be infinite here, as those of triggers are whose budgets are not solved."""
     plan = make_plan([menu_from(folder, OBJECTS + anomaly("AD", 0.0, more))])
     (slot,) = plan.slots
-    slots = (Slot(dataclasses.replace(slot.compiled, threshold=float(cut)), slot.trigger) for cut in cuts)
+    slots = (
+        PlannedTrigger(dataclasses.replace(slot.compiled, threshold=float(cut)), slot.trigger) for cut in cuts
+    )
     return dataclasses.replace(plan, slots=tuple(slots))
 
 
@@ -182,7 +184,7 @@ def test_triggers_without_a_form_for_single_events(tmp_path: Path) -> None:
     plan = make_plan([menu])
     slots = list(plan.slots)
     for bit, result in ((0, Even()), (7, Even(0.0)), (66, Even(1.0)), (69, Even())):
-        slots[bit] = Slot(result, plan.slots[bit].trigger)
+        slots[bit] = PlannedTrigger(result, plan.slots[bit].trigger)
     plan = dataclasses.replace(plan, slots=tuple(slots))
     words = decide(EVENTS, plan)
     assert (words[:, 0] & np.uint64(1)).any()
@@ -208,7 +210,7 @@ def test_numbers_of_a_plugin_s_own(tmp_path: Path) -> None:
         dataclasses.replace(first.compiled, observable=Own()),
         dataclasses.replace(second.compiled, scorer=dataclasses.replace(scorer, inputs=inputs)),
     )
-    slots = (first, *(Slot(compiled, first.trigger) for compiled in own), second)
+    slots = (first, *(PlannedTrigger(compiled, first.trigger) for compiled in own), second)
     plan = dataclasses.replace(plan, slots=slots)
     words = decide(EVENTS, plan)
     assert all(0 < (words >> np.uint64(bit) & np.uint64(1)).sum() < len(EVENTS) for bit in range(4))

@@ -8,22 +8,26 @@ from hypothesis import given, strategies as st
 
 from trigemu.counting import patterns
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns
-from trigemu.counting.score_table import ScoreTable, merge_score_tables
+from trigemu.emulation.plan import pack
+from trigemu.emulation.score_table import ScoreTable, merge_score_tables
 
 
 def table(seed: int, n: int, sample: int = 0) -> ScoreTable:
     """n events with a row, and as many without."""
     rng = np.random.default_rng(seed)
     left = np.zeros((n, 1), np.uint64)
+    columns = {
+        "sample": np.full(n, sample),
+        "half": rng.integers(0, 2, n),
+        "stratum": rng.integers(0, 3, n),
+        "id": np.arange(n, dtype=np.uint64),
+        "parent": rng.integers(0, 1 + n // 3, n).astype(np.uint64),
+        "weight": rng.exponential(1.0, n),
+        "score": rng.normal(size=n),
+        "fired": rng.integers(0, 2, n) != 0,
+    }
     return ScoreTable(
-        np.full(n, sample),
-        rng.integers(0, 2, n),
-        rng.integers(0, 3, n),
-        np.arange(n, dtype=np.uint64),
-        rng.integers(0, 1 + n // 3, n).astype(np.uint64),
-        rng.exponential(1.0, n),
-        rng.normal(size=(n, 2)),
-        rng.integers(0, 2, (n, 1)).astype(np.uint64),
+        columns,
         count_patterns(sample, left, rng.exponential(1.0, n), Keys(rng.integers(0, 2, n))),
     )
 
@@ -36,8 +40,10 @@ def test_tables_are_added_as_their_events(seed: int, sizes: list[int], shared: b
     assert len(whole) == sum(sizes)
 
     def counted(of: ScoreTable) -> PatternTable:
-        words = (of.scores[:, :1] > 0).astype(np.uint64) | of.words << np.uint64(1)
-        return of.count(words, Keys(of.half, stratum=of.stratum), of.rest, (0, 1) if shared else (), True)
+        words = pack(len(of), 2, enumerate([of["score"] > 0, of["fired"]]))
+        return of.count(
+            words, Keys(of["half"], stratum=of["stratum"]), of.rest, (0, 1) if shared else (), True
+        )
 
     first, *others = map(counted, parts)
     for other in others:
