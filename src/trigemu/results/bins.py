@@ -159,7 +159,7 @@ def _notes(result: BinnedRates) -> Iterator[str]:
 
 def figure_of(result: BinnedRates, triggers: Sequence[str]) -> Figure:
     """Draw the rates, rescaled to all crossings, of the menu and of some `triggers` in each bin."""
-    from trigemu.results.figures.rates import draw_rates_vs
+    from trigemu.results.figures.curves import draw_rates_vs
 
     curves = _curves(result)
     menu, *_ = curves

@@ -151,7 +151,7 @@ def _rates(result: Comparison, triggers: Iterable[str]) -> Table:
     head = [Column("name", "key", "trigger"), _VARIANT]
     for quantity in COMPARED:
         head.append(Column(quantity, "rate", quantity))
-        head.append(Column(f"{quantity} less", "difference", "less the first", joined=True))
+        head.append(Column(f"{quantity} less", "difference", "less the first"))
     table, first, differences = Table(head), result.variants[0].menu.name, _differences(result)
 
     def add_lines(what: str, quantities: Mapping[str, str], rates: list[Mapping[str, Rate]]) -> None:

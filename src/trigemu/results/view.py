@@ -90,18 +90,15 @@ class View(ABC, Generic[R]):
     def text(self, result: R) -> str:
         """Return what the command line prints of the `result`: as wide as the terminal if there is one, with
         ? for characters that the standard output lacks."""
-        from rich.console import Console
-
-        from trigemu.results.terminal import printed, width_of
+        from trigemu.results.terminal import FittingConsole, width_of
 
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         written = io.BytesIO()
         stream = io.TextIOWrapper(written, encoding, errors="replace", newline="\n")
         width = width_of(sys.stdout) or shutil.get_terminal_size().columns
-        Console(
-            file=stream, width=width, color_system=None, force_jupyter=False, legacy_windows=False,
-            highlight=False, markup=False, emoji=False,
-        ).print(printed(self.page(result)))  # fmt: skip
+        FittingConsole(
+            file=stream, width=width, color_system=None, force_jupyter=False, legacy_windows=False
+        ).print(self.page(result))
         stream.flush()
         return written.getvalue().decode(encoding).removesuffix("\n")
 
