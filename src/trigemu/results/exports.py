@@ -7,47 +7,36 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from trigemu import __version__
+from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, module_of_extra
 from trigemu.results.table import Column, Row, Table
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
 #: What correctionlib does with values outside of the bins.
 FLOWS = ("error", "clamp")
-#: The input that selects a value or an end of its interval.
-VARIATION = "variation"
-#: The inputs that select a curve; the trigger "" is the whole menu.
-CURVE = {"menu": "The menu.", "trigger": "The trigger; empty for the whole menu."}
-
-
-class CorrectionValues(NamedTuple):
-    """The values of a curve in bins, with the ends of their intervals; NaN is allowed."""
-
-    nominal: Sequence[float]
-    down: Sequence[float]
-    up: Sequence[float]
-
-
-class Axis(NamedTuple):
-    """The observable with its label, and the edges of its bins."""
-
-    observable: str
-    label: str
-    edges: Sequence[float]
+#: The inputs that select a curve, and its value or an end of its interval.
+_INPUTS = {
+    "menu": "The menu.",
+    "trigger": "The trigger; empty for the whole menu.",
+    "variation": "nominal, or the ends of its interval, up and down.",
+}
+#: The values of a curve in bins, and the lower and upper ends of their intervals; NaN is allowed.
+Band = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class Described(NamedTuple):
-    """The name of a correction, what it is, and the name and the meaning of its value."""
+    """The name of a correction, what it is, the name and the meaning of its value; the observable, its label,
+    and the edges of its bins."""
 
     name: str
     description: str
     output: str
     meaning: str
+    observable: str
+    label: str
+    edges: Sequence[float]
 
 
 def schema() -> Any:
@@ -55,26 +44,45 @@ def schema() -> Any:
     return module_of_extra("correctionlib.schemav2", "to_correction()", "correction", "correctionlib")
 
 
-def of_values(about: Described, axis: Axis, values: CorrectionValues, flow: str) -> Any:
-    """Return a Correction of one curve, with the inputs observable and variation."""
-    return _correction(about, axis, (), _by_variation(axis, flow)(values))
+def correction(about: Described, curves: Band | Mapping[tuple[str, str | None], Band], flow: str) -> Any:
+    """Return a Correction of one curve, or of curves by menu and trigger, which are further inputs."""
+    if flow not in FLOWS:
+        raise TrigemuError(f"flow = {flow!r}: expected one of {', '.join(map(repr, FLOWS))}")
+    models = schema()
+    edges = [edge if math.isfinite(edge) else str(edge) for edge in about.edges]  # "inf" or "-inf"
+    # JSON has no NaN; this is evaluated to it.
+    nan = {"nodetype": "formula", "expression": "0/0", "parser": "TFormula", "variables": []}
 
+    def category(name: str, contents: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+        items = [{"key": key, "value": value} for key, value in contents]
+        return {"nodetype": "category", "input": name, "content": items}
 
-def of_curves(
-    about: Described, axis: Axis, curves: Mapping[tuple[str, str | None], CorrectionValues], flow: str
-) -> Any:
-    """Return a Correction of curves by menu and trigger, which are further inputs."""
-    content, menus = _by_variation(axis, flow), dict.fromkeys(menu for menu, _ in curves)
-    of_menus = (
-        (
-            menu,
-            _category(
-                "trigger", ((t or "", content(curve)) for (m, t), curve in curves.items() if m == menu)
-            ),
-        )
-        for menu in menus
-    )
-    return _correction(about, axis, CURVE.items(), _category("menu", of_menus))
+    def binned(values: FloatArray) -> dict[str, Any]:
+        content = [nan if math.isnan(value) else value for value in values.tolist()]
+        bins = {"input": about.observable, "edges": edges, "content": content, "flow": flow}
+        return {"nodetype": "binning"} | bins
+
+    def varied(band: Band) -> dict[str, Any]:
+        return category("variation", zip(("nominal", "down", "up"), map(binned, band), strict=True))
+
+    if isinstance(curves, tuple):
+        inputs, data = {"variation": _INPUTS["variation"]}, varied(curves)
+    else:
+        by_menu: dict[str, list[tuple[str, Any]]] = {}
+        for (menu, trigger), band in curves.items():
+            by_menu.setdefault(menu, []).append((trigger or "", varied(band)))
+        inputs = _INPUTS
+        data = category("menu", ((menu, category("trigger", part)) for menu, part in by_menu.items()))
+    strings = [{"name": name, "type": "string", "description": text} for name, text in inputs.items()]
+    made = {
+        "name": about.name,
+        "description": _signed(about.description),
+        "version": 1,
+        "inputs": [{"name": about.observable, "type": "real", "description": about.label}, *strings],
+        "output": {"name": about.output, "type": "real", "description": about.meaning},
+        "data": data,
+    }
+    return models.Correction.model_validate(made)
 
 
 def as_set(description: str, corrections: Iterable[Any]) -> Any:
@@ -89,54 +97,6 @@ def as_set(description: str, corrections: Iterable[Any]) -> Any:
     return schema().CorrectionSet(
         schema_version=schema().VERSION, description=_signed(description), corrections=made
     )
-
-
-def _correction(about: Described, axis: Axis, inputs: Iterable[tuple[str, str]], data: Any) -> Any:
-    models = schema()
-    variation = "nominal, or the ends of its interval, up and down."
-    return models.Correction(
-        name=about.name,
-        description=_signed(about.description),
-        version=1,
-        inputs=[
-            models.Variable(name=axis.observable, type="real", description=axis.label),
-            *(models.Variable(name=name, type="string", description=meaning) for name, meaning in inputs),
-            models.Variable(name=VARIATION, type="string", description=variation),
-        ],
-        output=models.Variable(name=about.output, type="real", description=about.meaning),
-        data=data,
-    )
-
-
-def _by_variation(axis: Axis, flow: str) -> Callable[[CorrectionValues], Any]:
-    """Return a function that gives the content of a curve."""
-    if flow not in FLOWS:
-        raise TrigemuError(f"flow = {flow!r}: expected one of {', '.join(map(repr, FLOWS))}")
-    models = schema()
-    edges = [edge if math.isfinite(edge) else str(edge) for edge in axis.edges]  # "inf" or "-inf"
-    # JSON has no NaN; this is evaluated to it.
-    nan = models.Formula(nodetype="formula", expression="0/0", parser="TFormula", variables=[])
-
-    def content(values: CorrectionValues) -> Any:
-        binned = (
-            models.Binning(
-                nodetype="binning",
-                input=axis.observable,
-                edges=edges,
-                content=[nan if math.isnan(value) else float(value) for value in part],
-                flow=flow,
-            )
-            for part in values
-        )
-        return _category(VARIATION, zip(CorrectionValues._fields, binned, strict=True))
-
-    return content
-
-
-def _category(name: str, contents: Iterable[tuple[str, Any]]) -> Any:
-    models = schema()
-    items = [models.CategoryItem(key=key, value=value) for key, value in contents]
-    return models.Category(nodetype="category", input=name, content=items)
 
 
 def _signed(description: str) -> str:
