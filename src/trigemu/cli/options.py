@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import click
 from click.shell_completion import CompletionItem
@@ -14,6 +15,7 @@ from trigemu.base.plugin_search import plugin_path_of
 from trigemu.cli.outputs import DocumentFile
 from trigemu.samples.catalogue import Errors
 
+F = TypeVar("F", bound=Callable[..., Any])
 #: Formats of figures, chosen by the ending of the file name.
 FIGURES = (".png", ".pdf", ".svg")
 
@@ -100,6 +102,13 @@ plugin_path = click.option(
     callback=_search_also,
     help="Folder of plugins, repeatable [default: TRIGEMU_PLUGIN_PATH, else plugins/].",
 )
+
+
+def output(what: str) -> Callable[[F], F]:
+    """Return the option -o for the file that a command writes."""
+    return click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help=what)
+
+
 #: --skip-missing.
 skip_missing = click.option(
     "--skip-missing",

@@ -39,8 +39,8 @@ def menus_bar(
 def bar(
     description: str, total: int, engine: Engine | None = None, limit: float = math.inf
 ) -> Iterator[Callable[[int], None]]:
-    """Show progress on stderr: a bar on a terminal; in a log, a line at intervals."""
-    if not sys.stderr.isatty():
+    """Show progress on stderr: a bar on a terminal; in a log, a line at intervals. Nothing to do has none."""
+    if not total or not sys.stderr.isatty():
         yield _Log(description, total, engine, limit).advance
         return
     from rich.console import Console
