@@ -3,7 +3,7 @@ sample the rates are from, and what a user should know before using them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -195,6 +195,17 @@ def solutions(menu: Menu) -> Iterator[Note]:
             f"{in_unit(budget.hz, 0.0)} of {budget.quantity} rate.",
             "menu",
         )
+
+
+def notes_of_several(listed: Mapping[str, Sequence[Note]], named: Sequence[str]) -> Iterator[str]:
+    """Yield the notes of several menus, each once; those about what is `named`, unless all menus share them,
+    with the name of the menu."""
+    shared = set.intersection(*(set(texts(of_menu)) for of_menu in listed.values()))
+    lines: dict[str, None] = {}
+    for name, of_menu in listed.items():
+        for note, text in zip(of_menu, texts(of_menu), strict=True):
+            lines[f"{name}: {text}" if note.about in named and text not in shared else text] = None
+    yield from lines
 
 
 def notes_of_menus(variants: Sequence[MenuRates]) -> tuple[str, ...]:
