@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from trigemu.counting.quantities import COMPARED
 from trigemu.rates.results import Rate
 from trigemu.results.notes import legend, notes, notes_of_several, wholes
-from trigemu.results.numbers import count, signed
+from trigemu.results.numbers import count, several, signed
 from trigemu.results.rates import MENU_RATES, columns, row
 from trigemu.results.table import RATE_PARTS, Column, Page, Table, stacked
 from trigemu.results.view import View, name
@@ -55,8 +55,7 @@ LESS = tuple(
 class _Comparison(View[Comparison]):
     def line(self, result: Comparison) -> str:
         variants = [name(variant.menu.name) for variant in result.variants]
-        more = f" and {len(variants) - _NAMED} more" if len(variants) > _NAMED else ""
-        return f"of {', '.join(variants[:_NAMED])}{more}"
+        return f"of {several(variants, _NAMED)}"
 
     def page(self, result: Comparison, every: bool = False) -> Page:
         """What changed, then the rates of what differs. every: also the rates of what does not."""
