@@ -27,7 +27,7 @@ import click
 import trigemu
 from trigemu.base.toml_schema import schemas
 from trigemu.menus.schema import menu_schema
-from trigemu.results.documents import columns_reference
+from trigemu.results.table import RATE_PARTS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs" / "reference"
@@ -161,7 +161,16 @@ def table_keys(place: str) -> Iterator[str]:
 def table_columns(place: str) -> Iterator[str]:
     """Yield the columns of a table in files, MODULE:NAME; with "printed" after it, those that are printed."""
     name, _, printed = place.partition(" ")
-    yield from columns_reference(_attribute(name), bool(printed))
+    listed = _attribute(name)
+    if printed:
+        yield from (f"- {c.heading}: {c.meaning}" for c in listed if c.heading and not c.wide)
+        return
+    in_files = [column for column in listed if column.in_files]
+    for column in in_files:
+        names = {"rate": f"`{column.name}_…`", "difference": f"`{column.name}_hz`, `{column.name}_error_hz`"}
+        yield f"- {names.get(column.role, f'`{column.name}`')}: {column.meaning}"
+    parts = dict.fromkeys(part for column in in_files if column.role == "rate" for part in column.parts)
+    yield from (f"- `…_{part}` of a rate: {RATE_PARTS[part]}" for part in parts)
 
 
 def module_text(module: str) -> Iterator[str]:

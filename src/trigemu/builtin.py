@@ -27,6 +27,6 @@ PLUGIN = Plugin(
         "samples": "trigemu.cli.samples:samples",
         "check-menu": "trigemu.cli.menus:check_menu",
         "schema": "trigemu.cli.menus:schema",
-        "import": "trigemu.cli.importing:import_",
+        "import": "trigemu.cli.commands:import_",
     },
 )

@@ -186,6 +186,11 @@ def _end(ctx: click.Context, message: str) -> NoReturn:
     ctx.exit(2)
 
 
+@click.group("import", cls=PluginGroup, part="importers")
+def import_() -> None:
+    """Convert menus of experiments to TOML."""
+
+
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},

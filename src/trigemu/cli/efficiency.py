@@ -7,23 +7,18 @@ from pathlib import Path
 
 import click
 
-import trigemu
-from trigemu.base.files import check_outputs
-from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, on_disk, present_result
-from trigemu.cli.progress import events_bar
-from trigemu.cli.session import Processing, processing
-from trigemu.menus.menu import named_apart
+from trigemu.cli.session import Session, session
 from trigemu.results.efficiency import write_figures
-from trigemu.samples.catalogue import Errors, without_bad_files
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.sample import Sample
 from trigemu.studies.efficiency_profiles import Category, Observable, ProfileSet, parse_bins, read_profiles
 
 
 @click.command()
 @click.argument("menus", type=click.Path(path_type=Path), nargs=-1, metavar="[MENU]...")
 @click.option("--profile", type=click.Path(path_type=Path), help="TOML file with all of the following.")
-@click.option("--sample", "of", multiple=True, help="Sample to take the events from; repeatable.")
+@click.option("--sample", "samples", multiple=True, help="Sample to take the events from; repeatable.")
 @click.option(
     "--observable", "observables", multiple=True, help="Observable, as in menus: photon[0].pt; repeatable."
 )
@@ -38,10 +33,8 @@ from trigemu.studies.efficiency_profiles import Category, Observable, ProfileSet
     multiple=True,
     help="Trigger to measure in addition to the menus; repeatable.",
 )
-@options.samples
-@processing
+@session
 @options.errors
-@options.plugin_path
 @options.json_file
 @options.csv_file
 @click.option(
@@ -50,23 +43,16 @@ from trigemu.studies.efficiency_profiles import Category, Observable, ProfileSet
 def efficiency(
     menus: tuple[Path, ...],
     profile: Path | None,
-    of: tuple[str, ...],
+    samples: tuple[str, ...],
     observables: tuple[str, ...],
     bins: tuple[str, ...],
     categories: tuple[str, ...],
     require: str | None,
     triggers: tuple[str, ...],
-    catalogue: Path | str | None,
-    processing: Processing,
-    errors: Errors,
-    plugin_path: tuple[Path, ...],
-    json_file: Path | None,
-    csv_file: Path | None,
+    session: Session,
     figures: Path | None,
 ) -> None:
     """Measure efficiencies of MENUs on signal samples; gains are over the first menu."""
-    files = on_disk(json_file, csv_file)
-    check_outputs(files, (*menus, profile, catalogue))
     requested = (
         _from_file(profile, observables, categories)
         if profile
@@ -75,24 +61,20 @@ def efficiency(
     requested = replace(
         requested,
         menus=menus or requested.menus,
-        samples=of or requested.samples,
+        samples=samples or requested.samples,
         require=requested.require if require is None else require,
         triggers=triggers or requested.triggers,
     )
     if not (requested.menus and requested.samples and requested.observables):
         raise click.UsageError("expected at least a MENU, --sample, --observable and --bins, or a --profile")
-    read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in requested.menus])
-    with processing.opened(catalogue) as (engine, samples):
-        samples = samples.with_errors(errors)
-        check_inputs(files, read, samples)
-        parts = [samples.sample(name) for name in requested.samples]
-        parts += samples.background if any(menu.budgeted for menu in read) else []
-        with events_bar(parts, engine) as advance:
-            result = without_bad_files(
-                samples, lambda good: requested.measure(read, good, executor=engine, progress=advance)
-            )
-    drawn = write_figures(result, figures) if figures else []
-    present_result(result, json_file, csv_file, lines=drawn)
+    read = session.menus(*requested.menus)
+
+    def read_samples(good: Catalogue) -> list[Sample]:
+        background = good.background if any(menu.budgeted for menu in read) else ()
+        return [*(good.sample(name) for name in requested.samples), *background]
+
+    result = session.run(read, lambda good, **how: requested.measure(read, good, **how), read_samples)
+    session.present(result, lines=write_figures(result, figures) if figures else ())
 
 
 def _from_file(file: Path, observables: tuple[str, ...], categories: tuple[str, ...]) -> ProfileSet:

@@ -22,6 +22,7 @@ from trigemu.emulation.sample_warnings import warnings_of_first
 from trigemu.menus.menu import Menu
 from trigemu.menus.schema import menu_schema
 from trigemu.observables.selections import STANDARD, ObjectSelection, selections_in
+from trigemu.results.numbers import several
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.efficiency_profiles import read_profiles
 
@@ -100,11 +101,10 @@ def _from_redefined(document: Document) -> Iterator[str]:
         ]
         keys = {key: value for key, value in table.items() if key != "from"}
         if derived and keys and (name in STANDARD or table["from"] == name):
-            more = f" and {len(derived) - _NAMED} more" if len(derived) > _NAMED else ""
             line = document.lines.get(("objects", name), 1)
             cuts = ", ".join(toml_text.entry(key, value) for key, value in keys.items())
             yield (
-                f"{', '.join(derived[:_NAMED])}{more}: from = {toml_text.value(name)} means [objects.{name}] "
+                f"{several(derived, _NAMED)}: from = {toml_text.value(name)} means [objects.{name}] "
                 f"of this menu (line {line}: {excerpt(cuts, _LONGEST)}), not all of the sample's"
             )
 

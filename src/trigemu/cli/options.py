@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import click
 from click.shell_completion import CompletionItem
@@ -14,6 +15,7 @@ from trigemu.base.plugin_search import plugin_path_of
 from trigemu.cli.outputs import DocumentFile
 from trigemu.samples.catalogue import Errors
 
+F = TypeVar("F", bound=Callable[..., Any])
 #: Formats of figures, chosen by the ending of the file name.
 FIGURES = (".png", ".pdf", ".svg")
 
@@ -55,7 +57,6 @@ class _Positive(click.FloatRange):
 #: The type of a number above 0, such as a rate in Hz.
 POSITIVE = _Positive()
 
-#: The argument MENU.
 menu = click.argument("menu", type=click.Path(path_type=Path))
 #: The arguments MENU…
 menus = click.argument("menus", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="MENU...")
@@ -67,14 +68,12 @@ samples = click.option(
     help="Catalogue (TOML) of the samples to use, its folder, or a file of events; "
     "the embedded ones by default.",
 )
-#: --tree.
 tree = click.option(
     "--tree",
     metavar="NAME",
     help="Tree (TTree or RNTuple) with the events of a ROOT file, such as ntuple/events "
     "[default: Events, or the only one with numbers].",
 )
-#: --errors.
 errors = click.option(
     "--errors",
     type=click.Choice(get_args(Errors)),
@@ -92,7 +91,6 @@ def _search_also(context: click.Context, _: click.Parameter, folders: tuple[Path
     return folders
 
 
-#: --plugin-path.
 plugin_path = click.option(
     "--plugin-path",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
@@ -100,25 +98,27 @@ plugin_path = click.option(
     callback=_search_also,
     help="Folder of plugins, repeatable [default: TRIGEMU_PLUGIN_PATH, else plugins/].",
 )
-#: --skip-missing.
+
+
+def output(what: str) -> Callable[[F], F]:
+    """Return the option -o for the file that a command writes."""
+    return click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help=what)
+
+
 skip_missing = click.option(
     "--skip-missing",
     is_flag=True,
     help="Leave out triggers that need columns that the samples lack, and list them.",
 )
-#: --pileup.
 pileup = click.option("--pileup", type=float, help="Reweight crossings to this mean number of interactions.")
-#: --luminosity.
 luminosity = click.option(
     "--luminosity", type=float, help="Scale samples of interactions to this luminosity, in cm^-2 s^-1."
 )
-#: --prescales.
 prescales = click.option(
     "--prescales",
     type=click.Path(path_type=Path),
     help="Prescale columns (CSV: name, then one per column) instead of the menu's.",
 )
-#: --overlap.
 overlap = click.option(
     "--overlap",
     is_flag=False,
@@ -126,11 +126,9 @@ overlap = click.option(
     type=click.Choice(["largest", "all"]),
     help="Also print the largest overlaps of two triggers; 'all': every one.",
 )
-#: --json.
 json_file = click.option(
     "--json", "json_file", type=DocumentFile(), help="Write all numbers as JSON; -: instead of the tables."
 )
-#: --csv.
 csv_file = click.option(
     "--csv", "csv_file", type=DocumentFile(), help="Write the rates as CSV; -: instead of the tables."
 )
@@ -163,11 +161,9 @@ vary = click.option(
     metavar="NAME=LOW:HIGH",
     help="Range of a trigger's thresholds; repeatable [default: from ten times its own rate to a tenth].",
 )
-#: --signal.
 signals = click.option(
     "--signal", "signals", multiple=True, help="Sample whose events are all added; repeatable."
 )
-#: --scores.
 scores_file = click.option(
     "--scores",
     type=click.Path(path_type=Path),
@@ -181,14 +177,12 @@ def _drawable(context: click.Context, option: click.Parameter, file: Path | None
     return file
 
 
-#: --figure.
 figure = click.option(
     "--figure",
     type=click.Path(path_type=Path),
     callback=_drawable,
     help=f"Draw into this file ({', '.join(FIGURES)}).",
 )
-#: --figures.
 figures = click.option(
     "--figures", type=click.Path(path_type=Path, file_okay=False), help="Draw the rates into this folder."
 )

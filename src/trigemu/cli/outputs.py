@@ -63,11 +63,6 @@ def present_result(
         Lines that are printed last.
     page : Page, optional
         What is printed of the result; by default the page of its view.
-
-    Raises
-    ------
-    TrigemuError
-        If a file cannot be written.
     """
     view = view_of(result)
     documents = [(json_file, lambda: view.json(result)), (csv_file, lambda: view.csv(result))]

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-import trigemu
-from trigemu.base.files import check_outputs
-from trigemu.base.plugin_search import search_path
+from trigemu.base.errors import TrigemuError
 from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, on_disk, present
-from trigemu.cli.progress import events_bar
-from trigemu.cli.session import Processing, processing
+from trigemu.cli.outputs import present
+from trigemu.cli.session import Session, session
 from trigemu.emulation.table_files import read_scores
 from trigemu.results.documents import in_json
 from trigemu.results.scan import SCAN, figure_of
-from trigemu.samples.catalogue import Errors, without_bad_files
-from trigemu.studies.scan import Steps, budget_brackets, parse_values, scan as scan_menu, steps_of
+from trigemu.samples.catalogue import Catalogue
+from trigemu.studies.scan import Scan, Steps, budget_brackets, parse_values, scan as scan_menu, steps_of
 
 
 @click.command()
@@ -39,11 +37,9 @@ from trigemu.studies.scan import Steps, budget_brackets, parse_values, scan as s
     multiple=True,
     help="Find the two values that bracket a rate of this many Hz; repeatable.",
 )
-@options.samples
+@session
 @options.scores_file
-@processing
 @options.errors
-@options.plugin_path
 @options.json_file
 @options.csv_file
 @options.figure
@@ -53,33 +49,23 @@ def scan(
     vary: tuple[str, ...],
     values: tuple[str, ...],
     budgets: tuple[float, ...],
-    catalogue: Path | str | None,
+    session: Session,
     scores: Path | None,
-    processing: Processing,
-    errors: Errors,
-    plugin_path: tuple[Path, ...],
-    json_file: Path | None,
-    csv_file: Path | None,
     figure: Path | None,
 ) -> None:
     """Scan the rates of a MENU over a threshold, a leg or a window of one trigger, or the plane of two."""
-    files = on_disk(json_file, csv_file, figure)
-    check_outputs(files, (menu, catalogue, scores))
     requested = _steps(triggers, vary, values)
-    read = trigemu.read_menu(menu, search_path(plugin_path))
+    (read,) = session.menus(menu)
     steps = steps_of(read, requested)
     thresholds = {step.trigger for step in steps if not step.vary}
     passes = 2 if any(trigger.name not in thresholds for trigger in read.budgeted) else 1
-    with processing.opened(catalogue) as (engine, samples):
-        samples = samples.with_errors(errors)
-        check_inputs(files, [read], samples)
+
+    def scanned(good: Catalogue, **how: Any) -> Scan:
         if scores:
-            result = scan_menu(read, steps, read_scores(scores, read, samples))
-        else:
-            with events_bar(samples.background, engine, passes) as advance:
-                result = without_bad_files(
-                    samples, lambda good: scan_menu(read, steps, good, executor=engine, progress=advance)
-                )
+            return scan_menu(read, steps, read_scores(scores, read, good))
+        return scan_menu(read, steps, good, **how)
+
+    result = session.run([read], scanned, lambda good: () if scores else good.background * passes)
     brackets = [entry for budget in budgets for entry in budget_brackets(result, budget)]
     if figure:
         from trigemu.results.figures.style import save
@@ -88,21 +74,21 @@ def scan(
     present(
         [SCAN.page(result, brackets)],
         [
-            (json_file, lambda: in_json(SCAN.document(result, brackets))),
-            (csv_file, lambda: SCAN.csv(result)),
+            (session.json_file, lambda: in_json(SCAN.document(result, brackets))),
+            (session.csv_file, lambda: SCAN.csv(result)),
         ],
     )
 
 
 def _steps(triggers: tuple[str, ...], vary: tuple[str, ...], values: tuple[str, ...]) -> list[Steps]:
     if len(triggers) > 2:
-        raise trigemu.TrigemuError(f"{len(triggers)} triggers: at most two can be scanned together")
+        raise TrigemuError(f"{len(triggers)} triggers: at most two can be scanned together")
     if len(triggers) != len(values):
-        raise trigemu.TrigemuError(
+        raise TrigemuError(
             f"{len(triggers)} --trigger and {len(values)} --values: each trigger needs its values"
         )
     if vary and len(vary) != len(triggers):
-        raise trigemu.TrigemuError(
+        raise TrigemuError(
             f"{len(triggers)} --trigger and {len(vary)} --vary: expected one for each trigger, or none; "
             f"a threshold is --vary above"
         )

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-import trigemu
-from trigemu.base.files import check_outputs
-from trigemu.base.plugin_search import search_path
+from trigemu import __version__
+from trigemu.base.errors import TrigemuError
 from trigemu.cli import options
 from trigemu.cli.console import console, say
-from trigemu.cli.outputs import check_inputs
-from trigemu.cli.progress import events_bar
-from trigemu.cli.session import Processing, processing
+from trigemu.cli.session import Session, session
 from trigemu.emulation.score_table import Scores, passes_to_score, score_pass
 from trigemu.emulation.table_files import write_scores
-from trigemu.menus.menu import named_apart
 from trigemu.menus.warnings import unit_of_threshold
 from trigemu.results.notes import solutions, texts
+from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, Table
-from trigemu.samples.catalogue import Catalogue, without_bad_files
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.sample import Sample
 from trigemu.triggers.base import ScoreKind
 
 _COLUMNS = (
@@ -34,20 +33,16 @@ _COLUMNS = (
 
 @click.command()
 @options.menus
-@click.option("-o", "output", type=click.Path(path_type=Path), required=True, help="The file (Parquet).")
+@options.output("The file (Parquet).")
 @options.vary
 @options.signals
-@options.samples
-@processing
-@options.plugin_path
+@session
 def scores(
     menus: tuple[Path, ...],
     output: Path,
     vary: dict[str, tuple[float, float]],
     signals: tuple[str, ...],
-    catalogue: Path | str | None,
-    processing: Processing,
-    plugin_path: tuple[Path, ...],
+    session: Session,
 ) -> None:
     """Write the scores of the events that MENUs may accept, for rates at any thresholds.
 
@@ -56,28 +51,24 @@ def scores(
     and explore read no events of the background (--scores).
     """
     if output.suffix != ".parquet":
-        raise trigemu.TrigemuError(f"{output} should end in .parquet")
-    check_outputs([output], (*menus, catalogue))
-    read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus])
-    with processing.opened(catalogue) as (engine, samples):
-        check_inputs([output], read, samples)
-        of_signals = [samples.sample(name) for name in signals]
-        passed = [*samples.background] * passes_to_score(read, vary) + of_signals
-        with events_bar(passed, engine) as advance:
+        raise TrigemuError(f"{output} should end in .parquet")
+    read = session.menus(*menus)
 
-            def written(good: Catalogue) -> tuple[Scores, int]:
-                collected = score_pass(
-                    read, good, vary=vary, signals=signals, executor=engine, progress=advance
-                )
-                return collected, write_scores(output, collected, trigemu.__version__)
+    def written(good: Catalogue, **how: Any) -> tuple[Scores, int]:
+        collected = score_pass(read, good, vary=vary, signals=signals, **how)
+        return collected, write_scores(output, collected, __version__)
 
-            result, events = without_bad_files(samples, written)
+    def read_samples(good: Catalogue) -> list[Sample]:
+        of_signals = [good.sample(name) for name in signals]
+        return [*good.background * passes_to_score(read, vary), *of_signals]
+
+    result, events = session.run(read, written, read_samples)
     for menu in result.menus:
         for line in texts(solutions(menu)):
             console().print(line)
     console().print(Page([_thresholds(result)]))
     scored = sum(column.above is not None for column in result.columns)
-    say(f"{output}: {events} events, {scored} score{'' if scored == 1 else 's'}")
+    say(f"{output}: {events} events, {count(scored, 'score')}")
 
 
 def _thresholds(scores: Scores) -> Table:

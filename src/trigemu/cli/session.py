@@ -1,25 +1,37 @@
-"""The processing of events by a command: options that many commands share, and the engine."""
+"""What commands of menus and samples have in common: options, engine, samples and outputs."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-import trigemu
 from trigemu.base.checkpoint import Checkpoint
 from trigemu.base.dask import dask_client
 from trigemu.base.errors import TrigemuError
+from trigemu.base.files import check_outputs
 from trigemu.base.mapping import Engine
+from trigemu.base.plugin_search import search_path
 from trigemu.base.processes import cores, own_pool
+from trigemu.base.shown import Shown
 from trigemu.cli import options
 from trigemu.cli.console import say
-from trigemu.samples.catalogue import Catalogue
+from trigemu.cli.outputs import check_inputs, on_disk, present_result
+from trigemu.cli.progress import events_bar
+from trigemu.menus.menu import Menu, named_apart
+from trigemu.menus.read import read_menu
+from trigemu.results.table import Page
+from trigemu.samples.catalogue import Catalogue, Errors, without_bad_files
+from trigemu.samples.opening import open_catalogue
+from trigemu.samples.sample import Sample
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 LOCAL, DASK = "local", "dask"
 
@@ -47,6 +59,10 @@ class Processing:
     skip_bad_files: bool  # Whether to skip files that cannot be read
     tree: str | None  # The tree with the events of a ROOT file
 
+    def __post_init__(self) -> None:
+        if (self.workers or 1) > 1 and self.engine.startswith(f"{DASK}:"):
+            raise TrigemuError("--workers is for processes on this machine: a cluster has its own workers")
+
     @contextmanager
     def opened(self, catalogue: Path | str | None) -> Iterator[tuple[Engine, Catalogue]]:
         """Start the engine, and open a `catalogue` with it; the engine stops at the end of the block."""
@@ -60,7 +76,7 @@ class Processing:
             if engine.number == 0:
                 _report("the cluster has no workers yet: waiting for the first")
             try:
-                samples = trigemu.open_catalogue(
+                samples = open_catalogue(
                     catalogue, executor=engine, skip_bad_files=self.skip_bad_files, tree=self.tree
                 )
                 yield engine, samples
@@ -109,16 +125,83 @@ _OPTIONS = (
 )
 
 
-def processing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of `Processing` to a command."""
+def collects(made: type, argument: str, *added: Callable[[F], F]) -> Callable[[F], F]:
+    """Return a decorator that adds options to a command, which gets them as one `argument`: a dataclass whose
+    fields have the names of options."""
 
-    @functools.wraps(command)
-    def collected(*arguments: Any, **keywords: Any) -> Any:
-        settings = {field.name: keywords.pop(field.name) for field in fields(Processing)}
-        if (settings["workers"] or 1) > 1 and settings["engine"].startswith(f"{DASK}:"):
-            raise TrigemuError("--workers is for processes on this machine: a cluster has its own workers")
-        return command(*arguments, processing=Processing(**settings), **keywords)
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def collected(*arguments: Any, **keywords: Any) -> Any:
+            names = [field.name for field in fields(made) if field.name in keywords]
+            settings = made(**{name: keywords.pop(name) for name in names})
+            return command(*arguments, **{argument: settings}, **keywords)
 
-    for option in reversed(_OPTIONS):
-        option(collected)
-    return collected
+        for option in reversed(added):
+            option(collected)
+        return collected  # type: ignore[return-value]
+
+    return decorate
+
+
+#: Add the options of `Processing` to a command.
+processing = collects(Processing, "processing", *_OPTIONS)
+
+
+@dataclass(frozen=True)
+class Session(Processing):
+    """What a command reads and writes."""
+
+    catalogue: Path | str | None
+    plugin_path: tuple[Path, ...]
+    errors: Errors | None = None  # What fluctuates independently, where it is an option
+    json_file: Path | None = None
+    csv_file: Path | None = None
+    files: tuple[Path, ...] = ()  # All files that the command writes
+
+    def menus(self, *files: Path) -> list[Menu]:
+        """Read menus, with different names."""
+        return [*named_apart([read_menu(file, search_path(self.plugin_path)) for file in files])]
+
+    def run(
+        self,
+        menus: Sequence[Menu],
+        task: Callable[..., T],
+        read: Callable[[Catalogue], Iterable[Sample]] | None = None,
+    ) -> T:
+        """Return the result of a task on the samples, with the engine and the progress as its keywords; again
+        without files that turn out to be damaged.
+
+        menus: no output may replace their files. read: lists the samples that the task reads, each once for
+        each pass; by default the background, twice if a menu has a budget.
+        """
+        with self.opened(self.catalogue) as (engine, samples):
+            samples = samples.with_errors(self.errors) if self.errors else samples
+            check_inputs(self.files, menus, samples)
+            passes = read(samples) if read else samples.background * (1 + any(m.budgeted for m in menus))
+            with events_bar(passes, engine) as advance:
+                return without_bad_files(samples, lambda good: task(good, executor=engine, progress=advance))
+
+    def present(
+        self, result: Shown, *further: Page | str, page: Page | None = None, lines: Iterable[object] = ()
+    ) -> None:
+        """Write the documents of a result and print it, as `present_result` does."""
+        present_result(result, self.json_file, self.csv_file, further, lines, page)
+
+
+#: Names of options of commands: files that are written, and files that are read.
+_WRITTEN, _READ = ("json_file", "csv_file", "figure", "output"), ("menu", "prescales", "profile", "scores")
+
+
+def session(command: F) -> F:
+    """Add the options of `Session` to a command, and check that its outputs can be written and replace no
+    input."""
+    collected = collects(Session, "session", options.samples, *_OPTIONS, options.plugin_path)(command)
+
+    @functools.wraps(collected)
+    def checked(*arguments: Any, **keywords: Any) -> Any:
+        files = on_disk(*(keywords.get(name) for name in _WRITTEN))
+        inputs = (keywords.get(name) for name in _READ)
+        check_outputs(files, (*inputs, *keywords.get("menus", ()), keywords["catalogue"]))
+        return collected(*arguments, files=tuple(files), **keywords)
+
+    return checked  # type: ignore[return-value]

@@ -53,13 +53,19 @@ class _BinnedRates(View[BinnedRates]):
         shown = (
             note for note in notes(result.whole) if note.about != "budget"
         )  # in a bin, a rate is no budget
-        return Page([_printed(result, triggers)], [*texts(shown), *_notes(result)])
+        below = [
+            *texts(shown),
+            "Rescaled to all crossings: the rate if all crossings were like those in the bin.",
+        ]
+        if result.outside.events:
+            below.append(f"Crossings of {in_unit(result.outside.hz, 0.0)} have no value in the bins.")
+        return Page([_printed(result, triggers)], below)
 
     def table(self, result: BinnedRates) -> Table:
         """The rates of the menu and of each trigger in each bin that has crossings."""
         table = Table(COLUMNS)
         for part in result.bins:
-            for number, (item, *rates) in enumerate(_each(part)):
+            for number, (item, rates) in enumerate(_each(part)):
                 place = result.observable, part.low, part.high, part.crossings.hz
                 table.add(*place, item, "trigger" if number else "menu", *rates)
         return table
@@ -84,11 +90,9 @@ class _BinnedRates(View[BinnedRates]):
         rescaled = options["rescaled"]
         missing = (np.nan, np.nan) if rescaled else (0.0, 0.0)
         values = {}
-        for key, (in_bins, if_all) in _curves(result).items():
-            pairs = [
-                (rate.hz, rate.error_hz) if rate else missing for rate in (if_all if rescaled else in_bins)
-            ]
-            hz, error = np.array(pairs).T
+        for key, pairs in _curves(result).items():
+            rates = [pair[1 if rescaled else 0] if pair else None for pair in pairs]
+            hz, error = np.array([(rate.hz, rate.error_hz) if rate else missing for rate in rates]).T
             values[key] = (hz, error**2)
         return Histograms(_label(result), _edges(result), values)
 
@@ -96,29 +100,31 @@ class _BinnedRates(View[BinnedRates]):
 BINNED_RATES = _BinnedRates()
 
 
-def _each(part: Bin) -> Iterator[tuple[str, Rate, Rate]]:
-    """Yield name, rate in the bin, and rate rescaled to all crossings: of the menu, then of each trigger."""
+#: A rate in a bin, and that rescaled to all crossings.
+_Pair = tuple[Rate, Rate]
+
+
+def _each(part: Bin) -> Iterator[tuple[str, _Pair]]:
+    """Yield the rates in a bin by their names: of the menu, then of each trigger."""
     if part.rates and part.menu_if_all:
-        yield part.rates.menu.name, part.rates.rate, part.menu_if_all
+        yield part.rates.menu.name, (part.rates.rate, part.menu_if_all)
         for trigger, if_all in zip(part.rates.triggers, part.if_all, strict=True):
-            yield trigger.name, trigger.total, if_all
+            yield trigger.name, (trigger.total, if_all)
 
 
-def _curves(result: BinnedRates) -> dict[str, tuple[list[Rate | None], list[Rate | None]]]:
-    """Return rates in each bin, and those rescaled to all crossings, by name: of the menu, then of each
-    trigger. A bin without crossings has None."""
+def _curves(result: BinnedRates) -> dict[str, list[_Pair | None]]:
+    """Return the rates in each bin by name: of the menu, then of each trigger. A bin without crossings has
+    None."""
     names = (f"menu {result.whole.menu.name}", *(trigger.name for trigger in result.whole.triggers))
-    missing = [("", None, None)] * len(names)
-    bins = [list(_each(part)) or missing for part in result.bins]
-    return {
-        key: ([rates[i][1] for rates in bins], [rates[i][2] for rates in bins]) for i, key in enumerate(names)
-    }
+    missing: list[_Pair | None] = [None] * len(names)
+    bins = [[pair for _, pair in _each(part)] or missing for part in result.bins]
+    return dict(zip(names, map(list, zip(*bins, strict=True)), strict=True))
 
 
 def _numbers_of(part: Bin, crossings_hz: float) -> dict[str, Any]:
     each = [
         {"name": name} | record(_RATES, {"total": total, "if_all": if_all})
-        for name, total, if_all in _each(part)
+        for name, (total, if_all) in _each(part)
     ]
     return {
         "low": part.low,
@@ -136,36 +142,32 @@ def _numbers_of(part: Bin, crossings_hz: float) -> dict[str, Any]:
 def _printed(result: BinnedRates, triggers: Sequence[str]) -> Table:
     names = Column("name", "key", "trigger"), Column("bin", "key", result.observable)
     crossings = Column("crossings", "share", "crossings", gives_way=1)
-    table = Table(
-        (*names, crossings, *_RATES, Column("events", "number", EVENTS, gives_way=2, text=events_text))
-    )
-    (menu, of_menu), *others = _curves(result).items()
-    shown = [(key, rates) for key, rates in others if key in triggers or not triggers]
-    for label, (in_bins, if_all) in ((menu, of_menu), *shown):
-        first = label
-        for part, total, rescaled in zip(result.bins, in_bins, if_all, strict=True):
-            place = f"{part.low:g} to {part.high:g}", part.crossings.hz / result.crossings.hz
-            style: RowStyle = "summary" if label == menu else "plain"
-            table.add(first, *place, total or "–", rescaled, total, style=style)
-            first = ""
+    events = Column("events", "number", EVENTS, gives_way=2, text=events_text)
+    table = Table((*names, crossings, *_RATES, events))
+    curves = _curves(result)
+    menu = next(iter(curves))
+    for label in curves:
+        style: RowStyle = "summary" if label == menu else "plain"
+        if triggers and label not in (menu, *triggers):
+            continue
+        for number, (part, pair) in enumerate(zip(result.bins, curves[label], strict=True)):
+            total, rescaled = pair or ("–", None)
+            share = part.crossings.hz / result.crossings.hz
+            bin_text = f"{part.low:g} to {part.high:g}"
+            table.add("" if number else label, bin_text, share, total, rescaled, pair and total, style=style)
     return table
-
-
-def _notes(result: BinnedRates) -> Iterator[str]:
-    yield "Rescaled to all crossings: the rate if all crossings were like those in the bin."
-    if result.outside.events:
-        yield f"Crossings of {in_unit(result.outside.hz, 0.0)} have no value in the bins."
 
 
 def figure_of(result: BinnedRates, triggers: Sequence[str]) -> Figure:
     """Draw the rates, rescaled to all crossings, of the menu and of some `triggers` in each bin."""
-    from trigemu.results.figures.rates import draw_rates_vs
+    from trigemu.results.figures.curves import draw_rates_vs
 
     curves = _curves(result)
     menu, *_ = curves
     drawn = {}
     for key in (menu, *triggers):
-        shown = [(r.hz, r.error_hz) if r and r.events else (np.nan, np.nan) for r in curves[key][1]]
+        rates = [pair and pair[1] for pair in curves[key]]
+        shown = [(r.hz, r.error_hz) if r and r.events else (np.nan, np.nan) for r in rates]
         values, errors = np.array(shown).T
         drawn[key] = (values, errors)
     return draw_rates_vs(_label(result), _edges(result), drawn)

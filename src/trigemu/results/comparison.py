@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from trigemu.counting.quantities import COMPARED
 from trigemu.rates.results import Rate
-from trigemu.results.notes import legend, notes, texts, wholes
-from trigemu.results.numbers import count, signed
+from trigemu.results.notes import legend, notes, notes_of_several, wholes
+from trigemu.results.numbers import count, several, signed
 from trigemu.results.rates import MENU_RATES, columns, row
-from trigemu.results.table import RATE_PARTS, Column, Page, RowStyle, Table, stacked
+from trigemu.results.table import RATE_PARTS, Column, Page, Table, stacked
 from trigemu.results.view import View, name
 from trigemu.studies.comparison import Common, Comparison
 
@@ -55,8 +55,7 @@ LESS = tuple(
 class _Comparison(View[Comparison]):
     def line(self, result: Comparison) -> str:
         variants = [name(variant.menu.name) for variant in result.variants]
-        more = f" and {len(variants) - _NAMED} more" if len(variants) > _NAMED else ""
-        return f"of {', '.join(variants[:_NAMED])}{more}"
+        return f"of {several(variants, _NAMED)}"
 
     def page(self, result: Comparison, every: bool = False) -> Page:
         """What changed, then the rates of what differs. every: also the rates of what does not."""
@@ -84,14 +83,14 @@ class _Comparison(View[Comparison]):
         """A line for each number."""
         table = Table(NUMBER)
         for variant in result.variants:
-            menu_name = variant.menu.name
-            wholes = {"menu": variant.rate} | {f"level {level.name}": level.rate for level in variant.levels}
-            for what, rate in wholes.items():
-                table.add("rate", menu_name, "", what, "", "rate_hz", *_with_unseen(rate))
-            for trigger in variant.triggers:
-                for quantity in COMPARED:
-                    numbers = _with_unseen(trigger.rates[quantity])
-                    table.add("rate", menu_name, "", trigger.name, "", f"{quantity}_hz", *numbers)
+            rates = {("menu", "rate"): variant.rate}
+            rates |= {(f"level {level.name}", "rate"): level.rate for level in variant.levels}
+            rates |= {
+                (t.name, quantity): t.rates[quantity] for t in variant.triggers for quantity in COMPARED
+            }
+            for (what, quantity), rate in rates.items():
+                numbers = rate.hz, rate.error_hz, list(rate.unseen)
+                table.add("rate", variant.menu.name, "", what, "", f"{quantity}_hz", *numbers)
         for d in result.differences:
             table.add("b_minus_a", d.a, d.b, d.what, "", d.quantity, d.b_minus_a_hz, d.error_hz)
         for gain in result.gained:
@@ -125,24 +124,18 @@ def _differences(result: Comparison) -> dict[tuple[str, str, str, str], tuple[fl
     return {(d.a, d.b, d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in result.differences}
 
 
-def _with_unseen(rate: Rate) -> tuple[float, float, list[str]]:
-    return rate.hz, rate.error_hz, list(rate.unseen)
-
-
 def _matrices(result: Comparison) -> Iterator[dict[str, Any]]:
     pairs: dict[tuple[str, str], list[Common]] = {}
     for common in result.common:
         pairs.setdefault((common.a, common.b), []).append(common)
     for (a, b), entries in pairs.items():
         of_a, of_b = (list(dict.fromkeys(getattr(c, key) for c in entries)) for key in ("of_a", "of_b"))
-        matrices = {
-            key: [
-                [getattr(c, key) for c in entries[start : start + len(of_b)]]
-                for start in range(0, len(entries), len(of_b))
-            ]
+        starts = range(0, len(entries), len(of_b))
+        hz, errors = (
+            [[getattr(c, key) for c in entries[start : start + len(of_b)]] for start in starts]
             for key in ("hz", "error_hz")
-        }
-        yield {"a": a, "b": b, "triggers_a": of_a, "triggers_b": of_b} | matrices
+        )
+        yield {"a": a, "b": b, "triggers_a": of_a, "triggers_b": of_b, "hz": hz, "error_hz": errors}
 
 
 def _rates(result: Comparison, triggers: Iterable[str]) -> Table:
@@ -151,32 +144,31 @@ def _rates(result: Comparison, triggers: Iterable[str]) -> Table:
     head = [Column("name", "key", "trigger"), _VARIANT]
     for quantity in COMPARED:
         head.append(Column(quantity, "rate", quantity))
-        head.append(Column(f"{quantity} less", "difference", "less the first", joined=True))
+        head.append(Column(f"{quantity} less", "difference", "less the first"))
     table, first, differences = Table(head), result.variants[0].menu.name, _differences(result)
-
-    def add_lines(what: str, quantities: Mapping[str, str], rates: list[Mapping[str, Rate]]) -> None:
-        """Add the line of each variant. quantities: those of differences, by the names of columns."""
-        label = what
-        style: RowStyle = "plain" if len(quantities) > 1 else "summary"
-        for variant, row_rates in zip(result.variants, rates, strict=True):
-            values: dict[str, Any] = {"name": label, "variant": variant.menu.name}
-            for column, quantity in quantities.items():
-                rate = row_rates.get(column)
-                change = differences.get((first, variant.menu.name, what, quantity))
-                values[column] = rate or "– "
-                values[f"{column} less"] = change and signed(*change, rate.hz if rate else 0.0)
-            table.add_record(values, style)
-            label = ""
-
-    of_variants = [{t.name: t.rates for t in variant.triggers} for variant in result.variants]
-    for what in triggers:
-        each = [variant.get(what, {}) for variant in of_variants]
-        add_lines(what, {quantity: f"{quantity}_hz" for quantity in COMPARED}, each)
+    of_triggers: list[dict[str, Mapping[str, Rate]]]
+    of_triggers = [{t.name: t.rates for t in variant.triggers} for variant in result.variants]
     of_levels = [{f"level {level.name}": level.rate for level in v.levels} for v in result.variants]
-    for what in (*dict.fromkeys(level for levels in of_levels for level in levels), "menu"):
-        table.add_gap()
-        wholes = [{"menu": v.rate} | levels for v, levels in zip(result.variants, of_levels, strict=True)]
-        add_lines(what, {"total": "rate_hz"}, [{"total": w[what]} if what in w else {} for w in wholes])
+    of_wholes: list[dict[str, Mapping[str, Rate]]] = [
+        {what: {"total": rate} for what, rate in (*levels.items(), ("menu", variant.rate))}
+        for variant, levels in zip(result.variants, of_levels, strict=True)
+    ]
+    levels = dict.fromkeys(level for of_variant in of_levels for level in of_variant)
+    lines = [*((trigger, False) for trigger in triggers), *((whole, True) for whole in (*levels, "menu"))]
+    for what, is_whole in lines:
+        if is_whole:
+            table.add_gap()
+        label = what
+        for variant, rates in zip(result.variants, of_wholes if is_whole else of_triggers, strict=True):
+            values: dict[str, Any] = {"name": label, "variant": variant.menu.name}
+            for quantity in ("total",) if is_whole else COMPARED:
+                rate = rates.get(what, {}).get(quantity)
+                key = first, variant.menu.name, what, "rate_hz" if is_whole else f"{quantity}_hz"
+                change = differences.get(key)
+                values[quantity] = rate or "– "
+                values[f"{quantity} less"] = change and signed(*change, rate.hz if rate else 0.0)
+            table.add_record(values, "summary" if is_whole else "plain")
+            label = ""
     return table
 
 
@@ -254,11 +246,5 @@ def _notes(result: Comparison, shown: Collection[str]) -> Iterator[str]:
     )
     triggers = [trigger for v in result.variants for trigger in v.triggers if trigger.name in shown]
     marks = [*legend(triggers, [rate for v in result.variants for rate in wholes(v)], COMPARED)]
-    of_variants = [[n for n in notes(v, marks) if n.about != "events"] for v in result.variants]
-    of_all = set.intersection(*(set(texts(listed)) for listed in of_variants))
-    lines: dict[str, None] = {}
-    for variant, listed in zip(result.variants, of_variants, strict=True):
-        for note, text in zip(listed, texts(listed), strict=True):
-            named = note.about in ("menu", "column") and text not in of_all
-            lines[f"{variant.menu.name}: {text}" if named else text] = None
-    yield from filter(None, lines)
+    listed = {v.menu.name: [n for n in notes(v, marks) if n.about != "events"] for v in result.variants}
+    yield from filter(None, notes_of_several(listed, ("menu", "column")))

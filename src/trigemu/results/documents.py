@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,27 +16,18 @@ import numpy as np
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import module_of_extra, printable
 from trigemu.base.shown import part_of
-from trigemu.results.table import RATE_PARTS, Column, Table
+from trigemu.results.table import Column, Table
 from trigemu.samples.catalogue import Catalogue
 
 
 @dataclass(frozen=True)
 class Histograms:
-    """Histograms over common bins.
+    """Histograms over common bins."""
 
-    Attributes
-    ----------
-    label : str
-        The label of the axis, with its unit.
-    edges : float64[bins + 1]
-        The edges of the bins.
-    of : mapping of str to (float64[bins], float64[bins])
-        Values and variances by name; the name "" is that of a single one.
-    """
-
-    label: str
-    edges: FloatArray
-    of: Mapping[str, tuple[FloatArray, FloatArray]]
+    label: str  #: The label of the axis, with its unit
+    edges: FloatArray  #: float64[bins + 1]
+    #: Values and variances, float64[bins] each, by name; the name of a single one is empty
+    named: Mapping[str, tuple[FloatArray, FloatArray]]
 
 
 #: First characters of a text that a spreadsheet takes for a formula.
@@ -127,53 +118,28 @@ def _cell(value: object) -> object:
     return printable(f"'{value}" if value.startswith(_FORMULA) else value)
 
 
-_UNSEEN = "_unseen"
-
-
 def as_frame(table: Table) -> Any:
     """Return a table as a pandas.DataFrame whose index are the keys. Names in a list are joined by
     semicolons, absent numbers are NaN. After a column of samples that are unseen, another says whether the
     error is too small."""
     pandas = module_of_extra("pandas", "to_pandas()", "pandas", "pandas")
-    rows = [_flagged(row) for row in records(table)]
+    rows, texts = (
+        records(table),
+        {column.name for column in table.columns if column.role in ("label", "note")},
+    )
+    columns: dict[str, list[Any]] = {}
+    for name in file_columns(table):
+        values = [row.get(name) for row in rows]
+        joined = [";".join(value) if isinstance(value, list) else value for value in values]
+        are_numbers = all(value is None or isinstance(value, int | float) for value in joined)
+        if are_numbers and name not in texts:
+            joined = [math.nan if value is None else value for value in joined]
+        columns[name] = joined
+        if name.endswith("_unseen"):
+            columns[f"{name.removesuffix('_unseen')}_error_too_small"] = [*map(bool, values)]
     index = [column.name for column in table.columns if column.role == "key" and column.in_files]
-    names = _flagged(dict.fromkeys(file_columns(table)))
-    texts = {column.name for column in table.columns if column.role in ("label", "note")}
-    values = {name: _filled([row.get(name) for row in rows], name in texts) for name in names}
-    frame = pandas.DataFrame(values)
+    frame = pandas.DataFrame(columns)
     return frame.set_index(index) if index else frame
-
-
-def _flagged(row: Mapping[str, Any]) -> dict[str, Any]:
-    flagged: dict[str, Any] = {}
-    for key, value in row.items():
-        flagged[key] = ";".join(value) if isinstance(value, list) else value
-        if key.endswith(_UNSEEN):
-            flagged[f"{key.removesuffix(_UNSEEN)}_error_too_small"] = bool(value)
-    return flagged
-
-
-def _filled(values: list[Any], is_text: bool) -> list[Any]:
-    numbers = all(value is None or isinstance(value, int | float) for value in values)
-    if is_text or not numbers or None not in values:
-        return values
-    return [math.nan if value is None else value for value in values]
-
-
-def columns_reference(columns: Sequence[Column], printed: bool) -> Iterator[str]:
-    """Yield the lines of a list in Markdown."""
-    if printed:
-        headed = (column for column in columns if column.heading and not column.wide)
-        for column in headed:
-            yield f"- {column.heading}: {column.meaning}"
-        return
-    in_files = [column for column in columns if column.in_files]
-    for column in in_files:
-        names = {"rate": f"`{column.name}_…`", "difference": f"`{column.name}_hz`, `{column.name}_error_hz`"}
-        yield f"- {names.get(column.role, f'`{column.name}`')}: {column.meaning}"
-    parts = dict.fromkeys(part for column in in_files if column.role == "rate" for part in column.parts)
-    for part in parts:
-        yield f"- `…_{part}` of a rate: {RATE_PARTS[part]}"
 
 
 def as_histogram(histograms: Histograms, name: str | None) -> Any:
@@ -182,13 +148,13 @@ def as_histogram(histograms: Histograms, name: str | None) -> Any:
     import hist  # here, because the import takes a tenth of a second and is needed nowhere else
 
     axis = hist.axis.Variable(histograms.edges, flow=False, name="observable", label=histograms.label)
-    single = "" if name is None and "" in histograms.of else name
+    single = "" if name is None and "" in histograms.named else name
     if single is not None:
-        values, variances = part_of(single, "histogram", histograms.of)
+        values, variances = part_of(single, "histogram", histograms.named)
         made = hist.Hist(axis, storage="Weight")
     else:
-        values, variances = (np.stack(part) for part in zip(*histograms.of.values(), strict=True))
-        names = hist.axis.StrCategory(list(histograms.of), flow=False, name="name")
+        values, variances = (np.stack(part) for part in zip(*histograms.named.values(), strict=True))
+        names = hist.axis.StrCategory(list(histograms.named), flow=False, name="name")
         made = hist.Hist(names, axis, storage="Weight")
     view = made.view()
     view.value, view.variance = values, variances

@@ -14,7 +14,7 @@ import numpy as np
 from trigemu import __version__
 from trigemu.base.errors import bounded_stem
 from trigemu.results.documents import Histograms, left_out
-from trigemu.results.exports import Axis, CorrectionValues, Described, as_set, of_curves, of_values
+from trigemu.results.exports import Band, Described, as_set, correction
 from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, Row, RowStyle, Table, stacked
 from trigemu.results.view import View, name
@@ -24,85 +24,25 @@ from trigemu.studies.intervals import Curve, Profile
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-class _Curve(View[Curve]):
-    """A row is a bin, or without edges the whole category. The variance of an efficiency is the square
-    of half its interval."""
-
-    def line(self, result: Curve) -> str:
-        return f"of {name(result.name)}: {100 * result.overall.value:.2f} % of all events"
-
-    def page(self, result: Curve) -> Page:
-        table = Table((Column("bin", "key", result.profile.name), *PRINTED), title=result.name)
-        *bins, overall = printed_rows(result)
-        for (low, high), row in zip(pairwise(result.profile.edges), bins, strict=True):
-            table.add_record({"bin": f"{low:g} to {high:g}"} | row)
-        table.add_record({"bin": "all"} | overall, "summary")
-        return Page([table])
-
-    def table(self, result: Curve) -> Table:
-        return Table.of((*EDGES, *NUMBERS), rows_of(result))
-
-    def document(self, result: Curve) -> dict[str, Any]:
-        return of_curve(result)
-
-    def figures(self, result: Curve) -> Iterator[Figure]:
-        from trigemu.results.figures.curves import draw_efficiency
-
-        profile, band = result.profile, (result.value, result.low, result.high)
-        yield draw_efficiency(profile.name, profile.unit, np.array(profile.edges), {result.name: band}, {})
-
-    def histograms(self, result: Curve, **options: bool) -> Histograms:
-        values = {"": (result.value, ((result.high - result.low) / 2) ** 2)}
-        return Histograms(with_unit(result.profile), np.array(result.profile.edges), values)
-
-    def correction(self, result: Curve, **options: Any) -> Any:
-        about = Described(result.name, f"The efficiency of {result.name}.", "efficiency", EFFICIENCY)
-        return of_values(about, axis_of(result.profile), values_of(result), options["flow"])
-
-
-CURVE = _Curve()
-
-
-#: Decimals of percentages.
-_DIGITS = 2
 #: The edges of a bin, in files.
 EDGES = (
-    Column(
-        "low_edge",
-        "number",
-        None,
-        "The lower edge of the bin; empty for the whole category.",
-        upper="high_edge",
-    ),
+    Column("low_edge", meaning="The lower edge of the bin; empty for the whole category.", upper="high_edge"),
     Column(
         "high_edge",
-        "number",
-        None,
-        "The upper edge of the bin, which is not part of it; empty for the whole category.",
+        meaning="The upper edge of the bin, which is not part of it; empty for the whole category.",
     ),
 )
+_VALUE = "The efficiency; null in a bin without events."
+_GAIN = "The efficiency minus that of the first menu, on the same events."
+_OF_BUDGETS = "The part of that uncertainty that comes from thresholds that rate budgets found."
 #: The numbers of a curve, in files.
 NUMBERS = (
-    Column(
-        "efficiency", "share", None, "The efficiency; null in a bin without events.", errors=("low", "high")
-    ),
+    Column("efficiency", "share", None, _VALUE, errors=("low", "high")),
     Column("low", "share", None, "The lower end of its interval at 68 %."),
     Column("high", "share", None, "The upper end of its interval at 68 %."),
-    Column(
-        "gain",
-        "share",
-        None,
-        "The efficiency minus that of the first menu, on the same events.",
-        errors=("gain_error",),
-    ),
+    Column("gain", "share", None, _GAIN, errors=("gain_error",)),
     Column("gain_error", "share", None, "The uncertainty of the gain."),
-    Column(
-        "gain_threshold_error",
-        "share",
-        None,
-        "The part of that uncertainty that comes from thresholds that rate budgets found.",
-    ),
+    Column("gain_threshold_error", "share", None, _OF_BUDGETS),
 )
 #: The attributes of a curve that hold these numbers, by their names.
 _ATTRIBUTES = {c.name: "value" if c.name == "efficiency" else c.name for c in NUMBERS}
@@ -117,20 +57,112 @@ COLUMNS = (
     Column("events", "count", None, "The number of events."),
     *NUMBERS,
 )
+#: The numbers as they are printed, as texts in percent with these decimals.
+_DIGITS = 2
+PRINTED = (
+    Column("efficiency", "share", "efficiency [%]"),
+    Column("interval", "share", "interval [%]", gives_way=2),
+    Column("gain", "share", "gain [%]"),
+)
 #: What the value of a correction is.
 EFFICIENCY = "The efficiency; up and down are the ends of its interval at 68 %."
-#: As they are printed.
-PRINTED = (
-    Column("shown efficiency", "share", "efficiency [%]", text=lambda value: f"{100 * value:.{_DIGITS}f}"),
-    Column("interval", "share", "interval [%]", gives_way=2, text=lambda ends: _interval(*ends)),
-    Column("shown gain", "share", "gain [%]", text=lambda gain: _gain(*gain)),
-)
-_NAMES = Column("menu", "key", "menu"), Column("trigger", "key", "trigger")
+
+
+def numbers_of(curve: Curve) -> Iterator[dict[str, float]]:
+    """Yield the numbers of a curve in each bin, then those of the whole category."""
+    for numbers in zip(*(getattr(curve, key).tolist() for key in _ATTRIBUTES.values()), strict=True):
+        yield dict(zip(_ATTRIBUTES, numbers, strict=True))
+    yield {key: getattr(curve.overall, attribute) for key, attribute in _ATTRIBUTES.items()}
+
+
+def rows_of(curve: Curve) -> Iterator[dict[str, Any]]:
+    """Yield the row of each bin of a curve in files, then that of the whole category, without edges."""
+    places = [*pairwise(curve.profile.edges), (None, None)]
+    for (low, high), numbers in zip(places, numbers_of(curve), strict=True):
+        yield {"low_edge": low, "high_edge": high} | numbers
+
+
+def of_curve(curve: Curve) -> dict[str, Any]:
+    """Return one curve, as in the JSON document."""
+    *bins, overall = numbers_of(curve)
+    numbers = {key: [row[key] for row in bins] for key in _ATTRIBUTES}
+    return {"menu": curve.menu, "trigger": curve.trigger} | numbers | {"overall": overall}
+
+
+def printed_rows(curve: Curve) -> Iterator[dict[str, str]]:
+    """Yield the texts of `PRINTED` for each bin of a curve, then those of the whole category."""
+    for numbers in numbers_of(curve):
+        value, low, high, gain, error, _ = (100 * number for number in numbers.values())
+        if math.isnan(value):
+            yield {"efficiency": "–"}
+        else:
+            yield {
+                "efficiency": f"{value:.{_DIGITS}f}",
+                "interval": f"{low:.{_DIGITS}f} to {high:.{_DIGITS}f}",
+                "gain": f"{gain:+z.{_DIGITS}f} ± {error:.{_DIGITS}f}" if gain or error else "0",
+            }
+
+
+def bins_of(profile: Profile) -> list[str]:
+    """List the bins of an observable as they are printed."""
+    return [f"{low:g} to {high:g}" for low, high in pairwise(profile.edges)]
+
+
+def with_unit(profile: Profile) -> str:
+    """Return the label of the axis of an observable."""
+    return f"{profile.name} [{profile.unit}]" if profile.unit else profile.name
+
+
+def _histograms(profile: Profile, curves: dict[str, Curve]) -> Histograms:
+    """Return efficiencies; their variances are the squares of half their intervals."""
+    values = {key: (curve.value, ((curve.high - curve.low) / 2) ** 2) for key, curve in curves.items()}
+    return Histograms(with_unit(profile), np.array(profile.edges), values)
+
+
+def _band(curve: Curve) -> Band:
+    return curve.value, curve.low, curve.high
+
+
+class _Curve(View[Curve]):
+    """A row is a bin, or without edges the whole category."""
+
+    def line(self, result: Curve) -> str:
+        return f"of {name(result.name)}: {100 * result.overall.value:.2f} % of all events"
+
+    def page(self, result: Curve) -> Page:
+        table = Table((Column("bin", "key", result.profile.name), *PRINTED), title=result.name)
+        *bins, overall = printed_rows(result)
+        for label, row in zip(bins_of(result.profile), bins, strict=True):
+            table.add_record({"bin": label} | row)
+        table.add_record({"bin": "all"} | overall, "summary")
+        return Page([table])
+
+    def table(self, result: Curve) -> Table:
+        return Table.of((*EDGES, *NUMBERS), rows_of(result))
+
+    def document(self, result: Curve) -> dict[str, Any]:
+        return of_curve(result)
+
+    def figures(self, result: Curve) -> Iterator[Figure]:
+        from trigemu.results.figures.curves import draw_efficiency
+
+        profile, curves = result.profile, {result.name: _band(result)}
+        yield draw_efficiency(profile.name, profile.unit, np.array(profile.edges), curves, {})
+
+    def histograms(self, result: Curve, **options: bool) -> Histograms:
+        return _histograms(result.profile, {"": result})
+
+    def correction(self, result: Curve, **options: Any) -> Any:
+        what, profile = f"The efficiency of {result.name}.", result.profile
+        axis = profile.observable, with_unit(profile), profile.edges
+        about = Described(result.name, what, "efficiency", EFFICIENCY, *axis)
+        return correction(about, _band(result), options["flow"])
+
+
+CURVE = _Curve()
 
 
 class _Turnon(View[Turnon]):
-    """The variance of an efficiency is the square of half its interval."""
-
     def line(self, result: Turnon) -> str:
         where = f"against {name(result.profile.observable)} in {name(result.category)}"
         return f"{where}: {count(len(result.curves), 'curve')}, {count(result.selected, 'event')}"
@@ -158,45 +190,28 @@ class _Turnon(View[Turnon]):
         yield figure_of(result)
 
     def histograms(self, result: Turnon, **options: bool) -> Histograms:
-        values = {c.name: (c.value, ((c.high - c.low) / 2) ** 2) for c in result.curves}
-        return Histograms(with_unit(result.profile), np.array(result.profile.edges), values)
+        return _histograms(result.profile, {curve.name: curve for curve in result.curves})
 
     def correction(self, result: Turnon, **options: Any) -> Any:
-        key = ", ".join(_key(result))
+        profile = result.profile
+        chosen = [] if result.category == "all" else [result.category]
+        key = ", ".join([profile.observable, *chosen, *([result.sample] if result.sample else [])])
         what = f"{count(result.selected, 'event')} in {result.name}"
+        axis = profile.observable, with_unit(profile), profile.edges
         if (over := options["over"]) is None:
-            curves = {(c.menu, c.trigger): values_of(c) for c in result.curves}
-            about = Described(key, f"Efficiencies of {what}.", "efficiency", EFFICIENCY)
+            curves = {(c.menu, c.trigger): _band(c) for c in result.curves}
+            about = Described(key, f"Efficiencies of {what}.", "efficiency", EFFICIENCY, *axis)
         else:
             reference = result[over]
-            curves = {
-                (c.menu, c.trigger): CorrectionValues(
-                    *(part.tolist() for part in (ratio.value, ratio.low, ratio.high))
-                )
-                for c, ratio in ratios_to(result, reference)
-            }
+            ratios = ratios_to(result, reference)
+            curves = {(c.menu, c.trigger): (ratio.value, ratio.low, ratio.high) for c, ratio in ratios}
             meaning = f"The efficiency over that of {reference.name}; up and down are bounds of its error."
-            about = Described(f"{key} / {reference.name}", f"Ratios of {what}.", "scale factor", meaning)
-        return of_curves(about, axis_of(result.profile), curves, options["flow"])
+            key = f"{key} / {reference.name}"
+            about = Described(key, f"Ratios of {what}.", "scale factor", meaning, *axis)
+        return correction(about, curves, options["flow"])
 
 
 TURN_ON = _Turnon()
-
-
-def _key(turnon: Turnon) -> list[str]:
-    """List the observable, the category and the sample of a turn-on, without those that are not chosen."""
-    category = [] if turnon.category == "all" else [turnon.category]
-    return [turnon.profile.observable, *category, *([turnon.sample] if turnon.sample else [])]
-
-
-def values_of(curve: Curve) -> CorrectionValues:
-    """Return the efficiencies of a curve and their intervals, for a correction."""
-    return CorrectionValues(curve.value.tolist(), curve.low.tolist(), curve.high.tolist())
-
-
-def axis_of(profile: Profile) -> Axis:
-    """Return the axis of a correction."""
-    return Axis(profile.observable, with_unit(profile), profile.edges)
 
 
 def table_of(turnons: Sequence[Turnon]) -> Table:
@@ -213,53 +228,15 @@ def table_of(turnons: Sequence[Turnon]) -> Table:
     return table
 
 
-def numbers_of(curve: Curve) -> Iterator[dict[str, float]]:
-    """Yield the numbers of a curve in each bin, then those of the whole category."""
-    for numbers in zip(*(getattr(curve, key).tolist() for key in _ATTRIBUTES.values()), strict=True):
-        yield dict(zip(_ATTRIBUTES, numbers, strict=True))
-    yield {key: getattr(curve.overall, attribute) for key, attribute in _ATTRIBUTES.items()}
-
-
-def rows_of(curve: Curve) -> Iterator[dict[str, Any]]:
-    """Yield the row of each bin of a curve in files, then that of the whole category, without edges."""
-    places = [*pairwise(curve.profile.edges), (None, None)]
-    for (low, high), numbers in zip(places, numbers_of(curve), strict=True):
-        yield {"low_edge": low, "high_edge": high} | numbers
-
-
-def of_curve(curve: Curve) -> dict[str, Any]:
-    """Return one curve, as in the JSON document."""
-    *bins, overall = numbers_of(curve)
-    numbers = {key: [row[key] for row in bins] for key in _ATTRIBUTES}
-    return {"menu": curve.menu, "trigger": curve.trigger} | numbers | {"overall": overall}
-
-
-def printed_rows(curve: Curve) -> Iterator[dict[str, Any]]:
-    """Yield the values of `PRINTED` for each bin of a curve, then those of the whole category."""
-    for n in numbers_of(curve):
-        if math.isnan(n["efficiency"]):
-            yield {"shown efficiency": "–"}
-        else:
-            interval, gain = (n["low"], n["high"]), (n["gain"], n["gain_error"])
-            yield {"shown efficiency": n["efficiency"], "interval": interval, "shown gain": gain}
-
-
-def _interval(low: float, high: float) -> str:
-    return f"{100 * low:.{_DIGITS}f} to {100 * high:.{_DIGITS}f}"
-
-
-def _gain(gain: float, error: float) -> str:
-    return f"{100 * gain:+z.{_DIGITS}f} ± {100 * error:.{_DIGITS}f}" if gain or error else "0"
-
-
-def printed_table(title: str, bins: str, turnon: Turnon) -> Table:
-    """Return a table for the lines of curves, without rows: without gains if there is one menu, and without
-    triggers if there is none. bins: the heading of the first column."""
-    events = Column("events", "count", "events", gives_way=1)
-    menu, trigger = _NAMES
-    names = (menu, trigger) if any(curve.trigger for curve in turnon.curves) else (menu,)
+def _printed_table(title: str, bins: str, turnon: Turnon) -> Table:
+    """Return a table for the lines of curves, without gains if there is one menu, and without triggers if
+    there is none. bins: the heading of the first column."""
+    names = [Column("menu", "key", "menu")]
+    if any(curve.trigger for curve in turnon.curves):
+        names.append(Column("trigger", "key", "trigger"))
     numbers = PRINTED if has_gains(turnon) else PRINTED[:-1]
-    return Table((Column("bin", "key", bins), events, *names, *numbers), title=title)
+    place = Column("bin", "key", bins), Column("events", "count", "events", gives_way=1)
+    return Table((*place, *names, *numbers), title=title)
 
 
 def has_gains(turnon: Turnon) -> bool:
@@ -269,31 +246,21 @@ def has_gains(turnon: Turnon) -> bool:
 
 def turnon_table(turnon: Turnon, with_bins: bool = True) -> Table:
     """Return the efficiencies in a category as a whole, and in the bins of its observable."""
-    table = printed_table(turnon.name, turnon.profile.name if with_bins else "", turnon)
-    rows = [[*printed_rows(curve)] for curve in turnon.curves]
-    for i, (low, high) in enumerate(pairwise(turnon.profile.edges) if with_bins else ()):
-        _add_lines(table, turnon, f"{low:g} to {high:g}", turnon.events[i], [row[i] for row in rows])
-    add_overall(table, turnon, "all", "summary")
+    table = _printed_table(turnon.name, turnon.profile.name if with_bins else "", turnon)
+    for i, label in enumerate(bins_of(turnon.profile) if with_bins else ()):
+        _add_lines(table, turnon, label, i)
+    _add_lines(table, turnon, "all", -1, "summary")
     return table
 
 
-def add_overall(table: Table, turnon: Turnon, label: str, style: RowStyle = "plain") -> None:
-    """Add a line of each curve for the whole category, the first with a `label`."""
-    overall = [[*printed_rows(curve)][-1] for curve in turnon.curves]
-    _add_lines(table, turnon, label, turnon.selected, overall, style)
-
-
-def _add_lines(
-    table: Table,
-    turnon: Turnon,
-    label: str,
-    events: int,
-    rows: Sequence[dict[str, Any]],
-    style: RowStyle = "plain",
-) -> None:
-    for number, (curve, row) in enumerate(zip(turnon.curves, rows, strict=True)):
-        place = {} if number else {"bin": label, "events": int(events)}
-        table.rows.append(Row(place | {"menu": curve.menu, "trigger": curve.trigger} | row, style))
+def _add_lines(table: Table, turnon: Turnon, label: str, i: int, style: RowStyle = "plain") -> None:
+    """Add a line of each curve for a bin, or for -1 the whole category, the first with a `label`."""
+    events = int(turnon.selected if i < 0 else turnon.events[i])
+    place: dict[str, Any] = {"bin": label, "events": events}
+    for curve in turnon.curves:
+        numbers = [*printed_rows(curve)][i]
+        table.rows.append(Row(place | {"menu": curve.menu, "trigger": curve.trigger} | numbers, style))
+        place = {}
 
 
 def figure_of(turnon: Turnon) -> Figure:
@@ -301,30 +268,23 @@ def figure_of(turnon: Turnon) -> Figure:
     from trigemu.results.figures.curves import draw_efficiency
     from trigemu.results.figures.style import shown
 
-    reference = turnon.curves[0].menu
     labels = shown(c.name for c in turnon.curves)
-    curves = {labels[c.name]: (c.value, c.low, c.high) for c in turnon.curves}
+    curves = {labels[c.name]: _band(c) for c in turnon.curves}
     gains = {
         labels[c.name]: (c.gain, c.gain - c.gain_error, c.gain + c.gain_error)
         for c in turnon.curves
-        if c.menu != reference
+        if c.menu != turnon.curves[0].menu
     }
     profile, edges = turnon.profile, np.array(turnon.profile.edges)
     return draw_efficiency(profile.name, profile.unit, edges, curves, gains, turnon.heading)
-
-
-def with_unit(profile: Profile) -> str:
-    """Return the label of the axis of an observable."""
-    return f"{profile.name} [{profile.unit}]" if profile.unit else profile.name
 
 
 class _Efficiencies(View[Efficiencies]):
     """A row is a bin of a curve, or without edges its whole category."""
 
     def line(self, result: Efficiencies) -> str:
-        menus, samples = (
-            ", ".join(map(name, names)) for names in ((m.name for m in result.menus), result.samples)
-        )
+        menus = ", ".join(name(menu.name) for menu in result.menus)
+        samples = ", ".join(map(name, result.samples))
         return f"of {menus} on {samples}: {count(len(result.turnons), 'set')} of curves"
 
     def page(self, result: Efficiencies) -> Page:
@@ -371,27 +331,30 @@ class _Efficiencies(View[Efficiencies]):
         return tables
 
     def correction(self, result: Efficiencies, **options: Any) -> Any:
-        required = f" with {result.require}" if result.require else ""
-        description = f"Events of {' + '.join(result.samples)}{required}."
-        return as_set(description, (TURN_ON.correction(turnon, **options) for turnon in result.turnons))
+        corrections = (TURN_ON.correction(turnon, **options) for turnon in result.turnons)
+        return as_set(f"{_events(result)}.", corrections)
 
 
 EFFICIENCIES = _Efficiencies()
 
 
+def _events(result: Efficiencies) -> str:
+    required = f" with {result.require}" if result.require else ""
+    return f"Events of {' + '.join(result.samples)}{required}"
+
+
 def _by_category(turnons: Sequence[Turnon]) -> Iterator[Table]:
     """Yield a table for each category, with the samples that were measured apart."""
     for category in dict.fromkeys(turnon.name for turnon in turnons):
-        table = printed_table(category, "sample", turnons[0])
+        table = _printed_table(category, "sample", turnons[0])
         for turnon in turnons:
             if turnon.name == category:
-                add_overall(table, turnon, str(turnon.sample))
+                _add_lines(table, turnon, str(turnon.sample), -1)
         yield table
 
 
 def _notes(result: Efficiencies, with_bins: bool) -> Iterator[str]:
-    required = f" with {result.require}" if result.require else ""
-    yield f"Events of {' + '.join(result.samples)}{required}; intervals at 68 %."
+    yield f"{_events(result)}; intervals at 68 %."
     if has_gains(result.turnons[0]):
         yield f"Gain: efficiency less that of {result.menus[0].name}, on the same events."
     if any(curve.overall.gain_threshold_error > 0 for t in result.turnons for curve in t.curves):
@@ -416,14 +379,11 @@ def write_figures(result: Efficiencies, folder: Path) -> list[Path]:
     for turnon in result.turnons:
         if not turnon.events.any():
             continue
-        stem = _file_name(f"{turnon.profile.name}_{turnon.full_name}")
+        stem = re.sub(r"[^\w.+-]+", "_", f"{turnon.profile.name}_{turnon.full_name}").strip("_.")
+        stem = bounded_stem(stem)
         while stem.casefold() in taken:
             stem += "_"
         taken.add(stem.casefold())
         files.append(folder / f"{stem}.png")
         save(figure_of(turnon), files[-1])
     return files
-
-
-def _file_name(text: str) -> str:
-    return bounded_stem(re.sub(r"[^\w.+-]+", "_", text).strip("_."))

@@ -7,47 +7,36 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from trigemu import __version__
+from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, module_of_extra
-from trigemu.results.table import Column, Row, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+from trigemu.results.table import Column, Table
 
 #: What correctionlib does with values outside of the bins.
 FLOWS = ("error", "clamp")
-#: The input that selects a value or an end of its interval.
-VARIATION = "variation"
-#: The inputs that select a curve; the trigger "" is the whole menu.
-CURVE = {"menu": "The menu.", "trigger": "The trigger; empty for the whole menu."}
-
-
-class CorrectionValues(NamedTuple):
-    """The values of a curve in bins, with the ends of their intervals; NaN is allowed."""
-
-    nominal: Sequence[float]
-    down: Sequence[float]
-    up: Sequence[float]
-
-
-class Axis(NamedTuple):
-    """The observable with its label, and the edges of its bins."""
-
-    observable: str
-    label: str
-    edges: Sequence[float]
+#: The inputs that select a curve, and its value or an end of its interval.
+_INPUTS = {
+    "menu": "The menu.",
+    "trigger": "The trigger; empty for the whole menu.",
+    "variation": "nominal, or the ends of its interval, up and down.",
+}
+#: The values of a curve in bins, and the lower and upper ends of their intervals; NaN is allowed.
+Band = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class Described(NamedTuple):
-    """The name of a correction, what it is, and the name and the meaning of its value."""
+    """The name of a correction, what it is, the name and the meaning of its value; the observable, its label,
+    and the edges of its bins."""
 
     name: str
     description: str
     output: str
     meaning: str
+    observable: str
+    label: str
+    edges: Sequence[float]
 
 
 def schema() -> Any:
@@ -55,26 +44,45 @@ def schema() -> Any:
     return module_of_extra("correctionlib.schemav2", "to_correction()", "correction", "correctionlib")
 
 
-def of_values(about: Described, axis: Axis, values: CorrectionValues, flow: str) -> Any:
-    """Return a Correction of one curve, with the inputs observable and variation."""
-    return _correction(about, axis, (), _by_variation(axis, flow)(values))
+def correction(about: Described, curves: Band | Mapping[tuple[str, str | None], Band], flow: str) -> Any:
+    """Return a Correction of one curve, or of curves by menu and trigger, which are further inputs."""
+    if flow not in FLOWS:
+        raise TrigemuError(f"flow = {flow!r}: expected one of {', '.join(map(repr, FLOWS))}")
+    models = schema()
+    edges = [edge if math.isfinite(edge) else str(edge) for edge in about.edges]  # "inf" or "-inf"
+    # JSON has no NaN; this is evaluated to it.
+    nan = {"nodetype": "formula", "expression": "0/0", "parser": "TFormula", "variables": []}
 
+    def category(name: str, contents: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+        items = [{"key": key, "value": value} for key, value in contents]
+        return {"nodetype": "category", "input": name, "content": items}
 
-def of_curves(
-    about: Described, axis: Axis, curves: Mapping[tuple[str, str | None], CorrectionValues], flow: str
-) -> Any:
-    """Return a Correction of curves by menu and trigger, which are further inputs."""
-    content, menus = _by_variation(axis, flow), dict.fromkeys(menu for menu, _ in curves)
-    of_menus = (
-        (
-            menu,
-            _category(
-                "trigger", ((t or "", content(curve)) for (m, t), curve in curves.items() if m == menu)
-            ),
-        )
-        for menu in menus
-    )
-    return _correction(about, axis, CURVE.items(), _category("menu", of_menus))
+    def binned(values: FloatArray) -> dict[str, Any]:
+        content = [nan if math.isnan(value) else value for value in values.tolist()]
+        bins = {"input": about.observable, "edges": edges, "content": content, "flow": flow}
+        return {"nodetype": "binning"} | bins
+
+    def varied(band: Band) -> dict[str, Any]:
+        return category("variation", zip(("nominal", "down", "up"), map(binned, band), strict=True))
+
+    if isinstance(curves, tuple):
+        inputs, data = {"variation": _INPUTS["variation"]}, varied(curves)
+    else:
+        by_menu: dict[str, list[tuple[str, Any]]] = {}
+        for (menu, trigger), band in curves.items():
+            by_menu.setdefault(menu, []).append((trigger or "", varied(band)))
+        inputs = _INPUTS
+        data = category("menu", ((menu, category("trigger", part)) for menu, part in by_menu.items()))
+    strings = [{"name": name, "type": "string", "description": text} for name, text in inputs.items()]
+    made = {
+        "name": about.name,
+        "description": _signed(about.description),
+        "version": 1,
+        "inputs": [{"name": about.observable, "type": "real", "description": about.label}, *strings],
+        "output": {"name": about.output, "type": "real", "description": about.meaning},
+        "data": data,
+    }
+    return models.Correction.model_validate(made)
 
 
 def as_set(description: str, corrections: Iterable[Any]) -> Any:
@@ -91,54 +99,6 @@ def as_set(description: str, corrections: Iterable[Any]) -> Any:
     )
 
 
-def _correction(about: Described, axis: Axis, inputs: Iterable[tuple[str, str]], data: Any) -> Any:
-    models = schema()
-    variation = "nominal, or the ends of its interval, up and down."
-    return models.Correction(
-        name=about.name,
-        description=_signed(about.description),
-        version=1,
-        inputs=[
-            models.Variable(name=axis.observable, type="real", description=axis.label),
-            *(models.Variable(name=name, type="string", description=meaning) for name, meaning in inputs),
-            models.Variable(name=VARIATION, type="string", description=variation),
-        ],
-        output=models.Variable(name=about.output, type="real", description=about.meaning),
-        data=data,
-    )
-
-
-def _by_variation(axis: Axis, flow: str) -> Callable[[CorrectionValues], Any]:
-    """Return a function that gives the content of a curve."""
-    if flow not in FLOWS:
-        raise TrigemuError(f"flow = {flow!r}: expected one of {', '.join(map(repr, FLOWS))}")
-    models = schema()
-    edges = [edge if math.isfinite(edge) else str(edge) for edge in axis.edges]  # "inf" or "-inf"
-    # JSON has no NaN; this is evaluated to it.
-    nan = models.Formula(nodetype="formula", expression="0/0", parser="TFormula", variables=[])
-
-    def content(values: CorrectionValues) -> Any:
-        binned = (
-            models.Binning(
-                nodetype="binning",
-                input=axis.observable,
-                edges=edges,
-                content=[nan if math.isnan(value) else float(value) for value in part],
-                flow=flow,
-            )
-            for part in values
-        )
-        return _category(VARIATION, zip(CorrectionValues._fields, binned, strict=True))
-
-    return content
-
-
-def _category(name: str, contents: Iterable[tuple[str, Any]]) -> Any:
-    models = schema()
-    items = [models.CategoryItem(key=key, value=value) for key, value in contents]
-    return models.Category(nodetype="category", input=name, content=items)
-
-
 def _signed(description: str) -> str:
     return f"{description} Made by trigemu {__version__}."
 
@@ -150,15 +110,8 @@ _MISSING = "-"
 #: Significant digits of numbers, enough to lose nothing.
 _DIGITS = 15
 
-TableValues = Mapping[str, Any]
-
-
-class _Number(NamedTuple):
-    """A number with its errors, which are positive, or 0 where there are none."""
-
-    value: float | int | str
-    plus: float = 0.0
-    minus: float = 0.0
+#: The values of a row of a table.
+_Values = Mapping[str, Any]
 
 
 def as_tables(table: Table, name: str, description: str, axis: str = "") -> list[Any]:
@@ -168,10 +121,10 @@ def as_tables(table: Table, name: str, description: str, axis: str = "") -> list
     curve, with the names of the curve as qualifiers. Otherwise names are independent variables, and each row
     has its own values of the dependent ones.
     """
-    rows = [row for row in table.rows if row.values]
+    rows = [row.values for row in table.rows if row.values]
     lower = next((column for column in table.columns if column.upper), None)
-    binned = [row for row in rows if lower and row.values.get(lower.name) is not None]
-    others = [row for row in rows if lower is None or row.values.get(lower.name) is None]
+    binned = [row for row in rows if lower and row.get(lower.name) is not None]
+    others = [row for row in rows if not lower or row.get(lower.name) is None]
     tables = []
     if lower and binned:
         tables.append(_new(name, description, _of_bins(table, lower, binned, axis)))
@@ -192,132 +145,109 @@ def _new(name: str, description: str, variables: Iterable[Any]) -> Any:
     return table
 
 
-def _of_rows(table: Table, rows: Sequence[Row]) -> Iterator[Any]:
+def _of_rows(table: Table, rows: Sequence[_Values]) -> Iterator[Any]:
     """Yield the names of rows as independent variables, then their numbers."""
-    values = [row.values for row in rows]
     for column in _names(table):
-        texts = [_text(bin_values.get(column.name)) for bin_values in values]
-        if any(text != "" for text in texts) or not rows:
-            yield _variable(column.heading or column.name, True, texts)
+        texts = [_text(row.get(column.name)) for row in rows]
+        if any(texts) or not rows:
+            yield _variable(column.heading or column.name, texts)
     for column in _numbers(table):
-        yield from _dependent(column, values, {})
+        yield from _dependent(column, rows, {})
 
 
-def _of_bins(table: Table, lower: Column, rows: Sequence[Row], axis: str) -> Iterator[Any]:
+def _of_bins(table: Table, lower: Column, rows: Sequence[_Values], axis: str) -> Iterator[Any]:
     """Yield the bins as an independent variable, then the numbers of each curve. Counts and other numbers
     without errors that all curves share are there once."""
     names = _names(table)
-    curves: dict[tuple[str, ...], list[TableValues]] = {}
+    curves: dict[tuple[str, ...], list[_Values]] = {}
     for row in rows:
-        curves.setdefault(tuple(_text(row.values.get(c.name)) for c in names), []).append(row.values)
+        curves.setdefault(tuple(_text(row.get(c.name)) for c in names), []).append(row)
     first, *others = curves.values()
-    edges = [(points[lower.name], points[lower.upper]) for points in first]
     labelled = _LABEL.fullmatch(axis)
     name, unit = labelled.group("name", "unit") if labelled else (axis or "bin", "")
-    yield _variable(name, True, edges, unit, is_binned=True)
+    edges = [(row[lower.name], row[lower.upper]) for row in first]
+    yield _variable(name, edges, units=unit, is_binned=True)
+    numbers = _numbers(table)
     shared = [
         column
-        for column in _numbers(table)
+        for column in numbers
         if column.role in ("count", "number")
         and not column.errors
         and all(
-            [points.get(column.name) for points in other] == [points.get(column.name) for points in first]
-            for other in others
+            [row.get(column.name) for row in c] == [row.get(column.name) for row in first] for c in others
         )
     ]
     for column in shared:
         yield from _dependent(column, first, {})
-    for key, points in curves.items():
+    for key, curve in curves.items():
         qualifiers = {c.heading or c.name: text for c, text in zip(names, key, strict=True) if text}
-        for column in _numbers(table):
+        for column in numbers:
             if column not in shared:
-                yield from _dependent(column, points, qualifiers)
+                yield from _dependent(column, curve, qualifiers)
 
 
 def _names(table: Table) -> list[Column]:
     """List the columns that identify a row."""
     columns = [column for column in table.columns if column.in_files]
-    names = [column for column in columns if column.role in ("key", "label") or column.leads]
-    return names or [column for column in columns if column.role == "note"]
+    return [c for c in columns if c.identifies] or [c for c in columns if c.role == "note"]
 
 
 def _numbers(table: Table) -> list[Column]:
     """List the columns of numbers, without those that are errors or edges of others."""
     parts = {name for column in table.columns for name in (*column.errors, column.upper)}
-    return [
-        column
-        for column in table.columns
-        if column.in_files
-        and column.role in ("rate", "difference", "number", "share", "count", "flag")
-        and not (column.upper or column.leads or column.name in parts)
-    ]
+    roles = ("rate", "difference", "number", "share", "count", "flag")
+    columns = [column for column in table.columns if column.in_files and column.role in roles]
+    return [c for c in columns if not (c.upper or c.leads or c.name in parts)]
 
 
-def _dependent(column: Column, rows: Sequence[TableValues], qualifiers: Mapping[str, str]) -> Iterator[Any]:
+def _dependent(column: Column, rows: Sequence[_Values], qualifiers: Mapping[str, str]) -> Iterator[Any]:
     """Yield a column as a dependent variable, if it has a value in any row."""
-    numbers = [_number(column, row) for row in rows]
-    if all(number.value == _MISSING for number in numbers):
+    values, minus, plus = zip(*(_number(column, row) for row in rows), strict=True) if rows else ((), (), ())
+    if all(value == _MISSING for value in values):
         return
-    name, unit = _name_and_unit(column)
-    variable = _variable(name, False, [number.value for number in numbers], unit)
+    name, unit = column.heading or column.name, column.unit
+    if labelled := _LABEL.fullmatch(column.heading or ""):
+        name, unit = labelled["name"], labelled["unit"]
+    elif unit and not column.heading and column.role not in ("rate", "difference"):
+        name = column.name.rpartition("_")[0] or "rate"
+    variable = _variable(name, [*values], is_independent=False, units=unit)
     for key, value in qualifiers.items():
         variable.add_qualifier(key, value)
-    errors = [(number.minus, number.plus) for number in numbers]
-    if any(map(any, errors)):
-        is_symmetric = all(minus == plus for minus, plus in errors)
-        uncertainty = _library().Uncertainty("stat", is_symmetric=is_symmetric)
-        uncertainty.values = [plus if is_symmetric else (-minus or 0.0, plus) for minus, plus in errors]
+    if any((*minus, *plus)):
+        uncertainty = _library().Uncertainty("stat", is_symmetric=minus == plus)
+        ends = [(-low or 0.0, high) for low, high in zip(minus, plus, strict=True)]
+        uncertainty.values = [*plus] if minus == plus else ends
         variable.add_uncertainty(uncertainty)
     yield variable
 
 
-def _variable(
-    name: str, is_independent: bool, values: list[Any], unit: str = "", *, is_binned: bool = False
-) -> Any:
-    variable = _library().Variable(
-        name,
-        is_independent=is_independent,
-        is_binned=is_binned,
-        units=unit,
-        values=values,
-        zero_uncertainties_warning=False,
-    )
+def _variable(name: str, values: list[Any], **how: Any) -> Any:
+    how = {"is_independent": True, "is_binned": False} | how
+    variable = _library().Variable(name, values=values, zero_uncertainties_warning=False, **how)
     variable.digits = _DIGITS
     return variable
 
 
-def _number(column: Column, row: TableValues) -> _Number:
-    """Return the value of a column in a row, and its errors."""
+def _number(column: Column, row: _Values) -> tuple[float | int | str, float, float]:
+    """Return the value of a column in a row, and its lower and upper error, which are 0 where there are
+    none."""
     value = row.get(column.name)
     if column.role == "rate" and value is not None:
         limit = value.upper_limit_hz
-        return _Number(value.hz, value.error_hz if limit is None else limit, value.error_hz)
+        return value.hz, value.error_hz, value.error_hz if limit is None else limit
     if column.role == "difference" and value is not None:
-        return _Number(value[0], value[1], value[1])
+        return value[0], value[1], value[1]
     if column.role == "flag" and value is not None:
-        return _Number(str(value).lower())
+        return str(value).lower(), 0.0, 0.0
     if value is None or isinstance(value, str) or not math.isfinite(value):
-        return _Number(_MISSING)
+        return _MISSING, 0.0, 0.0
     errors = [error for name in column.errors if (error := row.get(name)) is not None]
     if len(errors) < max(len(column.errors), 1):
-        return _Number(value)
+        return value, 0.0, 0.0
     if len(errors) == 1:
-        return _Number(value, errors[0], errors[0])
-    low, high = errors
-    return _Number(value, high - value, value - low)
-
-
-def _name_and_unit(column: Column) -> tuple[str, str]:
-    """Return the heading of a column or its name without a unit, and the unit."""
-    if labelled := _LABEL.fullmatch(column.heading or ""):
-        return labelled["name"], labelled["unit"]
-    name = column.heading or column.name
-    if column.unit and not column.heading and column.role not in ("rate", "difference"):
-        name = column.name.rpartition("_")[0] or "rate"
-    return name, column.unit
+        return value, errors[0], errors[0]
+    return value, value - errors[0], errors[1] - value
 
 
 def _text(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return " & ".join(value)
-    return "" if value is None else value
+    return " & ".join(value) if isinstance(value, list | tuple) else "" if value is None else value

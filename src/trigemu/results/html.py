@@ -10,7 +10,7 @@ from importlib import resources
 from markupsafe import Markup
 
 from trigemu.base.errors import printable
-from trigemu.results.table import Column, Page, RowStyle, Table
+from trigemu.results.table import LEFT, Column, Page, RowStyle, Table
 from trigemu.results.terminal import text_of
 
 #: The colours are those of the notebook, whether light or dark.
@@ -30,8 +30,6 @@ _STYLE = """\
 #: The selectors of a rule that begins a line.
 _SELECTORS = re.compile(r"^([^{}\n]+) \{", re.MULTILINE)
 _ERROR = re.compile(r" ?± ?")
-#: Roles whose cells are aligned on the left.
-_LEFT = ("key", "label", "note")
 _KINDS: Mapping[RowStyle, str] = {"plain": "plain", "group": "group", "summary": "strong", "wrong": "wrong"}
 
 
@@ -101,7 +99,7 @@ def _row(columns: list[Column], cells: list[str], style: RowStyle) -> Markup:
 
 
 def _side(column: Column) -> str:
-    return "l" if column.role in (*_LEFT, "digest") else "r"
+    return "l" if column.role in LEFT else "r"
 
 
 def _text(column: Column, value: object) -> str:

@@ -3,14 +3,14 @@ sample the rates are from, and what a user should know before using them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from trigemu.counting.quantities import LISTED
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import FEW_EVENTS, MenuRates, Rate, TriggerRates
-from trigemu.results.numbers import in_unit, rejection_text, short, with_error
+from trigemu.results.numbers import in_unit, rejection_text, several, short, with_error
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.split import HALF_NAMES
 
@@ -40,13 +40,15 @@ def legend(
     every = [*menus, *(r.rates[quantity] for r in rates for quantity in quantities)]
     if any(rate.upper_limit_hz is not None for rate in every):
         yield Note("<: no event; upper limit at 68 %.")
-    by_construction = (r for r in rates if "unique" in quantities and r.unique.contained_in)
-    contained = list(dict.fromkeys(map(_contained, by_construction)))
+    contained = dict.fromkeys(
+        f"{'group ' if r.kind == 'group' else ''}{r.name} ({' or '.join(r.unique.contained_in)})"
+        for r in rates
+        if "unique" in quantities and r.unique.contained_in
+    )
     if contained:
-        more = f" and {len(contained) - _NAMED} more" if len(contained) > _NAMED else ""
         yield Note(
             f"0: by construction; those in brackets accept every event that the trigger accepts: "
-            f"{', '.join(contained[:_NAMED])}{more}."
+            f"{several([*contained], _NAMED)}."
         )
     if any(rate.budgeted for rate in every):
         yield Note(
@@ -55,22 +57,16 @@ def legend(
         )
     of_menus = ("menu" for rate in menus if rate.unseen)
     if unseen := list(dict.fromkeys([*_unseen(rates, quantities), *of_menus])):
-        more = f" and {len(unseen) - _NAMED} more" if len(unseen) > _NAMED else ""
         yield Note(
             "*: a sample may be missing by chance; one event of it would change the rate by more than its "
             "error and by a tenth.",
             "unseen",
-            f" Marked: {', '.join(unseen[:_NAMED])}{more}.",
+            f" Marked: {several(unseen, _NAMED)}.",
         )
     if any(rate.is_uncertain and not rate.unseen for rate in every):
         yield Note(
             f"?: N_eff below {FEW_EVENTS:g}: the error is too small, and the rate more often too low.", "few"
         )
-
-
-def _contained(rates: TriggerRates) -> str:
-    name = f"group {rates.name}" if rates.kind == "group" else rates.name
-    return f"{name} ({' or '.join(rates.unique.contained_in)})"
 
 
 def _unseen(rates: Sequence[TriggerRates], quantities: Sequence[str]) -> Iterator[str]:
@@ -88,7 +84,13 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
     yield from source(result.menu, result.catalogue)
     yield Note(f"±: statistical errors only. {conditions(result.menu, result.catalogue)}")
     yield Note("Events: those in the total; N_eff: effective number of independent interactions.", "events")
-    yield from rejections(result)
+    for before, level in pairwise(result.levels):
+        if level.rejection is not None:
+            yield Note(f"Rejection from {before.name} to {level.name}: {rejection_text(level)}.")
+    if result.levels:
+        yield Note(
+            "Unique rates and shares are within a level; the rate of the menu is that of the last one."
+        )
     yield from legend((*result.triggers, *result.groups), wholes(result)) if marks is None else marks
     if pileup := result.catalogue.pileup:
         yield Note(
@@ -148,23 +150,10 @@ def conditions(menu: Menu, catalogue: Catalogue) -> str:
 def half_used(result: MenuRates) -> Iterator[Note]:
     """Yield a sentence that says which rates are from one half of each sample."""
     if result.half:
-        names = result.half.triggers
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         yield Note(
-            f"Fitted on this sample: {', '.join(names[:_NAMED])}{more}. What is accepted by these, and what "
-            f"they change in other rates, is from the {HALF_NAMES[result.half.number]} half, scaled to all; "
-            f"all else is from all events."
-        )
-
-
-def rejections(result: MenuRates) -> Iterator[Note]:
-    """Yield a line for each level but the first."""
-    for before, level in pairwise(result.levels):
-        if level.rejection is not None:
-            yield Note(f"Rejection from {before.name} to {level.name}: {rejection_text(level)}.")
-    if result.levels:
-        yield Note(
-            "Unique rates and shares are within a level; the rate of the menu is that of the last one."
+            f"Fitted on this sample: {several(result.half.triggers, _NAMED)}. What is accepted by these, and "
+            f"what they change in other rates, is from the {HALF_NAMES[result.half.number]} half, scaled to "
+            f"all; all else is from all events."
         )
 
 
@@ -174,12 +163,11 @@ def of_equal_weight(menu: Menu, catalogue: Catalogue) -> Iterator[Note]:
         if not sample.weighted:
             each = in_unit(menu.crossing_rate_hz / sample.entries, 0.0)
             mean = " on average" if sample.per_interactions else ""
-            files = len(sample.sources)
             source, what = f" of {catalogue.path.name}", "a file given as --samples is"
             if sample.in_memory:
                 source, what = "", "events without weights are"
-            elif files > 1:
-                source, what = f" of {files} files", "files without a catalogue are"
+            elif len(sample.sources) > 1:
+                source, what = f" of {len(sample.sources)} files", "files without a catalogue are"
             yield Note(
                 f"Each of the {sample.entries} events{source} counts as {each}{mean}: {what} taken as "
                 f"crossings of equal weight that make up the crossing rate."
@@ -188,13 +176,24 @@ def of_equal_weight(menu: Menu, catalogue: Catalogue) -> Iterator[Note]:
 
 def solutions(menu: Menu) -> Iterator[Note]:
     """Yield a line for each threshold found from a budget."""
-    solved = [(t.name, t.budget, t.solution) for t in menu.triggers if t.budget and t.solution]
-    for name, budget, solution in solved:
-        yield Note(
-            f"{name}: threshold {with_error(solution.threshold, solution.error)} for "
-            f"{in_unit(budget.hz, 0.0)} of {budget.quantity} rate.",
-            "menu",
-        )
+    for trigger in menu.triggers:
+        if (budget := trigger.budget) and (solution := trigger.solution):
+            yield Note(
+                f"{trigger.name}: threshold {with_error(solution.threshold, solution.error)} for "
+                f"{in_unit(budget.hz, 0.0)} of {budget.quantity} rate.",
+                "menu",
+            )
+
+
+def notes_of_several(listed: Mapping[str, Sequence[Note]], named: Sequence[str]) -> Iterator[str]:
+    """Yield the notes of several menus, each once; those about what is `named`, unless all menus share them,
+    with the name of the menu."""
+    shared = set.intersection(*(set(texts(of_menu)) for of_menu in listed.values()))
+    lines: dict[str, None] = {}
+    for name, of_menu in listed.items():
+        for note, text in zip(of_menu, texts(of_menu), strict=True):
+            lines[f"{name}: {text}" if note.about in named and text not in shared else text] = None
+    yield from lines
 
 
 def notes_of_menus(variants: Sequence[MenuRates]) -> tuple[str, ...]:

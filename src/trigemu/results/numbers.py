@@ -23,37 +23,14 @@ PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
 
 
 def unit_of(size: float, units: Sequence[tuple[str, float]]) -> tuple[str, float]:
-    """Return the unit in which a number is written.
-
-    Parameters
-    ----------
-    size : float
-        The number.
-    units : sequence of (str, float)
-        Names and scales in descending order, such as `HZ`.
-
-    Returns
-    -------
-    tuple of (str, float)
-        The largest unit that the number reaches, else the last one.
-    """
+    """Return the largest of `units` (names with scales, descending, such as `HZ`) that a number reaches, or
+    the last one."""
     return next((unit for unit in units if size >= unit[1]), units[-1])
 
 
 def format_rate(rate: Rate) -> str:
-    """Format a rate with its error.
-
-    Parameters
-    ----------
-    rate : Rate
-        The rate.
-
-    Returns
-    -------
-    str
-        `18.7 ± 1.4 kHz`, the error with two digits; `< 12 Hz` for an upper limit at 68 %; `0` where it is 0
-        by construction, `= 1.35 kHz` where it is a budget by construction.
-    """
+    """Format a rate with its error as `18.7 ± 1.4 kHz`, the error with two digits: `< 12 Hz` for an upper
+    limit at 68 %, `0` where it is 0 and `= 1.35 kHz` where it is a budget, both by construction."""
     if rate.contained_in:
         return "0"
     if rate.budgeted:
@@ -64,22 +41,9 @@ def format_rate(rate: Rate) -> str:
 
 
 def in_unit(hz: float, error_hz: float, least_hz: float = 0.0) -> str:
-    """Format a rate and its error.
+    """Format a rate and its error in Hz, without an error of 0; the unit is at least that of `least_hz`, a
+    rate beside it.
 
-    Parameters
-    ----------
-    hz, error_hz : float
-        In Hz.
-    least_hz : float
-        The unit is at least that of this rate, beside which the rate stands.
-
-    Returns
-    -------
-    str
-        `18.7 ± 1.4 kHz`; without the error where it is 0.
-
-    Examples
-    --------
     >>> in_unit(18700.0, 1400.0)
     '18.7 ± 1.4 kHz'
     """
@@ -93,73 +57,26 @@ def in_unit(hz: float, error_hz: float, least_hz: float = 0.0) -> str:
 
 
 def in_hz(hz: float) -> str:
-    """Format a known rate.
-
-    Parameters
-    ----------
-    hz : float
-        In Hz.
-
-    Returns
-    -------
-    str
-        With four digits, `33.16 MHz`.
-    """
+    """Format a known rate in Hz with four digits, `33.16 MHz`."""
     unit, scale = unit_of(float(f"{abs(hz):.4g}"), HZ)
     return f"{hz / scale:.4g} {unit}" if hz else "0 Hz"
 
 
 def signed(hz: float, error_hz: float, least_hz: float = 0.0) -> str:
-    """Format a difference of rates.
-
-    Parameters
-    ----------
-    hz, error_hz : float
-        In Hz.
-    least_hz : float
-        A rate beside it: the difference of a rate of 1 Hz or more is not in mHz.
-
-    Returns
-    -------
-    str
-        `+1.350±0.045 kHz`, or `0` where there is none.
-    """
+    """Format a difference of rates as `+1.350±0.045 kHz`, or `0` where there is none; `least_hz`: see
+    `in_unit`."""
     text = unsigned(hz, error_hz, least_hz)
     is_positive = hz > 0 and any(digit in "123456789" for digit in text.partition("±")[0])
     return f"+{text}" if is_positive else text
 
 
 def unsigned(hz: float, error_hz: float, least_hz: float = 0.0) -> str:
-    """Format a rate.
-
-    Parameters
-    ----------
-    hz, error_hz : float
-        In Hz.
-    least_hz : float
-        As of `signed`.
-
-    Returns
-    -------
-    str
-        `1.350±0.045 kHz`, or `0` where there is none.
-    """
+    """Format a rate as `1.350±0.045 kHz`, or `0` where there is none; `least_hz`: see `in_unit`."""
     return in_unit(hz, error_hz, least_hz).replace(" ± ", "±") if hz or error_hz else "0"
 
 
 def with_error(value: float, error: float) -> str:
-    """Format a number with its error.
-
-    Parameters
-    ----------
-    value, error : float
-        In the same unit.
-
-    Returns
-    -------
-    str
-        `18.7 ± 1.4`, the error with two digits.
-    """
+    """Format a number as `18.7 ± 1.4`, its error with two digits."""
     if error <= 0:
         return f"{value:z.6g}"
     digits = 1 - math.floor(math.log10(float(f"{error:.1e}")))
@@ -168,100 +85,35 @@ def with_error(value: float, error: float) -> str:
 
 
 def percent(value: float, error: float | None) -> str:
-    """Format a fraction in percent.
-
-    Parameters
-    ----------
-    value : float
-        The fraction.
-    error : float or None
-        Its uncertainty.
-
-    Returns
-    -------
-    str
-        `97.5 ± 0.7 %`.
-    """
+    """Format a fraction and its error as `97.5 ± 0.7 %`."""
     return f"{with_error(100 * value, 100 * (error or 0.0))} %"
 
 
 def prescale_text(prescale: float | None) -> str:
-    """Format a prescale.
-
-    Parameters
-    ----------
-    prescale : float or None
-        The prescale, if there is one.
-
-    Returns
-    -------
-    str
-        Empty for 1 and None.
-    """
+    """Format a prescale; 1 and None are empty."""
     return "" if prescale in (None, 1.0) else f"{prescale:.{_PRESCALE_DIGITS}g}"
 
 
 def marked(rate: Rate) -> str:
-    """Format a rate for a table of 100 columns.
-
-    Parameters
-    ----------
-    rate : Rate
-        The rate.
-
-    Returns
-    -------
-    str
-        As `format_rate`, with its mark or a space at the end, so that numbers are aligned.
-    """
+    """Format a rate for a column: as `format_rate`, with its mark or a space at the end, so that numbers are
+    aligned."""
     return format_rate(rate).replace(" ± ", "±") + (mark(rate) or " ")
 
 
 def mark(rate: Rate) -> str:
-    """Return the mark of a rate whose error may be too small.
-
-    Parameters
-    ----------
-    rate : Rate
-        The rate.
-
-    Returns
-    -------
-    str
-        "*" where a sample may be missing by chance, "?" where few events contribute, else an empty text.
-    """
+    """Return the mark of a rate whose error may be too small: `*` where a sample may be missing by chance,
+    `?` where few events contribute."""
     return "*" if rate.unseen else "?" if rate.is_uncertain else ""
 
 
 def events_text(rate: Rate) -> str:
-    """Format the number of events behind a rate.
-
-    Parameters
-    ----------
-    rate : Rate
-        The rate.
-
-    Returns
-    -------
-    str
-        With the effective number of independent interactions in brackets.
-    """
+    """Format the number of events behind a rate, and in brackets the effective number of independent
+    interactions."""
     return f"{short(rate.events)} ({short(rate.effective_events)})"
 
 
 def short(count: float) -> str:
-    """Format a number with three digits.
-
-    Parameters
-    ----------
-    count : float
-        The number.
-
-    Returns
-    -------
-    str
-        37900 as `37.9k`.
-    """
+    """Format a number with three digits, 37900 as `37.9k`."""
     size = float(f"{count:.3g}")
     unit, scale = unit_of(size, PREFIXES)
     return f"{size / scale:.3g}{unit}"
@@ -273,39 +125,17 @@ def rejection_text(level: LevelRates) -> str:
 
 
 def threshold_label(menu: Menu, name: str, label: str) -> str:
-    """Return the label of the axis of a threshold, with its unit.
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu.
-    name : str
-        The name of the trigger.
-    label : str
-        How the name is shown.
-
-    Returns
-    -------
-    str
-        Such as `threshold of J100 [GeV]`.
-    """
+    """Return the label of the axis of a trigger's threshold, with its unit, `threshold of J100 [GeV]`."""
     unit = unit_of_threshold(menu, menu.trigger(name))
     return f"threshold of {label} [{unit}]" if unit else f"threshold of {label}"
 
 
 def count(number: int, what: str) -> str:
-    """Return a number with its noun.
-
-    Parameters
-    ----------
-    number : int
-        The number.
-    what : str
-        The noun in the singular.
-
-    Returns
-    -------
-    str
-        `1 trigger` or `3 triggers`.
-    """
+    """Return a number with its noun, `1 trigger` or `3 triggers`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def several(names: Sequence[str], most: int) -> str:
+    """List names, of which `most` are written, `J100, G30 and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"

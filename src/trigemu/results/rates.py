@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from trigemu import __version__
@@ -11,7 +11,7 @@ from trigemu.counting.quantities import LISTED, MEANINGS
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import ColumnRates, LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.results.documents import left_out, record
-from trigemu.results.notes import legend, notes, texts
+from trigemu.results.notes import legend, notes, notes_of_several, texts
 from trigemu.results.numbers import (
     EVENTS,
     count,
@@ -30,39 +30,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class _TriggerRates(View[TriggerRates]):
-    def line(self, result: TriggerRates) -> str:
-        total, unique = format_rate(result.total), format_rate(result.unique)
-        return f"of {name(result.name)}: total {total}, unique {unique}"
-
-    def page(self, result: TriggerRates) -> Page:
-        """A line for each of its rates."""
-        events = Column("events", "number", EVENTS, text=events_text)
-        table = Table((Column("quantity", "key", result.name), Column("rate", "rate", "rate"), events))
-        for quantity in LISTED:
-            table.add(quantity, result.rates[quantity], result.rates[quantity])
-        if result.lost:
-            table.add("lost", result.lost, result.lost)
-        return Page([table], [*texts(legend([result], []))])
-
-    def table(self, result: TriggerRates) -> Table:
-        return Table.of(columns(result.level is not None), [row(result)])
-
-    def document(self, result: TriggerRates) -> dict[str, Any]:
-        return numbers_of(result)
-
-    def figures(self, result: TriggerRates) -> Iterator[Figure]:
-
-        from trigemu.results.rate_pictures import by_name  # which loads Matplotlib
-
-        yield by_name("trigger", "", {result.kind: [result]}).figure
-
-
-TRIGGER_RATES = _TriggerRates()
-
-
-#: What identifies a trigger, and what is set for it.
-_TRIGGER = (
+_FOUND = "Its uncertainty if it was found from a rate budget; else null."
+_THRESHOLD = "The threshold; null where there is none, or the trigger is a group."
+_EVENTS = (
+    "The number of events in the total and, in brackets, the effective number of independent interactions."
+)
+_CONTAINED = (
+    "The triggers that together accept all that this one accepts, by the definitions in the menu; its unique "
+    "rate is then 0 by construction."
+)
+_BUDGETED = (
+    "`total_hz` or `unique_hz` if this rate equals a rate budget by construction, since the threshold was "
+    "found from it; else null."
+)
+#: Columns of pages alone, which have more room than a terminal.
+_PRINTED: Mapping[str, Any] = {"in_files": False, "wide": True}
+_RATES = {quantity: Column(quantity, "rate", quantity, MEANINGS[quantity]) for quantity in LISTED}
+#: Every column of triggers and groups; shares give way in a narrow terminal before numbers of events.
+COLUMNS = (
     Column("name", "key", "trigger", "The name of the trigger, group, level or menu."),
     Column("kind", "label", None, 'The kind of the trigger, or "group"; in CSV also "level" and "menu".'),
     Column("group", "label", "group", "The group of the trigger, or null.", wide=True),
@@ -72,63 +57,20 @@ _TRIGGER = (
         "number",
         "prescale",
         "One in this many events is accepted; null for a group.",
-        text=prescale_text,
+        prescale_text,
     ),
-    Column(
-        "threshold",
-        "number",
-        None,
-        "The threshold; null where there is none, or the trigger is a group.",
-        errors=("threshold_error",),
-    ),
-    Column(
-        "threshold_error", "number", None, "Its uncertainty if it was found from a rate budget; else null."
-    ),
-    Column(
-        "threshold_found", "number", "threshold", in_files=False, wide=True, text=lambda v: with_error(*v)
-    ),
+    Column("threshold", "number", None, _THRESHOLD, errors=("threshold_error",)),
+    Column("threshold_error", "number", None, _FOUND),
+    Column("threshold_found", "number", "threshold", text=lambda v: with_error(*v), **_PRINTED),
+    _RATES["total"],
+    _RATES["unique"],
+    Column("unique_fraction", "share", "unique / total", text=lambda v: percent(*v), **_PRINTED),
+    replace(_RATES["share"], gives_way=2),
+    Column("events", "number", EVENTS, _EVENTS, events_text, in_files=False, gives_way=1),
+    Column("lost", "rate", None, MEANINGS["lost"]),
+    Column("unique_contained_in", "note", None, _CONTAINED),
+    Column("budgeted", "label", None, _BUDGETED),
 )
-_FRACTION = Column(
-    "unique_fraction", "share", "unique / total", in_files=False, wide=True, text=lambda v: percent(*v)
-)
-_EVENTS = Column(
-    "events",
-    "number",
-    EVENTS,
-    "The number of events in the total and, in brackets, the effective number of independent interactions.",
-    in_files=False,
-    gives_way=1,
-    text=events_text,
-)
-_CONTAINED = (
-    Column(
-        "unique_contained_in",
-        "note",
-        None,
-        "The triggers that together accept all that this one accepts, by the definitions in the menu; its "
-        "unique rate is then 0 by construction.",
-    ),
-    Column(
-        "budgeted",
-        "label",
-        None,
-        "`total_hz` or `unique_hz` if this rate equals a rate budget by construction, since the threshold "
-        "was found from it; else null.",
-    ),
-)
-
-
-def _rate_columns() -> Iterator[Column]:
-    """Yield the columns of rates: shares give way in a narrow terminal."""
-    for quantity in LISTED:
-        gives_way = 2 * (quantity == "share")
-        yield Column(quantity, "rate", quantity, MEANINGS[quantity], gives_way=gives_way)
-        if quantity == "unique":
-            yield _FRACTION
-
-
-#: Every column of triggers and groups.
-COLUMNS = (*_TRIGGER, *_rate_columns(), _EVENTS, Column("lost", "rate", None, MEANINGS["lost"]), *_CONTAINED)
 
 
 def columns(with_levels: bool) -> tuple[Column, ...]:
@@ -175,6 +117,36 @@ def summary_row(name: str, rate: Rate) -> dict[str, Any]:
     return {"name": name, "total": rate, "events": rate}
 
 
+class _TriggerRates(View[TriggerRates]):
+    def line(self, result: TriggerRates) -> str:
+        total, unique = format_rate(result.total), format_rate(result.unique)
+        return f"of {name(result.name)}: total {total}, unique {unique}"
+
+    def page(self, result: TriggerRates) -> Page:
+        """A line for each of its rates."""
+        events = Column("events", "number", EVENTS, text=events_text)
+        table = Table((Column("quantity", "key", result.name), Column("rate", "rate", "rate"), events))
+        for quantity in LISTED:
+            table.add(quantity, result.rates[quantity], result.rates[quantity])
+        if result.lost:
+            table.add("lost", result.lost, result.lost)
+        return Page([table], [*texts(legend([result], []))])
+
+    def table(self, result: TriggerRates) -> Table:
+        return Table.of(columns(result.level is not None), [row(result)])
+
+    def document(self, result: TriggerRates) -> dict[str, Any]:
+        return numbers_of(result)
+
+    def figures(self, result: TriggerRates) -> Iterator[Figure]:
+        from trigemu.results.rate_pictures import by_name  # which loads Matplotlib
+
+        yield by_name("trigger", "", {result.kind: [result]}).figure
+
+
+TRIGGER_RATES = _TriggerRates()
+
+
 class _MenuRates(View[MenuRates]):
     def line(self, result: MenuRates) -> str:
         triggers = count(len(result.triggers), "trigger")
@@ -183,8 +155,11 @@ class _MenuRates(View[MenuRates]):
     def page(self, result: MenuRates) -> Page:
         """A table for each level, or one for a menu without levels."""
         tables = [_level_table(result, level) for level in result.levels or (None,)]
-        lost = [_lost_table(result)] if result.levels else []
-        return Page(stacked([*tables, *lost]), [*texts(notes(result))])
+        if result.levels:
+            lost = (row(trigger) for trigger in result.triggers if trigger.lost)
+            loss = Column("lost", "rate", f"{result.levels[-1].name} would lose")
+            tables.append(Table.of((Column("name", "key", "without"), loss), lost))
+        return Page(stacked(tables), [*texts(notes(result))])
 
     def table(self, result: MenuRates) -> Table:
         return Table.of(columns(bool(result.levels)), map(row, result.triggers))
@@ -220,7 +195,6 @@ class _MenuRates(View[MenuRates]):
         }
 
     def figures(self, result: MenuRates) -> Iterator[Figure]:
-
         from trigemu.results.rate_pictures import of_triggers  # which loads Matplotlib
 
         yield of_triggers([result]).figure
@@ -258,29 +232,24 @@ def _half(result: MenuRates) -> dict[str, Any] | None:
 def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> dict[str, Any]:
     """Return what a document says of the program and the files that rates are from."""
     column = {"column": menu.columns.chosen} if menu.columns.chosen else {}
-    source = {"path": str(catalogue.path), "sha256": catalogue.sha256}
     files = {
         sample.name: dict(zip((source.path for source in sample.sources), sample.sha256, strict=True))
         for sample in catalogue.background
     }
+    of_interactions = catalogue.table.convention == "luminosity"
     return {
         "version": __version__,
         "menu": {"path": str(menu.path), "sha256": menu.sha256} | column,
-        "catalogue": source | _conditions(catalogue),
+        "catalogue": {
+            "path": str(catalogue.path),
+            "sha256": catalogue.sha256,
+            "luminosity_cm2s": catalogue.table.luminosity_cm2s if of_interactions else None,
+            "pileup": asdict(catalogue.pileup) if catalogue.pileup else None,
+            "errors": catalogue.errors,
+        },
         "samples": files,
         "plugins": {plugin.name: plugin.sha256 for plugin in menu.plugins},
         "models": dict(models),
-    }
-
-
-def _conditions(catalogue: Catalogue) -> dict[str, Any]:
-    """Return the luminosity of a sample of interactions, the pile-up that crossings were reweighted to, and
-    the units that the errors treat as independent."""
-    of_interactions = catalogue.table.convention == "luminosity"
-    return {
-        "luminosity_cm2s": catalogue.table.luminosity_cm2s if of_interactions else None,
-        "pileup": asdict(catalogue.pileup) if catalogue.pileup else None,
-        "errors": catalogue.errors,
     }
 
 
@@ -303,13 +272,6 @@ def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
     return table
 
 
-def _lost_table(result: MenuRates) -> Table:
-    """Return the rate that the last level would lose without each trigger of the others."""
-    lost = (trigger for trigger in result.triggers if trigger.lost)
-    head = Column("name", "key", "without"), Column("lost", "rate", f"{result.levels[-1].name} would lose")
-    return Table.of(head, map(row, lost))
-
-
 _COLUMN = Column("column", "key", "column", "The name of the column of prescales.")
 
 
@@ -323,21 +285,25 @@ class _ColumnRates(View[ColumnRates]):
         menu = _menu(result)
         key, *others = columns(with_levels=False)
         table = Table((key, _COLUMN, *others))
-        for trigger, rates in _of_triggers(result):
-            _add(table, trigger, rates)
-        for group in dict.fromkeys(g.name for rates in result.values() for g in rates.groups):
-            group_rates = {c: next((g for g in r.groups if g.name == group), None) for c, r in result.items()}
-            _add(table, f"group {group}", group_rates, "group")
-        for number, level in enumerate(menu.levels):
-            _add_summary(table, f"level {level}", {c: r.levels[number].rate for c, r in result.items()})
-        _add_summary(table, f"menu {menu.name}", {c: r.rate for c, r in result.items()})
-        of_columns = {c: [n for n in notes(rates) if n.about != "column"] for c, rates in result.items()}
-        shared = set.intersection(*(set(texts(group_rates)) for group_rates in of_columns.values()))
-        below: dict[str, None] = {}
-        for c, listed in of_columns.items():
-            for note, text in zip(listed, texts(listed), strict=True):
-                below[f"{c}: {text}" if note.about == "menu" and text not in shared else text] = None
-        return Page([table], [*below])
+        known = {c: {t.name: t for t in rates.triggers} for c, rates in result.items()}
+        for trigger in menu.triggers:
+            if trigger.prescales or any(trigger.name in triggers for triggers in known.values()):
+                of_trigger = {c: _printed_or_off(t.get(trigger.name)) for c, t in known.items()}
+                _add(table, trigger.name, of_trigger)
+        known = {c: {g.name: g for g in rates.groups} for c, rates in result.items()}
+        for group in dict.fromkeys(key for groups in known.values() for key in groups):
+            of_group = {c: _printed_or_off(groups.get(group)) for c, groups in known.items()}
+            _add(table, f"group {group}", of_group, "group")
+        wholes = {
+            f"level {level}": {c: r.levels[i].rate for c, r in result.items()}
+            for i, level in enumerate(menu.levels)
+        }
+        wholes[f"menu {menu.name}"] = {c: rates.rate for c, rates in result.items()}
+        for label, of_columns in wholes.items():
+            table.add_gap()
+            _add(table, label, {c: summary_row(label, rate) for c, rate in of_columns.items()}, "summary")
+        listed = {c: [n for n in notes(rates) if n.about != "column"] for c, rates in result.items()}
+        return Page([table], [*notes_of_several(listed, ("menu",))])
 
     def table(self, result: ColumnRates) -> Table:
         of_columns = ((c, trigger) for c, rates in result.items() for trigger in rates.triggers)
@@ -366,10 +332,9 @@ class _ColumnRates(View[ColumnRates]):
         return {"columns": each} | shared
 
     def figures(self, result: ColumnRates) -> Iterator[Figure]:
-
-        listed = {column: rates.triggers for column, rates in result.items()}
         from trigemu.results.rate_pictures import by_name  # which loads Matplotlib
 
+        listed = {column: rates.triggers for column, rates in result.items()}
         yield by_name("triggers", "", listed).figure
 
 
@@ -386,24 +351,12 @@ def _off(menu: Menu, column: str) -> list[str]:
     return [trigger.name for trigger in menu.triggers if trigger.prescales and trigger.prescales[number] <= 0]
 
 
-def _of_triggers(result: ColumnRates) -> Iterator[tuple[str, dict[str, TriggerRates | None]]]:
-    by_name = {c: {t.name: t for t in rates.triggers} for c, rates in result.items()}
-    for trigger in _menu(result).triggers:
-        if trigger.prescales or any(trigger.name in triggers for triggers in by_name.values()):
-            yield trigger.name, {c: triggers.get(trigger.name) for c, triggers in by_name.items()}
+def _printed_or_off(rates: TriggerRates | None) -> dict[str, Any]:
+    return {"prescale": "off"} if rates is None else printed_row(rates)
 
 
-def _add(
-    table: Table, label: str, rates_of: Mapping[str, TriggerRates | None], style: RowStyle = "plain"
-) -> None:
-    for column, rates in rates_of.items():
-        values = {"prescale": "off"} if rates is None else printed_row(rates)
-        table.add_record(values | {"column": column, "name": label}, style)
-        label = ""
-
-
-def _add_summary(table: Table, label: str, rates: Mapping[str, Rate]) -> None:
-    table.add_gap()
-    for column, rate in rates.items():
-        table.add_record(summary_row(label, rate) | {"column": column}, "summary")
+def _add(table: Table, label: str, rows: Mapping[str, Mapping[str, Any]], style: RowStyle = "plain") -> None:
+    """Add a line for each column, the first with a label."""
+    for column, values in rows.items():
+        table.add_record({**values, "column": column, "name": label}, style)
         label = ""

@@ -33,52 +33,24 @@ Numbers = Mapping[str, Sequence[object] | npt.NDArray[np.generic]]
 
 @dataclass(frozen=True)
 class Profiles:
-    """The efficiencies that a report shows.
+    """The efficiencies that a report shows."""
 
-    Attributes
-    ----------
-    observables : tuple of Observable
-        What they are measured against.
-    efficiencies : Efficiencies
-        The efficiencies.
-    profile_set : ProfileSet or None
-        The set of profiles from a file, if there is one.
-    """
-
-    observables: tuple[Observable, ...]
+    observables: tuple[Observable, ...]  #: What they are measured against
     efficiencies: Efficiencies
-    profile_set: ProfileSet | None
+    profile_set: ProfileSet | None  #: The set of profiles from a file, if there is one
 
 
 @dataclass(frozen=True)
 class Contents:
-    """All numbers of a report.
+    """All numbers of a report."""
 
-    Attributes
-    ----------
-    variants : tuple of MenuRates
-        The rates of each menu.
-    comparison : Comparison or None
-        The differences between menus; None for a single menu.
-    combinations : tuple of ExclusiveRates
-        For each menu, the rates of combinations of its triggers.
-    scans : tuple of (Menu, Scan)
-        Scans of a trigger, each with its menu.
-    profiles : tuple of ProfileSet
-        The sets of profiles from files.
-    turnons : tuple of Profiles
-        The efficiencies.
-    command : str
-        The command line, for the provenance.
-    """
-
-    variants: tuple[MenuRates, ...]
-    comparison: Comparison | None
-    combinations: tuple[ExclusiveRates, ...]
-    scans: tuple[tuple[Menu, Scan], ...]
-    profiles: tuple[ProfileSet, ...]
-    turnons: tuple[Profiles, ...]
-    command: str = ""
+    variants: tuple[MenuRates, ...]  #: The rates of each menu
+    comparison: Comparison | None  #: The differences between menus; None for a single menu
+    combinations: tuple[ExclusiveRates, ...]  #: For each menu, the rates of combinations of its triggers
+    scans: tuple[tuple[Menu, Scan], ...]  #: Scans of a trigger, each with its menu
+    profiles: tuple[ProfileSet, ...]  #: The sets of profiles from files
+    turnons: tuple[Profiles, ...]  #: The efficiencies
+    command: str = ""  #: The command line, for the provenance
 
     @property
     def catalogue(self) -> Catalogue:
@@ -88,27 +60,13 @@ class Contents:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with a caption.
+    """A figure with a caption."""
 
-    Attributes
-    ----------
-    name : str
-        Stem of its files.
-    caption : str
-        The text below it.
-    figure : matplotlib.figure.Figure
-        The figure.
-    numbers : Numbers
-        The values that it shows.
-    dense : bool
-        Whether it has too many elements for a vector graphic.
-    """
-
-    name: str
-    caption: str
+    name: str  #: Stem of its files
+    caption: str  #: The text below it
     figure: Figure
-    numbers: Numbers
-    dense: bool = False
+    numbers: Numbers  #: The values that it shows
+    dense: bool = False  #: Whether it has too many elements for a vector graphic
 
     @property
     def wide(self) -> bool:
@@ -118,33 +76,16 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with paragraphs, tables, pictures and smaller sections below it, in this order.
+    """A heading with paragraphs, tables, pictures and smaller sections below it, in this order."""
 
-    Attributes
-    ----------
-    title : str
-        The heading.
-    text : tuple of str
-        Paragraphs.
-    tables : tuple of Table
-        Tables.
-    pictures : tuple of Picture
-        Figures.
-    parts : tuple of Section
-        Smaller sections.
-    menu : str
-        Name of the menu that the section is about, if any.
-    measured : mapping of (str or None, str) to (float, float or None), or None
-        By trigger (None for the menu) and quantity, the value and its error for that menu, to compare with
-        published numbers.
-    """
-
-    title: str
-    text: tuple[str, ...] = ()
+    title: str  #: The heading
+    text: tuple[str, ...] = ()  #: Paragraphs
     tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
-    parts: tuple[Section, ...] = ()
-    menu: str = ""
+    parts: tuple[Section, ...] = ()  #: Smaller sections
+    menu: str = ""  #: Name of the menu that the section is about, if any
+    #: By trigger (None for the menu) and quantity, the value and its error for that menu, to compare with
+    #: published numbers
     measured: Mapping[tuple[str | None, str], tuple[float, float | None]] | None = None
 
     def titled(self, title: str) -> Section:

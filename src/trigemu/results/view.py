@@ -1,7 +1,7 @@
 """The contract of a view: what a result shows, as a line, as tables with notes, as numbers and figures.
 
-To show a new kind of result, derive a view from `View`, and name it in the class of the
-result (`Shown`). A view says what; `writers` say how it looks as text, HTML, JSON, CSV and a data frame.
+To show a new kind of result, derive a view from `View`, and name it in the class of the result (`Shown`). A
+view says what; `terminal`, `html`, `documents` and `exports` say how it looks in each medium.
 """
 
 from __future__ import annotations
@@ -60,19 +60,14 @@ class View(ABC, Generic[R]):
         raise TrigemuError(f"{type(result).__name__} has no figure")
 
     def histograms(self, result: R, **options: bool) -> Histograms:
-        """Return the histograms of the `result`, in a variant that `options` choose.
-
-        Override it for a result that is `WithHistogram`; by default there are none, and TrigemuError is
-        raised.
-        """
+        """Return the histograms of a `result` that is `WithHistogram`, in a variant that `options` choose."""
         raise TrigemuError(f"{type(result).__name__} is no histogram")
 
     def correction(self, result: R, **options: Any) -> Any:
-        """Return a correction of correctionlib of the `result`, in a variant that `options` choose.
-
-        Override it for a result that is `WithCorrection`; by default TrigemuError is raised.
-        """
+        """Return a correction of correctionlib of a `result` that is `WithCorrection`."""
         raise TrigemuError(f"{type(result).__name__} is no efficiency")
+
+    # What follows from these: the methods of `Shown`, and the documents of commands.
 
     def json(self, result: R) -> str:
         """Return what --json writes of the `result`."""
@@ -90,20 +85,16 @@ class View(ABC, Generic[R]):
     def text(self, result: R) -> str:
         """Return what the command line prints of the `result`: as wide as the terminal if there is one, with
         ? for characters that the standard output lacks."""
-        from rich.console import Console
-
-        from trigemu.results.terminal import printed, width_of
+        from trigemu.results.terminal import FittingConsole, width_of
 
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-        written = io.BytesIO()
-        stream = io.TextIOWrapper(written, encoding, errors="replace", newline="\n")
+        stream = io.StringIO()
         width = width_of(sys.stdout) or shutil.get_terminal_size().columns
-        Console(
-            file=stream, width=width, color_system=None, force_jupyter=False, legacy_windows=False,
-            highlight=False, markup=False, emoji=False,
-        ).print(printed(self.page(result)))  # fmt: skip
-        stream.flush()
-        return written.getvalue().decode(encoding).removesuffix("\n")
+        FittingConsole(file=stream, width=width, color_system=None, force_jupyter=False).print(
+            self.page(result)
+        )
+        text = stream.getvalue().removesuffix("\n")
+        return text.encode(encoding, errors="replace").decode(encoding)
 
     def html(self, result: R) -> str:
         """Return the page of the `result` as HTML, in the style of the report."""
@@ -133,8 +124,7 @@ class View(ABC, Generic[R]):
         return axes[0] if len(axes) == 1 else axes
 
     def histogram(self, result: R, name: str | None, **options: bool) -> Any:
-        """Return a hist.Hist of the `result`: that of a `name`, or all; in a variant that `options`
-        choose."""
+        """Return a hist.Hist of the `result`: that of a `name`, or all, in a variant of `options`."""
         return as_histogram(self.histograms(result, **options), name)
 
 

@@ -11,7 +11,7 @@ from printing import text_of
 from view_checks import Checked
 
 from trigemu.api import Column, Page, Rate, Table
-from trigemu.results.documents import as_frame, columns_reference, csv_of, records
+from trigemu.results.documents import as_frame, csv_of, records
 from trigemu.results.html import table_html
 from trigemu.results.table import RATE_PARTS
 
@@ -70,13 +70,3 @@ def test_text_and_pages_have_the_same_cells(rows: list[dict[str, Any]]) -> None:
     for line, row in zip(lines[1:], cells, strict=True):
         shown = "".join(row).replace("−", "-").replace(" ", "").replace("\u2002", "")
         assert line.replace(" ", "") == shown
-
-
-def test_the_reference_lists_what_files_and_tables_have() -> None:
-    in_files = [*columns_reference(COLUMNS, printed=False)]
-    assert in_files[:2] == ["- `name`: The trigger.", "- `total_…`: Its total rate."]
-    assert any(line.startswith("- `less_hz`, `less_error_hz`: ") for line in in_files)
-    assert not any("`printed`" in line for line in in_files)
-    assert f"- `…_unseen` of a rate: {RATE_PARTS['unseen']}" in in_files
-    printed = [*columns_reference(COLUMNS[:4], printed=True)]
-    assert [line.partition(":")[0] for line in printed] == ["- trigger", "- total", "- less", "- found"]

@@ -1,8 +1,10 @@
-"""Curves: efficiencies with the gain over the first menu, spectra of samples, rates against thresholds."""
+"""Curves: efficiencies with the gain over the first menu, spectra of samples, rates against thresholds and in
+bins."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib import patheffects
@@ -12,14 +14,62 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 from trigemu.base.arrays import FloatArray
-from trigemu.results.figures.style import COLOURS, axis_label, figure, literal, log_axis
+from trigemu.results.figures.style import COLOURS, axis_label, figure, literal, log_axis, rate_axis
 from trigemu.results.numbers import HZ, unit_of
 
 #: Line styles, so that lines differ not only in colour.
 DASHES = ("-", "--", "-.", ":")
+#: Lower end of a logarithmic axis of curves, as a fraction of the highest rate.
+DECADES_OF_CURVES = 1e-5
 
+#: Values in bins, or at points, with an error of each.
+Errors = tuple[FloatArray, FloatArray]
 #: Name → (value, low, high), float64[bins] each, NaN where there is no event.
 Bands = Mapping[str, tuple[FloatArray, FloatArray, FloatArray]]
+
+
+def line_style(number: int) -> dict[str, Any]:
+    """Return colour and dashes of a line by its number."""
+    return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
+
+
+def _draw_bins(
+    axes: Axes,
+    edges: FloatArray,
+    band: tuple[FloatArray, FloatArray, FloatArray],
+    name: str,
+    style: Mapping[str, Any],
+    **of_line: Any,
+) -> None:
+    """Draw values in bins as a line of steps, over a band from low to high."""
+    value, low, high = (np.where(np.isnan(band[0]), np.nan, part) for part in band)
+    label = literal(name)
+    axes.stairs(
+        value, edges, baseline=None, label=label, **{"linewidth": 1.8, "zorder": 3, **of_line}, **style
+    )
+    colour = style["color"]
+    axes.stairs(high, edges, baseline=low, fill=True, color=colour, alpha=0.24, linewidth=0, zorder=2)
+
+
+def _log_rates(axes: Axes, rates: Iterable[FloatArray]) -> tuple[float, float] | None:
+    """Make the axis of rates logarithmic, if some are above 0, and return its ends."""
+    positive = np.concatenate([rate[rate > 0] for rate in rates] or [np.empty(0)])
+    if not len(positive):
+        return None
+    ends = max(positive.max() * DECADES_OF_CURVES, 0.5 * positive.min()), 3 * positive.max()
+    axes.set_yscale("log")
+    axes.set_ylim(*ends)
+    return ends
+
+
+def _above_zero(hz: FloatArray, error: FloatArray) -> FloatArray:
+    """Return the lower ends of errors, where a logarithmic axis has room for them."""
+    low: FloatArray = np.maximum(hz - error, 1e-3 * hz)
+    return low
+
+
+def _legend_above(axes: Axes) -> None:
+    axes.legend(fontsize=11, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
 
 
 def draw_efficiency(
@@ -33,7 +83,8 @@ def draw_efficiency(
         ratios = [2.2, 1.3] if gains else [1.0]
         panels = made.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
         for panel, drawn in zip(panels, (curves, gains), strict=False):
-            _draw_turn_on(panel, edges, drawn, list(curves))
+            for name, band in drawn.items():
+                _draw_bins(panel, edges, band, name, line_style([*curves].index(name)))
         panels[0].set_ylim(*_limits(curves))
         panels[0].set_ylabel("efficiency", fontsize=14)
         panels[0].set_title(literal(title), loc="right", fontsize=11.5)
@@ -56,35 +107,11 @@ def _limits(curves: Bands) -> tuple[float, float]:
     return min(0.0, 1.05 * low), max(1.05, 1.05 * high if high > 1.0 else 0.0)
 
 
-def _draw_turn_on(axes: Axes, edges: FloatArray, curves: Bands, order: list[str]) -> None:
-    for name, (value, low, high) in curves.items():
-        number = order.index(name)
-        colour, dashes = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
-        axes.stairs(
-            value,
-            edges,
-            baseline=None,
-            color=colour,
-            linestyle=dashes,
-            linewidth=1.8,
-            label=literal(name),
-            zorder=3,
-        )
-        shown = ~np.isnan(value)
-        axes.stairs(
-            np.where(shown, high, np.nan), edges, baseline=np.where(shown, low, np.nan),
-            fill=True, color=colour, alpha=0.22, linewidth=0, zorder=2,
-        )  # fmt: skip
-
-
 #: Lower ends of the axes of rates and of shapes, as fractions of the highest value; below them there are only
 #: single events.
 RATES_SHOWN, SHAPES_SHOWN = 1e-10, 1e-5
 #: Samples with lines of their own; of more, those with the smallest shares of any bin are one line.
 SHOWN = 8
-
-#: Rates of the bins of a sample and their variances.
-Bins = tuple[FloatArray, FloatArray]
 
 
 def draw_spectrum(
@@ -129,7 +156,7 @@ def draw_spectrum(
     return made
 
 
-def _lines(background: Mapping[str, Bins]) -> dict[str, Bins]:
+def _lines(background: Mapping[str, Errors]) -> dict[str, Errors]:
     """Return the lines of the background: of samples, of the sum of further ones, and of all."""
     if not background:
         return {}
@@ -147,30 +174,20 @@ def _lines(background: Mapping[str, Bins]) -> dict[str, Bins]:
 
 
 def _draw_spectra(
-    axes: Axes, edges: FloatArray, width: FloatArray, lines: Mapping[str, Bins], shown: float
+    axes: Axes, edges: FloatArray, width: FloatArray, lines: Mapping[str, Errors], shown: float
 ) -> None:
     for number, (name, (rate, square)) in enumerate(lines.items()):
         whole = name == "sum of the background"
-        colour = "black" if whole else COLOURS[number % len(COLOURS)]
-        rate, error = rate / width, np.sqrt(square) / width
-        axes.stairs(
-            np.where(rate > 0, rate, np.nan),
-            edges,
-            color=colour,
-            label=literal(name),
-            linewidth=2.2 if whole else 1.5,
-            zorder=1 if whole else 2,
-        )
-        low, high = np.maximum(rate - error, 1e-3 * rate), rate + error
-        axes.stairs(high, edges, baseline=low, fill=True, color=colour, alpha=0.25, linewidth=0)
+        hz, error = np.where(rate > 0, rate, np.nan) / width, np.sqrt(square) / width
+        style = {"color": "black" if whole else COLOURS[number % len(COLOURS)]}
+        band = hz, _above_zero(hz, error), hz + error
+        _draw_bins(axes, edges, band, name, style, linewidth=2.2 if whole else 1.5, zorder=1 if whole else 2)
     axes.set_yscale("log")
     highest = max(float(np.max(rate / width)) for rate, _ in lines.values())
     if highest > 0:
         axes.set_ylim(highest * shown, 3 * highest)
 
 
-#: Lower end of a logarithmic axis, as a fraction of the highest rate.
-DECADES_OF_CURVES = 1e-5
 #: Factors of the powers of ten at which contours are drawn if none are given.
 _STEPS = (1.0, 2.0, 5.0)
 
@@ -186,35 +203,22 @@ def draw_scan(
     """Draw rates against the values of a threshold. values: float64[v]; hz, error_hz: mapping of str to
     float64[v]."""
     with figure() as (made, axes):
-        highest = max((float(np.max(rate)) for rate in hz.values()), default=0.0)
-        positive = highest > 0
+        is_positive = _log_rates(axes, hz.values())
         for number, (name, rate) in enumerate(hz.items()):
-            colour, error = COLOURS[number % len(COLOURS)], error_hz[name]
-            low = np.maximum(rate - error, 1e-3 * rate) if positive else rate - error
-            shown = np.where(rate > 0, rate, np.nan) if positive else rate
+            error, style = error_hz[name], line_style(number)
+            low = _above_zero(rate, error) if is_positive else rate - error
+            drawn = np.where(rate > 0, rate, np.nan) if is_positive else rate
             marker = "o" if len(values) < 40 else ""
-            axes.plot(
-                values,
-                shown,
-                color=colour,
-                linestyle=DASHES[number % len(DASHES)],
-                marker=marker,
-                markersize=3,
-                linewidth=1.8,
-                label=literal(name),
-            )
-            axes.fill_between(values, low, rate + error, color=colour, alpha=0.25, linewidth=0)
-        if positive:
-            axes.set_yscale("log")
-            lowest = min(float(np.min(rate[rate > 0])) for rate in hz.values() if (rate > 0).any())
-            axes.set_ylim(max(highest * DECADES_OF_CURVES, 0.5 * lowest), 3 * highest)
+            look = {**style, "marker": marker, "markersize": 3, "linewidth": 1.8}
+            axes.plot(values, drawn, label=literal(name), **look)
+            axes.fill_between(values, low, rate + error, color=style["color"], alpha=0.24, linewidth=0)
         _budgets(axes, budgets)
         if len(values) > 1:
             axes.set_xlim(values[0], values[-1])
         axes.set_xlabel(axis_label(label))
         axes.set_ylabel("rate [Hz]")
         axes.set_title(literal(title), loc="right", fontsize=12)
-        axes.legend(fontsize=11, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
+        _legend_above(axes)
     return made
 
 
@@ -277,3 +281,17 @@ def in_hz(rate: float) -> str:
     """Format a rate as `20 kHz`, for a contour or a tick."""
     unit, scale = unit_of(rate * (1 + 1e-9), HZ)
     return f"{rate / scale:.4g} {unit}"
+
+
+def draw_rates_vs(label: str, edges: FloatArray, curves: Mapping[str, Errors]) -> Figure:
+    """Draw curves, name → rate and error in Hz, float64[bins], NaN for no event; bands are ± the error."""
+    with figure() as (made, axes):
+        for number, (name, (hz, error)) in enumerate(curves.items()):
+            _draw_bins(axes, edges, (hz, _above_zero(hz, error), hz + error), name, line_style(number))
+        if ends := _log_rates(axes, (hz for hz, _ in curves.values())):
+            rate_axis(axes.yaxis, *ends)
+        axes.set_xlim(edges[0], edges[-1])
+        axes.set_xlabel(axis_label(label))
+        axes.set_ylabel("rate rescaled to all crossings [Hz]")
+        _legend_above(axes)
+    return made

@@ -1,5 +1,4 @@
-"""Rates: of groups or triggers in each menu, of pairs and combinations of triggers, in bins, and of
-samples."""
+"""Rates: of groups or triggers in each menu, of pairs and combinations of triggers, and of samples."""
 
 from __future__ import annotations
 
@@ -8,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.ticker import NullLocator, PercentFormatter
 
 from trigemu.base.arrays import BoolArray, FloatArray
-from trigemu.results.figures.curves import DASHES, DECADES_OF_CURVES
-from trigemu.results.figures.style import COLOURS, axis_label, figure, literal, rate_axis
+from trigemu.results.figures.style import COLOURS, figure, literal, rate_axis
 from trigemu.results.numbers import short
 
 MARKERS = ("o", "s", "D", "^", "v")
@@ -22,6 +21,20 @@ MARKERS = ("o", "s", "D", "^", "v")
 WIDE = 30
 #: Lower end of the axis, as a fraction of the highest rate.
 DECADES_SHOWN = 1e-6
+
+
+def _without_ticks(*axes: Axis) -> None:
+    for axis in axes:
+        axis.set_minor_locator(NullLocator())
+        axis.set_tick_params(length=0)
+
+
+def _name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Give each name a row, from the top, without ticks."""
+    axes.set_yticks(range(len(names)), list(map(literal, names)), fontsize=12)
+    _without_ticks(axes.yaxis)
+    axes.set_ylim(len(names) - 0.45, -0.55)
+    axes.set_xlabel("rate [Hz]", fontsize=14)
 
 
 def draw_rates(
@@ -59,11 +72,7 @@ def draw_rates(
             rate_axis(axes.xaxis, lowest, highest)
         for border in np.arange(len(names) - 1) + 0.5:
             axes.axhline(border, color="lightgrey", linewidth=0.8)
-        axes.set_yticks(range(len(names)), list(map(literal, names)), fontsize=12)
-        axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_tick_params(length=0)
-        axes.set_ylim(len(names) - 0.45, -0.55)
-        axes.set_xlabel("rate [Hz]", fontsize=14)
+        _name_rows(axes, names)
         made.legend(
             points, labels, loc="outside upper left", fontsize=11, frameon=False,
             ncols=2 if max(map(len, labels), default=0) < WIDE else 1,
@@ -87,9 +96,7 @@ def draw_overlap(names: Sequence[str], share: FloatArray) -> Figure:
     with figure(size, size * 0.9) as (made, axes):
         image = axes.imshow(share, cmap="Blues", vmin=0.0, vmax=1.0, aspect="equal")
         axes.set_facecolor("lightgrey")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_minor_locator(NullLocator())
-            axis.set_tick_params(length=0)
+        _without_ticks(axes.xaxis, axes.yaxis)
         small = 12 if t <= MAX_WRITTEN else 10
         names = [literal(name) for name in names]
         axes.set_xticks(range(t), names, rotation=90 if t > 4 else 0, fontsize=small)
@@ -135,9 +142,7 @@ def draw_combinations(
         bottom.set_yticks(range(t), [literal(names[int(i)]) for i in used], fontsize=11)
         bottom.set_ylim(t - 0.4, -0.6)
         bottom.set_xticks([])
-        for axis in (bottom.xaxis, bottom.yaxis, top.xaxis):
-            axis.set_minor_locator(NullLocator())
-            axis.set_tick_params(length=0)
+        _without_ticks(bottom.xaxis, bottom.yaxis, top.xaxis)
         for side in ("top", "right", "bottom", "left"):
             bottom.spines[side].set_visible(False)
         bottom.set_xlim(-0.6, k - 0.4)
@@ -162,34 +167,6 @@ def _draw_bars(axes: Axes, hz: FloatArray, error_hz: FloatArray) -> None:
     axes.set_ylabel("rate [Hz]", fontsize=14)
 
 
-def draw_rates_vs(
-    label: str, edges: FloatArray, curves: Mapping[str, tuple[FloatArray, FloatArray]]
-) -> Figure:
-    """Draw curves, name → rate and error in Hz, float64[bins], NaN for no event; bands are ± the error."""
-    with figure() as (made, axes):
-        for number, (name, (hz, error)) in enumerate(curves.items()):
-            colour = COLOURS[number % len(COLOURS)]
-            dashes = DASHES[number % len(DASHES)]
-            axes.stairs(
-                hz, edges, baseline=None, color=colour, linestyle=dashes, linewidth=1.8, label=literal(name)
-            )
-            axes.stairs(
-                hz + error, edges, baseline=np.maximum(hz - error, 1e-3 * hz),
-                fill=True, color=colour, alpha=0.25, linewidth=0,
-            )  # fmt: skip
-        positive = np.concatenate([hz[hz > 0] for hz, _ in curves.values()])
-        if len(positive):
-            low, high = max(positive.max() * DECADES_OF_CURVES, 0.5 * positive.min()), 3 * positive.max()
-            axes.set_yscale("log")
-            axes.set_ylim(low, high)
-            rate_axis(axes.yaxis, low, high)
-        axes.set_xlim(edges[0], edges[-1])
-        axes.set_xlabel(axis_label(label))
-        axes.set_ylabel("rate rescaled to all crossings [Hz]")
-        axes.legend(fontsize=11, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
-    return made
-
-
 def draw_samples(names: Sequence[str], hz: Sequence[float], signals: Sequence[bool]) -> Figure:
     """Draw the rate of each sample in Hz; signals have open markers."""
     with figure(5.8, 1.3 + 0.32 * len(names)) as (made, axes):
@@ -202,11 +179,7 @@ def draw_samples(names: Sequence[str], hz: Sequence[float], signals: Sequence[bo
             axes.set_xscale("log")
             axes.set_xlim(0.3 * min(hz), 3.0 * max(hz))
             rate_axis(axes.xaxis, min(hz), max(hz))
-        axes.set_yticks(range(len(names)), list(map(literal, names)), fontsize=12)
-        axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_tick_params(length=0)
-        axes.set_ylim(len(names) - 0.45, -0.55)
+        _name_rows(axes, names)
         axes.grid(axis="y", color="lightgrey", linewidth=0.8)
-        axes.set_xlabel("rate [Hz]", fontsize=14)
         made.legend(loc="outside upper left", ncols=2, fontsize=11, frameon=False)
     return made

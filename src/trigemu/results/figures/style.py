@@ -38,18 +38,7 @@ _make: ContextVar[Callable[..., Figure]] = ContextVar("make", default=Figure)
 
 @contextmanager
 def figure(width: float = 8.0, height: float = 6.0) -> Iterator[tuple[Figure, Axes]]:
-    """Make a figure and its axes in the common style.
-
-    Parameters
-    ----------
-    width, height : float
-        In inches.
-
-    Returns
-    -------
-    context manager of (Figure, Axes)
-        Draw within the block: the style ends with it.
-    """
+    """Make a figure of a size in inches and its axes in the common style, which ends with the block."""
     style = {**mplhep.style.ATLAS, "font.family": "sans-serif", "font.size": 13, "figure.dpi": 110}
     fonts = ("mathtext.", "font.sans-serif")  # the style's own fonts are rarely installed
     wanted = {key: value for key, value in style.items() if not key.startswith(fonts)}
@@ -74,13 +63,7 @@ def managed() -> Iterator[None]:
 
 
 def log_axis(axis: Axis) -> None:
-    """Label a logarithmic axis with plain numbers at 1, 2 and 5 times the powers of ten.
-
-    Parameters
-    ----------
-    axis : matplotlib.axis.Axis
-        The axis.
-    """
+    """Label a logarithmic axis with plain numbers at 1, 2 and 5 times the powers of ten."""
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
@@ -94,96 +77,35 @@ def rate_axis(axis: Axis, low: float, high: float) -> None:
 
 
 def save(made: Figure, path: Path) -> None:
-    """Write a figure, completely or not at all.
-
-    Parameters
-    ----------
-    made : Figure
-        The figure.
-    path : Path
-        The file; its ending chooses the format. The folder is made if needed.
-
-    Raises
-    ------
-    TrigemuError
-        If the file cannot be written.
-    """
+    """Write a figure, completely or not at all. The ending of the path (png, pdf, svg) chooses the
+    format; its folder is made if needed."""
     with suppress(OSError):  # an unusable folder is reported when the file is written
         path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, drawn(made, path.suffix[1:]))
 
 
 def drawn(made: Figure, kind: str) -> bytes:
-    """Return a figure as a file.
-
-    Parameters
-    ----------
-    made : Figure
-        The figure.
-    kind : str
-        "png", "pdf" or "svg".
-
-    Returns
-    -------
-    bytes
-        The content of the file.
-    """
+    """Return the content of a file of a figure; `kind` is "png", "pdf" or "svg"."""
     stream = io.BytesIO()
     made.savefig(stream, format=kind)
     return stream.getvalue()
 
 
 def literal(text: str) -> str:
-    """Return a text of others for Matplotlib to draw as it is.
-
-    Otherwise it would take what is between two $ for a formula, and leave a line whose name begins with _ out
-    of the legend.
-
-    Parameters
-    ----------
-    text : str
-        Such as the name of a trigger.
-
-    Returns
-    -------
-    str
-        The text for Matplotlib.
-    """
+    """Return a text of others, such as the name of a trigger, for Matplotlib to draw as it is: what is
+    between two $ is no formula, and a name that begins with _ is not left out of the legend."""
     plain = printable(text).replace("$", r"\$")
     return f"{_NOTHING}{plain}" if plain.startswith("_") else plain
 
 
 def axis_label(text: str, unit: str = "") -> str:
-    """Return the label of an axis.
-
-    Parameters
-    ----------
-    text : str
-        A text of others, such as an observable; pT, ET and HT in it are typeset.
-    unit : str
-        Its unit.
-
-    Returns
-    -------
-    str
-        The label for Matplotlib.
-    """
+    """Return the label of an axis for a text of others, such as an observable, and its unit; pT, ET and HT in
+    it are typeset."""
     return _TRANSVERSE.sub(r"$\1_{\\mathrm{T}}$", literal(f"{text} [{unit}]" if unit else text))
 
 
 def shown(names: Iterable[str]) -> dict[str, str]:
-    """Return the labels of names in figures, where long names are shortened.
-
-    Parameters
-    ----------
-    names : iterable of str
-        The names.
-
-    Returns
-    -------
-    dict of str to str
-        The label of each name; no two labels are equal.
-    """
+    """Return the labels of names in figures, no two of them equal, where long names are shortened."""
     labels: dict[str, str] = {}
     for name in names:
         label = name if len(name) <= LONGEST else f"{name[:14]}…{name[-11:]}"

@@ -13,12 +13,18 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle, StepPatch
 
 from trigemu import TrigemuError
-from trigemu.results.figures.curves import draw_efficiency, draw_plane, draw_scan, draw_spectrum, in_hz
+from trigemu.results.figures.curves import (
+    draw_efficiency,
+    draw_plane,
+    draw_rates_vs,
+    draw_scan,
+    draw_spectrum,
+    in_hz,
+)
 from trigemu.results.figures.rates import (
     draw_combinations,
     draw_overlap,
     draw_rates,
-    draw_rates_vs,
     draw_samples,
 )
 from trigemu.results.figures.style import save

@@ -15,12 +15,17 @@ from figure_checks import NAMES, check_names_are_no_formulas
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from trigemu.results.figures.curves import draw_efficiency, draw_plane, draw_scan, draw_spectrum
+from trigemu.results.figures.curves import (
+    draw_efficiency,
+    draw_plane,
+    draw_rates_vs,
+    draw_scan,
+    draw_spectrum,
+)
 from trigemu.results.figures.rates import (
     draw_combinations,
     draw_overlap,
     draw_rates,
-    draw_rates_vs,
     draw_samples,
 )
 from trigemu.results.figures.style import axis_label, literal
