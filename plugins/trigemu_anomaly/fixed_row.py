@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import carray, types
+from numba import carray
 
 from trigemu.base.arrays import Array
-from trigemu.base.kernels import address_of, c_function, call_function, kernel, pointer
+from trigemu.base.kernels import c_function, kernel, pointer
 
 from .fixed_point import in_range, quantise
+from .single_row import Row, row_of
 from .trees import FixedEnsemble, add_leaves_of
 
 #: The numbers of a row: the number of inputs, the addresses of their words, of flags and of factors; the
@@ -18,40 +19,26 @@ _HEAD = 15
 _TABLE = 13
 
 
-class FixedRow:
-    """function, arguments: addresses for `score_by`; they are valid as long as the object exists."""
-
-    def __init__(self, fixed: FixedEnsemble) -> None:
-        inputs, score, d = fixed.precision.input, fixed.precision.score, len(fixed.scales)
-        factors = np.append(np.ldexp(1.0, np.array(fixed.scales) + inputs.fraction), score.step)
-        memory: list[Array] = [np.zeros(d, np.int64), np.zeros(d, np.bool_), factors, np.zeros(1, np.int64)]
-        words, flags, by, total = (array.ctypes.data for array in memory)
-        numbers = [d, words, flags, by, *inputs.modes, *inputs.words, *score.modes, *score.words]
-        numbers += [fixed.base, total, len(fixed.tables)]
-        for table in fixed.tables:
-            arrays = [np.ascontiguousarray(array) for array in vars(table).values()]
-            memory += arrays
-            numbers += [len(table.feature), len(table.cuts), len(table.first), table.masks.shape[1]]
-            numbers += [array.ctypes.data for array in arrays]
-        self._memory = memory, np.array(numbers, np.int64)
-        self._arguments = np.array([0, self._memory[1].ctypes.data, 0], np.int64)
-        self.arguments = int(self._arguments.ctypes.data)
-        self.function = address_of(_of_arguments, types.intp(types.intp))
-
-
-@kernel
-def score_by(function: int, arguments: int, x: int) -> float:
-    """Call the function of a `FixedRow` or a `CellRow` for the float32 row at an address: a kernel that
-    contained the trees would take long to compile, also for menus without trees."""
-    carray(pointer(arguments), (3,), np.int64)[2] = x
-    call_function(function, arguments)
-    return carray(pointer(arguments), (1,), np.float64)[0]  # type: ignore[no-any-return]
+def fixed_row(fixed: FixedEnsemble) -> Row:
+    """Return memory for one row at a time."""
+    inputs, score, d = fixed.precision.input, fixed.precision.score, len(fixed.scales)
+    factors = np.append(np.ldexp(1.0, np.array(fixed.scales) + inputs.fraction), score.step)
+    memory: list[Array] = [np.zeros(d, np.int64), np.zeros(d, np.bool_), factors, np.zeros(1, np.int64)]
+    words, flags, by, total = (array.ctypes.data for array in memory)
+    numbers = [d, words, flags, by, *inputs.modes, *inputs.words, *score.modes, *score.words]
+    numbers += [fixed.base, total, len(fixed.tables)]
+    for table in fixed.tables:
+        arrays = [np.ascontiguousarray(array) for array in vars(table).values()]
+        memory += arrays
+        numbers += [len(table.feature), len(table.cuts), len(table.first), table.masks.shape[1]]
+        numbers += [array.ctypes.data for array in arrays]
+    return row_of(_run, d, numbers, memory)
 
 
 @c_function
-def _of_arguments(arguments: int) -> int:
-    at = carray(pointer(arguments), (3,), np.int64)
-    carray(pointer(arguments), (1,), np.float64)[0] = _score(at[1], at[2])
+def _run(arguments: int) -> int:
+    at = carray(pointer(arguments), (2,), np.int64)
+    carray(pointer(at[1]), (1,), np.float64)[0] = _score(arguments + 16, at[0])
     return 1
 
 

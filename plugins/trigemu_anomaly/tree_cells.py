@@ -15,9 +15,10 @@ import numpy.typing as npt
 from numba import types
 
 from trigemu.base.arrays import IntArray
-from trigemu.base.kernels import address_of, c_function, kernel, numbers_at
+from trigemu.base.kernels import c_function, kernel, numbers_at
 
 from .input_kernels import Features
+from .single_row import Row, row_of
 from .trees import Ensemble
 
 Floats = npt.NDArray[np.float32]
@@ -123,17 +124,11 @@ def _levels(cuts: Floats) -> list[Floats]:
     return [np.append(level, np.full(_WIDTH - len(level) % _WIDTH, np.nan, np.float32)) for level in levels]
 
 
-class CellRow:
-    """A table for one row at a time. function, arguments: addresses for `score_by`; they are valid as long as
-    the object exists."""
-
-    def __init__(self, table: CellTable) -> None:
-        arrays = [np.ascontiguousarray(array) for array in vars(table).values()]
-        numbers = [number for array in arrays for number in (len(array), array.ctypes.data)]
-        self._memory = np.array(numbers, np.int64), arrays
-        self._arguments = np.array([0, self._memory[0].ctypes.data, 0], np.int64)
-        self.arguments = int(self._arguments.ctypes.data)
-        self.function = address_of(_of_arguments, types.intp(types.intp))
+def cell_row(table: CellTable, features: int) -> Row:
+    """Return memory for one row at a time."""
+    arrays = [np.ascontiguousarray(array) for array in vars(table).values()]
+    numbers = [number for array in arrays for number in (len(array), array.ctypes.data)]
+    return row_of(_run, features, numbers, arrays)
 
 
 @kernel
@@ -162,11 +157,11 @@ def _predict(
 
 
 @c_function
-def _of_arguments(arguments: int) -> int:
-    t, x, cell = _integer(arguments, 1), _integer(arguments, 2), 0
-    feature, stride, level = _integer(t, 1), _integer(t, 3), _integer(t, 5)
-    start, cuts = _integer(t, 7), _integer(t, 9)
-    for k in range(_integer(t, 0)):
+def _run(t: int) -> int:
+    x, cell = _integer(t, 0), 0
+    feature, stride, level = _integer(t, 3), _integer(t, 5), _integer(t, 7)
+    start, cuts = _integer(t, 9), _integer(t, 11)
+    for k in range(_integer(t, 2)):
         value = _single(x, _integer(feature, k))
         below = 0  # as in `_predict`
         for place in range(_integer(level, k), _integer(level, k + 1)):
@@ -175,5 +170,5 @@ def _of_arguments(arguments: int) -> int:
             for i in range(first, first + _WIDTH):
                 below += int(value >= _single(cuts, i))
         cell += _integer(stride, k) * below
-    _put(arguments, 0, np.float64(_single(_integer(t, 11), cell)))
+    _put(_integer(t, 1), 0, np.float64(_single(_integer(t, 13), cell)))
     return 1

@@ -8,9 +8,10 @@ import numpy.typing as npt
 from numba import types
 
 from trigemu.base.arrays import Array
-from trigemu.base.kernels import address_of, c_function, kernel, numbers_at
+from trigemu.base.kernels import c_function, kernel, numbers_at
 
 from .input_kernels import Features
+from .single_row import Row, row_of
 from .tree_cells import as_single
 from .trees import Ensemble
 
@@ -35,6 +36,10 @@ class Walk:
         self._memory = np.array(numbers, np.int64), arrays
         self.address = int(self._memory[0].ctypes.data)
 
+    def row(self) -> Row:
+        """Return memory for one row at a time."""
+        return row_of(_run, self.features, [self.address], self)
+
     def predict(self, x: Features) -> Floats:
         """Return the scores float32[n] of float32[n, d], none of which is NaN; releases the GIL."""
         if x.ndim != 2 or x.shape[1] != self.features:
@@ -42,16 +47,6 @@ class Walk:
         x, scores = np.ascontiguousarray(x, np.float32), np.empty(len(x), np.float32)
         _predict(self.address, x, scores)
         return scores
-
-
-class WalkRow:
-    """Trees for one row at a time. function, arguments: addresses for `score_by`; they are valid as long as
-    the object exists."""
-
-    def __init__(self, walk: Walk) -> None:
-        self._walk, self._arguments = walk, np.array([0, walk.address, 0], np.int64)
-        self.arguments = int(self._arguments.ctypes.data)
-        self.function = address_of(_of_arguments, types.intp(types.intp))
 
 
 @kernel
@@ -77,6 +72,6 @@ def _predict(trees: int, x: Features, scores: Floats) -> None:
 
 
 @c_function
-def _of_arguments(arguments: int) -> int:
-    _put(arguments, 0, np.float64(_sum(_integer(arguments, 1), _integer(arguments, 2))))
+def _run(t: int) -> int:
+    _put(_integer(t, 1), 0, np.float64(_sum(_integer(t, 2), _integer(t, 0))))
     return 1

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from tree_toys import floating_walk, inputs, random_trees
+from tree_toys import floating_walk, inputs, one_by_one, random_trees
 from trigemu_anomaly import tree_cells
-from trigemu_anomaly.fixed_row import score_by
-from trigemu_anomaly.tree_cells import CellRow, CellTable, cell_table
+from trigemu_anomaly.tree_cells import CellTable, cell_row, cell_table
 from trigemu_anomaly.trees import Ensemble
 
 
@@ -78,8 +77,7 @@ def test_a_layout_and_a_number_of_rows_change_nothing() -> None:
     expected = table.predict(x)
     assert (table.predict(np.asfortranarray(x)) == expected).all()
     assert (table.predict(np.repeat(x, 2, axis=0)[::2]) == expected).all()
-    row = CellRow(table)
-    assert [score_by(row.function, row.arguments, of.ctypes.data) for of in x] == expected.tolist()
+    assert one_by_one(cell_row(table, 3), x) == expected.tolist()
     assert table.predict(x[:0]).shape == (0,)
     for wrong in (x[:, :2], x[:, 0]):
         with pytest.raises(ValueError, match="trees that read 3 features got an array"):
