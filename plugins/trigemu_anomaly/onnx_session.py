@@ -111,7 +111,7 @@ class Session:
         binding.bind_input(self._input, "cpu", 0, np.float32, features.shape, features.ctypes.data)
         binding.bind_output(output, "cpu", 0, scores.dtype, scores.shape, scores.ctypes.data)
 
-        def run() -> FloatArray:
+        def run(memory: Features = features) -> FloatArray:  # which is held as long as its address is used
             self._session.run_with_iobinding(binding)
             flat: FloatArray = scores.reshape(-1)
             return flat
