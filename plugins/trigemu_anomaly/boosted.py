@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 import treelite
 
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, own_cause
 
 from .compiled_trees import CompiledTrees
-from .fixed_row import fixed_row
 from .input_kernels import Features
 from .score_model import ScoreModel
 from .single_row import Row
-from .tree_cells import cell_row, cell_table
-from .tree_walk import Walk
+from .tree_kernels import TreeKernels
 from .trees import Ensemble, FixedEnsemble
 from .xgboost_file import LOGISTIC, CheckedTrees, Objective, read_model
-
-Floats = npt.NDArray[np.float32]
 
 #: treelite's codes for a node that compares a number, and for `<`.
 _NUMERICAL, _BELOW = 1, 2
@@ -31,12 +26,12 @@ _NUMERICAL, _BELOW = 1, 2
 
 @dataclass(frozen=True)
 class Trees:
-    """Boosted trees. predict: float32[n, d] → float32[n] or float64[n], the sum of leaves and base, of all
-    rows in one call that releases the GIL. tau: the quantile they were trained for, NaN for a classifier.
-    ensemble: their nodes. row: makes their form for single events. engine: what evaluates them. notes, names:
-    see `CheckedTrees`."""
+    """Boosted trees. predict: float32[n, d] → float64[n], the sum of leaves and base, of all rows in one call
+    that releases the GIL. tau: the quantile they were trained for, NaN for a classifier. ensemble: their
+    nodes. row: makes their form for single events. engine: what evaluates them. notes, names: see
+    `CheckedTrees`."""
 
-    predict: Callable[[Features], Floats | FloatArray]
+    predict: Callable[[Features], FloatArray]
     tau: float
     ensemble: Ensemble
     row: Callable[[], Row]
@@ -51,12 +46,10 @@ def load_trees(content: bytes, features: int, objective: Objective, inputs: tupl
     followed one by one, with the same result. Raise TrigemuError if it cannot be used. inputs: see
     `read_model`."""
     file, model = _read(content, features, objective, inputs)
-    ensemble, said = read_ensemble(model), (file.notes, file.names)
-    if cells := cell_table(ensemble):
-        row = partial(cell_row, cells, features)
-        return Trees(cells.predict, file.tau, ensemble, row, "as a table", *said)
-    walk = Walk(ensemble)
-    return Trees(walk.predict, file.tau, ensemble, walk.row, "one by one", *said)
+    ensemble = read_ensemble(model)
+    kernels = TreeKernels(ensemble)
+    said = file.notes, file.names
+    return Trees(kernels.predict, file.tau, ensemble, kernels.row, kernels.engine, *said)
 
 
 @lru_cache(maxsize=32)
@@ -73,10 +66,7 @@ def compile_trees(content: bytes, features: int, objective: Objective) -> Trees:
 def in_fixed_point(trees: Trees, fixed: FixedEnsemble) -> Trees:
     """Return trees that are evaluated by trigemu's kernels in fixed point, as firmware does."""
 
-    def predict(x: Features) -> FloatArray:
-        return fixed.to_float(fixed.predict(x))
-
-    return replace(trees, predict=predict, row=partial(fixed_row, fixed), engine="in fixed point")
+    return replace(trees, predict=fixed.kernels.predict, row=fixed.kernels.row, engine="in fixed point")
 
 
 def _read(
@@ -152,7 +142,7 @@ class Classifier(ScoreModel):
     def score(self, features: Features) -> FloatArray:
         if features.shape[1:] != (self._features,):
             raise ValueError(f"a classifier of {self._features} features got an array {features.shape}")
-        return self._trees.predict(features).astype(np.float64)
+        return self._trees.predict(features)
 
     def row(self) -> Row:
         return self._trees.row()

@@ -11,7 +11,7 @@ from onnx_toys import autoencoder, model
 from tree_toys import random_trees
 from trigemu_anomaly.network import Engine, Network
 from trigemu_anomaly.single_row import Decision
-from trigemu_anomaly.tree_cells import cell_row, cell_table
+from trigemu_anomaly.tree_kernels import TreeKernels
 
 CONTENT = autoencoder(6, (16, 3, 16), "Relu")
 ROWS = np.random.default_rng(2).normal(0, 2, (200, 6)).astype(np.float32)
@@ -36,13 +36,12 @@ def test_a_decision_is_the_comparison_of_the_score(where: float, engine: Engine)
 def test_the_score_of_trees_is_subtracted(engine: Engine) -> None:
     """Of inputs of the network, or of others."""
     network, trees = Network(CONTENT, 6, engine), random_trees(5, 3, features=2)
-    table = cell_table(trees)
-    assert table
+    kernels = TreeKernels(trees)
     columns = np.array([4, 1])
-    expected = network.score(ROWS) - table.predict(np.ascontiguousarray(ROWS[:, columns]))
+    expected = network.score(ROWS) - kernels.predict(np.ascontiguousarray(ROWS[:, columns]))
     threshold = float(np.median(expected))
     for copied in (columns, None):
-        row, less = network.row(), cell_row(table, 2)
+        row, less = network.row(), kernels.row()
         decision = Decision(row, threshold, less, copied)
         for features, score in zip(ROWS, expected.tolist(), strict=True):
             row.features[:] = features

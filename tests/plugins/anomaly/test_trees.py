@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, strategies as st
 from tree_toys import fixed_walk, floating_walk, inputs, one_by_one, precision, random_trees
 from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
-from trigemu_anomaly.fixed_row import fixed_row
 from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Overflows, Precision
 
 from trigemu import TrigemuError
@@ -25,7 +24,7 @@ def kinds(width: st.SearchStrategy[int], integer: st.SearchStrategy[int]) -> st.
 
 
 def by_row(fixed: FixedEnsemble, x: np.ndarray) -> list[float]:
-    return one_by_one(fixed_row(fixed), x)
+    return one_by_one(fixed.kernels.row(), x)
 
 
 @given(
