@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import types
@@ -148,7 +148,7 @@ def _sums(
     """Return the score of each cell, and 1 where a sum was outside of its type, else 0: arrays with one
     dimension per input."""
     shape = [len(some) + 1 for some in cuts]
-    sums: Array = np.zeros(shape, np.float32) if score is None else np.full(shape, trees.base)
+    sums: Any = np.zeros(shape, np.float32) if score is None else np.full(shape, trees.base)
     outside = np.zeros(shape)
     low, high = np.zeros((2, len(trees.feature), len(feature)), np.int64)
     high[trees.starts[:-1]] = shape
@@ -172,7 +172,7 @@ def _sums(
     return score.to_float(score.quantise(sums * score.step)), outside
 
 
-def _beyond(sums: Array, score: ApFixed) -> BoolArray:
+def _beyond(sums: FloatArray, score: ApFixed) -> BoolArray:
     lowest, highest = score.words
     return (sums < lowest) | (sums > highest)
 
