@@ -21,7 +21,7 @@ from .steps import Array, Trace, UnknownError, Value
 #: The largest number of nodes.
 MAX_NODES = 2000
 #: Versions of ONNX whose operators are known.
-_OPSETS = range(7, 24)
+_OPSETS = range(13, 24)
 
 
 def trace(graph: Graph, features: int) -> tuple[Trace, int]:
@@ -47,14 +47,14 @@ def trace(graph: Graph, features: int) -> tuple[Trace, int]:
     steps = Trace()
     values[x.name] = Value(steps.new(features))
     for node in graph.nodes:
-        _follow(steps, node, values, graph.opset)
+        _follow(steps, node, values)
     score = values.get(y.name)
     if not isinstance(score, Value) or score.slots.size != 1 or score.kind != y.kind or y.kind == BOOL:
         raise UnknownError("an output that is not one number an event")
     return steps, int(score.slots.ravel()[0])
 
 
-def _follow(steps: Trace, node: Node, values: dict[str, Any], opset: int) -> None:
+def _follow(steps: Trace, node: Node, values: dict[str, Any]) -> None:
     rule = RULES.get(node.kind) if node.domain in ("", "ai.onnx") else None
     if rule is None:
         raise UnknownError(f"the operator {node.kind[:50]!r}")
@@ -64,7 +64,7 @@ def _follow(steps: Trace, node: Node, values: dict[str, Any], opset: int) -> Non
     if any(name and value is None for name, value in zip(node.inputs, operands, strict=True)):
         raise UnknownError(f"{node.kind} of a value that does not exist")
     try:
-        values[node.outputs[0]] = rule(steps, operands, node.attributes, opset)
+        values[node.outputs[0]] = rule(steps, operands, node.attributes)
     except UnknownError:
         raise
     except (ValueError, IndexError, TypeError, KeyError, OverflowError, AttributeError) as error:

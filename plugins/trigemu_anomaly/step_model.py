@@ -15,7 +15,7 @@ from .score_model import ScoreModel
 from .single_row import Row
 from .step_memory import FLOATS, BoundSteps, Layout, Machine, lay_out
 from .steps import Step, Trace
-from .vector_code import LANES
+from .vectors import LANES
 
 #: The engine of a network whose operators all have steps.
 KERNELS = "trigemu's kernels"
