@@ -9,7 +9,7 @@ from typing import Any, Literal
 from trigemu.base.arrays import FloatArray
 
 from .input_kernels import Features
-from .onnx_graph import BOOL, FLOAT, Graph, Node, checked_graph
+from .onnx_graph import BOOL, FLOAT, Graph, Node, read_graph
 from .onnx_session import Session
 from .operators import RULES
 from .score_model import ScoreModel
@@ -31,8 +31,8 @@ def trace(graph: Graph, features: int) -> tuple[Trace, int]:
     """
     weights, values = graph.weights, dict[str, Any](graph.weights)
     inputs = [tensor for tensor in graph.inputs if tensor.name not in weights]
-    if graph.functions or graph.sparse or graph.opset not in _OPSETS or len(graph.nodes) > MAX_NODES:
-        raise UnknownError("functions, sparse weights, too many nodes or another version of ONNX")
+    if graph.opset not in _OPSETS or len(graph.nodes) > MAX_NODES:
+        raise UnknownError("too many nodes, or another version of ONNX")
     if len(inputs) != 1 or len(graph.outputs) != 1:
         raise UnknownError("several inputs or outputs")
     (x,), (y,) = inputs, graph.outputs
@@ -52,6 +52,13 @@ def trace(graph: Graph, features: int) -> tuple[Trace, int]:
     if not isinstance(score, Value) or score.slots.size != 1 or score.kind != y.kind or y.kind == BOOL:
         raise UnknownError("an output that is not one number an event")
     return steps, int(score.slots.ravel()[0])
+
+
+def _read(content: bytes) -> Graph:
+    try:
+        return read_graph(content)
+    except (IndexError, TypeError, ValueError):
+        raise UnknownError("its fields are damaged") from None
 
 
 def _follow(steps: Trace, node: Node, values: dict[str, Any]) -> None:
@@ -94,13 +101,12 @@ class Network(ScoreModel):
     """
 
     def __init__(self, content: bytes, features: int, engine: Engine = "onnxruntime") -> None:
-        graph = checked_graph(content)
         self._content, self._features = content, features
         self._steps: StepModel | None = None
         self.engine = "ONNX Runtime"
         if engine == "kernels":
             try:
-                steps, score = trace(graph, features)
+                steps, score = trace(_read(content), features)
                 needed = with_relu(needed_steps(steps, score), score)
                 self._steps = StepModel(steps, needed, features, score)
                 self.engine = KERNELS
@@ -112,6 +118,11 @@ class Network(ScoreModel):
     @cached_property
     def _session(self) -> Session:
         return Session(self._content, self._features)
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The names of the input and the score in the file."""
+        return self._session.ends
 
     def score(self, features: Features) -> FloatArray:
         return (self._steps or self._session).score(features)

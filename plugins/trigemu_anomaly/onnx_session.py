@@ -40,6 +40,11 @@ class Session:
         self._try()
         self._check_independence()
 
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The names of the input and the output."""
+        return self._input, str(self._session.get_outputs()[0].name)
+
     def _input_name(self) -> str:
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
         if len(inputs) != 1 or len(outputs) != 1:
@@ -107,8 +112,8 @@ class Session:
     def bound(self, features: Features) -> Callable[[], FloatArray]:
         """Return a function that computes the scores of what these rows contain then, in one bare call."""
         scores = self._session.run(None, {self._input: features})[0]
-        binding, output = self._session.io_binding(), self._session.get_outputs()[0].name
-        binding.bind_input(self._input, "cpu", 0, np.float32, features.shape, features.ctypes.data)
+        binding, (source, output) = self._session.io_binding(), self.ends
+        binding.bind_input(source, "cpu", 0, np.float32, features.shape, features.ctypes.data)
         binding.bind_output(output, "cpu", 0, scores.dtype, scores.shape, scores.ctypes.data)
 
         def run(memory: Features = features) -> FloatArray:  # which is held as long as its address is used
