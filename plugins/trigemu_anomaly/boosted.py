@@ -3,43 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
-
-import numpy as np
-import treelite
-from numba import types
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from trigemu.base.arrays import FloatArray
-from trigemu.base.errors import TrigemuError, own_cause
-from trigemu.base.kernels import address_of, c_function, numbers_at
 
-from .fixed_row import score_by
 from .input_kernels import Features
-from .library import LibraryRow, Scores, build
 from .score_model import ScoreModel
-from .single_row import NativeRow, RowFunction
-from .tree_cells import CellRow, cell_table
-from .tree_walk import Walk, WalkRow
-from .trees import Ensemble
-from .xgboost_file import LOGISTIC, CheckedTrees, Objective, read_model
-
-#: Most nodes that treelite compiles, in about 12 s and 1 GB.
-MAX_COMPILED = 20_000
-#: treelite's codes for a node that compares a number, and for `<`.
-_NUMERICAL, _BELOW = 1, 2
+from .single_row import Row
+from .tree_kernels import TreeKernels
+from .trees import Ensemble, FixedEnsemble
+from .xgboost_file import LOGISTIC, Objective, read_model
 
 
 @dataclass(frozen=True)
 class Trees:
-    """Boosted trees. predict: float32[n, d] → float32[n], the sum of leaves and base. tau: the quantile they
-    were trained for, NaN for a classifier. ensemble: their nodes. row: makes their form for single events.
-    engine: what evaluates them. notes, names: see `CheckedTrees`."""
+    """Boosted trees. predict: float32[n, d] → float64[n], the sum of leaves and base, of all rows in one call
+    that releases the GIL. tau: the quantile they were trained for, NaN for a classifier. ensemble: their
+    nodes. row: makes their form for single events. engine: what evaluates them. notes, names: see
+    `XGBoostTrees`."""
 
-    predict: Callable[[Features], Scores | FloatArray]
+    predict: Callable[[Features], FloatArray]
     tau: float
     ensemble: Ensemble
-    row: Callable[[], RowFunction]
+    row: Callable[[], Row]
     engine: str
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -50,81 +37,29 @@ def load_trees(content: bytes, features: int, objective: Objective, inputs: tupl
     """Read a BDT with this number of inputs and make a table of it; if that would be too large, its trees are
     followed one by one, with the same result. Raise TrigemuError if it cannot be used. inputs: see
     `read_model`."""
-    file, model = _read(content, features, objective, inputs)
-    ensemble, said = read_ensemble(model), (file.notes, file.names)
-    if cells := cell_table(ensemble):
-        return Trees(cells.predict, file.tau, ensemble, partial(CellRow, cells), "as a table", *said)
-    walk = Walk(ensemble)
-    return Trees(walk.predict, file.tau, ensemble, partial(WalkRow, walk), "one by one", *said)
+    file = read_model(content, features, objective, inputs)
+    kernels = TreeKernels(file.ensemble)
+    return Trees(
+        kernels.predict, file.tau, file.ensemble, kernels.row, kernels.engine, file.notes, file.names
+    )
 
 
 @lru_cache(maxsize=32)
 def compile_trees(content: bytes, features: int, objective: Objective) -> Trees:
-    """Read a BDT like `load_trees`, and compile it with treelite. Raise TrigemuError if it cannot be used, or
-    if there is no C compiler."""
-    file, model = _read(content, features, objective)
-    ensemble = read_ensemble(model)
-    nodes = len(ensemble.feature)
-    if nodes > MAX_COMPILED:
-        raise TrigemuError(f"has {nodes} nodes, of which at most {MAX_COMPILED} are compiled by treelite")
-    library = build(model, file.json.encode())
-    if library is None:
-        raise TrigemuError(
-            "cannot be compiled: no C compiler (gcc, clang or the variable CC); leave out engine = "
-            "'treelite', or install one"
-        )
-    row = partial(LibraryRow, library)
-    return Trees(library.predict, file.tau, ensemble, row, "compiled by treelite", file.notes, file.names)
+    """Read a BDT like `load_trees`, and let treelite compile it; without a C compiler, and for more than
+    20 000 nodes, treelite's interpreter evaluates it, and `notes` says so."""
+    # Imported late: the kernels need neither treelite nor tl2cgen.
+    from .compiled_trees import CompiledTrees
+
+    file = read_model(content, features, objective)
+    trees = CompiledTrees(file.ensemble)
+    notes = (*file.notes, *trees.notes)
+    return Trees(trees.predict, file.tau, file.ensemble, trees.row, trees.engine, notes, file.names)
 
 
-def _read(
-    content: bytes, features: int, objective: Objective, inputs: tuple[str, ...] = ()
-) -> tuple[CheckedTrees, treelite.Model]:
-    checked = read_model(content, features, objective, inputs)
-    try:
-        return checked, treelite.frontend.from_xgboost_json(checked.json)
-    except Exception as error:
-        if cause := own_cause(error):
-            raise cause from error
-        reason = " ".join(str(error).split())[:200]
-        raise TrigemuError(f"is not a model that treelite can read ({reason})") from None
-
-
-def read_ensemble(model: treelite.Model) -> Ensemble:
-    """Return the trees of a model with one score; raise TrigemuError for splits other than x < threshold."""
-    starts, parts = [0], []
-    for number in range(model.num_tree):
-        tree = model.get_tree_accessor(number)
-        feature, left, right, kind, operator = (
-            tree.get_field(name) for name in ("split_index", "cleft", "cright", "node_type", "cmp")
-        )
-        split = left >= 0
-        if (kind[split] != _NUMERICAL).any() or (operator[split] != _BELOW).any():
-            raise TrigemuError("has splits on categories, or other splits than x < threshold")
-        threshold, value = tree.get_field("threshold"), tree.get_field("leaf_value")
-        columns = (feature, -1), (threshold, 0.0), (left + starts[-1], -1), (right + starts[-1], -1)
-        parts.append(
-            [*(np.where(split, field, unused) for field, unused in columns), np.where(split, 0.0, value)]
-        )
-        starts.append(starts[-1] + len(split))
-    features, thresholds, lefts, rights, values = (
-        np.concatenate(column) for column in zip(*parts, strict=True)
-    )
-    base = model.get_header_accessor().get_field("base_scores")
-    return Ensemble(
-        feature=features.astype(np.int32),
-        threshold=thresholds.astype(np.float64),
-        left=lefts.astype(np.int32),
-        right=rights.astype(np.int32),
-        value=values.astype(np.float64),
-        starts=np.array(starts, np.int32),
-        base=float(base[0]),
-        features=model.num_feature,
-    )
-
-
-_integer, _ = numbers_at(types.int64)
-_, _put_single = numbers_at(types.float32)
+def in_fixed_point(trees: Trees, fixed: FixedEnsemble) -> Trees:
+    """Return trees that are evaluated by trigemu's kernels in fixed point, as firmware does."""
+    return replace(trees, predict=fixed.kernels.predict, row=fixed.kernels.row, engine="in fixed point")
 
 
 class Classifier(ScoreModel):
@@ -146,33 +81,12 @@ class Classifier(ScoreModel):
     """
 
     def __init__(self, content: bytes, features: int, inputs: Sequence[str] = ()) -> None:
-        self._features = features
         self._trees = load_trees(content, features, LOGISTIC, tuple(inputs))
         self.notes, self.names = self._trees.notes, self._trees.names
         self.engine = f"trigemu's kernels ({self._trees.ensemble.trees} trees, {self._trees.engine})"
 
     def score(self, features: Features) -> FloatArray:
-        if features.shape[1:] != (self._features,):
-            raise ValueError(f"a classifier of {self._features} features got an array {features.shape}")
-        return self._trees.predict(features).astype(np.float64)
+        return self._trees.predict(features)
 
-    def row(self) -> NativeRow:
-        return _TreeRow(self._trees.row(), self._features)
-
-
-class _TreeRow(NativeRow):
-    """Trees for one event."""
-
-    def __init__(self, trees: RowFunction, features: int) -> None:
-        x, score = np.zeros(features, np.float32), np.zeros(1, np.float32)
-        table = np.array([trees.function, trees.arguments, x.ctypes.data, score.ctypes.data], np.int64)
-        self._memory = trees, score, table
-        run = address_of(_run, types.intp(types.intp))
-        super().__init__(x, run, int(table.ctypes.data), int(score.ctypes.data))
-
-
-@c_function
-def _run(table: int) -> int:
-    margin = score_by(_integer(table, 0), _integer(table, 1), _integer(table, 2))
-    _put_single(_integer(table, 3), 0, np.float32(margin))
-    return 1
+    def row(self) -> Row:
+        return self._trees.row()

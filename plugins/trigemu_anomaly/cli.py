@@ -15,7 +15,6 @@ from trigemu.cli.console import say
 from .card import MAX_BYTES, Blocks, input_blocks, input_tables, network_table
 from .models import open_model
 from .network import Network
-from .onnx_graph import read_graph
 from .score_model import ScoreModel
 
 #: The first lines of a card: what its author has to add.
@@ -79,17 +78,11 @@ def card(model: Path, texts: tuple[str, ...], file: Path) -> None:
         raise TrigemuError(f"{model} {error}".replace("the card names", "--inputs names")) from None
     what, score = f"{number} inputs", f"The score of {model.name}."
     if isinstance(opened, Network):
-        read, output = _names(content)
+        read, output = opened.ends
         what, score = f"{what} in {read!r}, score {output!r}", f"The output {output!r} of {model.name}."
     write_text(file, _card(network_table(model, content, file), score, blocks))
     for line in (*_summary(file, f"{what} of {model}", blocks), *_told(model, opened, inputs)):
         say(line)
-
-
-def _names(content: bytes) -> tuple[str, str]:
-    """Return the names of the input and the output of a model that was checked."""
-    graph = read_graph(content)
-    return next(i.name for i in graph.inputs if i.name not in graph.weights), graph.outputs[0].name
 
 
 def _told(model: Path, opened: ScoreModel, inputs: Sequence[str]) -> Iterator[str]:

@@ -1,127 +1,174 @@
-"""The steps of a network, run for sixteen events at a time or for one, with the same bits."""
+"""The steps of a network, of float32 or of words, run for sixteen events at a time or for one."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-import numpy.typing as npt
 from numba import types
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import FloatArray
 from trigemu.base.kernels import c_function, call_function, inner, kernel, numbers_at
 
-from . import vector_code as code
-from .fixed_row import score_by
-from .input_kernels import DONE
-from .vector_code import LANES, copying, dense, elementwise, reduction
-
-Floats = npt.NDArray[np.float32]
-
-#: The numbers of a step: what it does; where it writes, y; where it reads, a, b, c; its size n, in vectors.
-#: Of a layer: a, where weights and bias begin, the numbers of outputs and of inputs, whether a ReLU follows.
-#: Of a copy: a, where the list of places begins. Of a sum: n, how many numbers. Places are in float32.
-WIDTH = 8
-(
-    ADD, SUBTRACT, MULTIPLY, DIVIDE, MAXIMUM, MINIMUM, EQUAL, CHOOSE, IF_NEGATIVE, NEGATIVE, ABSOLUTE, NOT,
-    RELU, SQUARE_ROOT, EXPONENTIAL, LOGARITHM, TANGENT,
-) = range(17)  # fmt: skip
-(POWER, COPY, DENSE, SUM, PRODUCT, LARGEST, SMALLEST) = range(17, 24)
-
-#: In the order of their numbers.
-_elementwise = elementwise(
-    lambda a, b: a + b,
-    lambda a, b: a - b,
-    lambda a, b: a * b,
-    lambda a, b: a / b,
-    lambda a, b: code.maximum(a, b),
-    lambda a, b: code.minimum(a, b),
-    lambda a, b: a.compare("==", b).as_number(),
-    lambda a, b, c: a.compare("==", 0.0).choose(c, b),
-    lambda a, b: a.compare("<", 0.0).choose(b, a),
-    lambda a: a * -1.0,
-    lambda a: a.call("fabs"),
-    lambda a: a.compare("==", 0.0).as_number(),
-    lambda a: code.relu(a),
-    lambda a: a.call("sqrt"),
-    lambda a: code.exponential(a),
-    lambda a: code.logarithm(a),
-    lambda a: code.hyperbolic_tangent(a),
+from . import vectors
+from .fixed_point import in_range, rounded
+from .input_kernels import Features
+from .vectors import (
+    LANES,
+    block_copy,
+    block_layer,
+    convert,
+    elementwise,
+    number_at,
+    put_word,
+    row_copy,
+    row_layer,
 )
-_block_layer, _row_layer = dense(row=False, together=4), dense(row=True, together=2)
-_block_sum, _row_sum = reduction(lambda a, b: a + b, 0.0)
-_block_product, _row_product = reduction(lambda a, b: a * b, 1.0)
-_block_largest, _row_largest = reduction(code.maximum, -math.inf)
-_block_smallest, _row_smallest = reduction(code.minimum, math.inf)
-_block_copy, _row_copy = copying(row=False), copying(row=True)
+
+#: The numbers of a step: what it does; where it writes, y; where it reads, a, b, c, or a place in the list;
+#: its size n, in vectors. Of a layer: a, where weights and bias begin, the numbers of outputs and of inputs,
+#: whether a ReLU follows, or the shift of words. Of a sum, in rows alone: n, how many numbers. Of a copy: a,
+#: where the list of places begins. Places are in numbers of the type.
+WIDTH = 8
+ADD, SUBTRACT, MULTIPLY, MAXIMUM, MINIMUM, SHIFT = range(6)
+DIVIDE, EQUAL, CHOOSE, IF_NEGATIVE, NEGATIVE, ABSOLUTE, NOT = range(6, 13)
+RELU, SQUARE_ROOT, EXPONENTIAL, LOGARITHM, TANGENT = range(13, 18)
+LAYER, COPY, CONVERT, INPUT, SCORE, SUM = range(18, 24)
+#: The numbers of an input of words, in order: whether it is scaled; the beginning and the width of a bin; the
+#: lowest and the highest bin; the bins of a circle, or 0; whether the bin is halved.
+SCALED, FIRST, STEP, LOWEST, HIGHEST, PERIOD, HALVED = range(7)
+INPUT_WIDTH = 7
+
+_BOTH: vectors.Operations = {
+    ADD: lambda a, b: a + b,
+    SUBTRACT: lambda a, b: a - b,
+    MULTIPLY: lambda a, b: a * b,
+    MAXIMUM: vectors.maximum,
+    MINIMUM: vectors.minimum,
+}
+_FLOATS: vectors.Operations = {
+    DIVIDE: lambda a, b: a / b,
+    EQUAL: lambda a, b: a.equals(b).choose(a.constant(1.0), a.constant(0.0)),
+    CHOOSE: lambda a, b, c: a.equals(0.0).choose(c, b),
+    IF_NEGATIVE: lambda a, b: (a < 0.0).choose(b, a),
+    NEGATIVE: lambda a: a * -1.0,
+    ABSOLUTE: lambda a: a.call("fabs"),
+    NOT: lambda a: a.equals(0.0).choose(a.constant(1.0), a.constant(0.0)),
+    RELU: vectors.relu,
+    SQUARE_ROOT: lambda a: a.call("sqrt"),
+    EXPONENTIAL: vectors.exponential,
+    LOGARITHM: vectors.logarithm,
+    TANGENT: vectors.hyperbolic_tangent,
+}
+_elementwise = elementwise({**_BOTH, **_FLOATS}, {**_BOTH, SHIFT: vectors.shifted})
 _integer, _ = numbers_at(types.int64)
 _single, _put_single = numbers_at(types.float32)
+_double, _put_double = numbers_at(types.float64)
 
 
 @c_function
-def run_steps(table: int) -> int:
-    """Run steps whose input is written. The table has the addresses of the steps, of lists, weights and
-    memory, and the numbers of steps and of lanes: 16 or 1."""
+def run_floats(table: int) -> int:
+    """Run steps of float32 whose input is written.
+
+    The table has the addresses of the steps, of lists, weights and memory, the numbers of steps and of lanes,
+    16 or 1, the size of a number, and the addresses of the score, and of a copy of it as a float64.
+    """
+    return _run(table, np.float32(0))
+
+
+@c_function
+def run_short_words(table: int) -> int:
+    """Run steps of words of 32 bits."""
+    return _run(table, np.int32(0))
+
+
+@c_function
+def run_long_words(table: int) -> int:
+    """Run steps of words of 64 bits."""
+    return _run(table, np.int64(0))
+
+
+@inner
+def _run(table: int, word: np.generic) -> int:
     first, lists, w, m = _integer(table, 0), _integer(table, 1), _integer(table, 2), _integer(table, 3)
-    lanes = _integer(table, 5)
+    lanes, size = _integer(table, 5), _integer(table, 6)
     for number in range(_integer(table, 4)):
         s = first + 8 * WIDTH * number
         op, n = _integer(s, 0), _integer(s, 5)
-        y, a = m + 4 * _integer(s, 1), m + 4 * _integer(s, 2)
-        b, c = m + 4 * _integer(s, 3), m + 4 * _integer(s, 4)
-        if op == DENSE:
-            at, of, is_relu = w + 4 * _integer(s, 3), w + 4 * _integer(s, 4), _integer(s, 7) != 0
+        y, a, b = (m + size * _integer(s, 1), m + size * _integer(s, 2), m + size * _integer(s, 3))
+        c, listed = m + size * _integer(s, 4), lists + 8 * _integer(s, 4)
+        if op == LAYER:
+            weight, bias = w + size * _integer(s, 3), w + size * _integer(s, 4)
             if lanes == 1:
-                _row_layer(a, at, of, _integer(s, 6), n, y, is_relu)
+                row_layer(a, weight, bias, _integer(s, 6), n, y, _integer(s, 7), word)
             else:
-                _block_layer(a, at, of, _integer(s, 6), n, y, is_relu)
-        elif op < POWER:
-            _elementwise(op, y, a, b, c, n)
+                block_layer(a, weight, bias, _integer(s, 6), n, y, _integer(s, 7), word)
+        elif op < LAYER:
+            _elementwise(op, y, a, b, c, n, word)
         elif op == COPY:
             places = lists + 8 * _integer(s, 2)
             if lanes == 1:
-                _row_copy(y, m, places, n)
+                row_copy(y, m, places, n, word)
             else:
-                _block_copy(y, m, places, n)
-        elif op == POWER:
-            for i in range(n * LANES):
-                power = math.pow(np.float64(_single(a, i)), np.float64(_single(b, i)))
-                _put_single(y, i, np.float32(power))
-        elif lanes == 1:
-            _reduce_row(op, y, a, n)
+                block_copy(y, m, places, n, word)
+        elif op == CONVERT:
+            convert(y, a, listed, n, word)
+        elif op == INPUT:
+            _read(y, a, listed, n, lanes, word)
+        elif op == SUM:
+            _put_single(y, 0, _sum(a, n))
         else:
-            _reduce_block(op, y, a, n)
+            step = _double(listed, 0)
+            for k in range(lanes):
+                _put_single(y, k, np.float32(np.float64(number_at(a, k, word)) * step))
+    _put_double(_integer(table, 8), 0, np.float64(_single(_integer(table, 7), 0)))
     return 0
 
 
 @inner
-def _reduce_row(op: int, y: int, a: int, n: int) -> None:
-    if op == SUM:
-        _row_sum(y, a, n)
-    elif op == PRODUCT:
-        _row_product(y, a, n)
-    elif op == LARGEST:
-        _row_largest(y, a, n)
-    else:
-        _row_smallest(y, a, n)
+def _sum(x: int, n: int) -> np.float32:
+    """Return the sum of n numbers of a row, in the order of a layer of a block whose weights are 1."""
+    a = b = c = d = np.float32(0)
+    whole = n // 4 * 4
+    for i in range(0, whole, 4):
+        a, b = a + _single(x, i), b + _single(x, i + 1)
+        c, d = c + _single(x, i + 2), d + _single(x, i + 3)
+    for i in range(whole, n):
+        a += _single(x, i)
+    return (a + c) + (b + d)
 
 
 @inner
-def _reduce_block(op: int, y: int, a: int, n: int) -> None:
-    if op == SUM:
-        _block_sum(y, a, n)
-    elif op == PRODUCT:
-        _block_product(y, a, n)
-    elif op == LARGEST:
-        _block_largest(y, a, n)
-    else:
-        _block_smallest(y, a, n)
+def _read(y: int, x: int, listed: int, n: int, lanes: int, word: np.generic) -> None:
+    """Convert n inputs, float32, to words. listed: the factor of words, the modes and the lowest and highest
+    word of their type, and the numbers of each input."""
+    factor, rounding, overflow = _double(listed, 0), _integer(listed, 1), _integer(listed, 2)
+    lowest, highest = _integer(listed, 3), _integer(listed, 4)
+    for i in range(n):
+        at = listed + 8 * (5 + INPUT_WIDTH * i)
+        is_scaled = _double(at, SCALED) != 0.0
+        for k in range(lanes):
+            value = np.float64(_single(x, i * lanes + k))
+            number = _scaled(value, at) if is_scaled else value
+            integer = rounded(number * factor, rounding)
+            put_word(y, i * lanes + k, in_range(integer, overflow, lowest, highest), word)
+
+
+@inner
+def _scaled(value: float, at: int) -> float:
+    """Return the bin of a value, on a scale of the hardware."""
+    number = math.floor((value - _double(at, FIRST)) / _double(at, STEP))
+    period = _double(at, PERIOD)
+    if period != 0.0:
+        number -= math.floor(number / period) * period
+    number = min(max(number, _double(at, LOWEST)), _double(at, HIGHEST))
+    return math.floor(number * 0.5) if _double(at, HALVED) != 0.0 else np.float64(number)
 
 
 @kernel
-def score_blocks(run: int, table: int, at: int, out: int, features: Floats, scores: FloatArray) -> None:
+def score_blocks(run: int, table: int, at: int, out: int, features: Features, scores: FloatArray) -> None:
     """Compute the scores float64[n] of features float32[n, k], sixteen events at a time. run: the address of
-    `run_steps`; at, out: the addresses of the input and of the score."""
+    the function that runs the steps; at, out: the addresses of the input and of the score."""
     n, d = features.shape
     for first in range(0, n, LANES):
         m = min(LANES, n - first)
@@ -131,45 +178,3 @@ def score_blocks(run: int, table: int, at: int, out: int, features: Floats, scor
         call_function(run, table)
         for k in range(m):
             scores[first + k] = _single(out, k)
-
-
-@kernel
-def score_events(
-    fill: int,
-    inputs: int,
-    run: int,
-    table: int,
-    at: int,
-    out: int,
-    trees: int,
-    arguments: int,
-    columns: IntArray,
-    x: Floats,
-    scores: FloatArray,
-    of_trees: FloatArray,
-) -> int:
-    """Compute inputs and scores of n events, sixteen at a time, and the scores of trees, of columns of the
-    same inputs.
-
-    fill, inputs: the addresses of `inputs_function` and of the table of inputs. run, table, at, out: as for
-    `score_blocks`. trees, arguments: addresses for `score_by`, or 0. columns: int64[d], the inputs of the
-    trees, and x: float32[d], memory for these. scores, of_trees: float64[n], to be written; −∞ without a
-    needed input. Returns as `fill_block`.
-    """
-    n, complete = len(scores), np.empty(LANES, np.bool_)
-    place: int = np.int64(x.ctypes.data)  # type: ignore[assignment]
-    block = np.array([inputs, 0, 0, at, 1, LANES, complete.ctypes.data], np.int64)
-    for first in range(0, n, LANES):
-        lanes = min(LANES, n - first)
-        block[1], block[2] = first, lanes
-        result = call_function(fill, np.int64(block.ctypes.data))
-        if result != DONE:
-            return result  # type: ignore[no-any-return]
-        call_function(run, table)
-        for k in range(lanes):
-            scores[first + k] = _single(out, k) if complete[k] else -math.inf
-            if trees != 0:
-                for i in range(len(columns)):
-                    x[i] = _single(at, columns[i] * LANES + k)
-                of_trees[first + k] = score_by(trees, arguments, place)
-    return DONE

@@ -12,10 +12,10 @@ import numpy as np
 from trigemu.base.arrays import IntArray
 from trigemu.base.errors import TrigemuError
 
-from . import integer_file as file, word_evaluator as do
+from . import evaluator as do, integer_file as file
 from .fixed_point import MAX_WORD, ApFixed
 from .steps import MAX_WEIGHTS, Step, Trace, check_size
-from .word_code import CONVERSION
+from .vectors import CONVERSION
 
 #: Weights beyond it are no float64, in which C++ has them.
 _MAX_WEIGHT = 2**53

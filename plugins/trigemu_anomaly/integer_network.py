@@ -11,7 +11,7 @@ import numpy as np
 
 from trigemu.base.errors import TrigemuError
 
-from . import integer_file as file, word_evaluator as do
+from . import evaluator as do, integer_file as file
 from .integer_layers import InputScale, Layers, TooWideError, Value
 from .step_memory import LONG_WORDS, SHORT_WORDS, Machine, needed_steps
 from .step_model import StepModel

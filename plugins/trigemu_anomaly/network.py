@@ -6,16 +6,14 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Literal
 
-from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.observables.workspace import Workspace
+from trigemu.base.arrays import FloatArray
 
 from .input_kernels import Features
-from .inputs import Inputs
-from .onnx_graph import BOOL, FLOAT, Graph, Node, checked_graph
-from .onnx_session import Session, SessionRow
+from .onnx_graph import BOOL, FLOAT, Graph, Node, read_graph
+from .onnx_session import Session
 from .operators import RULES
 from .score_model import ScoreModel
-from .single_row import RowFunction, StepRow
+from .single_row import Row
 from .step_memory import needed_steps, with_relu
 from .step_model import KERNELS, StepModel
 from .steps import Array, Trace, UnknownError, Value
@@ -23,7 +21,7 @@ from .steps import Array, Trace, UnknownError, Value
 #: The largest number of nodes.
 MAX_NODES = 2000
 #: Versions of ONNX whose operators are known.
-_OPSETS = range(7, 24)
+_OPSETS = range(13, 24)
 
 
 def trace(graph: Graph, features: int) -> tuple[Trace, int]:
@@ -33,8 +31,8 @@ def trace(graph: Graph, features: int) -> tuple[Trace, int]:
     """
     weights, values = graph.weights, dict[str, Any](graph.weights)
     inputs = [tensor for tensor in graph.inputs if tensor.name not in weights]
-    if graph.functions or graph.sparse or graph.opset not in _OPSETS or len(graph.nodes) > MAX_NODES:
-        raise UnknownError("functions, sparse weights, too many nodes or another version of ONNX")
+    if graph.opset not in _OPSETS or len(graph.nodes) > MAX_NODES:
+        raise UnknownError("too many nodes, or another version of ONNX")
     if len(inputs) != 1 or len(graph.outputs) != 1:
         raise UnknownError("several inputs or outputs")
     (x,), (y,) = inputs, graph.outputs
@@ -49,14 +47,21 @@ def trace(graph: Graph, features: int) -> tuple[Trace, int]:
     steps = Trace()
     values[x.name] = Value(steps.new(features))
     for node in graph.nodes:
-        _follow(steps, node, values, graph.opset)
+        _follow(steps, node, values)
     score = values.get(y.name)
     if not isinstance(score, Value) or score.slots.size != 1 or score.kind != y.kind or y.kind == BOOL:
         raise UnknownError("an output that is not one number an event")
     return steps, int(score.slots.ravel()[0])
 
 
-def _follow(steps: Trace, node: Node, values: dict[str, Any], opset: int) -> None:
+def _read(content: bytes) -> Graph:
+    try:
+        return read_graph(content)
+    except (IndexError, TypeError, ValueError):
+        raise UnknownError("its fields are damaged") from None
+
+
+def _follow(steps: Trace, node: Node, values: dict[str, Any]) -> None:
     rule = RULES.get(node.kind) if node.domain in ("", "ai.onnx") else None
     if rule is None:
         raise UnknownError(f"the operator {node.kind[:50]!r}")
@@ -66,15 +71,15 @@ def _follow(steps: Trace, node: Node, values: dict[str, Any], opset: int) -> Non
     if any(name and value is None for name, value in zip(node.inputs, operands, strict=True)):
         raise UnknownError(f"{node.kind} of a value that does not exist")
     try:
-        values[node.outputs[0]] = rule(steps, operands, node.attributes, opset)
+        values[node.outputs[0]] = rule(steps, operands, node.attributes)
     except UnknownError:
         raise
     except (ValueError, IndexError, TypeError, KeyError, OverflowError, AttributeError) as error:
         raise UnknownError(f"{node.kind} that does not fit its inputs") from error
 
 
-#: A choice of a card: ONNX Runtime, whatever the network.
-Engine = Literal["onnxruntime"]
+#: What evaluates networks in ONNX: ONNX Runtime, all rows in one call, or trigemu's kernels.
+Engine = Literal["onnxruntime", "kernels"]
 
 
 class Network(ScoreModel):
@@ -86,8 +91,8 @@ class Network(ScoreModel):
         The ONNX file.
     features : int
         The number of its inputs.
-    engine : "onnxruntime" or None
-        None: steps, where all operators have some (`network_steps.RULES`), else ONNX Runtime.
+    engine : "onnxruntime" or "kernels"
+        What evaluates it; ONNX Runtime also where an operator has no kernel.
 
     Raises
     ------
@@ -95,40 +100,34 @@ class Network(ScoreModel):
         If the model cannot be used.
     """
 
-    def __init__(self, content: bytes, features: int, engine: Engine | None = None) -> None:
-        graph = checked_graph(content)
-        self._content, self._features, self.chosen = content, features, engine is not None
+    def __init__(self, content: bytes, features: int, engine: Engine = "onnxruntime") -> None:
+        self._content, self._features = content, features
         self._steps: StepModel | None = None
-        try:
-            if engine:
-                raise UnknownError("as the card says")
-            steps, score = trace(graph, features)
-            needed = with_relu(needed_steps(steps, score), score)
-            self._steps = StepModel(steps, needed, features, score)
-            self.engine = KERNELS
-        except UnknownError as error:
-            self.engine = f"ONNX Runtime ({error})"
+        self.engine = "ONNX Runtime"
+        if engine == "kernels":
+            try:
+                steps, score = trace(_read(content), features)
+                needed = with_relu(needed_steps(steps, score), score)
+                self._steps = StepModel(steps, needed, features, score)
+                self.engine = KERNELS
+            except UnknownError as error:
+                self.engine = f"ONNX Runtime ({error})"
+        if not self._steps:
             self._session  # noqa: B018 (loads the model, or raises)
 
     @cached_property
     def _session(self) -> Session:
         return Session(self._content, self._features)
 
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The names of the input and the score in the file."""
+        return self._session.ends
+
     def score(self, features: Features) -> FloatArray:
         return (self._steps or self._session).score(features)
 
-    def score_events(
-        self,
-        inputs: Inputs,
-        work: Workspace,
-        trees: RowFunction | None = None,
-        columns: IntArray | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
-        if self._steps is None:
-            return super().score_events(inputs, work, trees, columns)
-        return self._steps.score_events(inputs, work, trees, columns)
-
-    def row(self) -> StepRow | SessionRow:
+    def row(self) -> Row:
         return (self._steps or self._session).row()
 
     def bound(self, features: Features) -> Callable[[], Array]:

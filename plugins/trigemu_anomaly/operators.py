@@ -15,8 +15,8 @@ from .steps import Operand, Trace, UnknownError, Value, check_size
 
 Floats = npt.NDArray[np.float32]
 Array = npt.NDArray[Any]
-#: A function of the trace, the operands (None: left out), the attributes, and the version of ONNX.
-Rule = Callable[[Trace, list[Any], dict[str, Any], int], Any]
+#: A function of the trace, the operands (None: left out), and the attributes.
+Rule = Callable[[Trace, list[Any], dict[str, Any]], Any]
 
 
 def _floats(*operands: Any) -> list[Any]:
@@ -30,7 +30,7 @@ def _floats(*operands: Any) -> list[Any]:
 def _unary(op: int, function: Callable[..., Any]) -> Rule:
     """Element by element; `function` does the same to constants."""
 
-    def rule(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+    def rule(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
         (x,) = _floats(*operands)
         return _computed(steps, op, function, x)
 
@@ -40,7 +40,7 @@ def _unary(op: int, function: Callable[..., Any]) -> Rule:
 def _binary(op: int, function: Callable[..., Any]) -> Rule:
     """Two numbers, or several in turn."""
 
-    def rule(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+    def rule(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
         result, *others = _floats(*operands)
         for other in others:
             result = _computed(steps, op, function, result, other)
@@ -62,80 +62,55 @@ def _single(number: float) -> Floats:
     return np.array(number, np.float32)
 
 
-def _equal(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _equal(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     return steps.elementwise(do.EQUAL, *_floats(*operands), kind=BOOL)
 
 
-def _not(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _not(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     (x,) = operands
     if not isinstance(x, Value) or x.kind != BOOL:
         raise UnknownError("Not of a number")
     return steps.elementwise(do.NOT, x, kind=BOOL)
 
 
-def _power(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _power(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     x, exponent = _floats(*operands)
     if isinstance(x, Value) and not isinstance(exponent, Value) and exponent.size == 1:
         if exponent.item() == 2.0:
             return steps.elementwise(do.MULTIPLY, x, x)
         if exponent.item() == 0.5:
             return steps.elementwise(do.SQUARE_ROOT, x)
-    return _computed(steps, do.POWER, np.power, x, exponent)
+    raise UnknownError("Pow other than a square or a root")
 
 
-def _clip(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _clip(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     x, low, high = [*operands, None, None][:3]
-    for op, function, bound, name in (
-        (do.MAXIMUM, np.maximum, low, "min"),
-        (do.MINIMUM, np.minimum, high, "max"),
-    ):
-        if bound is None and name in attributes:
-            bound = _single(attributes[name])
+    for op, function, bound in ((do.MAXIMUM, np.maximum, low), (do.MINIMUM, np.minimum, high)):
         if bound is not None:
             x = _computed(steps, op, function, *_floats(x, bound))
     return x
 
 
-def _elu(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _elu(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     (x,) = _floats(*operands)
     below = steps.elementwise(do.SUBTRACT, steps.elementwise(do.EXPONENTIAL, x), _single(1.0))
     scaled = steps.elementwise(do.MULTIPLY, below, _single(attributes.get("alpha", 1.0)))
     return steps.elementwise(do.IF_NEGATIVE, x, scaled)
 
 
-def _leaky(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _leaky(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     (x,) = _floats(*operands)
     scaled = steps.elementwise(do.MULTIPLY, x, _single(attributes.get("alpha", 0.01)))
     return steps.elementwise(do.IF_NEGATIVE, x, scaled)
 
 
-def _sigmoid(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _sigmoid(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     (x,) = _floats(*operands)
     power = steps.elementwise(do.EXPONENTIAL, steps.elementwise(do.NEGATIVE, x))
     return steps.elementwise(do.DIVIDE, _single(1.0), steps.elementwise(do.ADD, power, _single(1.0)))
 
 
-def _normalised(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
-    x, scale, shift, mean, variance = _floats(*operands)
-    if attributes.get("training_mode") or not isinstance(x, Value) or x.slots.ndim != 1:
-        raise UnknownError("BatchNormalization of images, or in training")
-    factor = scale / np.sqrt(np.asarray(variance, np.float64) + attributes.get("epsilon", 1e-5))
-    offset = np.asarray(shift - mean * factor, np.float32)
-    scaled = steps.elementwise(do.MULTIPLY, x, np.asarray(factor, np.float32))
-    return steps.elementwise(do.ADD, scaled, offset)
-
-
-def _softmax(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
-    (x,) = _floats(*operands)
-    axes = _axes_of(x, [attributes.get("axis", -1 if opset >= 13 else 1)])
-    if opset < 13 and x.slots.ndim != 1:
-        raise UnknownError("Softmax over several axes")
-    below = steps.elementwise(do.SUBTRACT, x, steps.reduced(do.LARGEST, x, axes, True))
-    powers = steps.elementwise(do.EXPONENTIAL, below)
-    return steps.elementwise(do.DIVIDE, powers, steps.reduced(do.SUM, powers, axes, True))
-
-
-def _gemm(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _gemm(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     x, weight, *more = _floats(*(one for one in operands if one is not None))
     if attributes.get("transA") or not isinstance(x, Value) or x.slots.ndim != 1 or isinstance(weight, Value):
         raise UnknownError("Gemm of a matrix for each event")
@@ -148,7 +123,7 @@ def _gemm(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: 
     return steps.layer(x, matrix.astype(np.float32), bias.astype(np.float32))
 
 
-def _product(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _product(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     x, weight = _floats(*operands)
     if not isinstance(x, Value) or isinstance(weight, Value) or weight.ndim != 2:
         raise UnknownError("MatMul of two values of an event")
@@ -177,24 +152,22 @@ def _integers(x: Any) -> list[int]:
     return [int(number) for number in x.ravel()]
 
 
-def _reduced(op: int, before: int | None = None, after: str = "") -> Rule:
-    """before: a step on each number. after: "mean" or "root"."""
-
-    def rule(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _summed(square: bool = False, mean: bool = False) -> Rule:
+    def rule(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
         (x,) = _floats(operands[0])
         axes = _requested_axes(operands, attributes)
         if not isinstance(x, Value):
-            raise UnknownError("a reduction of constants")
+            raise UnknownError("a sum of constants")
         if not axes:
             if axes is not None and attributes.get("noop_with_empty_axes"):
                 return x
-            raise UnknownError("a reduction along the events")
-        if before is not None:
-            x = steps.elementwise(before, *[x] * (2 if before == do.MULTIPLY else 1))
-        result = steps.reduced(op, x, _axes_of(x, axes), bool(attributes.get("keepdims", 1)))
-        if after == "mean":
+            raise UnknownError("a sum along the events")
+        if square:
+            x = steps.elementwise(do.MULTIPLY, x, x)
+        result = steps.summed(x, _axes_of(x, axes), bool(attributes.get("keepdims", 1)))
+        if mean:
             return steps.elementwise(do.DIVIDE, result, _single(x.slots.size / result.slots.size))
-        return steps.elementwise(do.SQUARE_ROOT, result) if after else result
+        return result
 
     return rule
 
@@ -207,21 +180,19 @@ def _size(x: Operand) -> int:
     return x.slots.size if isinstance(x, Value) else x.size
 
 
-def _gather(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _gather(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     x, indices = operands
     (axis,) = _axes_of(x, [attributes.get("axis", 0)])
     check_size(_size(x) * len(_integers(indices)))
     return _arranged(x, lambda part: np.take(part, indices, axis=axis))
 
 
-def _slice(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _slice(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     x, *parts = operands
-    if opset < 10:
-        starts, ends = attributes["starts"], attributes["ends"]
-        axes, strides = attributes.get("axes"), None
-    else:
-        starts, ends, axes, strides = [None if p is None else _integers(p) for p in (*parts, None, None)][:4]
-    axes = range(len(starts)) if axes is None else axes
+    starts, ends, *more = [None if part is None else _integers(part) for part in (*parts, None, None)][:4]
+    if starts is None or ends is None:
+        raise UnknownError("Slice without an end")
+    axes, strides = more[0] or range(len(starts)), more[1]
     cuts = [slice(None)] * (x.slots.ndim if isinstance(x, Value) else x.ndim)
     for i, axis in enumerate(axes):
         (sliced,) = _axes_of(x, [axis])
@@ -231,7 +202,7 @@ def _slice(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset:
     return _arranged(x, lambda part: part[tuple(cuts)])
 
 
-def _concatenated(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _concatenated(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     check_size(sum(map(_size, operands)))
     if not any(isinstance(x, Value) for x in operands):
         return np.concatenate(operands, attributes["axis"])
@@ -240,7 +211,7 @@ def _concatenated(steps: Trace, operands: list[Any], attributes: dict[str, Any],
     return Value(np.concatenate([value.slots for value in values], axis))
 
 
-def _reshaped(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _reshaped(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     x, shape = operands[0], _integers(operands[1])
     if attributes.get("allowzero"):
         raise UnknownError("Reshape to nothing")
@@ -253,21 +224,21 @@ def _reshaped(steps: Trace, operands: list[Any], attributes: dict[str, Any], ops
     return _arranged(x, lambda part: part.reshape(others))
 
 
-def _flat(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _flat(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     (x,) = operands
     if not isinstance(x, Value) or attributes.get("axis", 1) != 1:
         raise UnknownError("Flatten across the events")
     return Value(x.slots.ravel(), x.kind)
 
 
-def _squeezed(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _squeezed(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     axes = _requested_axes(operands, attributes)
     if axes is None:
         raise UnknownError("Squeeze of all axes")
     return _arranged(operands[0], lambda part: np.squeeze(part, tuple(_axes_of(operands[0], axes))))
 
 
-def _unsqueezed(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _unsqueezed(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     x, axes = operands[0], _requested_axes(operands, attributes) or []
     events = isinstance(x, Value)
     rank = (x.slots.ndim + 1 if isinstance(x, Value) else x.ndim) + len(axes)
@@ -277,7 +248,7 @@ def _unsqueezed(steps: Trace, operands: list[Any], attributes: dict[str, Any], o
     return _arranged(x, lambda part: np.expand_dims(part, tuple(places)))
 
 
-def _cast(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _cast(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     (x,), to = operands, attributes["to"]
     if not isinstance(x, Value):
         return x.astype({1: np.float32, 6: np.int32, 7: np.int64, 9: np.bool_, 11: np.float64}[to])
@@ -288,7 +259,7 @@ def _cast(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: 
     return Value(x.slots, to)
 
 
-def _where(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _where(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     condition, *both = operands
     a, b = _floats(*both)
     if isinstance(condition, Value):
@@ -309,7 +280,7 @@ def _where(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset:
     return Value(np.where(chosen.ravel(), first, second).reshape(step_of.slots.shape))
 
 
-def _constant(steps: Trace, operands: list[Any], attributes: dict[str, Any], opset: int) -> Any:
+def _constant(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     ((name, value),) = attributes.items()
     if name == "value":
         return value
@@ -319,7 +290,6 @@ def _constant(steps: Trace, operands: list[Any], attributes: dict[str, Any], ops
 RULES: dict[str, Rule] = {
     "Abs": _unary(do.ABSOLUTE, np.abs),
     "Add": _binary(do.ADD, np.add),
-    "BatchNormalization": _normalised,
     "Cast": _cast,
     "Clip": _clip,
     "Concat": _concatenated,
@@ -331,7 +301,7 @@ RULES: dict[str, Rule] = {
     "Flatten": _flat,
     "Gather": _gather,
     "Gemm": _gemm,
-    "Identity": lambda steps, operands, attributes, opset: operands[0],
+    "Identity": lambda steps, operands, attributes: operands[0],
     "LeakyRelu": _leaky,
     "Log": _unary(do.LOGARITHM, np.log),
     "MatMul": _product,
@@ -341,19 +311,13 @@ RULES: dict[str, Rule] = {
     "Neg": _unary(do.NEGATIVE, np.negative),
     "Not": _not,
     "Pow": _power,
-    "ReduceL1": _reduced(do.SUM, before=do.ABSOLUTE),
-    "ReduceL2": _reduced(do.SUM, before=do.MULTIPLY, after="root"),
-    "ReduceMax": _reduced(do.LARGEST),
-    "ReduceMean": _reduced(do.SUM, after="mean"),
-    "ReduceMin": _reduced(do.SMALLEST),
-    "ReduceProd": _reduced(do.PRODUCT),
-    "ReduceSum": _reduced(do.SUM),
-    "ReduceSumSquare": _reduced(do.SUM, before=do.MULTIPLY),
+    "ReduceMean": _summed(mean=True),
+    "ReduceSum": _summed(),
+    "ReduceSumSquare": _summed(square=True),
     "Relu": _unary(do.RELU, lambda x: np.maximum(x, 0.0)),
     "Reshape": _reshaped,
     "Sigmoid": _sigmoid,
     "Slice": _slice,
-    "Softmax": _softmax,
     "Sqrt": _unary(do.SQUARE_ROOT, np.sqrt),
     "Squeeze": _squeezed,
     "Sub": _binary(do.SUBTRACT, np.subtract),

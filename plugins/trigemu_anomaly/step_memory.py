@@ -10,24 +10,20 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from trigemu.base.arrays import IntArray
+from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.kernels import address_of
 
-from . import evaluator, word_evaluator
-from .input_kernels import Features
+from . import evaluator as do
+from .single_row import Row
 from .steps import Array, Step, Trace
-from .vector_code import LANES
+from .vectors import LANES
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What runs steps: the type of a number, the numbers of the steps that are laid out in their own way, and
-    the function."""
+    """What runs steps: the type of a number, and the function."""
 
     kind: npt.DTypeLike
-    layer: int
-    copy: int
-    reductions: tuple[int, ...]
     run: Callable[[int], int]
 
     @property
@@ -36,20 +32,8 @@ class Machine:
         return np.dtype(self.kind).itemsize
 
 
-FLOATS = Machine(
-    np.float32,
-    evaluator.DENSE,
-    evaluator.COPY,
-    (evaluator.SUM, evaluator.PRODUCT, evaluator.LARGEST, evaluator.SMALLEST),
-    evaluator.run_steps,
-)
-SHORT_WORDS, LONG_WORDS = (
-    Machine(kind, word_evaluator.LAYER, word_evaluator.COPY, (), run)
-    for kind, run in (
-        (np.int32, word_evaluator.run_short_words),
-        (np.int64, word_evaluator.run_long_words),
-    )
-)
+FLOATS = Machine(np.float32, do.run_floats)
+SHORT_WORDS, LONG_WORDS = Machine(np.int32, do.run_short_words), Machine(np.int64, do.run_long_words)
 
 
 @dataclass(frozen=True)
@@ -75,28 +59,31 @@ class Layout:
         memory, size = aligned(len(self.memory), self.machine.kind), self.machine.size
         memory[:] = self.memory
         arrays = self.steps, self.lists, self.weights, memory
+        score = np.zeros(1)
         numbers = [*(int(array.ctypes.data) for array in arrays), len(self.steps), self.lanes, size]
-        table = np.array(numbers, np.int64)
         inputs_at, out = (numbers[3] + size * place for place in (self.at, self.out))
+        table = np.array([*numbers, out, score.ctypes.data], np.int64)
         run = address_of(self.machine.run, types.intp(types.intp))
-        return BoundSteps((run, int(table.ctypes.data), inputs_at, out), memory, table, self)
+        return BoundSteps((run, int(table.ctypes.data), inputs_at, out), memory, table, score, self)
 
 
 @dataclass(frozen=True)
 class BoundSteps:
     """Steps with memory. addresses: of the function that runs them, of its table, of the input and of the
-    score. memory: of the layout's places."""
+    score. memory: of the layout's places. score: float64[1], that of the first lane."""
 
     addresses: tuple[int, int, int, int]
     memory: Array
     table: IntArray
+    score: FloatArray
     layout: Layout
 
-    def features(self, number: int) -> Features:
-        """Return the memory of the input, float32[number], of one event."""
+    def row(self, features: int) -> Row:
+        """Return the steps as the row of a model of this many features, which are read where they are."""
         start = self.layout.at * self.layout.machine.size // 4
-        features: Features = self.memory.view(np.float32)[start : start + number]
-        return features
+        x = self.memory.view(np.float32)[start : start + features]
+        run, table, *_ = self.addresses
+        return Row(x, self.score, run, table, memory=self)
 
 
 def needed_steps(trace: Trace, score: int) -> list[Step]:
@@ -112,7 +99,8 @@ def needed_steps(trace: Trace, score: int) -> list[Step]:
             used[:] = True
         weight, bias, operands = step.weight, step.bias, step.operands
         if weight is not None and bias is not None:
-            weight, bias = weight[:, used], bias[used]
+            if not used.all():
+                weight, bias = weight[:, used], bias[used]
         else:
             operands = tuple(operand[used] for operand in operands)
         for operand in operands:
@@ -126,9 +114,9 @@ def with_relu(steps: list[Step], score: int) -> list[Step]:
     kept: list[Step] = []
     read = Counter(slot for step in steps for operand in step.operands for slot in operand.ravel().tolist())
     read[score] += 1
-    layer_of = {int(step.y[0]): step for step in steps if step.op == evaluator.DENSE}
+    layer_of = {int(step.y[0]): step for step in steps if step.op == do.LAYER}
     for step in steps:
-        layer = layer_of.get(int(step.operands[0].flat[0])) if step.op == evaluator.RELU else None
+        layer = layer_of.get(int(step.operands[0].flat[0])) if step.op == do.RELU else None
         if (
             layer
             and np.array_equal(layer.y, step.operands[0])
@@ -169,6 +157,7 @@ class _Memory:
         self._written: list[tuple[int, float]] = []
         self._rows: list[tuple[int, ...]] = []
         self._lists, self._weights = _Parts(), _Parts()
+        self._shared: dict[int, int] = {}
 
     def layout(self, steps: list[Step], features: int, score: int) -> Layout:
         first = self._new(np.arange(features))
@@ -181,7 +170,7 @@ class _Memory:
         weights = aligned(self._weights.length + LANES, kind)
         weights[:] = np.concatenate([*self._weights.parts, np.zeros(LANES, kind)])
         lists = np.concatenate([*self._lists.parts, np.empty(0, np.int64)])
-        rows = np.array(self._rows, np.int64).reshape(-1, evaluator.WIDTH)
+        rows = np.array(self._rows, np.int64).reshape(-1, do.WIDTH)
         out = int(self._places(np.array([score]))[0])
         return Layout(self._machine, rows, lists, weights, memory, first, out, self._lanes)
 
@@ -190,18 +179,12 @@ class _Memory:
         if step.weight is not None and step.bias is not None:
             x = self._contiguous(step.operands[0])
             y = self._new(step.y)
+            if step.op == do.SUM and lanes == 1:
+                self._rows.append((do.SUM, y, x, 0, 0, len(step.weight), 0, 0))
+                return
             width = n if lanes > 1 else -(-n // LANES) * LANES
-            padded = [
-                np.pad(part, [(0, 0)] * (part.ndim - 1) + [(0, width - n)])
-                for part in (step.weight, step.bias)
-            ]
-            weight, bias = (self._weights.add(part.ravel()) for part in padded)
-            self._rows.append((step.op, y, x, weight, bias, width, len(step.weight), step.last))
-        elif step.op in self._machine.reductions:
-            y = self._new(step.y)
-            for number, group in enumerate(step.operands[0]):
-                x = self._contiguous(group)
-                self._rows.append((step.op, y + lanes * number, x, 0, 0, len(group), 0, 0))
+            weight, bias = (self._weights_at(part, width) for part in (step.weight, step.bias))
+            self._rows.append((do.LAYER, y, x, weight, bias, width, len(step.weight), step.last))
         else:
             operands = [self._contiguous(slots) for slots in step.operands]
             vectors = n if lanes > 1 or step.is_whole else -(-n // LANES)
@@ -209,6 +192,13 @@ class _Memory:
             if step.listed is not None:
                 c = self._lists.add(step.listed)
             self._rows.append((step.op, self._new(step.y), a, b, c, vectors, 0, 0))
+
+    def _weights_at(self, part: Array, width: int) -> int:
+        """Return where weights begin, each row of this width; several layers may share them."""
+        if id(part) not in self._shared:
+            padded = np.pad(part, [(0, 0)] * (part.ndim - 1) + [(0, width - part.shape[-1])])
+            self._shared[id(part)] = self._weights.add(padded.ravel())
+        return self._shared[id(part)]
 
     def _new(self, slots: IntArray, count: int = 0) -> int:
         """Give slots consecutive places, and return the first."""
@@ -246,7 +236,7 @@ class _Memory:
         if self._lanes == 1:
             places = np.pad(places, (0, -len(places) % LANES), constant_values=places[0])
         listed = self._lists.add(places)
-        self._rows.append((self._machine.copy, first, listed, 0, 0, len(places), 0, 0))
+        self._rows.append((do.COPY, first, listed, 0, 0, len(places), 0, 0))
         return first
 
 

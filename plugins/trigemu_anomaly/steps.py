@@ -42,8 +42,8 @@ class Value:
 @dataclass
 class Step:
     """A step, from the slots of operands to the slots y. weight, bias: [n_in, n_out] and [n_out] of a layer;
-    last: its last number (`evaluator.WIDTH`); operands of a reduction: slots [groups, length]; listed: int64,
-    further numbers of the step; is_whole: they belong to all of y, which cannot be computed in part."""
+    last: its last number (`evaluator.WIDTH`); listed: int64, further numbers of the step; is_whole: they
+    belong to all of y, which cannot be computed in part."""
 
     op: int
     operands: tuple[IntArray, ...]
@@ -113,15 +113,17 @@ class Trace:
         self.add(y.size, Step(op, tuple(one.ravel() for one in slots), y.ravel()))
         return Value(y, kind)
 
-    def reduced(self, op: int, x: Value, axes: Sequence[int], keep: bool) -> Value:
-        """Add a step that reduces axes of an event's numbers."""
+    def summed(self, x: Value, axes: Sequence[int], keep: bool) -> Value:
+        """Add steps that sum along axes of an event's numbers."""
         shape = x.slots.shape
         others = [axis for axis in range(len(shape)) if axis not in axes]
         groups = x.slots.transpose(*others, *axes).reshape(math.prod(shape[a] for a in others), -1)
         if not groups.shape[1]:
             raise UnknownError("a sum of nothing")
         y = self.new(len(groups))
-        self.add(groups.size, Step(op, (groups,), y))
+        one, zero = np.ones((groups.shape[1], 1), np.float32), np.zeros(1, np.float32)
+        for number, group in enumerate(groups):  # layers whose weights are 1
+            self.add(group.size, Step(do.SUM, (group,), y[number : number + 1], one, zero))
         kept = [1 if axis in axes else size for axis, size in enumerate(shape)]
         return Value(y.reshape(kept if keep else [shape[axis] for axis in others]))
 
@@ -133,7 +135,7 @@ class Trace:
         y = self.new(*x.slots.shape[:-1], weight.shape[1])
         rows = x.slots.reshape(-1, len(weight)), y.reshape(-1, weight.shape[1])
         for of_x, of_y in zip(*rows, strict=True):
-            self.add(weight.size, Step(do.DENSE, (of_x,), of_y, weight, bias))
+            self.add(weight.size, Step(do.LAYER, (of_x,), of_y, weight, bias))
         return Value(y)
 
 

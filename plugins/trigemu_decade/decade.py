@@ -25,17 +25,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from trigemu_anomaly.anomaly import InputBlock, Scorer, open_scorer, preselected, read_inputs, scores_among
-from trigemu_anomaly.boosted import Trees
+from trigemu_anomaly.boosted import Trees, in_fixed_point
 from trigemu_anomaly.card import Card, open_card
-from trigemu_anomaly.fixed_row import FixedRow
 from trigemu_anomaly.input_kernels import Features
 from trigemu_anomaly.precision import PrecisionTable, TreeModel, trees_of
-from trigemu_anomaly.single_row import ModelCall, RowFunction, model_call, stages
+from trigemu_anomaly.single_row import ModelCall, model_call, stages
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
@@ -45,7 +44,7 @@ from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 
 from .card import DecadeCard, Seen
-from .quantile import Quantile, QuantileNetwork, SingleDecade, open_quantile
+from .quantile import Quantile, SingleDecade, open_quantile
 from .verdict import SIGNIFICANT
 
 #: Tolerance on q: XGBoost stores the quantile as a float32.
@@ -82,7 +81,7 @@ class Decade(ScoreKind, frozen=True):
         requires = None if self.requires is None else context.condition(self.requires)
         card = open_card(context, self.card, self.sha256, DecadeCard)
         score = card.table.score
-        scorer = open_scorer(card.context, score.card, score.sha256, "card")
+        scorer = open_scorer(card.context, score.card, score.sha256, "card", "kernels")
         quantile = _quantile(card, self.precision)
         table = card.table.quantile
         return CompiledDecade(scorer, quantile, table.q, requires, self.threshold, table.seen)
@@ -107,10 +106,7 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quant
             card.problem(("quantile", "q"), message)
         card.finish()
         if precision:
-            fixed = precision.of(model.ensemble)
-            model = replace(
-                model, predict=lambda x: fixed.to_float(fixed.predict(x)), row=partial(FixedRow, fixed)
-            )
+            model = in_fixed_point(model, precision.of(model.ensemble))
     elif precision:
         raise TrigemuError(
             f"precision is for boosted trees, and Y(x) of {card.path} is a network: leave it out"
@@ -158,26 +154,16 @@ class CompiledDecade(Compiled):
         return selected.once(self.scorer, lambda: y), quantile
 
     def _both(self, work: Workspace) -> tuple[FloatArray, FloatArray]:
-        network, model = self.scorer.network, self.quantile.model
-        if not self.parallel and (self.columns is None or isinstance(model, QuantileNetwork)):
-            return self.scorer.scores(work), self.quantile.predict(self.quantile.inputs.evaluate(work)[0])
-        if not self.parallel:
-            row = self._free.pop() if self._free else model.row()  # another thread may use the others
-            scores = network.score_events(self.scorer.inputs, work, row, self.columns)
-            self._free.append(row)
-            return scores
         features, complete, x = self._features(work)
+        if not self.parallel:
+            return self.scorer.scores_of(features, complete), self.quantile.predict(x)
         quantile = self.pool.submit(self.quantile.predict, x)
         return self.scorer.scores_of(features, complete), quantile.result()
-
-    @cached_property
-    def _free(self) -> list[RowFunction]:
-        return []
 
     @property
     def parallel(self) -> bool:
         """Whether y and Y(x) are computed side by side, as cards with ONNX Runtime or treelite choose."""
-        return self.scorer.network.chosen or self.quantile.parallel
+        return self.quantile.parallel
 
     @cached_property
     def pool(self) -> ThreadPoolExecutor:

@@ -9,16 +9,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from trigemu_anomaly.anomaly import is_above
 from trigemu_anomaly.boosted import Trees, compile_trees, load_trees
-from trigemu_anomaly.fixed_row import score_by
 from trigemu_anomaly.input_kernels import Features
 from trigemu_anomaly.inputs import Inputs
 from trigemu_anomaly.network import Network
-from trigemu_anomaly.onnx_session import SessionRow
 from trigemu_anomaly.precision import PrecisionTable
 from trigemu_anomaly.score_model import ScoreModel
-from trigemu_anomaly.single_row import CalledRow, NativeDecision, NativeRow, RowFunction
+from trigemu_anomaly.single_row import Decision, Row, is_above
 from trigemu_anomaly.xgboost_file import QUANTILE
 
 from trigemu.base.arrays import FloatArray, IntArray
@@ -35,11 +32,9 @@ class QuantileNetwork:
         """Return Y(x), float64[n], for x float32[n, d]."""
         return self.network.score(x)
 
-    def row(self) -> RowFunction:
+    def row(self) -> Row:
         """Return its form for single events."""
-        row = self.network.row()
-        assert isinstance(row, NativeRow)
-        return CalledRow(row)
+        return self.network.row()
 
     @property
     def engine(self) -> str:
@@ -80,45 +75,41 @@ def open_quantile(content: bytes, features: int, compiled: bool = False) -> Tree
         return (compile_trees if compiled else load_trees)(content, features, QUANTILE)
     if compiled:
         raise TrigemuError("is a network: engine = 'treelite' is for boosted trees")
-    network = Network(content, features)
-    if not isinstance(network.row(), NativeRow):
+    network = Network(content, features, "kernels")
+    if network.row().python:
         raise TrigemuError(
             f"needs {network.engine}: expected a network that trigemu's kernels can run as Y(x)"
         )
     return QuantileNetwork(network)
 
 
-class SingleDecade:
+class SingleDecade(Decision):
     """The single-event model. columns: int64[d], the inputs of the network that are x, the input of Y(x);
     None: something else writes `x`, float32[d]. parallel: whether Y(x) is computed on a second thread."""
 
     def __init__(
         self,
         network: ScoreModel,
-        row: NativeRow | SessionRow,
+        row: Row,
         quantile: Quantile,
         columns: IntArray | None,
         threshold: float,
         parallel: bool,
     ) -> None:
-        self._network, self._row, self._quantile = network, row, quantile
-        self._columns, self._threshold, self.engine = columns, threshold, network.engine
-        self.x = np.zeros(len(quantile.inputs), np.float32)
-        self._model, self._parallel = _scores(quantile.model, self.x[np.newaxis]), parallel
-        self._decision: NativeDecision | None = None
-        if isinstance(row, NativeRow) and not parallel:
-            self._decision = NativeDecision(row, threshold, quantile.model.row(), self.x, columns)
-        self.native = self._decision.native if self._decision else None
+        less = quantile.model.row()
+        super().__init__(row, threshold, less, columns)
+        self._network, self._quantile, self._parallel = network, quantile, parallel
+        self.x, self.engine = less.features, network.engine
+        if parallel:
+            self.native = None
 
     def __call__(self) -> int:
-        if self._decision:
-            return self._decision()
+        if not self._parallel or not self._less:
+            return super().__call__()
         if self._columns is not None:
             self._row.features.take(self._columns, out=self.x)
-        if self._parallel:
-            quantile = self._pool.submit(self._model, 0)
-            return is_above(self._row.evaluate() - quantile.result(), self._threshold)
-        return is_above(self._row.evaluate() - self._model(0), self._threshold)
+        quantile = self._pool.submit(self._less.evaluate)
+        return is_above(self._row.evaluate() - quantile.result(), self._threshold)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -159,9 +150,10 @@ class SingleDecade:
 
 def _scores(trees: Trees | QuantileNetwork, x: Features) -> Callable[[int], float]:
     """Return a function from the number of a row of x, float32[n, d], to its score."""
-    row, first, step = trees.row(), int(x.ctypes.data), x.strides[0]
+    row = trees.row()
 
-    def score(event: int, of: Features = x) -> float:  # `of` keeps the memory at the addresses alive
-        return score_by(row.function, row.arguments, first + step * event)
+    def score(event: int) -> float:
+        row.features[:] = x[event]
+        return row.evaluate()
 
     return score

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 from onnx_toys import linear, model
-from trigemu_anomaly.onnx_graph import MAX_NUMBERS, read_graph
+from trigemu_anomaly.onnx_graph import read_graph
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int32, np.int64, np.bool_])
@@ -37,7 +39,6 @@ def test_text_and_graphs_are_not_read() -> None:
     then = helper.make_graph([], "g", [], [])
     node = helper.make_node("If", ["x"], ["y"], then_branch=then, mode="linear")
     (own,) = read_graph(model([node], {}, 1)).nodes
-    assert own.nested
     assert own.attributes == {"then_branch": None, "mode": None}
 
 
@@ -53,12 +54,15 @@ def test_types_that_are_not_read_and_other_files() -> None:
     assert weights["outside"] is None
 
 
-def test_the_number_of_integers_is_limited() -> None:
-    """Each takes much more memory than in the file."""
-    weight = helper.make_tensor(
-        "w", TensorProto.INT64, [MAX_NUMBERS + 1], np.zeros(MAX_NUMBERS + 1, np.int64)
-    )
-    content = onnx.load_from_string(linear([1.0]))
-    content.graph.initializer.append(weight)
-    with pytest.raises(ValueError, match="too many integers"):
-        read_graph(content.SerializeToString())
+def test_every_damage_of_a_byte_is_an_error_or_a_graph() -> None:
+    """Of which kernels run what they know, and ONNX Runtime reports the rest."""
+    content = bytearray(linear([1.0, 2.0, 3.0]))
+    read = 0
+    for place in range(len(content)):
+        for bit in (0x01, 0x80):
+            content[place] ^= bit
+            with suppress(IndexError, TypeError, ValueError):
+                read_graph(bytes(content))
+                read += 1
+            content[place] ^= bit
+    assert 0 < read < 2 * len(content)

@@ -188,15 +188,12 @@ def test_check_reports_mistakes(place: Models, trigemu: Run) -> None:
 # ---- run
 
 
-def test_treelite_needs_a_compiler(place: Models, trigemu: Run, no_compiler: None) -> None:
-    """Only where a card chooses it; the message says what else to choose."""
-    assert trigemu("run", "menu.toml", "--samples", "catalogue.toml")[0] == 0
+def test_without_a_compiler_treelite_interprets_trees(place: Models, trigemu: Run, no_compiler: None) -> None:
+    """And a warning says so, once."""
     place.write_card(("missing = 0.0", 'missing = 0.0\nengine = "treelite"'))
     status, text = trigemu("run", "menu.toml", "--samples", "catalogue.toml")
-    assert status == 2
-    message = " ".join(text.split())
-    assert "quantile.json cannot be compiled: no C compiler" in message
-    assert "leave out engine" in message
+    assert status == 0
+    assert " ".join(text.split()).count("there is no C compiler") == 1
 
 
 def test_a_file_that_was_changed(place: Models, trigemu: Run) -> None:

@@ -7,9 +7,8 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from trigemu_anomaly.fixed_row import score_by
+from tree_toys import one_by_one
 from trigemu_anomaly.network import Network
-from trigemu_anomaly.single_row import NativeRow
 from trigemu_decade.quantile import QuantileNetwork, open_quantile
 from trigemu_decade.training import regression
 from trigemu_decade.training.autoencoder import dense
@@ -59,8 +58,6 @@ def test_a_file_gives_the_same_alone_and_in_batches() -> None:
     model = open_quantile(quantile_model(network, 2), 2)
     assert isinstance(model, QuantileNetwork)
     assert isinstance(model.network, Network)
-    assert isinstance(model.network.row(), NativeRow)
+    assert model.row().function
     np.testing.assert_allclose(model.predict(x), dense(network, encoded(x))[:, 0], rtol=1e-4, atol=1e-4)
-    row = model.row()
-    alone = [score_by(row.function, row.arguments, event.ctypes.data) for event in x[:300]]
-    np.testing.assert_array_equal(alone, model.predict(x)[:300])
+    np.testing.assert_array_equal(one_by_one(model.row(), x[:300]), model.predict(x)[:300])

@@ -23,7 +23,7 @@ PAIRS = np.array([(a, b) for a in SPECIAL for b in SPECIAL], np.float32)
 
 def scored(content: bytes, x: np.ndarray) -> np.ndarray:
     """In blocks and row by row, which must agree."""
-    network = Network(content, x.shape[1])
+    network = Network(content, x.shape[1], "kernels")
     assert network.engine == "trigemu's kernels"
     scores, row = network.score(x), network.row()
     for features, score in zip(x, scores, strict=True):
@@ -36,7 +36,7 @@ def scored(content: bytes, x: np.ndarray) -> np.ndarray:
 def error_in_last_places(kind: str, x: np.ndarray, truth: Callable[[np.ndarray], np.ndarray]) -> float:
     content = model([helper.make_node(kind, ["x"], ["y"])], {}, 1, output=("n", 1))
     x = x.astype(np.float32)
-    scores, exact = Network(content, 1).score(x[:, None]), truth(x.astype(np.float64))
+    scores, exact = Network(content, 1, "kernels").score(x[:, None]), truth(x.astype(np.float64))
     normal = (np.abs(exact) >= TINY) & (np.abs(exact) <= np.finfo(np.float32).max)
     places = np.spacing(np.abs(exact[normal]).astype(np.float32)).astype(np.float64)
     return float((np.abs(scores[normal] - exact[normal]) / places).max())
@@ -78,15 +78,13 @@ WEIGHTS = {
     "w": np.array([[1.0], [2.0]], np.float32),
 }
 UNARY = ("Relu", "LeakyRelu", "Elu", "Exp", "Log", "Sqrt", "Abs", "Neg", "Identity")
-BINARY = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Pow")
-REDUCTIONS = ("ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare")
+BINARY = ("Add", "Sub", "Mul", "Div", "Max", "Min")
 CASES: list[tuple[str, Sequence[onnx.NodeProto], np.ndarray]] = [
     *((kind, [node(kind, "x")], ONE) for kind in UNARY),
     *((kind, [FIRST, SECOND, node(kind, "a b")], PAIRS) for kind in BINARY),
-    *((kind, [node(kind, "x", axes=[1])], PAIRS) for kind in REDUCTIONS),
+    *((kind, [node(kind, "x", axes=[1])], PAIRS) for kind in ("ReduceMean", "ReduceSumSquare")),
     ("ReduceSum", [node("ReduceSum", "x axis")], PAIRS),
     ("Clip", [node("Clip", "x low high")], ONE),
-    ("Softmax", [node("Softmax", "x", "s", axis=1), node("Gather", "s i0", axis=1)], PAIRS),
     ("Gemm", [node("Gemm", "x w", "g"), node("Relu", "g")], PAIRS),
     (
         "Equal",
@@ -108,12 +106,11 @@ CASES: list[tuple[str, Sequence[onnx.NodeProto], np.ndarray]] = [
 
 @pytest.mark.parametrize(("nodes", "x"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_special_numbers_are_those_of_onnx_runtime(nodes: Sequence[onnx.NodeProto], x: np.ndarray) -> None:
-    """NaN, infinities, zeros, denormals. On some processors, ONNX Runtime's Softmax gives 0 for denormals."""
-    denormal = np.finfo(np.float32).tiny if any(n.op_type == "Softmax" for n in nodes) else 0
+    """NaN, infinities, zeros, denormals."""
     content = model(nodes, WEIGHTS, x.shape[1], output=("n", 1))
     with np.errstate(all="ignore"):
         scores, expected = scored(content, x), by_onnx_runtime(content, x)
-    np.testing.assert_allclose(scores, expected, rtol=3e-7, atol=denormal)
+    np.testing.assert_allclose(scores, expected, rtol=3e-7)
     if x is ONE:  # of two zeros with different signs, either is the larger one
         np.testing.assert_array_equal(np.signbit(scores[scores == 0]), np.signbit(expected[scores == 0]))
 
@@ -129,12 +126,3 @@ def test_special_numbers_of_sigmoid_and_tanh(kind: str, limits: tuple[float, flo
     assert np.isnan(scores[0])
     assert tuple(scores[1:4]) == limits
     assert scores[4] == (0.5 if kind == "Sigmoid" else np.float32(1e-45))
-
-
-@pytest.mark.parametrize("kind", ["ReduceMax", "ReduceMin"])
-def test_nan_is_the_largest_and_the_smallest(kind: str) -> None:
-    """ONNX Runtime ignores NaN where it is not the first number."""
-    content = model([node(kind, "x", axes=[1])], {}, 2, output=("n", 1))
-    scores = scored(content, PAIRS)
-    function = np.max if kind == "ReduceMax" else np.min
-    np.testing.assert_array_equal(scores, function(PAIRS, axis=1))

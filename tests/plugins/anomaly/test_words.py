@@ -9,8 +9,7 @@ import pytest
 from ap_fixed import by_fractions
 from hypothesis import example, given, strategies as st
 from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
-from trigemu_anomaly.vector_code import LANES
-from trigemu_anomaly.word_code import CONVERSION, convert
+from trigemu_anomaly.vectors import CONVERSION, LANES, convert
 
 from trigemu.api import kernel
 
