@@ -287,6 +287,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
     for rows in counted.blocks():
         sums.add(rows, acceptances(counted.table.words[rows], menu, bits))
     triggers, groups = with_nesting(menu, sums.triggers(), sums.groups())
+    engines = {name: emulation.plan.slots[bit].compiled.engine for name, bit in bits.items()}
     return MenuRates(
         menu=menu,
         catalogue=catalogue,
@@ -302,6 +303,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
             *(emulation.warnings[number] if emulation.warnings else ()),
             *_warnings(menu, catalogue, triggers),
         ),
+        engines={name: engine for name, engine in engines.items() if engine},
     )
 
 
