@@ -2,6 +2,7 @@
 
     card = "autoencoder.toml"           # relative to the menu
     requires = "n_photon >= 1"          # optional: the model is evaluated only on events that pass
+    engine = "kernels"                  # optional: what evaluates ONNX; default "onnxruntime"
     unique_rate_hz = 1350.0             # or above = …
 
 The card lists the inputs of the model; standardisation and masks are part of the model. The content of its
@@ -10,7 +11,6 @@ file says what it is: ONNX, boosted trees that XGBoost wrote, or an integer netw
     [network]
     file = "autoencoder.onnx"
     sha256 = "…"
-    engine = "onnxruntime"              # optional: in place of trigemu's own kernels, for ONNX
 
     [[network.inputs]]
     observables = ["n_jet", "ht"]       # an event without one of these has no score
@@ -25,8 +25,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, get_args
 
+import msgspec
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray
@@ -44,9 +45,8 @@ from .inputs import Inputs
 from .integer_layers import InputScale
 from .models import open_model
 from .network import Engine
-from .onnx_session import SessionRow
 from .score_model import ScoreModel
-from .single_row import ModelCall, NativeDecision, NativeRow, model_call, stages
+from .single_row import Decision, ModelCall, bare_models, engines_of, model_call
 
 
 class InputBlock(TomlTable, frozen=True):
@@ -81,13 +81,9 @@ class NetworkTable(ModelFile, frozen=True):
     ----------
     inputs : tuple of InputBlock
         The inputs of the model, in order.
-    engine : "onnxruntime" or None
-        What evaluates an ONNX model. None: trigemu's own kernels, with ONNX Runtime for models that have an
-        operator that they lack.
     """
 
     inputs: tuple[InputBlock, ...]
-    engine: Engine | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if not any(block.observables for block in self.inputs):
@@ -118,15 +114,20 @@ class Anomaly(ScoreKind, frozen=True):
     requires : str or None
         The preselection, a condition in the observable language. The model is evaluated only on events that
         pass it; the trigger rejects all others.
+    engine : "onnxruntime" or "kernels"
+        What evaluates a model in ONNX: ONNX Runtime, all events of a chunk in one call, or trigemu's kernels,
+        for the lowest latency of single events. Kernels evaluate trees and integer networks always, and ONNX
+        Runtime models with an operator that the kernels lack.
     """
 
     card: str
     sha256: str | None = None
     requires: str | None = None
+    engine: Engine = "onnxruntime"
 
     def compile(self, context: Context) -> CompiledAnomaly:
         requires = None if self.requires is None else context.condition(self.requires)
-        scorer = open_scorer(context, self.card, self.sha256)
+        scorer = open_scorer(context, self.card, self.sha256, engine=self.engine)
         return CompiledAnomaly(scorer, requires, self.threshold)
 
 
@@ -145,6 +146,10 @@ class CompiledAnomaly(Compiled):
         return self.requires
 
     @property
+    def engine(self) -> str:
+        return f"score by {self.scorer.network.engine}"
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         return self.scorer.notes
 
@@ -153,45 +158,21 @@ class CompiledAnomaly(Compiled):
         return self.scorer.inputs.objects_needed
 
 
-@stages.register
-def _(trigger: CompiledAnomaly, events: Events) -> dict[str, Callable[[], object]]:
-    return trigger.scorer.stages(events)
+@engines_of.register
+def _(kind: Anomaly) -> Mapping[str, Anomaly]:
+    return {engine: msgspec.structs.replace(kind, engine=engine) for engine in get_args(Engine)}
+
+
+@bare_models.register
+def _(trigger: CompiledAnomaly, events: Events) -> Mapping[str, Callable[[], object]]:
+    return trigger.scorer.bare(Workspace(events))
 
 
 @model_call.register
 def _(trigger: CompiledAnomaly) -> ModelCall:
-    network = trigger.scorer.network
-    row = network.row()
-    decision = SingleScore(network, row, trigger.threshold)
-    reads = ((trigger.scorer.inputs, row.features),)
-    return ModelCall(trigger.requires, reads, decision, decision.native)
-
-
-class SingleScore:
-    """The single-event model: the score compared with a threshold."""
-
-    def __init__(self, network: ScoreModel, row: NativeRow | SessionRow, threshold: float) -> None:
-        self._network, self._row, self._threshold = network, row, threshold
-        self.engine = network.engine
-        self._decision = NativeDecision(row, threshold) if isinstance(row, NativeRow) else None
-        self.native = self._decision.native if self._decision else None
-
-    def __call__(self) -> int:
-        return self._decision() if self._decision else is_above(self._row.evaluate(), self._threshold)
-
-    def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
-        """Return its stages for timing; the model runs on the features that were written last."""
-        bare = self._network.bound(self._row.features.reshape(1, -1))
-        return {
-            "features": features,
-            "autoencoder": lambda event: self._row.evaluate(),
-            **({"bare_onnxruntime": lambda event: bare()} if bare else {}),
-        }
-
-
-def is_above(score: float, threshold: float) -> int:
-    """Return the decision of a `Model`."""
-    return -1 if score != score else int(score > threshold)
+    row = trigger.scorer.network.row()
+    decision = Decision(row, trigger.threshold)
+    return ModelCall(trigger.requires, ((trigger.scorer.inputs, row.features),), decision, decision.native)
 
 
 def preselected(work: Workspace, requires: Condition | None) -> tuple[Workspace, BoolArray]:
@@ -220,6 +201,7 @@ class Scorer:
     sha256: str
     network: ScoreModel
     file: str
+    engine: Engine
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scorer) and self._identity == other._identity
@@ -229,7 +211,7 @@ class Scorer:
 
     @property
     def _identity(self) -> tuple[object, ...]:
-        return self.inputs, self.scales, self.sha256
+        return self.inputs, self.scales, self.sha256, self.engine
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -239,24 +221,25 @@ class Scorer:
     def scores(self, work: Workspace) -> FloatArray:
         """Return the scores float64[n] of all events of a workspace; −inf if an input without padding is
         missing."""
-        return work.once(self, lambda: self.network.score_events(self.inputs, work)[0])
+        return work.once(self, lambda: self.scores_of(*self.inputs.evaluate(work)))
 
     def scores_of(self, features: Features, complete: BoolArray) -> FloatArray:
         """Return the scores float64[n] for a result of `inputs.evaluate`."""
         return np.where(complete, self.network.score(features), -np.inf)
 
-    def stages(self, events: Events) -> dict[str, Callable[[], object]]:
-        """Return its stages for timing, by name, on all of these events."""
-        features, _ = self.inputs.evaluate(Workspace(events))
-        bare = self.network.bound(features)
-        return {
-            "features": lambda: self.inputs.evaluate(Workspace(events)),
-            "autoencoder": lambda: self.network.score(features),
-            **({"bare_onnxruntime": bare} if bare else {}),
-        }
+    def bare(self, work: Workspace) -> dict[str, Callable[[], object]]:
+        """Return the call of the bare model on all events of a workspace (`bare_models`)."""
+        call = self.network.bound(self.inputs.evaluate(work)[0])
+        return {"bare_onnxruntime": call} if call else {}
 
 
-def open_scorer(context: Context, name: str, sha256: str | None, named_in: str = "menu") -> Scorer:
+def open_scorer(
+    context: Context,
+    name: str,
+    sha256: str | None,
+    named_in: str = "menu",
+    engine: Engine = "onnxruntime",
+) -> Scorer:
     """Open the model of a card; raise TableError or TrigemuError if card or model have mistakes. named_in:
     whether a "menu" or another "card" names it."""
     card = open_card(context, name, sha256, AnomalyCard, named_in)
@@ -265,8 +248,8 @@ def open_scorer(context: Context, name: str, sha256: str | None, named_in: str =
     content = card.model(table, ("network",))
     card.finish()
     try:
-        model = open_model(content, len(inputs), table.engine, scales, inputs.texts)
-        return Scorer(inputs, scales, table.sha256.lower(), model, table.file)
+        model = open_model(content, len(inputs), engine, scales, inputs.texts)
+        return Scorer(inputs, scales, table.sha256.lower(), model, table.file, engine)
     except TrigemuError as error:
         card.problem(("network", "file"), f"{table.file} {error}")
         card.finish()

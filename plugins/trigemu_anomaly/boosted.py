@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import treelite
-from numba import types
 
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, own_cause
-from trigemu.base.kernels import address_of, c_function, numbers_at
 
-from .fixed_row import score_by
+from .compiled_trees import CompiledTrees
 from .input_kernels import Features
-from .library import LibraryRow, Scores, build
 from .score_model import ScoreModel
-from .single_row import NativeRow, RowFunction
-from .tree_cells import CellRow, cell_table
-from .tree_walk import Walk, WalkRow
-from .trees import Ensemble
+from .single_row import Row
+from .tree_kernels import TreeKernels
+from .trees import Ensemble, FixedEnsemble
 from .xgboost_file import LOGISTIC, CheckedTrees, Objective, read_model
 
-#: Most nodes that treelite compiles, in about 12 s and 1 GB.
-MAX_COMPILED = 20_000
 #: treelite's codes for a node that compares a number, and for `<`.
 _NUMERICAL, _BELOW = 1, 2
 
 
 @dataclass(frozen=True)
 class Trees:
-    """Boosted trees. predict: float32[n, d] → float32[n], the sum of leaves and base. tau: the quantile they
-    were trained for, NaN for a classifier. ensemble: their nodes. row: makes their form for single events.
-    engine: what evaluates them. notes, names: see `CheckedTrees`."""
+    """Boosted trees. predict: float32[n, d] → float64[n], the sum of leaves and base, of all rows in one call
+    that releases the GIL. tau: the quantile they were trained for, NaN for a classifier. ensemble: their
+    nodes. row: makes their form for single events. engine: what evaluates them. notes, names: see
+    `CheckedTrees`."""
 
-    predict: Callable[[Features], Scores | FloatArray]
+    predict: Callable[[Features], FloatArray]
     tau: float
     ensemble: Ensemble
-    row: Callable[[], RowFunction]
+    row: Callable[[], Row]
     engine: str
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -51,30 +46,27 @@ def load_trees(content: bytes, features: int, objective: Objective, inputs: tupl
     followed one by one, with the same result. Raise TrigemuError if it cannot be used. inputs: see
     `read_model`."""
     file, model = _read(content, features, objective, inputs)
-    ensemble, said = read_ensemble(model), (file.notes, file.names)
-    if cells := cell_table(ensemble):
-        return Trees(cells.predict, file.tau, ensemble, partial(CellRow, cells), "as a table", *said)
-    walk = Walk(ensemble)
-    return Trees(walk.predict, file.tau, ensemble, partial(WalkRow, walk), "one by one", *said)
+    ensemble = read_ensemble(model)
+    kernels = TreeKernels(ensemble)
+    said = file.notes, file.names
+    return Trees(kernels.predict, file.tau, ensemble, kernels.row, kernels.engine, *said)
 
 
 @lru_cache(maxsize=32)
 def compile_trees(content: bytes, features: int, objective: Objective) -> Trees:
-    """Read a BDT like `load_trees`, and compile it with treelite. Raise TrigemuError if it cannot be used, or
-    if there is no C compiler."""
+    """Read a BDT like `load_trees`, and let treelite compile it; without a C compiler, and for more than
+    20 000 nodes, treelite's interpreter evaluates it, and `notes` says so."""
     file, model = _read(content, features, objective)
     ensemble = read_ensemble(model)
-    nodes = len(ensemble.feature)
-    if nodes > MAX_COMPILED:
-        raise TrigemuError(f"has {nodes} nodes, of which at most {MAX_COMPILED} are compiled by treelite")
-    library = build(model, file.json.encode())
-    if library is None:
-        raise TrigemuError(
-            "cannot be compiled: no C compiler (gcc, clang or the variable CC); leave out engine = "
-            "'treelite', or install one"
-        )
-    row = partial(LibraryRow, library)
-    return Trees(library.predict, file.tau, ensemble, row, "compiled by treelite", file.notes, file.names)
+    trees = CompiledTrees(ensemble)
+    notes = (*file.notes, *trees.notes)
+    return Trees(trees.predict, file.tau, ensemble, trees.row, trees.engine, notes, file.names)
+
+
+def in_fixed_point(trees: Trees, fixed: FixedEnsemble) -> Trees:
+    """Return trees that are evaluated by trigemu's kernels in fixed point, as firmware does."""
+
+    return replace(trees, predict=fixed.kernels.predict, row=fixed.kernels.row, engine="in fixed point")
 
 
 def _read(
@@ -123,10 +115,6 @@ def read_ensemble(model: treelite.Model) -> Ensemble:
     )
 
 
-_integer, _ = numbers_at(types.int64)
-_, _put_single = numbers_at(types.float32)
-
-
 class Classifier(ScoreModel):
     """A classifier of two classes (`binary:logistic`), whose score is the margin.
 
@@ -154,25 +142,7 @@ class Classifier(ScoreModel):
     def score(self, features: Features) -> FloatArray:
         if features.shape[1:] != (self._features,):
             raise ValueError(f"a classifier of {self._features} features got an array {features.shape}")
-        return self._trees.predict(features).astype(np.float64)
+        return self._trees.predict(features)
 
-    def row(self) -> NativeRow:
-        return _TreeRow(self._trees.row(), self._features)
-
-
-class _TreeRow(NativeRow):
-    """Trees for one event."""
-
-    def __init__(self, trees: RowFunction, features: int) -> None:
-        x, score = np.zeros(features, np.float32), np.zeros(1, np.float32)
-        table = np.array([trees.function, trees.arguments, x.ctypes.data, score.ctypes.data], np.int64)
-        self._memory = trees, score, table
-        run = address_of(_run, types.intp(types.intp))
-        super().__init__(x, run, int(table.ctypes.data), int(score.ctypes.data))
-
-
-@c_function
-def _run(table: int) -> int:
-    margin = score_by(_integer(table, 0), _integer(table, 1), _integer(table, 2))
-    _put_single(_integer(table, 3), 0, np.float32(margin))
-    return 1
+    def row(self) -> Row:
+        return self._trees.row()

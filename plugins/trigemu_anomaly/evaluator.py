@@ -8,12 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import FloatArray
 from trigemu.base.kernels import c_function, call_function, inner, kernel, numbers_at
 
 from . import vector_code as code
-from .fixed_row import score_by
-from .input_kernels import DONE
 from .vector_code import LANES, copying, dense, elementwise, reduction
 
 Floats = npt.NDArray[np.float32]
@@ -56,12 +54,14 @@ _block_smallest, _row_smallest = reduction(code.minimum, math.inf)
 _block_copy, _row_copy = copying(row=False), copying(row=True)
 _integer, _ = numbers_at(types.int64)
 _single, _put_single = numbers_at(types.float32)
+_, _put_double = numbers_at(types.float64)
 
 
 @c_function
 def run_steps(table: int) -> int:
     """Run steps whose input is written. The table has the addresses of the steps, of lists, weights and
-    memory, and the numbers of steps and of lanes: 16 or 1."""
+    memory, the numbers of steps and of lanes, 16 or 1, the size of a number, and the addresses of the score,
+    and of a copy of it as a float64."""
     first, lists, w, m = _integer(table, 0), _integer(table, 1), _integer(table, 2), _integer(table, 3)
     lanes = _integer(table, 5)
     for number in range(_integer(table, 4)):
@@ -91,6 +91,7 @@ def run_steps(table: int) -> int:
             _reduce_row(op, y, a, n)
         else:
             _reduce_block(op, y, a, n)
+    _put_double(_integer(table, 8), 0, np.float64(_single(_integer(table, 7), 0)))
     return 0
 
 
@@ -131,45 +132,3 @@ def score_blocks(run: int, table: int, at: int, out: int, features: Floats, scor
         call_function(run, table)
         for k in range(m):
             scores[first + k] = _single(out, k)
-
-
-@kernel
-def score_events(
-    fill: int,
-    inputs: int,
-    run: int,
-    table: int,
-    at: int,
-    out: int,
-    trees: int,
-    arguments: int,
-    columns: IntArray,
-    x: Floats,
-    scores: FloatArray,
-    of_trees: FloatArray,
-) -> int:
-    """Compute inputs and scores of n events, sixteen at a time, and the scores of trees, of columns of the
-    same inputs.
-
-    fill, inputs: the addresses of `inputs_function` and of the table of inputs. run, table, at, out: as for
-    `score_blocks`. trees, arguments: addresses for `score_by`, or 0. columns: int64[d], the inputs of the
-    trees, and x: float32[d], memory for these. scores, of_trees: float64[n], to be written; −∞ without a
-    needed input. Returns as `fill_block`.
-    """
-    n, complete = len(scores), np.empty(LANES, np.bool_)
-    place: int = np.int64(x.ctypes.data)  # type: ignore[assignment]
-    block = np.array([inputs, 0, 0, at, 1, LANES, complete.ctypes.data], np.int64)
-    for first in range(0, n, LANES):
-        lanes = min(LANES, n - first)
-        block[1], block[2] = first, lanes
-        result = call_function(fill, np.int64(block.ctypes.data))
-        if result != DONE:
-            return result  # type: ignore[no-any-return]
-        call_function(run, table)
-        for k in range(lanes):
-            scores[first + k] = _single(out, k) if complete[k] else -math.inf
-            if trees != 0:
-                for i in range(len(columns)):
-                    x[i] = _single(at, columns[i] * LANES + k)
-                of_trees[first + k] = score_by(trees, arguments, place)
-    return DONE

@@ -19,14 +19,14 @@ MAX_JSON = 2**25
 def open_model(
     content: bytes,
     features: int,
-    engine: Engine | None = None,
+    engine: Engine = "onnxruntime",
     scales: Sequence[InputScale | None] = (),
     inputs: Sequence[str] = (),
 ) -> ScoreModel:
     """Return the model of a file with this number of inputs: ONNX, or JSON of XGBoost or of an integer
     network.
 
-    engine: the choice of the card. scales: of the inputs of an integer network. inputs: as the card writes
+    engine: of a model in ONNX. scales: of the inputs of an integer network. inputs: as the card writes
     them, with which the names in the file are compared. Raises TrigemuError if the model cannot be used.
     """
     keys = _keys(content) if content.lstrip().startswith(b"{") else []
@@ -34,8 +34,6 @@ def open_model(
         raise TrigemuError("is no integer network: only these have inputs with a scale of the hardware")
     if not keys:
         return Network(content, features, engine)
-    if engine:
-        raise TrigemuError(f"is JSON, not ONNX: leave out engine = {engine!r}")
     if "layers" in keys:
         return IntegerNetwork(content, features, scales)
     if "learner" in keys:

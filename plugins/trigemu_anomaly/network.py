@@ -6,16 +6,14 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Literal
 
-from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.observables.workspace import Workspace
+from trigemu.base.arrays import FloatArray
 
 from .input_kernels import Features
-from .inputs import Inputs
 from .onnx_graph import BOOL, FLOAT, Graph, Node, checked_graph
-from .onnx_session import Session, SessionRow
+from .onnx_session import Session
 from .operators import RULES
 from .score_model import ScoreModel
-from .single_row import RowFunction, StepRow
+from .single_row import Row
 from .step_memory import needed_steps, with_relu
 from .step_model import KERNELS, StepModel
 from .steps import Array, Trace, UnknownError, Value
@@ -73,8 +71,8 @@ def _follow(steps: Trace, node: Node, values: dict[str, Any], opset: int) -> Non
         raise UnknownError(f"{node.kind} that does not fit its inputs") from error
 
 
-#: A choice of a card: ONNX Runtime, whatever the network.
-Engine = Literal["onnxruntime"]
+#: What evaluates networks in ONNX: ONNX Runtime, all rows in one call, or trigemu's kernels.
+Engine = Literal["onnxruntime", "kernels"]
 
 
 class Network(ScoreModel):
@@ -86,8 +84,8 @@ class Network(ScoreModel):
         The ONNX file.
     features : int
         The number of its inputs.
-    engine : "onnxruntime" or None
-        None: steps, where all operators have some (`network_steps.RULES`), else ONNX Runtime.
+    engine : "onnxruntime" or "kernels"
+        What evaluates it; ONNX Runtime also where an operator has no kernel.
 
     Raises
     ------
@@ -95,19 +93,20 @@ class Network(ScoreModel):
         If the model cannot be used.
     """
 
-    def __init__(self, content: bytes, features: int, engine: Engine | None = None) -> None:
+    def __init__(self, content: bytes, features: int, engine: Engine = "onnxruntime") -> None:
         graph = checked_graph(content)
-        self._content, self._features, self.chosen = content, features, engine is not None
+        self._content, self._features = content, features
         self._steps: StepModel | None = None
-        try:
-            if engine:
-                raise UnknownError("as the card says")
-            steps, score = trace(graph, features)
-            needed = with_relu(needed_steps(steps, score), score)
-            self._steps = StepModel(steps, needed, features, score)
-            self.engine = KERNELS
-        except UnknownError as error:
-            self.engine = f"ONNX Runtime ({error})"
+        self.engine = "ONNX Runtime"
+        if engine == "kernels":
+            try:
+                steps, score = trace(graph, features)
+                needed = with_relu(needed_steps(steps, score), score)
+                self._steps = StepModel(steps, needed, features, score)
+                self.engine = KERNELS
+            except UnknownError as error:
+                self.engine = f"ONNX Runtime ({error})"
+        if not self._steps:
             self._session  # noqa: B018 (loads the model, or raises)
 
     @cached_property
@@ -117,18 +116,7 @@ class Network(ScoreModel):
     def score(self, features: Features) -> FloatArray:
         return (self._steps or self._session).score(features)
 
-    def score_events(
-        self,
-        inputs: Inputs,
-        work: Workspace,
-        trees: RowFunction | None = None,
-        columns: IntArray | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
-        if self._steps is None:
-            return super().score_events(inputs, work, trees, columns)
-        return self._steps.score_events(inputs, work, trees, columns)
-
-    def row(self) -> StepRow | SessionRow:
+    def row(self) -> Row:
         return (self._steps or self._session).row()
 
     def bound(self, features: Features) -> Callable[[], Array]:

@@ -1,16 +1,13 @@
-"""Models run by ONNX Runtime, one event at a time, on one thread.
+"""Models run by ONNX Runtime, all rows in one call, on the calling thread.
 
-The last bits of ONNX Runtime's result for a row depend on its position in a batch: sums begin at aligned
-addresses, and the last rows go through other code. An event alone, always at the same address, has one score.
+The last bits of a score depend on the position of its row in the call: a score alone and among others agree
+to 1e-5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
-from threading import Lock, Timer
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,19 +16,16 @@ from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, excerpt, own_cause
 
 from .input_kernels import Features
-from .step_memory import aligned
-from .steps import Array
+from .single_row import Row
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession, NodeArg, RunOptions, SessionOptions
+    from onnxruntime import InferenceSession, NodeArg
 
 _SILENT = 4
 _NO_FOLDER = "/dev/null/none"
-#: Bytes that loading a model and a batch of events may use.
-_MEMORY = 4 * 2**30
-#: Events of the largest trial, and the longest time for it, in seconds.
-BATCH, _SECONDS = 1024, 30.0
-_LIMITING = Lock()
+#: Most numbers that one call reads, 32 MB: more than a chunk of events for most models. Convolutions may need
+#: thirty times the memory.
+_NUMBERS = 2**23
 
 
 class Session:
@@ -41,15 +35,10 @@ class Session:
     """
 
     def __init__(self, content: bytes, features: int) -> None:
-        self._features = features
-        with _limited_memory():
-            # Without optimisation first: ONNX Runtime computes constants while it optimises a model, and
-            # cannot be stopped there.
-            for load in (_unoptimised, _optimised):
-                self._session = load(content)
-                self._input = self._input_name()
-                self._try()
-            self._check_independence()
+        self._features, self._session = features, _opened(content)
+        self._input = self._input_name()
+        self._try()
+        self._check_independence()
 
     def _input_name(self) -> str:
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
@@ -78,30 +67,15 @@ class Session:
         return str(inputs[0].name)
 
     def _try(self) -> None:
-        """Raise TrigemuError unless it returns one number per event, and a batch in time."""
-        from onnxruntime import RunOptions
-
-        options = RunOptions()
-        stop = Timer(_SECONDS, setattr, (options, "terminate", True))
-        stop.daemon = True
-        stop.start()
+        """Raise TrigemuError unless it returns one number per event."""
         try:
-            for size in (16, BATCH):
-                trial = self._run(np.zeros((size, self._features), np.float32), options)
-                if trial.size != size:
-                    raise TrigemuError(f"gives {trial.size / size:g} numbers an event, expected one score")
-        except TrigemuError:
-            raise
+            scores = self._run(np.zeros((16, self._features), np.float32))
         except Exception as error:
             if cause := own_cause(error):
                 raise cause from error
-            if options.terminate:
-                raise TrigemuError(
-                    f"takes over {_SECONDS:g} s for {BATCH} events: expected a smaller network"
-                ) from None
             raise TrigemuError(f"cannot be run on {self._features} features: {_short(error)}") from None
-        finally:
-            stop.cancel()
+        if scores.size != 16:
+            raise TrigemuError(f"gives {scores.size / 16:g} numbers an event, expected one score")
 
     def _check_independence(self) -> None:
         """Raise TrigemuError if the score of a row depends on the other rows, or changes from call to
@@ -117,96 +91,44 @@ class Session:
             )
 
     def score(self, features: Features) -> FloatArray:
-        """Return the scores float64[n] of features float32[n, k]; NaN if the model returns NaN."""
-        row, scores = self.row(), np.empty(len(features))
-        for event in range(len(features)):
-            row.features[0] = features[event]
-            scores[event] = row.evaluate()
-        return scores
+        """Return the scores float64[n] of features float32[n, k], in one call; NaN if the model returns
+        NaN."""
+        rows = np.ascontiguousarray(features, np.float32)
+        most = max(_NUMBERS // self._features, 1)
+        parts = [self._run(rows[first : first + most]) for first in range(0, len(rows), most)]
+        return np.concatenate([np.empty(0), *parts])
 
-    def row(self) -> SessionRow:
+    def row(self) -> Row:
         """Return memory for one event at a time."""
-        return SessionRow(self._session, aligned(self._features, np.float32).reshape(1, -1))
+        x, score = np.zeros((1, self._features), np.float32), np.zeros(1)
+        run = self.bound(x)
+        return Row(x[0], score, python=lambda: np.copyto(score, run()))
 
-    def bound(self, features: Features) -> Callable[[], Array]:
-        """Return a function that computes the scores of what these rows contain then, in one call."""
-        row = SessionRow(self._session, features)
+    def bound(self, features: Features) -> Callable[[], FloatArray]:
+        """Return a function that computes the scores of what these rows contain then, in one bare call."""
+        scores = self._session.run(None, {self._input: features})[0]
+        binding, output = self._session.io_binding(), self._session.get_outputs()[0].name
+        binding.bind_input(self._input, "cpu", 0, np.float32, features.shape, features.ctypes.data)
+        binding.bind_output(output, "cpu", 0, scores.dtype, scores.shape, scores.ctypes.data)
 
-        def run() -> Array:
-            row.run()
-            return row.score
+        def run(memory: Features = features) -> FloatArray:  # which is held as long as its address is used
+            self._session.run_with_iobinding(binding)
+            flat: FloatArray = scores.reshape(-1)
+            return flat
 
         return run
 
-    def _run(self, features: Features, options: RunOptions | None = None) -> FloatArray:
-        output: FloatArray = self._session.run(None, {self._input: features}, options)[0]
+    def _run(self, features: Features) -> FloatArray:
+        output: FloatArray = self._session.run(None, {self._input: features})[0]
         return output.reshape(-1)
 
 
-class SessionRow:
-    """Memory for one event of a model, or more. features: float32[n, k], read by `run`. score: float32[n] or
-    float64[n], written by `run`."""
-
-    def __init__(self, session: InferenceSession, features: Features) -> None:
-        (source,), (output,) = session.get_inputs(), session.get_outputs()
-        kind = np.float64 if output.type == "tensor(double)" else np.float32
-        shape = session.run(None, {source.name: features})[0].shape
-        self.features, self.score = features, np.zeros(shape, kind).reshape(-1)
-        self._session, self._binding = session, session.io_binding()
-        self._binding.bind_input(source.name, "cpu", 0, np.float32, features.shape, features.ctypes.data)
-        self._binding.bind_output(output.name, "cpu", 0, kind, shape, self.score.ctypes.data)
-
-    def run(self) -> None:
-        self._session.run_with_iobinding(self._binding)
-
-    def evaluate(self) -> float:
-        """Run the model on the features, and return the score."""
-        self.run()
-        return float(self.score[0])
-
-
-@contextmanager
-def _limited_memory() -> Iterator[None]:
-    """Limit the additional memory of this process to `_MEMORY`, on Linux: an absurd model is then an error
-    and does not end this process or another one."""
-    with _LIMITING:
-        try:
-            import resource
-
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-        except (ImportError, OSError):
-            yield
-            return
-        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
-        lowered = min([pages * resource.getpagesize() + _MEMORY, *limits])
-        resource.setrlimit(resource.RLIMIT_AS, (lowered, hard))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-# onnxruntime is imported late: it slows down start-up, and most menus have no model that needs it.
-def _unoptimised(content: bytes) -> InferenceSession:
-    from onnxruntime import GraphOptimizationLevel, SessionOptions
+@lru_cache(maxsize=32)
+def _opened(content: bytes) -> InferenceSession:
+    # Imported late: it slows down the start, and most menus have no model that needs it.
+    from onnxruntime import InferenceSession, SessionOptions
 
     options = SessionOptions()
-    options.graph_optimization_level = GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.add_session_config_entry("session.disable_prepacking", "1")
-    return _session(content, options)
-
-
-@lru_cache(maxsize=32)
-def _optimised(content: bytes) -> InferenceSession:
-    from onnxruntime import SessionOptions
-
-    return _session(content, SessionOptions())
-
-
-def _session(content: bytes, options: SessionOptions) -> InferenceSession:
-    from onnxruntime import InferenceSession
-
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = _SILENT

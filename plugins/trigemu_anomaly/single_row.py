@@ -1,7 +1,8 @@
-"""Decide one event by machine code: a model, and trees whose score is subtracted.
+"""One event at a time: rows of models, by one protocol, and the decision on them.
 
-The machine of single events calls one C function for the whole decision, which calls those of the model and
-of the trees by their addresses: none is compiled into another one.
+A row is memory for the inputs and the score of a model, and what computes one from the other: the address of
+a C function intp(intp) and its argument, or, where that cannot be compiled, a Python function. The machine of
+single events calls one C function for the whole decision, which calls those of the models by their addresses.
 """
 
 from __future__ import annotations
@@ -9,20 +10,57 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numba import types
 
-from trigemu.base.arrays import IntArray
+from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.kernels import address_of, c_function, call_function, kernel, numbers_at
 from trigemu.observables.expressions import Condition
 from trigemu.samples.events import Events
 
-from .fixed_row import score_by
 from .input_kernels import Features
 from .inputs import Inputs
-from .step_memory import Layout
+
+_integer, _ = numbers_at(types.int64)
+_single, _put_single = numbers_at(types.float32)
+_double, _ = numbers_at(types.float64)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model for one event. Addresses are valid as long as the object exists."""
+
+    features: Features  # float32[k], which the caller writes
+    score: FloatArray  # float64[1], which a call writes
+    function: int = 0  # The address of a C function intp(intp); 0 if `python` has to be called
+    arguments: int = 0  # The argument of the function
+    python: Callable[[], object] | None = None  # Writes the score where there is no C function
+    memory: object = None  # What is at the addresses
+
+    def evaluate(self) -> float:
+        """Compute the score of the features."""
+        if self.python:
+            self.python()
+        else:
+            call(self.function, self.arguments)
+        return float(self.score[0])
+
+
+def row_of(function: Callable[[int], int], features: int, numbers: list[int], memory: object) -> Row:
+    """Return a row whose C function gets the address of the addresses of features and score, and of further
+    numbers."""
+    x, score = np.zeros(features, np.float32), np.zeros(1)
+    table = np.array([x.ctypes.data, score.ctypes.data, *numbers], np.int64)
+    address = address_of(function, types.intp(types.intp))
+    return Row(x, score, address, int(table.ctypes.data), memory=(table, memory))
+
+
+@kernel
+def call(function: int, arguments: int) -> int:
+    """Call a C function at an address."""
+    return call_function(function, arguments)  # type: ignore[no-any-return]
 
 
 class Model(Protocol):
@@ -30,10 +68,6 @@ class Model(Protocol):
 
     def __call__(self) -> int:
         """Return 1 if the event passes, 0 if it fails, −1 if the score is NaN, which is an error."""
-
-    def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
-        """Return its stages for timing, by name. Each is called with the number of one of n events;
-        `features` writes the inputs of that event."""
 
 
 @dataclass(frozen=True)
@@ -66,121 +100,70 @@ def model_call(trigger: object) -> ModelCall | None:
 
 
 @singledispatch
-def stages(trigger: object, events: Events) -> Mapping[str, Callable[[], object]]:
-    """Return the stages of a trigger for timing, by name. A kind with parts registers its class.
-
-    Each call repeats one stage, without the stages before it, on all of these events, which all pass the
-    preselection of the trigger: "features": the inputs of the models; "autoencoder", "bdt": the models, with
-    "bare_onnxruntime" and "bare_bdt" for comparison; "sequential", "parallel": all stages, on 1 or 2 threads.
-    """
+def engines_of(kind: object) -> Mapping[str, Any]:
+    """Return the same kind with each engine that it could name, by engine. A kind with the key `engine`
+    registers its class."""
     return {}
 
 
-_integer, _ = numbers_at(types.int64)
-_double, _put_double = numbers_at(types.float64)
-_single, _put_single = numbers_at(types.float32)
+@singledispatch
+def bare_models(trigger: object, events: Events) -> Mapping[str, Callable[[], object]]:
+    """Return calls of the bare models of a trigger on all of these events, with inputs at hand: of ONNX
+    Runtime ("bare_onnxruntime") and of compiled trees ("bare_bdt"). A kind with models registers its
+    class."""
+    return {}
 
 
-class RowFunction(Protocol):
-    """Trees, or another model, for one row. function, arguments: addresses for `score_by`, valid as long as
-    the object exists."""
+class Decision:
+    """Whether the score of a row, less that of another one if it is given, is above a threshold.
 
-    function: int
-    arguments: int
-
-
-class NativeRow:
-    """A model for one event. features: float32[k], its input. run, table: the addresses of a C function
-    intp(intp) and of its argument, which computes the score of the features. score: the address of the score,
-    a float32. All are valid as long as the object exists."""
-
-    def __init__(self, features: Features, run: int, table: int, score: int) -> None:
-        self.features, self.run, self.table, self.score = features, run, table, score
-
-    def evaluate(self) -> float:
-        """Return the score of the features."""
-        return _evaluate(self.run, self.table, self.score)
-
-
-class StepRow(NativeRow):
-    """A network for one event: its steps read the features where they are."""
-
-    def __init__(self, layout: Layout, features: int) -> None:
-        self._steps = layout.bind()
-        run, table, _, score = self._steps.addresses
-        super().__init__(self._steps.features(features), run, table, score)
-
-
-class CalledRow:
-    """A model for one event as a `RowFunction`, whose input is copied from elsewhere."""
-
-    def __init__(self, row: NativeRow) -> None:
-        features = row.features.ctypes.data, row.features.size
-        self._row, numbers = row, np.array([row.run, row.table, row.score, *features], np.int64)
-        arguments = np.array([0, numbers.ctypes.data, 0], np.int64)
-        self._memory = numbers, arguments
-        self.arguments = int(arguments.ctypes.data)
-        self.function = address_of(_of_arguments, types.intp(types.intp))
-
-
-@c_function
-def _of_arguments(arguments: int) -> int:
-    model, x = _integer(arguments, 1), _integer(arguments, 2)
-    for i in range(_integer(model, 4)):
-        _put_single(_integer(model, 3), i, _single(x, i))
-    call_function(_integer(model, 0), _integer(model, 1))
-    _put_double(arguments, 0, np.float64(_single(_integer(model, 2), 0)))
-    return 1
-
-
-@kernel
-def _evaluate(run: int, table: int, score: int) -> float:
-    call_function(run, table)
-    return np.float64(_single(score, 0))
-
-
-class NativeDecision:
-    """Whether y, less the score of trees if there are any, is above a threshold. x: float32[d], the input of
-    the trees; columns: int64[d], the inputs of the network that it is copied from, or None: x is written
-    otherwise. `native`: the decision as machine code."""
+    columns: int64[d], the features that are the input of the other row; None: its input is written otherwise.
+    native: the decision as machine code, unless a row is a Python function.
+    """
 
     def __init__(
-        self,
-        row: NativeRow,
-        threshold: float,
-        trees: RowFunction | None = None,
-        x: Features | None = None,
-        columns: IntArray | None = None,
+        self, row: Row, threshold: float, less: Row | None = None, columns: IntArray | None = None
     ) -> None:
-        of_trees = (
-            (0, 0, 0) if trees is None or x is None else (trees.function, trees.arguments, x.ctypes.data)
-        )
-        copied = (0, 0) if columns is None else (columns.ctypes.data, len(columns))
+        self._row, self._threshold, self._less, self._columns = row, threshold, less, columns
+        self.native: Native | None = None
+        rows = [row] if less is None else [row, less]
+        if any(one.python for one in rows):
+            return
+        numbers = [number for one in rows for number in _numbers(one)] + [0] * 4 * (2 - len(rows))
+        numbers += (0, 0) if columns is None else (columns.ctypes.data, len(columns))
         above = np.array([threshold])
-        of_network = row.run, row.table, row.score, row.features.ctypes.data
-        arguments = np.array([*of_network, *of_trees, *copied, above.ctypes.data], np.int64)
-        self._memory = row, trees, x, columns, above, arguments
-        self.native = Native(address_of(_decide, types.intp(types.intp)), int(arguments.ctypes.data))
+        table = np.array([*numbers, above.ctypes.data], np.int64)
+        self._memory: Any = above, table
+        self.native = Native(address_of(_decide, types.intp(types.intp)), int(table.ctypes.data))
 
     def __call__(self) -> int:
-        return decided(self.native.function, self.native.arguments)
+        if self.native:
+            return call(self.native.function, self.native.arguments)
+        if self._less and self._columns is not None:
+            self._row.features.take(self._columns, out=self._less.features)
+        score = self._row.evaluate()
+        return is_above(score - self._less.evaluate() if self._less else score, self._threshold)
+
+
+def is_above(score: float, threshold: float) -> int:
+    """Return the decision of a `Model`."""
+    return -1 if score != score else int(score > threshold)
+
+
+def _numbers(row: Row) -> tuple[int, int, int, int]:
+    return row.function, row.arguments, int(row.score.ctypes.data), int(row.features.ctypes.data)
 
 
 @c_function
-def _decide(arguments: int) -> int:
-    call_function(_integer(arguments, 0), _integer(arguments, 1))
-    score = np.float64(_single(_integer(arguments, 2), 0))
-    if _integer(arguments, 4) != 0:
-        x, columns = _integer(arguments, 6), _integer(arguments, 7)
-        for i in range(_integer(arguments, 8)):
-            _put_single(x, i, _single(_integer(arguments, 3), _integer(columns, i)))
-        score -= score_by(_integer(arguments, 4), _integer(arguments, 5), x)
+def _decide(table: int) -> int:
+    call_function(_integer(table, 0), _integer(table, 1))
+    score = _double(_integer(table, 2), 0)
+    if _integer(table, 4) != 0:
+        features, x, columns = _integer(table, 3), _integer(table, 7), _integer(table, 8)
+        for i in range(_integer(table, 9)):
+            _put_single(x, i, _single(features, _integer(columns, i)))
+        call_function(_integer(table, 4), _integer(table, 5))
+        score -= _double(_integer(table, 6), 0)
     if score != score:
         return -1
-    return 1 if score > _double(_integer(arguments, 9), 0) else 0
-
-
-@kernel
-def decided(function: int, arguments: int) -> int:
-    """Call the decision of a `Native`."""
-    return call_function(function, arguments)  # type: ignore[no-any-return]
+    return 1 if score > _double(_integer(table, 10), 0) else 0

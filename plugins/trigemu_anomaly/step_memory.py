@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from trigemu.base.arrays import IntArray
+from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.kernels import address_of
 
 from . import evaluator, word_evaluator
-from .input_kernels import Features
+from .single_row import Row
 from .steps import Array, Step, Trace
 from .vector_code import LANES
 
@@ -75,28 +75,31 @@ class Layout:
         memory, size = aligned(len(self.memory), self.machine.kind), self.machine.size
         memory[:] = self.memory
         arrays = self.steps, self.lists, self.weights, memory
+        score = np.zeros(1)
         numbers = [*(int(array.ctypes.data) for array in arrays), len(self.steps), self.lanes, size]
-        table = np.array(numbers, np.int64)
         inputs_at, out = (numbers[3] + size * place for place in (self.at, self.out))
+        table = np.array([*numbers, out, score.ctypes.data], np.int64)
         run = address_of(self.machine.run, types.intp(types.intp))
-        return BoundSteps((run, int(table.ctypes.data), inputs_at, out), memory, table, self)
+        return BoundSteps((run, int(table.ctypes.data), inputs_at, out), memory, table, score, self)
 
 
 @dataclass(frozen=True)
 class BoundSteps:
     """Steps with memory. addresses: of the function that runs them, of its table, of the input and of the
-    score. memory: of the layout's places."""
+    score. memory: of the layout's places. score: float64[1], that of the first lane."""
 
     addresses: tuple[int, int, int, int]
     memory: Array
     table: IntArray
+    score: FloatArray
     layout: Layout
 
-    def features(self, number: int) -> Features:
-        """Return the memory of the input, float32[number], of one event."""
+    def row(self, features: int) -> Row:
+        """Return the steps as the row of a model of this many features, which are read where they are."""
         start = self.layout.at * self.layout.machine.size // 4
-        features: Features = self.memory.view(np.float32)[start : start + number]
-        return features
+        x = self.memory.view(np.float32)[start : start + features]
+        run, table, *_ = self.addresses
+        return Row(x, self.score, run, table, memory=self)
 
 
 def needed_steps(trace: Trace, score: int) -> list[Step]:

@@ -7,14 +7,12 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.observables.workspace import Workspace
+from trigemu.base.arrays import FloatArray
 
-from .evaluator import score_blocks, score_events
-from .input_kernels import INFINITE, Features, inputs_function
-from .inputs import Inputs
+from .evaluator import score_blocks
+from .input_kernels import Features
 from .score_model import ScoreModel
-from .single_row import RowFunction, StepRow
+from .single_row import Row
 from .step_memory import FLOATS, BoundSteps, Layout, Machine, lay_out
 from .steps import Step, Trace
 from .vector_code import LANES
@@ -57,26 +55,6 @@ class StepModel(ScoreModel):
             score_blocks(*steps, np.ascontiguousarray(features, np.float32), scores)
         return scores
 
-    def score_events(
-        self,
-        inputs: Inputs,
-        work: Workspace,
-        trees: RowFunction | None = None,
-        columns: IntArray | None = None,
-    ) -> tuple[FloatArray, FloatArray]:
-        scores, of_trees = np.empty((2, len(work.events)))
-        selected = np.empty(0, np.int64) if columns is None else columns
-        function, arguments = (trees.function, trees.arguments) if trees else (0, 0)
-        fill, x = inputs_function(), np.empty(len(selected), np.float32)
-
-        def run(table: int) -> int:
-            return score_events(fill, table, *steps, function, arguments, selected, x, scores, of_trees)
-
-        with self._bound(self._blocks) as steps:
-            if inputs.run(work, run) == INFINITE:
-                inputs.evaluate(work)  # raises the error that names the event
-        return scores, of_trees
-
     @contextmanager
     def _bound(self, layout: Layout) -> Iterator[tuple[int, int, int, int]]:
         """Yield the addresses of steps with memory that no other thread uses."""
@@ -84,5 +62,5 @@ class StepModel(ScoreModel):
         yield steps.addresses
         self._free.append(steps)
 
-    def row(self) -> StepRow:
-        return StepRow(self._row, self._features)
+    def row(self) -> Row:
+        return self._row.bind().row(self._features)

@@ -24,7 +24,7 @@ SCALED, FIRST, STEP, LOWEST, HIGHEST, PERIOD, HALVED = range(7)
 INPUT_WIDTH = 7
 
 _integer, _ = numbers_at(types.int64)
-_double, _ = numbers_at(types.float64)
+_double, _put_double = numbers_at(types.float64)
 _single, _put_single = numbers_at(types.float32)
 
 
@@ -71,6 +71,7 @@ def _run(table: int, word: int) -> int:
                 _put_single(y, k, np.float32(np.float64(word_at(a, k, word)) * step))
         else:
             combine(op, y, a, b, n, word)
+    _put_double(_integer(table, 8), 0, np.float64(_single(_integer(table, 7), 0)))
     return 0
 
 

@@ -11,7 +11,7 @@ import pytest
 import xgboost
 from decade_toys import Models, train_quantile
 from toys import memory_catalogue, toy_events
-from trigemu_anomaly import tree_cells
+from trigemu_anomaly import tree_kernels
 from trigemu_anomaly.boosted import compile_trees, load_trees
 
 from trigemu import Catalogue
@@ -42,7 +42,7 @@ def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def no_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All trees have too many cells for a table: they are followed one by one."""
-    monkeypatch.setattr(tree_cells, "MAX_CELLS", 0)
+    monkeypatch.setattr(tree_kernels, "MAX_CELLS", 0)
     _forget()
     yield
     _forget()

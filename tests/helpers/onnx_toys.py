@@ -73,14 +73,12 @@ def write_card(
     content: bytes,
     inputs: Sequence[tuple[Sequence[str], float | None]],
     more: str = "",
-    engine: str = "",
 ) -> Path:
     """folder/card.toml and folder/model.onnx; `more` is TOML that stands before [network]."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.onnx").write_bytes(content)
     digest = hashlib.sha256(content).hexdigest()
     text = f'{more}\n[network]\nfile = "model.onnx"\nsha256 = "{digest}"\n'
-    text += f'engine = "{engine}"\n' if engine else ""
     for observables, padding in inputs:
         text += f"\n[[network.inputs]]\nobservables = {list(observables)}\n"
         text += "" if padding is None else f"padding = {padding}\n"

@@ -14,6 +14,7 @@ from trigemu_anomaly.fixed_point import ApFixed
 from trigemu_anomaly.input_kernels import Features
 from trigemu_anomaly.inputs import Inputs
 from trigemu_anomaly.precision import PrecisionTable, TreeModel, trees_of
+from trigemu_anomaly.single_row import Row
 from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
 
 from trigemu import Menu
@@ -55,6 +56,15 @@ def random_trees(
 def inputs(n: int = 300, features: int = 3, seed: int = 2) -> Features:
     """Multiples of 1/32."""
     return np.float32(np.round(np.random.default_rng(seed).normal(0, 4, (n, features)) * 32) / 32)
+
+
+def one_by_one(row: Row, x: Features) -> list[float]:
+    """The scores of a row for each of these inputs."""
+    scores = []
+    for values in x:
+        row.features[:] = values
+        scores.append(row.evaluate())
+    return scores
 
 
 def floating_walk(trees: Ensemble, x: Features) -> list[float]:

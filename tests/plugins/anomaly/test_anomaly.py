@@ -154,10 +154,8 @@ def test_equal_cards_are_one_trigger(two_menus: tuple[Menu, Menu], tmp_path: Pat
 def test_equal_models_are_run_once(two_menus: tuple[Menu, Menu], monkeypatch: pytest.MonkeyPatch) -> None:
     """Independently of their thresholds: once for all events, once for preselected events."""
     run: list[int] = []
-    plain = Network.score_events
-    monkeypatch.setattr(
-        Network, "score_events", lambda self, x, work: (run.append(len(work.events)), plain(self, x, work))[1]
-    )
+    plain = Network.score
+    monkeypatch.setattr(Network, "score", lambda self, x: (run.append(len(x)), plain(self, x))[1])
     emulate([two_menus[0], menu_at_other_cut(two_menus[0])], memory_catalogue({"a": EVENTS}))
     assert run == [len(EVENTS), sum(len(e["jet"]) > 1 for e in EVENTS)]
 
@@ -168,28 +166,33 @@ def menu_at_other_cut(menu: Menu) -> Menu:
     return read_menu(file)
 
 
-@pytest.mark.parametrize("engine", ["", "onnxruntime"])
+@pytest.mark.parametrize("engine", ["kernels", "onnxruntime"])
 def test_any_number_of_events_has_the_scores_of_single_ones(tmp_path: Path, engine: str) -> None:
     """Triggers for which no event is selected, or can be scored."""
     inputs = [(["jet[0].pt"], None), (["met"], 0.0)]
-    write_card(tmp_path, autoencoder(2, (8, 3, 8), "Tanh"), inputs, engine=engine)
-    menu = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "met > 3"'))
+    write_card(tmp_path, autoencoder(2, (8, 3, 8), "Tanh"), inputs)
+    more = f'above = 0.0\nengine = "{engine}"\nrequires = "met > 3"'
+    menu = menu_from(tmp_path, trigger(more=more))
     once = [scores(menu, [event])[0] for event in EVENTS]
     assert set(once) > {-math.inf}
     for times in (1, 2, 17):
-        assert scores(menu, EVENTS * times) == once * times
+        assert scores(menu, EVENTS * times) == pytest.approx(once * times, rel=1e-6)
 
 
 def test_engines_agree(tmp_path: Path) -> None:
-    """The choice of the card changes the last bits, and the name of the engine."""
-    results = []
-    for choice, name in (("", "trigemu's kernels"), ("onnxruntime", "ONNX Runtime (as the card says)")):
-        write_card(tmp_path, NETWORK, INPUTS, engine=choice)
-        menu = menu_from(tmp_path, trigger())
-        compiled = make_plan([menu]).slots[0].compiled
-        assert compiled.scorer.network.engine == name
-        results.append(scores(menu))
-    assert results[0] == pytest.approx(results[1], rel=1e-5)
+    """Each trigger has its own, also where they share a card."""
+    write_card(tmp_path, NETWORK, INPUTS)
+    engines = ("", 'engine = "onnxruntime"', 'engine = "kernels"')
+    lines = [trigger(f"AD{i}", more=f"above = 0.0\n{engine}") for i, engine in enumerate(engines)]
+    menu = menu_from(tmp_path, "".join(lines))
+    plan = make_plan([menu])
+    names = [plan.slots[plan.bits[0][f"AD{i}"]].compiled.scorer.network.engine for i in range(3)]  # type: ignore[attr-defined]
+    assert names == ["ONNX Runtime", "ONNX Runtime", "trigemu's kernels"]
+    default, chosen, kernels = (scores(menu, name=f"AD{i}") for i in range(3))
+    assert default == chosen
+    assert default == pytest.approx(kernels, rel=1e-5)
+    with pytest.raises(TrigemuError, match="'tensorrt'"):
+        menu_from(tmp_path, trigger(more='above = 0.0\nengine = "tensorrt"'))
 
 
 def test_its_stages(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +9,9 @@ import pytest
 import treelite
 import xgboost
 from decade_toys import train_quantile
-from tree_toys import floating_walk
-from trigemu_anomaly import boosted, library
+from tree_toys import floating_walk, one_by_one
 from trigemu_anomaly.boosted import compile_trees, load_trees
-from trigemu_anomaly.fixed_row import score_by
 from trigemu_anomaly.xgboost_file import LOGISTIC, QUANTILE
-
-from trigemu import TrigemuError
 
 
 def content(booster: xgboost.Booster) -> bytes:
@@ -34,9 +28,24 @@ def grid(features: int = 2) -> np.ndarray:
 SPECIAL = np.float32([0, -0.0, 1e-45, -1e-45, 1e-40, -1e-39, 1.2e-38, 3.4e38, -3.4e38, -5, 1e10])
 
 
+def edges_of(model: treelite.Model, n: int) -> np.ndarray:
+    """Thresholds of splits and adjacent numbers, combined at random."""
+    splits: list[list[float]] = [[0.0] for _ in range(model.num_feature)]
+    for number in range(model.num_tree):
+        tree = model.get_tree_accessor(number)
+        feature, threshold = tree.get_field("split_index"), tree.get_field("threshold")
+        for f, value in zip(feature, threshold, strict=True):
+            if f >= 0:
+                splits[f].append(float(value))
+    random = np.random.default_rng(n)
+    x = np.column_stack([random.choice(np.array(values, np.float32), n) for values in splits])
+    towards = random.choice(np.array([-np.inf, np.inf], np.float32), x.shape)
+    return np.where(random.random(x.shape) < 1 / 3, x, np.nextafter(x, towards)).astype(np.float32)
+
+
 def rows(model: treelite.Model) -> np.ndarray:
     """Thresholds of splits and their neighbours, mixed with these and others."""
-    edges = library.edges(model, 5000)
+    edges = edges_of(model, 5000)
     special = np.random.default_rng(1).choice(SPECIAL, edges.shape)
     mixed = np.where(np.random.default_rng(2).random(edges.shape) < 0.3, special, edges)
     return np.concatenate([grid(model.num_feature), edges, mixed])
@@ -54,24 +63,21 @@ def rows(model: treelite.Model) -> np.ndarray:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("way", ["one by one", "compiled by treelite", ""])
+@pytest.mark.parametrize("way", ["one by one", "compiled by treelite", "by treelite's interpreter", ""])
 def test_models_are_evaluated_as_xgboost_does(
     kind: dict[str, Any], way: str, request: pytest.FixtureRequest
 ) -> None:
-    if way == "one by one":
-        request.getfixturevalue("no_tables")
+    if fixture := {"one by one": "no_tables", "by treelite's interpreter": "no_compiler"}.get(way):
+        request.getfixturevalue(fixture)
     booster = train_quantile(**{"features": 2} | kind)
     model = treelite.frontend.from_xgboost_json(content(booster).decode())
     x = rows(model)
-    read = compile_trees if way.startswith("compiled") else load_trees
+    read = compile_trees if "treelite" in way else load_trees
     trees = read(content(booster), model.num_feature, QUANTILE)
     assert way in trees.engine
     assert trees.predict(x) == pytest.approx(booster.inplace_predict(x), rel=1e-6, abs=1e-6)
-    assert library.interpret(model, x) == pytest.approx(booster.inplace_predict(x), rel=1e-6, abs=1e-6)
     assert trees.predict(x[:0]).shape == (0,)
-    row = trees.row()
-    alone = [score_by(row.function, row.arguments, of.ctypes.data) for of in x[:1000]]
-    np.testing.assert_array_equal(alone, trees.predict(x[:1000]))
+    assert one_by_one(trees.row(), x[:1000]) == trees.predict(x[:1000]).tolist()
 
 
 @pytest.mark.parametrize("base", [0.5, 0.02])
@@ -89,28 +95,6 @@ def test_the_score_of_a_classifier_is_its_margin(base: float) -> None:
     assert margin == pytest.approx(booster.predict(data, output_margin=True), abs=1e-5)
     assert 1 / (1 + np.exp(-margin)) == pytest.approx(booster.predict(data), abs=1e-5)
     assert compile_trees(content(booster), 8, LOGISTIC).predict(x) == pytest.approx(margin, abs=1e-5)
-
-
-def test_no_compiler_is_needed(no_compiler: None) -> None:
-    booster = train_quantile(2)
-    assert load_trees(content(booster), 2, QUANTILE).engine == "as a table"
-    with pytest.raises(TrigemuError, match=r"no C compiler \(gcc, clang or the variable CC\)"):
-        compile_trees(content(booster), 2, QUANTILE)
-
-
-def test_a_large_model_is_not_compiled(
-    monkeypatch: pytest.MonkeyPatch, fresh_cache: Path, compiler: Callable[[str], Path]
-) -> None:
-    """One node too many: no compiler is started."""
-    booster, compilations = train_quantile(2), compiler('exec gcc "$@"')
-    nodes = len(compile_trees(content(booster), 2, QUANTILE).ensemble.feature)
-    assert compilations.read_text()
-    compile_trees.cache_clear()
-    monkeypatch.setattr(boosted, "MAX_COMPILED", nodes - 1)
-    compilations.write_text("")
-    with pytest.raises(TrigemuError, match=f"has {nodes} nodes, of which at most {nodes - 1} are compiled"):
-        compile_trees(content(booster), 2, QUANTILE)
-    assert compilations.read_text() == ""
 
 
 def test_a_model_is_loaded_once(booster: xgboost.Booster) -> None:

@@ -121,7 +121,7 @@ padding = 0.0
         ("[trained_on]\n", "[traned_on]\n", 5, "did you mean 'trained_on'?"),
         ('catalogue = "toy"', "catalogue = 3", 6, "expected a string"),
         ("[network]\n", "[network]\nscript = 'x.py'\n", 8, "unknown key 'script'"),
-        ("[network]\n", "[network]\nengine = 'tensorrt'\n", 8, "tensorrt"),
+        ("[network]\n", "[network]\nengine = 'onnxruntime'\n", 8, "unknown key 'engine'"),
         ('file = "model.onnx"\n', "", 7, "'file' is missing"),
         ('"model.onnx"', '"absent.onnx"', 8, "absent.onnx: No such file"),
         ('"model.onnx"', '"."', 8, "Is a directory"),

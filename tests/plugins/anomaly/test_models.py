@@ -83,11 +83,6 @@ def test_the_base_of_a_classifier_is_a_probability() -> None:
         open_model(json.dumps(document).encode(), 6)
 
 
-def test_an_engine_of_onnx_runs_no_trees() -> None:
-    with pytest.raises(TrigemuError, match="leave out engine = 'onnxruntime'"):
-        open_model(as_json(classifier()), 6, "onnxruntime")
-
-
 def test_a_classifier_in_a_menu(tmp_path: Path) -> None:
     """Scores are margins of XGBoost; both names of the kind decide the same."""
     booster, events = classifier(), toy_events(7, 300)

@@ -9,7 +9,6 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 from onnx_toys import linear, model
-from trigemu_anomaly import onnx_session
 from trigemu_anomaly.network import Network
 from trigemu_anomaly.onnx_graph import checked_graph
 
@@ -69,14 +68,6 @@ def test_bombs_are_refused(kind: str) -> None:
     with pytest.raises(TrigemuError, match=message) as error:
         Network(content, 3)
     assert len(str(error.value)) < 400
-
-
-def test_memory_is_limited_while_a_model_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx_session, "_MEMORY", 2**29)
-    large = of_shape(node("ConstantOfShape", "s", "big"), s=np.array([2**20, 2**9]))  # 2 GiB
-    with pytest.raises(TrigemuError, match=r"ONNX Runtime can load|cannot be run"):
-        Network(large, 3)
-    assert len(np.ones(2**27)) == 2**27  # the limit is gone
 
 
 def test_shapes_that_depend_on_the_number_of_events_only_are_read() -> None:

@@ -8,9 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from tree_toys import fixed_walk, floating_walk, inputs, precision, random_trees
+from tree_toys import fixed_walk, floating_walk, inputs, one_by_one, precision, random_trees
 from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
-from trigemu_anomaly.fixed_row import FixedRow, score_by
 from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Overflows, Precision
 
 from trigemu import TrigemuError
@@ -25,8 +24,7 @@ def kinds(width: st.SearchStrategy[int], integer: st.SearchStrategy[int]) -> st.
 
 
 def by_row(fixed: FixedEnsemble, x: np.ndarray) -> list[float]:
-    row = FixedRow(fixed)
-    return [score_by(row.function, row.arguments, values.ctypes.data) for values in x]
+    return one_by_one(fixed.kernels.row(), x)
 
 
 @given(

@@ -23,7 +23,7 @@ PAIRS = np.array([(a, b) for a in SPECIAL for b in SPECIAL], np.float32)
 
 def scored(content: bytes, x: np.ndarray) -> np.ndarray:
     """In blocks and row by row, which must agree."""
-    network = Network(content, x.shape[1])
+    network = Network(content, x.shape[1], "kernels")
     assert network.engine == "trigemu's kernels"
     scores, row = network.score(x), network.row()
     for features, score in zip(x, scores, strict=True):
@@ -36,7 +36,7 @@ def scored(content: bytes, x: np.ndarray) -> np.ndarray:
 def error_in_last_places(kind: str, x: np.ndarray, truth: Callable[[np.ndarray], np.ndarray]) -> float:
     content = model([helper.make_node(kind, ["x"], ["y"])], {}, 1, output=("n", 1))
     x = x.astype(np.float32)
-    scores, exact = Network(content, 1).score(x[:, None]), truth(x.astype(np.float64))
+    scores, exact = Network(content, 1, "kernels").score(x[:, None]), truth(x.astype(np.float64))
     normal = (np.abs(exact) >= TINY) & (np.abs(exact) <= np.finfo(np.float32).max)
     places = np.spacing(np.abs(exact[normal]).astype(np.float32)).astype(np.float64)
     return float((np.abs(scores[normal] - exact[normal]) / places).max())

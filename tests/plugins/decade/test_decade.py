@@ -18,7 +18,7 @@ from decade_toys import MENU, OBJECTS, Models, compiled, read_events, train_quan
 from onnx import helper
 from toys import evaluation_half, memory_catalogue, write_root
 from trigemu_anomaly.anomaly import preselected
-from trigemu_anomaly.inputs import Inputs
+from trigemu_anomaly.input_kernels import Features
 from trigemu_anomaly.network import Network
 from trigemu_decade.decade import Decade
 
@@ -32,7 +32,7 @@ from trigemu import (
     rates_of,
     worker_pool,
 )
-from trigemu.api import Workspace
+from trigemu.api import FloatArray, Workspace
 from trigemu.base.mapping import Engine
 from trigemu.base.toml import TableError
 
@@ -95,13 +95,13 @@ def test_events_that_fail_the_preselection_cost_nothing(
 
 
 def count_events(monkeypatch: pytest.MonkeyPatch, seen: list[int]) -> None:
-    plain = Network.score_events
+    plain = Network.score
 
-    def counting(self: Network, inputs: Inputs, work: Workspace, *of_trees: Any) -> Any:
-        seen.append(len(work.events))
-        return plain(self, inputs, work, *of_trees)
+    def counting(self: Network, features: Features) -> FloatArray:
+        seen.append(len(features))
+        return plain(self, features)
 
-    monkeypatch.setattr(Network, "score_events", counting)
+    monkeypatch.setattr(Network, "score", counting)
 
 
 def test_an_event_without_an_input_has_no_score(
@@ -127,14 +127,12 @@ def truth_passed(events: Events) -> list[bool]:
 # ---- nothing that should not matter changes a bit
 
 
-def test_the_trees_run_on_another_thread_beside_onnx_runtime(models: Models, catalogue: Catalogue) -> None:
+def test_the_trees_run_on_another_thread(models: Models, catalogue: Catalogue) -> None:
     """As a card chooses; the score differs in its last bits."""
     menu = models.menu()
     events = read_events(menu, catalogue)
     expected = compiled(menu).evaluate(Workspace(events))
-    card = models.folder / "network.toml"
-    card.write_text(card.read_text().replace("sha256", 'engine = "onnxruntime"\nsha256', 1))
-    models.write_card()
+    models.write_card(("missing = 0.0", 'missing = 0.0\nengine = "treelite"'))
     kind = compiled(models.menu())
     threads: list[bool] = []
     trees, main = kind.quantile.model, threading.get_ident()
@@ -214,7 +212,7 @@ def test_a_failure_is_reported(models: Models, catalogue: Catalogue) -> None:
         raise RuntimeError("out of memory")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Network, "score_events", fail)
+        patch.setattr(Network, "score", fail)
         with pytest.raises(RuntimeError, match="out of memory"):
             kind.evaluate(Workspace(events))
     assert (kind.evaluate(Workspace(events)) > -np.inf).any()
@@ -268,6 +266,7 @@ name = "AE"
 kind = "anomaly"
 card = "network.toml"
 requires = "n_photon >= 1"
+engine = "kernels"
 above = 1.0
 """
 

@@ -14,7 +14,6 @@ from project import ROOT
 from stream_toys import streamed
 from toys import columns
 from trigemu_anomaly.precision import trees_of
-from trigemu_anomaly.tree_walk import WalkRow
 from trigemu_latency import Stream, bench
 from trigemu_latency.timing import clock
 from trigemu_latency.views import figure_of
@@ -98,7 +97,7 @@ def test_a_menu_that_is_ready_to_run() -> None:
 def test_the_full_menu_with_trees_one_by_one(models: Models, events: Events) -> None:
     plan = make_plan([models.menu()])
     trees = plan.slots[plan.bits[0]["AD"]].compiled.quantile.model  # type: ignore[attr-defined]
-    assert isinstance(trees.row(), WalkRow)
+    assert trees.engine == "one by one"
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
 
 

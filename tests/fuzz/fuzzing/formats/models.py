@@ -150,7 +150,7 @@ def _with_tree(table: Any, tree: Any) -> Any:
 
 def _use(folder: Path) -> Any:
     """Decide on the toy events; return the scores by trigger."""
-    from trigemu_anomaly import tree_cells
+    from trigemu_anomaly import tree_kernels
 
     way = (folder / "way").read_text() if (folder / "way").exists() else "table"
     if way == "fixed":
@@ -160,7 +160,7 @@ def _use(folder: Path) -> Any:
         (folder / "menu.toml").write_text(f"{(folder / 'menu.toml').read_text()}{table}\n")
     with pytest.MonkeyPatch.context() as patch:
         if way == "walked":
-            patch.setattr(tree_cells, "MAX_CELLS", 0)
+            patch.setattr(tree_kernels, "MAX_CELLS", 0)
         return _scores(folder)
 
 

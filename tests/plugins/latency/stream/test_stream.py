@@ -73,13 +73,14 @@ def test_any_number_of_slots(tmp_path: Path, number: int) -> None:
 
 @pytest.mark.parametrize("content", [linear([1.0] * 6, flat=False), autoencoder(6, (16, 3, 16), "Relu")])
 def test_thresholds_at_scores_and_next_to_them(tmp_path: Path, content: bytes) -> None:
-    """An event alone has the bits that it has in a batch."""
+    """With kernels an event alone has the bits that it has in a batch."""
     write_card(tmp_path, content, INPUTS)
-    values = np.unique(scores(tmp_path))[1::30]
+    kernels = 'engine = "kernels"'
+    values = np.unique(scores(tmp_path, kernels))[1::30]
     near = [np.nextafter(values, -np.inf), values, np.nextafter(values, np.inf)]
     thresholds = np.concatenate([*near, [np.inf, -np.inf]])
     for some in np.array_split(thresholds, -(-len(thresholds) // 40)):
-        plan = plan_at(tmp_path, some)
+        plan = plan_at(tmp_path, some, kernels)
         words = decide(EVENTS, plan)
         assert words.any()
         np.testing.assert_array_equal(streamed(plan, EVENTS), words)

@@ -7,16 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from tree_toys import floating_walk, inputs, random_trees
-from trigemu_anomaly import tree_cells
-from trigemu_anomaly.fixed_row import score_by
-from trigemu_anomaly.tree_cells import CellRow, CellTable, cell_table
+from tree_toys import floating_walk, inputs, one_by_one, random_trees
+from trigemu_anomaly import tree_kernels
+from trigemu_anomaly.tree_kernels import TreeKernels
 from trigemu_anomaly.trees import Ensemble
 
 
-def table_of(trees: Ensemble) -> CellTable:
-    table = cell_table(trees)
-    assert table is not None
+def table_of(trees: Ensemble) -> TreeKernels:
+    table = TreeKernels(trees)
+    assert table.engine == "as a table"
     return table
 
 
@@ -78,8 +77,7 @@ def test_a_layout_and_a_number_of_rows_change_nothing() -> None:
     expected = table.predict(x)
     assert (table.predict(np.asfortranarray(x)) == expected).all()
     assert (table.predict(np.repeat(x, 2, axis=0)[::2]) == expected).all()
-    row = CellRow(table)
-    assert [score_by(row.function, row.arguments, of.ctypes.data) for of in x] == expected.tolist()
+    assert one_by_one(table.row(), x) == expected.tolist()
     assert table.predict(x[:0]).shape == (0,)
     for wrong in (x[:, :2], x[:, 0]):
         with pytest.raises(ValueError, match="trees that read 3 features got an array"):
@@ -99,17 +97,17 @@ def test_a_threshold_between_two_single_numbers_separates_them() -> None:
 def test_inputs_that_no_tree_splits_on_cost_nothing() -> None:
     trees = random_trees(30, 4, features=2)
     wider = replace(trees, features=200, feature=np.where(trees.feature == 1, 150, trees.feature))
-    assert len(table_of(wider).values) == len(table_of(trees).values)
+    assert table_of(wider).cells == table_of(trees).cells
     x = np.random.default_rng(1).normal(0, 3, (50, 200)).astype(np.float32)
     assert table_of(wider).predict(x).tolist() == walk(wider, x)
 
 
-@pytest.mark.parametrize("bound", ["MAX_CELLS", "_MAX_SUMS"])
+@pytest.mark.parametrize("bound", ["MAX_CELLS", "MAX_SUMS"])
 def test_a_table_that_is_too_large_is_not_made(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
     trees = random_trees(12, 4)
-    cells = len(table_of(trees).values)
+    cells = table_of(trees).cells
     needed = cells if bound == "MAX_CELLS" else cells * trees.trees
-    monkeypatch.setattr(tree_cells, bound, needed)
-    assert cell_table(trees)
-    monkeypatch.setattr(tree_cells, bound, needed - 1)
-    assert cell_table(trees) is None
+    monkeypatch.setattr(tree_kernels, bound, needed)
+    assert TreeKernels(trees).cells
+    monkeypatch.setattr(tree_kernels, bound, needed - 1)
+    assert TreeKernels(trees).engine == "one by one"
