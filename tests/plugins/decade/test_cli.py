@@ -192,7 +192,7 @@ def test_the_engine_is_said(place: Models, trigemu: Run) -> None:
     """In the text and in JSON; the rates are the same."""
     text, documents = Path("menu.toml").read_text(), []
     for engine, said in (("parallel", "compiled by treelite, on two threads"), ("kernels", "as a table")):
-        Path("menu.toml").write_text(text.replace("above = 0.0", f'above = 0.0\nengine = "{engine}"'))
+        Path("menu.toml").write_text(text.replace('"decade"\ncard', f'"decade"\nengine = "{engine}"\ncard'))
         status, shown = trigemu("run", "menu.toml", "--samples", "catalogue.toml", "--json", "run.json")
         assert (status, f"{said}." in " ".join(shown.split())) == (0, True), shown
         documents.append(json.loads(Path("run.json").read_text()))
