@@ -1,9 +1,12 @@
-"""DECADE in batches: its parts and the complete score compared with the bare engines, on events that pass the
-preselection."""
+"""DECADE as its trigger runs it, by each engine, beside bare ONNX Runtime and compiled trees: for single
+events and in batches, on preselected events, like `trigemu bench menus/decade.toml`. And the BDT by several
+libraries."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,15 +18,16 @@ import treelite
 import xgboost
 from pytest_benchmark.fixture import BenchmarkFixture
 from repeat import repeated
-from trigemu_anomaly.anomaly import CompiledAnomaly
+from trigemu_latency.timing.clock import Batches
 
 import trigemu
-from trigemu.observables.workspace import Workspace
+from trigemu.api import Plan, Workspace
 
 ROOT = Path(__file__).parent.parent
 QUANTILE = ROOT / "plugins" / "trigemu_decade" / "models" / "primary" / "quantile.json"
-EVENTS = 131_072
-BATCHES = (1, 16, 256, 1024, 4096, EVENTS)
+MENUS = {"parallel": "decade.toml", "kernels": "decade-kernels.toml"}
+EVENTS = 16_384
+BATCHES = (1, 16, 256, 4096)
 #: A DMatrix is made each time, since XGBoost caches its predictions.
 XGBOOST = ("xgboost_inplace_predict", "xgboost_predict")
 CONTENDERS = ("trigemu", "tl2cgen", "gtil", *XGBOOST)
@@ -31,48 +35,39 @@ Record = Callable[[BenchmarkFixture, int], None]
 
 
 @cache
+def alone(engine: str) -> Plan:
+    """The trigger AD of the shipped menu with an engine."""
+    plan = trigemu.make_plan(ROOT / "menus" / MENUS[engine])
+    return replace(plan, slots=(plan.slots[plan.bits[0]["AD"]],))
+
+
+@cache
 def asked() -> tuple[Any, trigemu.Events]:
-    """The compiled trigger of `decade.toml`, and events with a photon."""
-    menu = trigemu.read_menu(ROOT / "menus" / "decade.toml")
-    plan = trigemu.make_plan([menu])
-    compiled: Any = plan.slots[plan.bits[0]["AD"]].compiled
+    """The trigger with kernels, and events with a photon."""
+    plan = alone("kernels")
+    compiled: Any = plan.slots[0].compiled
     events = repeated(trigemu.open_catalogue(), plan.needs, 3 * EVENTS)
     rows = np.flatnonzero(compiled.requires.evaluate(Workspace(events)))
     return compiled, events.take(np.resize(rows, EVENTS))
+
+
+@pytest.mark.parametrize("n", BATCHES)
+@pytest.mark.parametrize("what", [*MENUS, "bare_onnxruntime", "bare_bdt"])
+def test_decade(benchmark: BenchmarkFixture, record: Record, what: str, n: int) -> None:
+    """Decide batch after batch, each in memory of its own."""
+    benchmark.group = f"decade.toml, preselected events, {n} at a time"
+    batches = Batches(asked()[1], n)
+    timed = batches.decisions(alone(what)) if what in MENUS else batches.bare(alone("kernels"))[what]
+    numbers = itertools.cycle(range(timed.calls))
+    rounds = min(20_000, max(100, 2**20 // n))
+    benchmark.pedantic(timed.call, setup=lambda: ((next(numbers),), {}), rounds=rounds, warmup_rounds=20)
+    record(benchmark, n)
 
 
 def run(benchmark: BenchmarkFixture, record: Record, call: Callable[[], object], n: int) -> None:
     rounds = min(2000, max(20, 2**22 // n))
     benchmark.pedantic(call, rounds=rounds, iterations=1, warmup_rounds=5)
     record(benchmark, n)
-
-
-@pytest.mark.parametrize("n", BATCHES[1:])
-@pytest.mark.parametrize("part", ["features", "autoencoder", "bare_onnxruntime", "bdt", "bare_bdt"])
-def test_part(benchmark: BenchmarkFixture, record: Record, part: str, n: int) -> None:
-    benchmark.group = f"parts of decade.toml, {n} events"
-    compiled, events = asked()
-    run(benchmark, record, compiled.stages(events[:n])[part], n)
-
-
-@pytest.mark.parametrize("n", BATCHES[1:])
-@pytest.mark.parametrize("how", ["decade", "parallel", "sequential", "anomaly"])
-def test_score(benchmark: BenchmarkFixture, record: Record, how: str, n: int) -> None:
-    """Time the trigger, ONNX Runtime and compiled trees on two threads, and the autoencoder as a trigger."""
-    benchmark.group = f"the score of decade.toml, {n} events"
-    compiled, events = asked()
-    events = events[:n]
-    stages = compiled.stages(events)
-    anomaly = CompiledAnomaly(compiled.scorer, compiled.requires, 0.0)
-    calls = {
-        "decade": lambda: compiled.evaluate(Workspace(events)),
-        "anomaly": lambda: anomaly.evaluate(Workspace(events)),
-        "parallel": stages["parallel"],
-        "sequential": stages["sequential"],
-    }
-    if how != "anomaly":
-        assert calls[how]() == pytest.approx(compiled.evaluate(Workspace(events)), abs=1e-4)
-    run(benchmark, record, calls[how], n)
 
 
 @cache

@@ -10,7 +10,7 @@ import awkward as ak
 import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
-from trigemu_anomaly.single_row import stages
+from trigemu_anomaly.single_row import bare_models
 
 import trigemu
 from menus import menu_of
@@ -297,5 +297,5 @@ def test_anomaly(benchmark: BenchmarkFixture, record: Record, part: str) -> None
     events = sample.read(0, 0, sample.sources[0].entries, plan.needs)
     events = events.take(np.flatnonzero(np.diff(events.collections["photon"].offsets) > 0)[:16_384])
     alone = trigemu.api.Plan((PlannedTrigger(slot, menu.trigger("AD")),), ({"AD": 0},), plan.needs)
-    benchmark(stages(slot, events)[part] if part != "trigemu" else lambda: trigemu.decide(events, alone))
+    benchmark(bare_models(slot, events)[part] if part != "trigemu" else lambda: trigemu.decide(events, alone))
     record(benchmark, len(events))

@@ -18,6 +18,8 @@ import treelite
 import trigemu_latency
 import xgboost
 from pytest_benchmark.fixture import BenchmarkFixture
+from trigemu_anomaly.boosted import load_trees
+from trigemu_anomaly.xgboost_file import QUANTILE
 from trigemu_latency import draw_events
 
 import trigemu
@@ -26,7 +28,6 @@ from trigemu.observables.workspace import Workspace
 ROOT = Path(__file__).parent.parent
 MODELS = ROOT / "plugins" / "trigemu_decade" / "models" / "primary"
 EVENTS, ROUNDS = 5000, 20_000
-PARTS = ("features", "autoencoder", "bdt", "sequential", "parallel", "bare_onnxruntime", "bare_bdt")
 Record = Callable[[BenchmarkFixture, int], None]
 
 
@@ -98,13 +99,6 @@ def test_menu(benchmark: BenchmarkFixture, record: Record, name: str, how: str) 
 
 
 @pytest.mark.benchmark(group="single events: parts of decade.toml")
-@pytest.mark.parametrize("part", PARTS)
-def test_part(benchmark: BenchmarkFixture, record: Record, part: str) -> None:
-    of = case("decade")
-    run(benchmark, record, trigemu_latency.Stream(of.plan, of.events).stages(of.model)[part])
-
-
-@pytest.mark.benchmark(group="single events: parts of decade.toml")
 def test_own_onnxruntime(benchmark: BenchmarkFixture, record: Record) -> None:
     """Return a session independent of trigemu, with IO binding, one thread."""
     options = onnxruntime.SessionOptions()
@@ -158,8 +152,14 @@ def evaluators(folder: Path) -> dict[str, Callable[[int], object]]:
     model = treelite.frontend.load_xgboost_model(str(MODELS / "quantile.json"))
     of = case("decade")
     trees = of.plan.slots[of.model].compiled.quantile.model  # type: ignore[attr-defined]
+    cells = load_trees((MODELS / "quantile.json").read_bytes(), 2, QUANTILE).row()
+
+    def by_row(i: int) -> float:
+        cells.features[:] = rows[i]
+        return cells.evaluate()
+
     return {
-        "trigemu": trigemu_latency.Stream(of.plan, of.events).stages(of.model)["bdt"],
+        "trigemu": by_row,
         "trigemu_batch_of_one": lambda i: trees.predict(row[i]),
         "ctypes": by_ctypes,
         "tl2cgen": lambda i: predictor.predict(tl2cgen.DMatrix(row[i])),

@@ -25,8 +25,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, get_args
 
+import msgspec
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray
@@ -45,7 +46,7 @@ from .integer_layers import InputScale
 from .models import open_model
 from .network import Engine
 from .score_model import ScoreModel
-from .single_row import Decision, ModelCall, Row, model_call, stages
+from .single_row import Decision, ModelCall, bare_models, engines_of, model_call
 
 
 class InputBlock(TomlTable, frozen=True):
@@ -145,6 +146,10 @@ class CompiledAnomaly(Compiled):
         return self.requires
 
     @property
+    def engine(self) -> str:
+        return f"score by {self.scorer.network.engine}"
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         return self.scorer.notes
 
@@ -153,34 +158,21 @@ class CompiledAnomaly(Compiled):
         return self.scorer.inputs.objects_needed
 
 
-@stages.register
-def _(trigger: CompiledAnomaly, events: Events) -> dict[str, Callable[[], object]]:
-    return trigger.scorer.stages(events)
+@engines_of.register
+def _(kind: Anomaly) -> Mapping[str, Anomaly]:
+    return {engine: msgspec.structs.replace(kind, engine=engine) for engine in get_args(Engine)}
+
+
+@bare_models.register
+def _(trigger: CompiledAnomaly, events: Events) -> Mapping[str, Callable[[], object]]:
+    return trigger.scorer.bare(Workspace(events))
 
 
 @model_call.register
 def _(trigger: CompiledAnomaly) -> ModelCall:
-    network = trigger.scorer.network
-    row = network.row()
-    decision = SingleScore(network, row, trigger.threshold)
+    row = trigger.scorer.network.row()
+    decision = Decision(row, trigger.threshold)
     return ModelCall(trigger.requires, ((trigger.scorer.inputs, row.features),), decision, decision.native)
-
-
-class SingleScore(Decision):
-    """The single-event model: the score compared with a threshold."""
-
-    def __init__(self, network: ScoreModel, row: Row, threshold: float) -> None:
-        super().__init__(row, threshold)
-        self._network, self.engine = network, network.engine
-
-    def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
-        """Return its stages for timing; the model runs on the features that were written last."""
-        bare = self._network.bound(self._row.features.reshape(1, -1))
-        return {
-            "features": features,
-            "autoencoder": lambda event: self._row.evaluate(),
-            **({"bare_onnxruntime": lambda event: bare()} if bare else {}),
-        }
 
 
 def preselected(work: Workspace, requires: Condition | None) -> tuple[Workspace, BoolArray]:
@@ -235,15 +227,10 @@ class Scorer:
         """Return the scores float64[n] for a result of `inputs.evaluate`."""
         return np.where(complete, self.network.score(features), -np.inf)
 
-    def stages(self, events: Events) -> dict[str, Callable[[], object]]:
-        """Return its stages for timing, by name, on all of these events."""
-        features, _ = self.inputs.evaluate(Workspace(events))
-        bare = self.network.bound(features)
-        return {
-            "features": lambda: self.inputs.evaluate(Workspace(events)),
-            "autoencoder": lambda: self.network.score(features),
-            **({"bare_onnxruntime": bare} if bare else {}),
-        }
+    def bare(self, work: Workspace) -> dict[str, Callable[[], object]]:
+        """Return the call of the bare model on all events of a workspace (`bare_models`)."""
+        call = self.network.bound(self.inputs.evaluate(work)[0])
+        return {"bare_onnxruntime": call} if call else {}
 
 
 def open_scorer(

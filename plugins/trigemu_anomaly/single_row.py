@@ -69,10 +69,6 @@ class Model(Protocol):
     def __call__(self) -> int:
         """Return 1 if the event passes, 0 if it fails, −1 if the score is NaN, which is an error."""
 
-    def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
-        """Return its stages for timing, by name. Each is called with the number of one of n events;
-        `features` writes the inputs of that event."""
-
 
 @dataclass(frozen=True)
 class Native:
@@ -104,13 +100,17 @@ def model_call(trigger: object) -> ModelCall | None:
 
 
 @singledispatch
-def stages(trigger: object, events: Events) -> Mapping[str, Callable[[], object]]:
-    """Return the stages of a trigger for timing, by name. A kind with parts registers its class.
+def engines_of(kind: object) -> Mapping[str, Any]:
+    """Return the same kind with each engine that it could name, by engine. A kind with the key `engine`
+    registers its class."""
+    return {}
 
-    Each call repeats one stage, without the stages before it, on all of these events, which all pass the
-    preselection of the trigger: "features": the inputs of the models; "autoencoder", "bdt": the models, with
-    "bare_onnxruntime" and "bare_bdt" for comparison; "sequential", "parallel": all stages, on 1 or 2 threads.
-    """
+
+@singledispatch
+def bare_models(trigger: object, events: Events) -> Mapping[str, Callable[[], object]]:
+    """Return calls of the bare models of a trigger on all of these events, with inputs at hand: of ONNX
+    Runtime ("bare_onnxruntime") and of compiled trees ("bare_bdt"). A kind with models registers its
+    class."""
     return {}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -104,10 +104,6 @@ class QuantileTable(ModelFile, frozen=True):
         The observables that Y depends on.
     missing : float
         Replaces the value of a missing object.
-    engine : "table", "treelite" or None
-        What evaluates boosted trees. "table", the default: a table of their sums, or the trees one by one
-        where it would be too large. "treelite": code that treelite generates and a C compiler compiles, on a
-        second thread beside the score, as in arXiv:2508.10224; slower.
     chosen : tuple of Step
         The steps in which x was chosen from the observables that a menu cuts on, if it was.
     seen : tuple of Seen
@@ -117,7 +113,6 @@ class QuantileTable(ModelFile, frozen=True):
     q: Annotated[float, msgspec.Meta(gt=0, lt=1)]
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     missing: float
-    engine: Literal["table", "treelite"] | None = None
     chosen: tuple[Step, ...] = ()
     seen: tuple[Seen, ...] = ()
 

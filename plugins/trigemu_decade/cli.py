@@ -25,8 +25,6 @@ from trigemu.studies.efficiency_profiles import read_profiles
 
 if TYPE_CHECKING:  # these modules need packages that only training needs
     from .training.config import Config
-    from .training.stages import Stages
-    from .training.train import Trained
     from .verdict import Verdict
 
 
@@ -70,9 +68,9 @@ def train(
 ) -> None:
     """Train the models that CONFIG (TOML) describes on one half of the samples.
 
-    The card decade.toml is replaced last and refers to a new folder with all other files. An interrupted
-    training leaves the old set intact; the next training continues after the last finished stage. The exit
-    status is 1 if a trigger with these models would fail its purpose.
+    The card decade.toml is replaced last and refers to a new folder with all other files: an interrupted
+    training leaves the old set intact. The exit status is 1 if a trigger with these models would fail its
+    purpose.
     """
     try:
         from .training.scored import half_of_card
@@ -115,12 +113,10 @@ def _train(
     from .training.train import train as fit
     from .training.write import chosen, write
 
-    def fitted(good: Catalogue) -> tuple[Trained, Stages, Catalogue]:
-        return *fit(settings, good, advance, folder, engine, begin), good
-
-    trained, stages, used = without_bad_files(samples, fitted)
+    used, trained = without_bad_files(
+        samples, lambda good: (good, fit(settings, good, advance, engine, begin))
+    )
     digests = write(trained, settings, used, folder)
-    stages.remove()
     if trained.choice:
         present([chosen(trained.choice)], [], [])
     say(

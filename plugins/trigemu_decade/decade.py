@@ -2,6 +2,7 @@
 
     card = "models/primary/decade.toml"     # relative to the menu
     requires = "n_photon >= 1"              # the models are evaluated only on events that pass
+    engine = "parallel"                     # or "kernels"; the decisions are the same
     unique_rate_hz = 1350.0                 # or above = 0.0
     precision = { … }                       # optional: Y(x) as in firmware (trigemu_anomaly.PrecisionTable)
 
@@ -17,26 +18,42 @@ The card names the card of the score y, and the BDT that gives Y(x):
     q = 0.005                               # y > Y(x) in this fraction of the background
     x = ["jet[0].pt", "photon[0].pt"]
     missing = 0.0                           # replaces the value of a missing object
-    engine = "treelite"                     # optional: trees compiled, and run on a second thread
+
+y and Y(x) do not depend on each other. With the engine "parallel", ONNX Runtime evaluates the network for all
+events of a chunk in one call, and code that treelite compiled the trees in another one, on a second thread.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal, get_args
 
+import msgspec
 import numpy as np
 from trigemu_anomaly.anomaly import InputBlock, Scorer, open_scorer, preselected, read_inputs, scores_among
-from trigemu_anomaly.boosted import Trees, in_fixed_point
+from trigemu_anomaly.boosted import Trees, compile_trees, in_fixed_point, load_trees
 from trigemu_anomaly.card import Card, open_card
+from trigemu_anomaly.compiled_trees import CompiledTrees
 from trigemu_anomaly.input_kernels import Features
+from trigemu_anomaly.inputs import Inputs
+from trigemu_anomaly.network import Network
 from trigemu_anomaly.precision import PrecisionTable, TreeModel, trees_of
-from trigemu_anomaly.single_row import ModelCall, model_call, stages
+from trigemu_anomaly.single_row import (
+    Decision,
+    ModelCall,
+    Row,
+    bare_models,
+    engines_of,
+    is_above,
+    model_call,
+)
+from trigemu_anomaly.xgboost_file import QUANTILE
 
-from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.observables.expressions import Condition
 from trigemu.observables.workspace import Workspace
@@ -44,7 +61,6 @@ from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 
 from .card import DecadeCard, Seen
-from .quantile import Quantile, SingleDecade, open_quantile
 from .verdict import SIGNIFICANT
 
 #: Tolerance on q: XGBoost stores the quantile as a float32.
@@ -54,6 +70,8 @@ _FAR = 1.0
 #: A threshold this many of its errors from 0 is worth a warning. They are of the counted events and of the
 #: slope of the rate near the threshold only: Y(x) fitted to few events has given 10.
 _FAR_THRESHOLD = 20.0
+
+Engine = Literal["parallel", "kernels"]
 
 
 class Decade(ScoreKind, frozen=True):
@@ -70,24 +88,65 @@ class Decade(ScoreKind, frozen=True):
         that pass it; the trigger rejects all others.
     precision : PrecisionTable or None
         Fixed-point types for the trees of Y(x), as in firmware; None: floating point.
+    engine : "parallel" or "kernels"
+        What evaluates the models. "parallel": ONNX Runtime, and beside it, on a second thread, the trees as
+        compiled by treelite; without a C compiler, treelite's interpreter. "kernels": trigemu's kernels, one
+        after the other, for the lowest latency of single events. The decisions are the same, but within 1e-5
+        of the threshold.
     """
 
     card: str
     sha256: str | None = None
     requires: str | None = None
     precision: PrecisionTable | None = None
+    engine: Engine = "parallel"
 
     def compile(self, context: Context) -> CompiledDecade:
         requires = None if self.requires is None else context.condition(self.requires)
         card = open_card(context, self.card, self.sha256, DecadeCard)
         score = card.table.score
-        scorer = open_scorer(card.context, score.card, score.sha256, "card", "kernels")
-        quantile = _quantile(card, self.precision)
+        engine: Literal["onnxruntime", "kernels"] = "onnxruntime" if self.engine == "parallel" else "kernels"
+        scorer = open_scorer(card.context, score.card, score.sha256, "card", engine)
+        quantile = _quantile(card, self.precision, self.engine)
         table = card.table.quantile
         return CompiledDecade(scorer, quantile, table.q, requires, self.threshold, table.seen)
 
 
-def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quantile:
+@dataclass(frozen=True)
+class Quantile:
+    """A model of Y(x) and its inputs; compared by the inputs, the content of the model file, the engine and
+    the precision, which is None for floating point."""
+
+    inputs: Inputs
+    sha256: str
+    engine: Engine
+    precision: PrecisionTable | None
+    model: Trees | Network = field(compare=False)
+
+    def predict(self, x: Features) -> FloatArray:
+        """Return Y(x), float64[n], for x float32[n, d]."""
+        return predict(self.model, x)
+
+    @cached_property
+    def compiled(self) -> CompiledTrees | None:
+        """The trees as compiled by treelite; None without trees, or without a C compiler."""
+        trees = CompiledTrees(self.model.ensemble) if isinstance(self.model, Trees) else None
+        return None if trees is None or trees.notes else trees
+
+
+def open_quantile(content: bytes, features: int, engine: Engine = "kernels") -> Trees | Network:
+    """Return the model of a file with this number of inputs. Raises TrigemuError if it cannot be used."""
+    if content.lstrip()[:1] == b"{" or not content:
+        return (compile_trees if engine == "parallel" else load_trees)(content, features, QUANTILE)
+    return Network(content, features, "onnxruntime" if engine == "parallel" else "kernels")
+
+
+def predict(model: Trees | Network, x: Features) -> FloatArray:
+    """Return Y(x), float64[n], for x float32[n, d]."""
+    return (model.predict(x) if isinstance(model, Trees) else model.score(x)).astype(np.float64)
+
+
+def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, engine: Engine) -> Quantile:
     table = card.table.quantile
     inputs = read_inputs(
         (InputBlock(table.x, table.missing),), lambda text, i, j: card.observable(text, ("quantile", "x", j))
@@ -95,7 +154,7 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quant
     content = card.model(table, ("quantile",))
     card.finish()
     try:
-        model = open_quantile(content, len(inputs), table.engine == "treelite")
+        model = open_quantile(content, len(inputs), "kernels" if precision else engine)
     except TrigemuError as error:
         card.problem(("quantile", "file"), f"{table.file} {error}")
         card.finish()
@@ -111,7 +170,7 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quant
         raise TrigemuError(
             f"precision is for boosted trees, and Y(x) of {card.path} is a network: leave it out"
         )
-    return Quantile(inputs, table.sha256.lower(), model, precision, content, table.engine == "treelite")
+    return Quantile(inputs, table.sha256.lower(), engine, precision, model)
 
 
 @dataclass(frozen=True)
@@ -148,34 +207,27 @@ class CompiledDecade(Compiled):
     def _scores(self, selected: Workspace) -> tuple[FloatArray, FloatArray]:
         """Return y and Y(x)."""
         if selected.has(self.scorer):  # y was computed for another trigger
-            x, _ = self.quantile.inputs.evaluate(selected)
-            return self.scorer.scores(selected), self.quantile.predict(x)
-        y, quantile = self._both(selected)
+            return self.scorer.scores(selected), self.quantile.predict(self._x(selected, None))
+        features, complete = self.scorer.inputs.evaluate(selected)
+        x = self._x(selected, features)
+        if self.quantile.engine == "parallel":
+            later = self.pool.submit(self.quantile.predict, x)
+            y = self.scorer.scores_of(features, complete)
+            quantile = later.result()
+        else:
+            y, quantile = self.scorer.scores_of(features, complete), self.quantile.predict(x)
         return selected.once(self.scorer, lambda: y), quantile
 
-    def _both(self, work: Workspace) -> tuple[FloatArray, FloatArray]:
-        features, complete, x = self._features(work)
-        if not self.parallel:
-            return self.scorer.scores_of(features, complete), self.quantile.predict(x)
-        quantile = self.pool.submit(self.quantile.predict, x)
-        return self.scorer.scores_of(features, complete), quantile.result()
-
-    @property
-    def parallel(self) -> bool:
-        """Whether y and Y(x) are computed side by side, as cards with ONNX Runtime or treelite choose."""
-        return self.quantile.parallel
+    def _x(self, work: Workspace, features: Features | None) -> Features:
+        """Return x, from the features of the network if they have it."""
+        if features is None or self.columns is None:
+            return self.quantile.inputs.evaluate(work)[0]
+        return features.take(self.columns, axis=1)
 
     @cached_property
     def pool(self) -> ThreadPoolExecutor:
         """A second thread, which computes Y(x) while this one computes y."""
         return ThreadPoolExecutor(1)
-
-    def _features(self, work: Workspace) -> tuple[Features, BoolArray, Features]:
-        """Return the inputs of the network, whether each event has all of them, and x."""
-        features, complete = self.scorer.inputs.evaluate(work)
-        if self.columns is None:
-            return features, complete, self.quantile.inputs.evaluate(work)[0]
-        return features, complete, features.take(self.columns, axis=1)
 
     @cached_property
     def columns(self) -> IntArray | None:
@@ -199,37 +251,34 @@ class CompiledDecade(Compiled):
         return self.scorer.inputs.objects_needed
 
     @property
-    def warnings(self) -> tuple[str, ...]:
+    def engine(self) -> str:
         model = self.quantile.model
-        of_file = [f"the model of Y(x) {note}" for note in (model.notes if isinstance(model, Trees) else ())]
-        return (*self.scorer.notes, *of_file, *(self.trees.warnings if self.trees else ()))
+        quantile = model.engine if isinstance(model, Trees) else f"by {model.engine}"
+        is_parallel = self.quantile.engine == "parallel"
+        how = f"beside Y(x) {quantile}, on two threads" if is_parallel else f"then Y(x) {quantile}"
+        return f"y by {self.scorer.network.engine}, {how}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        notes = (f"the model of Y(x) {note}" for note in self.quantile.model.notes)
+        return (*self.scorer.notes, *notes, *(self.trees.warnings if self.trees else ()))
 
     def sample_check(self) -> TrainingCheck:
         return TrainingCheck(self)
 
-    def stages(self, events: Events) -> dict[str, Callable[[], object]]:
-        """Return its stages for timing, by name, on all of these events."""
 
-        def sequential() -> FloatArray:
-            return np.asarray(np.subtract(*self._both(Workspace(events))))
+class _Parallel(Decision):
+    """The decision on one event, with Y(x) on a second thread."""
 
-        network, x = self.scorer.network, self._features(Workspace(events))[2]
-        stages: dict[str, Callable[[], object]] = {
-            "features": lambda: self._features(Workspace(events)),
-            "bdt": lambda: self.quantile.predict(x),
-            "sequential": sequential,
-        }
-        if compiled := self.quantile.compiled:
-            features = self.scorer.inputs.evaluate(Workspace(events))[0]
-            bare: Callable[[], Array] = network.bound(features) or (lambda: network.score(features))
+    def __init__(self, row: Row, threshold: float, less: Row, columns: IntArray | None) -> None:
+        super().__init__(row, threshold, less, columns)
+        self.native, self._second, self._pool = None, less, ThreadPoolExecutor(1)
 
-            def parallel() -> FloatArray:
-                x = self._features(Workspace(events))[2]
-                quantile = self.pool.submit(compiled.predict, x)
-                return np.asarray(np.subtract(bare(), quantile.result()))
-
-            stages |= {"parallel": parallel, "bare_bdt": lambda: compiled.predict(x)}
-        return self.scorer.stages(events) | stages
+    def __call__(self) -> int:
+        if self._columns is not None:
+            self._row.features.take(self._columns, out=self._second.features)
+        quantile = self._pool.submit(self._second.evaluate)
+        return is_above(self._row.evaluate() - quantile.result(), self._threshold)
 
 
 @dataclass(frozen=True)
@@ -271,16 +320,29 @@ def _(trigger: CompiledDecade) -> TreeModel | None:
     return trigger.trees
 
 
-@stages.register
-def _(trigger: CompiledDecade, events: Events) -> dict[str, Callable[[], object]]:
-    return trigger.stages(events)
+@engines_of.register
+def _(kind: Decade) -> Mapping[str, Decade]:
+    return {engine: msgspec.structs.replace(kind, engine=engine) for engine in get_args(Engine)}
+
+
+@bare_models.register
+def _(trigger: CompiledDecade, events: Events) -> Mapping[str, Callable[[], object]]:
+    work, trees = Workspace(events), trigger.quantile.compiled
+    x = trigger.quantile.inputs.evaluate(work)[0]
+    calls = trigger.scorer.bare(work)
+    if trees and len(x) > 1:
+        calls["bare_bdt"] = lambda: trees.predict(x)
+    elif trees:
+        row = trees.row()
+        row.features[:] = x[0]
+        calls["bare_bdt"] = row.evaluate
+    return calls
 
 
 @model_call.register
 def _(trigger: CompiledDecade) -> ModelCall:
-    network, quantile = trigger.scorer.network, trigger.quantile
-    row, columns = network.row(), trigger.columns
-    model = SingleDecade(network, row, quantile, columns, trigger.threshold, trigger.parallel)
-    of_trees = ((quantile.inputs, model.x),) if columns is None else ()
-    reads = (trigger.scorer.inputs, row.features), *of_trees
-    return ModelCall(trigger.requires, reads, model, model.native)
+    row, less = trigger.scorer.network.row(), trigger.quantile.model.row()
+    how = _Parallel if trigger.quantile.engine == "parallel" else Decision
+    decision = how(row, trigger.threshold, less, trigger.columns)
+    reads = ((trigger.scorer.inputs, row.features), (trigger.quantile.inputs, less.features))
+    return ModelCall(trigger.requires, reads[: 1 + (trigger.columns is None)], decision, decision.native)

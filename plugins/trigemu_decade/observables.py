@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import singledispatch
 from itertools import pairwise
 
+from trigemu.base.errors import TrigemuError
+from trigemu.menus.menu import Menu
 from trigemu.observables.language import parse_tree
 from trigemu.triggers.combination.kind import Combination
 from trigemu.triggers.combination.leg_threshold import LegThreshold
@@ -67,3 +70,24 @@ def compared_numbers(text: str) -> Iterator[str]:
                 numbers = [operand for operand in pair if not isinstance(operand, ast.Constant)]
                 if len(numbers) == 1:
                     yield ast.unparse(numbers[0])
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An observable that triggers of a menu cut on. triggers: their names."""
+
+    observable: str
+    triggers: tuple[str, ...]
+
+
+def candidates(menu: Menu) -> tuple[Candidate, ...]:
+    """Return the observables that the enabled triggers of a menu cut on, in order; TrigemuError if none."""
+    names_of: dict[str, list[str]] = {}
+    for trigger in menu.enabled:
+        for observable in observables_of(trigger.description):
+            names_of.setdefault(observable, []).append(trigger.name)
+    if not names_of:
+        raise TrigemuError(
+            f'{menu.path}: x = "menu": no enabled trigger cuts on an observable; list them in x'
+        )
+    return tuple(Candidate(observable, tuple(names)) for observable, names in names_of.items())

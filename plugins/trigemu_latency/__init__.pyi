@@ -10,6 +10,5 @@ from .timing.costs import (
     bench as bench,
     draw_events as draw_events,
 )
-from .timing.first import FirstDecision as FirstDecision, first_decision as first_decision
 
 PLUGIN: trigemu.api.Plugin

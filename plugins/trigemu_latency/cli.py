@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,13 +20,12 @@ from trigemu.menus.read import read_menu
 from trigemu.samples.opening import open_catalogue
 
 from .timing import costs
-from .timing.first import first_decision
 from .views import BENCH, figure_of
 
 #: The largest number of events, which all stay in memory; the largest number of threads; the longest time.
 MAX_EVENTS, MAX_THREADS = 100_000_000, 1024
 MAX_SECONDS = 1e6
-_MORE = "--details: rates, all percentiles, parts of scores, first decision, machine."
+_MORE = "--details: rates, all percentiles, machine."
 
 
 @click.command()
@@ -58,9 +56,7 @@ _MORE = "--details: rates, all percentiles, parts of scores, first decision, mac
     show_default=True,
     help="Time limit: no further triggers are timed after it; the menu and the first triggers always are.",
 )
-@click.option(
-    "--details", is_flag=True, help="Print everything: rates, all percentiles, the parts of scores."
-)
+@click.option("--details", is_flag=True, help="Print everything: rates, all percentiles, the machine.")
 @options.samples
 @options.tree
 @options.plugin_path
@@ -96,8 +92,7 @@ def bench(
         menus_bar(remaining, samples, engine) as advance,
     ):
         emulation = emulate(remaining, samples, executor=engine, progress=advance)
-    steps = costs.steps(emulation.plan, batches, threads) + 1
-    with bar("timing", steps, limit=seconds) as advance:
+    with bar("timing", costs.steps(emulation.plan, batches, threads), limit=seconds) as advance:
         result = costs.bench(
             emulation,
             batches=batches,
@@ -106,9 +101,6 @@ def bench(
             seconds=seconds,
             progress=advance,
         )
-        if 1 in batches and (details or json_file):  # it takes as long as the rest
-            result = replace(result, first=first_decision(menu, catalogue, tree, folders, skip_missing))
-        advance(1)
     if figure:
         from trigemu.results.figures import style
 

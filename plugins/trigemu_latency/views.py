@@ -2,71 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from trigemu_anomaly.step_model import KERNELS
-
 from trigemu import __version__
 from trigemu.results import notes, numbers
-from trigemu.results.documents import Histograms
 from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import View, name
 
 from .stream.stream import ARRAYS_FROM
-from .timing.clock import Histogram, Timing
+from .timing.clock import Timing
 from .timing.costs import Bench, Timings, TriggerCost
 from .timing.environment import Environment
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-_COLUMNS = (
-    Column(
-        "low_ns",
-        "number",
-        "from [ns]",
-        "The lower edge of the bin in ns per event.",
-        text="{:.4g}".format,
-        upper="high_ns",
-    ),
-    Column(
-        "high_ns", "number", "to [ns]", "The upper edge of the bin in ns per event.", text="{:.4g}".format
-    ),
-    Column("calls", "count", "calls", "The number of calls."),
-)
-
-
-class _CallTimes(View[Histogram]):
-    def line(self, result: Histogram) -> str:
-        calls = numbers.count(int(result.calls.sum()), "call")
-        return f"of {calls} in {numbers.count(len(result.calls), 'bin')}"
-
-    def page(self, result: Histogram) -> Page:
-        edges, calls = result.edges_ns.tolist(), result.calls.tolist()
-        table = Table(_COLUMNS)
-        for low, high, n in zip(edges[:-1], edges[1:], calls, strict=True):
-            table.add(low, high, n)
-        return Page([table])
-
-    def document(self, result: Histogram) -> dict[str, Any]:
-        return {key: values.tolist() for key, values in vars(result).items()}
-
-    def figures(self, result: Histogram) -> Iterator[Figure]:
-        from .figures import LatencyBar, draw_latencies
-
-        bar = LatencyBar("calls", result.edges_ns, result.calls, (), False)
-        yield draw_latencies([bar], "time per event")
-
-    def histograms(self, result: Histogram, **options: bool) -> Histograms:
-        calls = result.calls.astype(np.float64)
-        return Histograms("time per event [ns]", result.edges_ns, {"": (calls, calls)})
-
-
-CALL_TIMES = _CallTimes()
 
 
 def digits(value: float) -> str:
@@ -85,48 +36,6 @@ TIMES = (
 )
 
 
-class _Timing(View[Timing]):
-    def line(self, result: Timing) -> str:
-        return f"of {numbers.count(result.calls, 'call')}: p50 {digits(result.p50_ns)} ns per event"
-
-    def page(self, result: Timing) -> Page:
-        return Page([times_table("batch", {result.events: result})])
-
-    def table(self, result: Timing) -> Table:
-        return Table.of(TIMES, [of_timing(result)])
-
-    def document(self, result: Timing) -> dict[str, Any]:
-        return dict(of_timing(result))
-
-    def figures(self, result: Timing) -> Iterator[Figure]:
-        yield bars({f"batches of {result.events}": result})
-
-
-def of_timing(timing: Timing) -> dict[str, float]:
-    """Return measured times, as in JSON documents."""
-    return {column.name: getattr(timing, column.name) for column in TIMES}
-
-
-def times_table(head: str, timings: Mapping[int, Timing]) -> Table:
-    """Return a line for each batch size."""
-    lines = ({"batch": size} | of_timing(timing) for size, timing in timings.items())
-    return Table.of((Column("batch", "count", head, leads=True), *TIMES), lines)
-
-
-def bars(timings: Mapping[str, Timing]) -> Figure:
-    """Draw histograms of times by their labels."""
-    from .figures import LatencyBar, draw_latencies
-
-    rows = [
-        LatencyBar(label, t.histogram.edges_ns, t.histogram.calls, (t.p50_ns, t.p99_ns, t.p999_ns), False)
-        for label, t in timings.items()
-    ]
-    return draw_latencies(rows, "time per event")
-
-
-TIMING = _Timing()
-
-
 #: The columns of `rows_of`, in the order of files.
 COLUMNS = (
     Column("name", "key", None, "The name of the trigger."),
@@ -141,35 +50,9 @@ COLUMNS = (
 )
 
 
-class _TriggerCost(View[TriggerCost]):
-    def line(self, result: TriggerCost) -> str:
-        if not result.batch:
-            return f"of {name(result.trigger.name)}: not timed alone"
-        size = min(result.batch)
-        p50 = digits(result.batch[size].p50_ns)
-        return f"of {name(result.trigger.name)}: p50 {p50} ns per event in batches of {size}"
-
-    def page(self, result: TriggerCost) -> Page:
-        preselected: list[Table | str] = []
-        if result.preselected:
-            share = (
-                f"On events that pass its preselection, {100 * result.preselected.share:.3g} % of the rate:"
-            )
-            preselected = [share, times_table("batch", result.preselected.batch)]
-        return Page([times_table(f"{result.trigger.name}, batch", result.batch), *preselected])
-
-    def table(self, result: TriggerCost) -> Table:
-        """A row has the times at a batch size."""
-        return Table.of(COLUMNS, rows_of(result))
-
-    def document(self, result: TriggerCost) -> dict[str, Any]:
-        return of_trigger(result, tuple(result.batch))
-
-    def figures(self, result: TriggerCost) -> Iterator[Figure]:
-        yield bars({f"batches of {size}": timing for size, timing in result.batch.items()})
-
-
-TRIGGER_COST = _TriggerCost()
+def of_timing(timing: Timing) -> dict[str, float]:
+    """Return measured times, as in JSON documents."""
+    return {column.name: getattr(timing, column.name) for column in TIMES}
 
 
 def rows_of(cost: TriggerCost) -> Iterator[dict[str, Any]]:
@@ -194,7 +77,7 @@ def smallest_histogram(timings: Timings) -> dict[str, list[float]] | None:
     return {key: values.tolist() for key, values in vars(timings[min(timings)].histogram).items()}
 
 
-def of_trigger(cost: TriggerCost, batches: Iterable[int]) -> dict[str, Any]:
+def of_trigger(cost: TriggerCost) -> dict[str, Any]:
     """Return the cost of one trigger, as in the JSON document."""
     trigger = cost.trigger
     known = cost.rates.to_dict() if cost.rates else {"name": trigger.name, "kind": trigger.kind}
@@ -211,26 +94,13 @@ def of_trigger(cost: TriggerCost, batches: Iterable[int]) -> dict[str, Any]:
         "asking": preselected,
         "parts": {name: by_batch(timings) for name, timings in cost.parts.items()},
         "engine": cost.engine or None,
-        "added": {
-            str(size): {name: asdict(added) for name, added in cost.added(size).items()} for size in batches
-        }
-        if cost.parts
-        else {},
     }
 
 
 #: Percentile → N, where one call in N takes longer.
 _PERCENTILES = {"p50": 1, "p90": 10, "p99": 100, "p999": 1000, "max": 1}
-#: Labels of the parts of a score in a table; a part without one goes by its name.
-PARTS = {
-    "features": "features",
-    "autoencoder": "autoencoder",
-    "bdt": "BDT",
-    "sequential": "sequential",
-    "parallel": "parallel",
-    "bare_onnxruntime": "bare ONNX Runtime",
-    "bare_bdt": "bare BDT",
-}
+#: Labels of bare models in a table; an engine goes by its name.
+PARTS = {"bare_onnxruntime": "ONNX Runtime alone", "bare_bdt": "compiled trees alone"}
 #: The percentiles that are shown without details, and the number of triggers.
 SHORT, MOST = ("p50", "p99"), 12
 
@@ -316,18 +186,17 @@ def throughput(result: Bench) -> Table:
     return table
 
 
-def parts(cost: TriggerCost, sizes: tuple[int, ...]) -> Table:
-    """Return the table of parts, as medians: added times are smaller than the fluctuations of a mean."""
-    title = f"{cost.trigger.name} on preselected events: p50 in ns per event, in batches of …"
-    table = _table(title, "part", map(str, sizes))
-    whole = cost.preselected.batch if cost.preselected else cost.batch
-    for part, timings in {"the whole trigger": whole, **cost.parts}.items():
-        cells = [timings[size].p50_ns if size in timings else "–" for size in sizes]
-        table.add(PARTS.get(part, part), *cells)
-    added = [cost.added(size) for size in sizes]
-    for part in dict.fromkeys(part for names in added for part in names):
-        cells = [f"{digits(names[part].ns)} ({names[part].ratio:.2f}×)" if names else "–" for names in added]
-        table.add(f"{part} adds", *cells, style="group")
+def engines(cost: TriggerCost) -> Table:
+    """Return the table of the engines and bare models of a trigger, at each batch size."""
+    sizes = next(iter(cost.parts.values()))
+    columns = [Column("name", "key", "engine")]
+    for size in sizes:
+        columns.append(Column(f"p50_{size}", "number", f"{size}: p50", text=digits))
+        columns.append(Column(f"p99_{size}", "number", "p99", text=digits))
+    title = f"{cost.trigger.name}: µs per preselected event by engine, in batches of …"
+    table = Table(columns, title=title)
+    for part, timings in cost.parts.items():
+        table.add(PARTS.get(part, part), *(t for size in sizes for t in _times(timings[size], SHORT)))
     return table
 
 
@@ -343,14 +212,12 @@ class _Bench(View[Bench]):
         return f"of {name(result.rates.menu.name)}: {triggers}, p50 {p50} ns per event for {events}"
 
     def page(self, result: Bench, details: bool = False) -> Page:
-        """Return the answer, the slowest triggers and the throughput; with `details`, everything."""
-        if not details:
-            shown = slowest(result)
-            tables = [latencies(result, SHORT, shown), throughput(result)]
-            return Page([_answer(result), "", *stacked(tables)], [*_short_notes(result, len(shown))])
-        tables = [costs(result), latencies(result), throughput(result)]
-        tables += [parts(cost, result.batches) for cost in result.triggers if cost.parts]
-        return Page([_answer(result), "", *stacked(tables)], [*_notes(result)])
+        """Return the answer, the slowest triggers, engines and the throughput; with `details`, everything."""
+        shown = slowest(result)
+        tables = [costs(result), latencies(result)] if details else [latencies(result, SHORT, shown)]
+        tables += [engines(cost) for cost in (result.triggers if details else shown) if cost.parts]
+        tables.append(throughput(result))
+        return Page([_answer(result), "", *stacked(tables)], [*_notes(result, len(shown), details)])
 
     def table(self, result: Bench) -> Table:
         """A row has the times of a trigger, or of the menu, at a batch size."""
@@ -373,9 +240,8 @@ class _Bench(View[Bench]):
                 "threads_events_per_s": {str(size): rate for size, rate in result.events_per_s.items()},
                 "real_time": {str(size): asdict(result.real_time(size)) for size in result.batches},
             },
-            "triggers": [of_trigger(cost, result.batches) for cost in result.triggers],
+            "triggers": [of_trigger(cost) for cost in result.triggers],
             "untimed": list(result.untimed),
-            "first_decision": asdict(result.first) if result.first else None,
             "samples": run["samples"],
             "half": run["half"],
             "warnings": run["warnings"],
@@ -401,44 +267,31 @@ def _answer(result: Bench) -> str:
     return f"{hz} need {cores} cores, {how}: p50 {digits(p50)} µs{tail} an event."
 
 
-def _short_notes(result: Bench, shown: int) -> Iterator[str]:
-    if 1 in result.batches:
-        yield (
-            "Batch 1: one event at a time, as a trigger has to decide. Larger ones: events at hand together, "
-            f"as offline; fewer than {ARRAYS_FROM} are decided one after the other, more as arrays."
-        )
-    yield f"{_drawn(result)}. Each trigger is timed alone; the menu computes what triggers share only once."
-    if any(cost.preselected for cost in result.triggers):
-        yield "preselected: times on the share of the rate that passes the preselection."
-    timed = sum(bool(cost.batch) for cost in result.triggers)
-    if shown < timed:
-        yield f"The {shown} slowest of {timed} timed triggers."
-    yield from _left_out(result)
-    if not all(timing.reaches(100) for timing in _smallest(result)):
-        yield _TOO_FEW
-    yield from _engines(result, except_of=KERNELS)
-    where = result.environment
-    load = f"{where.load_before[0]:.2f}" if where.load_before else "unknown"
-    yield f"{where.cpu}, {where.cores} cores, load {load} before."
-    yield from (f"Warning: {warning}." for warning in result.rates.warnings)
-
-
-def _drawn(result: Bench) -> str:
+def _notes(result: Bench, shown: int, details: bool) -> Iterator[str]:
     catalogue = result.rates.catalogue.table
     what = "crossings" if catalogue.convention == "crossing" else "interactions"
-    return f"{result.events} {what} drawn from {catalogue.name!r} in proportion to their rates"
-
-
-def _engines(result: Bench, except_of: str = "") -> Iterator[str]:
-    """Yield what evaluates the networks of single events, except for one engine."""
-    for engine in dict.fromkeys(cost.engine for cost in result.triggers):
-        if engine not in ("", except_of):
-            names = ", ".join(cost.trigger.name for cost in result.triggers if cost.engine == engine)
-            yield f"Network of single events ({names}): {engine}."
-
-
-def _left_out(result: Bench) -> Iterator[str]:
-    """Yield why times are missing."""
+    distinct = f" ({result.distinct} distinct ones, seed {result.seed})" if details else ""
+    yield (
+        f"{result.events} {what} drawn from {catalogue.name!r} in proportion to their rates{distinct}. Each "
+        f"trigger is timed alone; the menu computes what triggers share only once."
+    )
+    if 1 in result.batches:
+        yield "Batch 1: one event at a time, as a trigger has to decide. Larger: events at hand together."
+    if any(1 < size < ARRAYS_FROM for size in result.batches):
+        yield (
+            f"Batches are consecutive events in memory; fewer than {ARRAYS_FROM} are decided one after the "
+            f"other (Stream.decide_many), more as arrays."
+        )
+    if any(cost.preselected for cost in result.triggers):
+        yield "preselected: the share of the rate that passes the preselection, and times on these events."
+    for engine in dict.fromkeys(cost.engine for cost in result.triggers if cost.engine):
+        names = ", ".join(cost.trigger.name for cost in result.triggers if cost.engine == engine)
+        yield f"{names}: {engine}."
+    if any(cost.parts for cost in result.triggers):
+        yield "alone: bare models on inputs at hand, without features, preselection and decision."
+    timed = sum(bool(cost.batch) for cost in result.triggers)
+    if not details and shown < timed:
+        yield f"The {shown} slowest of {timed} timed triggers."
     if result.untimed:
         yield (
             f"Not timed, since the time was up: {len(result.untimed)} of {len(result.triggers)} triggers, "
@@ -447,47 +300,18 @@ def _left_out(result: Bench) -> Iterator[str]:
         )
     if any(not cost.batch and cost.trigger.name not in result.untimed for cost in result.triggers):
         yield "No times are given for kinds that act on the decisions of a whole sample, once."
-
-
-def _notes(result: Bench) -> Iterator[str]:
-    yield (
-        f"{_drawn(result)} ({result.distinct} distinct ones); seed {result.seed}. Each trigger is timed "
-        f"alone; the menu computes what triggers share only once. Means and events/s use the median time of "
-        f"each call over several passes; percentiles use all calls."
-    )
+    if not all(timing.reaches(1000 if details else 100) for timing in _smallest(result)):
+        yield "–: too few calls for such a percentile."
+    if not details:
+        where = result.environment
+        load = f"{where.load_before[0]:.2f}" if where.load_before else "unknown"
+        yield f"{where.cpu}, {where.cores} cores, load {load} before."
+        yield from (f"Warning: {warning}." for warning in result.rates.warnings)
+        return
+    yield "Means and events/s use the median time of each call over several passes; percentiles all calls."
     if result.threads > 1:
         yield "Threads contend for the GIL; the --workers of trigemu run are processes and do not."
-    if any(cost.preselected for cost in result.triggers):
-        yield "preselected: the share of the rate that passes the preselection, and times on these events."
-    yield from _left_out(result)
-    if not all(timing.reaches(1000) for timing in _smallest(result)):
-        yield _TOO_FEW
-    if any(1 < size < ARRAYS_FROM for size in result.batches):
-        yield (
-            f"Batches are consecutive events in memory; fewer than {ARRAYS_FROM} are decided one after the "
-            f"other (Stream.decide_many), more as arrays."
-        )
-        if any(cost.parts for cost in result.triggers):
-            yield "The parts of a score are computed as arrays in every batch of several events."
-    yield "Decisions are the same at every batch size, on all of these events."
-    yield from _engines(result)
-    if result.first:
-        yield (
-            f"The first decision of a process: {result.first.compiled:.1f} s after its start where nothing "
-            f"is compiled yet ({result.first.kernels} functions, and models), {result.first.kept:.1f} s "
-            f"with that code in the cache."
-        )
-    if any(cost.added(size) for cost in result.triggers for size in result.batches):
-        parallel = (
-            "; parallel: the score, of a network in ONNX Runtime, and the BDT as compiled by treelite on a "
-            "second thread"
-        )
-        if not any("parallel" in cost.parts for cost in result.triggers):
-            parallel = " (parallel needs boosted trees, and a C compiler for treelite)"
-        yield (
-            f"sequential: as the trigger decides{parallel}. adds: the time that either takes beyond features "
-            f"and autoencoder."
-        )
+    yield "Decisions are the same at every batch size, on all of these events, but for ties within rounding."
     yield from _surroundings(result.environment)
     yield from (text for text in notes.texts(notes.notes(result.rates)) if text)
 

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from bench_toys import CLOCK, LOG
 from trigemu.api import Compiled, ScoreKind
-from trigemu_anomaly.single_row import stages
+from trigemu_anomaly.single_row import bare_models, engines_of
 
 class Parts(ScoreKind, frozen=True):
     requires: str | None = None
@@ -60,10 +60,13 @@ class CompiledParts(Compiled):
     def preselection(self):
         return self.requires
 
-@stages.register(CompiledParts)
+@bare_models.register(CompiledParts)
 def _(trigger, events):
-    names = ("features", "autoencoder", "bdt", "sequential", "parallel")
-    return {name: lambda name=name: LOG.append((name, events)) for name in names}
+    return {"bare_bdt": lambda: LOG.append(("bare_bdt", events))}
+
+@engines_of.register(Parts)
+def _(kind):
+    return {"parallel": kind, "kernels": kind}
 
 class Company(ScoreKind, frozen=True):
     def compile(self, context):

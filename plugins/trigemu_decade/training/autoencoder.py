@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,8 @@ import numpy.typing as npt
 import optax
 
 from trigemu.base.errors import TrigemuError
+
+from .config import AutoencoderTable
 
 FloatArray = npt.NDArray[np.float64]
 Float32Array = npt.NDArray[np.float32]
@@ -33,21 +35,6 @@ PADDING = 0.0
 TINY = 1e-12
 # Smaller features are replaced by this before the logarithm, in their own unit: HT and MHT may be 0.
 LEAST = 1.0
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Architecture and training of the network; the defaults follow the paper where it gives them."""
-
-    hidden: tuple[int, ...] = (32, 16, 8, 3, 8, 16, 32)
-    epochs: int = 200
-    learning_rate: float = 1e-3
-    batch_size: int = 256
-    event_weights: bool = True
-    initialisation: Literal["he", "glorot"] = "he"
-    log: tuple[int, ...] = ()  # the columns that enter the network as logarithms
-    variational: bool = False  # see `variational`
-    beta: float = 0.3
 
 
 @dataclass(frozen=True)
@@ -147,24 +134,25 @@ def fit(
     features: Float32Array,
     present: BoolArray,
     weight: FloatArray,
-    settings: Settings,
+    settings: AutoencoderTable,
     *,
     seed: int,
     learns: BoolArray,
+    log: tuple[int, ...] = (),
     progress: Callable[[int, Loss], None] = lambda epoch, loss: None,
 ) -> Fit:
     """Fit to features[n_event, n_feature], weighted by weight[n_event] (≥ 0; the scale does not matter).
 
-    learns: bool[n_event], the events that the network is trained on; the others give the test loss. The same
-    seed on the same machine gives the same network. `progress` is called after every epoch. Raises
-    TrigemuError for features or weights that cannot be used.
+    learns: bool[n_event], the events that the network is trained on; the others give the test loss. log: the
+    columns that enter as logarithms. The same seed on the same machine gives the same network. `progress` is
+    called after every epoch. Raises TrigemuError for features or weights that cannot be used.
     """
     _check(features, present, weight, learns)
     if not settings.event_weights:
         weight = np.ones_like(weight)
     rng = np.random.default_rng(seed)
     train, test = np.flatnonzero(learns), np.flatnonzero(~learns)
-    standard = standardise(features[train], present[train], weight[train], settings.log)
+    standard = standardise(features[train], present[train], weight[train], log)
     z, normalised = standard.apply(features, present), (weight / weight.mean()).astype(np.float32)
     sets = [(jnp.asarray(z[s]), jnp.asarray(present[s]), jnp.asarray(normalised[s])) for s in (train, test)]
     layers, loss, latent = _model(settings, z.shape[1], rng)
@@ -185,17 +173,22 @@ def fit(
     return Fit(_network(layers, settings), standard, tuple(curve))
 
 
-def _model(settings: Settings, features: int, rng: np.random.Generator) -> tuple[Any, Any, int]:
+def _model(settings: AutoencoderTable, features: int, rng: np.random.Generator) -> tuple[Any, Any, int]:
     """Return initial layers, the loss, and the number of latent variables that are drawn at random."""
-    initial, hidden = _INITIAL[settings.initialisation], settings.hidden
+    hidden, middle = settings.hidden, len(settings.hidden) // 2
+
+    def initial(*widths: int) -> list[tuple[jax.Array, jax.Array]]:
+        return initial_layers(widths, rng, settings.initialisation)
+
     if not settings.variational:
-        return initial((features, *hidden, features), rng), _loss, 0
-    encoder = initial(encoder_widths(hidden, features), rng)
-    decoder = initial(decoder_widths(hidden, features), rng)
-    return [*encoder, *decoder], loss_of(len(encoder), settings.beta), hidden[len(hidden) // 2]
+        return initial(features, *hidden, features), _loss, 0
+    # The last layer of the encoder has a mean and a variance of each latent variable.
+    encoder, latent = initial(features, *hidden[:middle], 2 * hidden[middle]), hidden[middle]
+    decoder = initial(*hidden[middle:], features)
+    return [*encoder, *decoder], loss_of(len(encoder), settings.beta), latent
 
 
-def _network(layers: Any, settings: Settings) -> Network:
+def _network(layers: Any, settings: AutoencoderTable) -> Network:
     if settings.variational:
         middle = len(settings.hidden) // 2
         latent = settings.hidden[middle]
@@ -205,30 +198,6 @@ def _network(layers: Any, settings: Settings) -> Network:
     return Network(weights, biases)
 
 
-def dense(network: Network, x: Float32Array) -> Float32Array:
-    """Return the output of the last layer, float32[n_event, n_out]."""
-    for weight, bias in zip(network.weights[:-1], network.biases[:-1], strict=True):
-        x = np.maximum(x @ weight + bias, np.float32(0))
-    return x @ network.weights[-1] + network.biases[-1]
-
-
-def log_mse(
-    network: Network, standard: Standard, features: npt.NDArray[Any], present: BoolArray
-) -> FloatArray:
-    """Return the score of features[n_event, n_feature]: log of each event's MSE, in float32 arithmetic.
-
-    This is the plain version of the ONNX graph, for comparison in tests. Both have the same loss of precision
-    in float32, about 1e-5 and at most a few 1e-4 of a score, because a good reconstruction is a small
-    difference.
-    """
-    x = standard.apply(features, present)
-    output = dense(network, x)
-    square = np.where(present, (output - x) ** 2, np.float32(0))
-    count = np.maximum(present.sum(axis=1), 1).astype(np.float32)
-    score: Float32Array = np.log(square.sum(axis=1) / count + np.float32(TINY))
-    return score.astype(np.float64)
-
-
 def _check(features: Float32Array, present: BoolArray, weight: FloatArray, learns: BoolArray) -> None:
     if not np.isfinite(features[present]).all():
         raise TrigemuError("training features are not all finite")
@@ -236,41 +205,31 @@ def _check(features: Float32Array, present: BoolArray, weight: FloatArray, learn
         raise TrigemuError("training needs events with finite weights ≥ 0, some of them above 0")
 
 
-def initial_layers(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.Array, jax.Array]]:
-    """Return initial layers as in He et al. (arXiv:1502.01852): normal weights of variance 2 / n_in, biases
-    0."""
-    return [
-        (
-            jnp.asarray(rng.normal(0.0, math.sqrt(2.0 / n_in), (n_in, n_out)).astype(np.float32)),
-            jnp.zeros(n_out, jnp.float32),
-        )
-        for n_in, n_out in pairwise(widths)
-    ]
-
-
-def _glorot(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.Array, jax.Array]]:
-    """Return initial layers as in Glorot and Bengio (AISTATS 2010, eq. 16), the default of Keras: uniform
-    weights within √(6 / (n_in + n_out)), biases 0."""
+def initial_layers(
+    widths: Sequence[int], rng: np.random.Generator, initialisation: str = "he"
+) -> list[tuple[jax.Array, jax.Array]]:
+    """Return initial layers, with biases 0. "he": normal weights of variance 2 / n_in (He et al.,
+    arXiv:1502.01852). "glorot": uniform weights within √(6 / (n_in + n_out)) (Glorot and Bengio, AISTATS
+    2010, eq. 16), the default of Keras."""
     layers = []
     for n_in, n_out in pairwise(widths):
-        bound = math.sqrt(6.0 / (n_in + n_out))
-        weight = rng.uniform(-bound, bound, (n_in, n_out)).astype(np.float32)
-        layers.append((jnp.asarray(weight), jnp.zeros(n_out, jnp.float32)))
+        if initialisation == "he":
+            weight = rng.normal(0.0, math.sqrt(2.0 / n_in), (n_in, n_out))
+        else:
+            bound = math.sqrt(6.0 / (n_in + n_out))
+            weight = rng.uniform(-bound, bound, (n_in, n_out))
+        layers.append((jnp.asarray(weight.astype(np.float32)), jnp.zeros(n_out, jnp.float32)))
     return layers
-
-
-_INITIAL = {"he": initial_layers, "glorot": _glorot}
 
 
 def _loss(layers: Any, z: jax.Array, present: jax.Array, weight: jax.Array) -> jax.Array:
     """Return Σ w MSE / Σ w of a batch."""
-    hidden = z
-    for w, b in layers[:-1]:
-        hidden = jax.nn.relu(hidden @ w + b)
-    w, b = layers[-1]
-    square = jnp.where(present, (hidden @ w + b - z) ** 2, 0.0)
-    mse = square.sum(axis=1) / jnp.maximum(present.sum(axis=1), 1)
-    return (weight * mse).sum() / weight.sum()
+    return (weight * _mse(_dense(layers, z), z, present)).sum() / weight.sum()
+
+
+def _mse(output: jax.Array, z: jax.Array, present: jax.Array) -> jax.Array:
+    square = jnp.where(present, (output - z) ** 2, 0.0)
+    return square.sum(axis=1) / jnp.maximum(present.sum(axis=1), 1)
 
 
 def epoch_of_steps(optimiser: optax.GradientTransformation, loss: Any) -> Any:
@@ -293,18 +252,6 @@ def epoch_of_steps(optimiser: optax.GradientTransformation, loss: Any) -> Any:
 _MOST = 10.0
 
 
-def encoder_widths(hidden: Sequence[int], features: int) -> tuple[int, ...]:
-    """Return the widths of the encoder, whose last layer has a mean and a variance of each latent variable.
-    hidden: odd in number, the latent layer in the middle."""
-    middle = len(hidden) // 2
-    return (features, *hidden[:middle], 2 * hidden[middle])
-
-
-def decoder_widths(hidden: Sequence[int], features: int) -> tuple[int, ...]:
-    """Return the widths of the decoder."""
-    return (*hidden[len(hidden) // 2 :], features)
-
-
 def loss_of(encoder_layers: int, beta: float) -> Callable[..., jax.Array]:
     """Return the loss of a batch: Σ w (MSE + β · 2 D / k) / Σ w, with the divergence D of the k inputs. With
     β = 1 it is the variational bound of normal inputs of variance 1, times 2 / k."""
@@ -313,8 +260,7 @@ def loss_of(encoder_layers: int, beta: float) -> Callable[..., jax.Array]:
         mean, log_variance = jnp.split(_dense(layers[:encoder_layers], z), 2, axis=1)
         log_variance = jnp.clip(log_variance, -_MOST, _MOST)
         output = _dense(layers[encoder_layers:], mean + jnp.exp(log_variance / 2) * noise)
-        square = jnp.where(present, (output - z) ** 2, 0.0)
-        mse = square.sum(axis=1) / jnp.maximum(present.sum(axis=1), 1)
+        mse = _mse(output, z, present)
         divergence = (mean**2 + jnp.exp(log_variance) - 1 - log_variance).sum(axis=1) / 2
         return (weight * (mse + beta * 2 / z.shape[1] * divergence)).sum() / weight.sum()
 

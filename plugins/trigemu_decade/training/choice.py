@@ -15,37 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray
-from trigemu.base.errors import TrigemuError
 from trigemu.emulation.budgets import threshold_for
-from trigemu.menus.menu import Menu
 from trigemu_decade.card import Step
 from trigemu_decade.closure import squares
-from trigemu_decade.observables import observables_of
+from trigemu_decade.observables import Candidate
 
-from . import regression
+from .config import QuantileTable
 from .folds import Sample, out_of_fold
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """An observable that triggers of a menu cut on. triggers: their names."""
-
-    observable: str
-    triggers: tuple[str, ...]
-
-
-def candidates(menu: Menu) -> tuple[Candidate, ...]:
-    """Return the observables that the enabled triggers of a menu cut on, in order; TrigemuError if none."""
-    names_of: dict[str, list[str]] = {}
-    for trigger in menu.enabled:
-        for observable in observables_of(trigger.description):
-            names_of.setdefault(observable, []).append(trigger.name)
-    if not names_of:
-        raise TrigemuError(
-            f'{menu.path}: x = "menu": no enabled trigger cuts on an observable; list them in x'
-        )
-    return tuple(Candidate(observable, tuple(names)) for observable, names in names_of.items())
-
 
 #: An observable is added if the overlap decreases by more than this many errors of the decrease.
 SIGNIFICANT = 1.5
@@ -61,7 +37,7 @@ def choose(
     candidates: Sequence[Candidate],
     names: Sequence[str],
     budget_hz: float,
-    settings: regression.Settings,
+    settings: QuantileTable,
     seed: int,
     begin: Callable[[str], None] = lambda fit: None,
 ) -> tuple[Step, ...]:
@@ -80,7 +56,7 @@ class _Choice:
     of: tuple[Candidate, ...]
     names: tuple[str, ...]
     budget_hz: float
-    settings: regression.Settings
+    settings: QuantileTable
     seed: int
     begin: Callable[[str], None]
 

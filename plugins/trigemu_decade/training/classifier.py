@@ -12,13 +12,12 @@ from trigemu_anomaly.input_kernels import Features
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, nearest
 from trigemu.base.mapping import CHUNK_EVENTS
-from trigemu.emulation.plan import lacks
 from trigemu.observables.workspace import Workspace
 from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
 
-from .config import ClassifierTable, Config
+from .config import ClassifierTable, Config, check_columns
 
 #: Least sum of the weights of a leaf, in events of mean weight.
 _EVENTS_A_LEAF = 20
@@ -65,9 +64,7 @@ def signals_of(
         sample = of_name[name]
         if sample in catalogue.background:
             raise TrigemuError(f"{config.path}: classifier.signals: {name!r} is a background, not a signal")
-        for need in sorted(config.context.needs):
-            if problem := lacks(sample, need):
-                raise TrigemuError(f"{config.path}: {problem}, which the inputs, x or the condition need")
+        check_columns(config, sample)
         parts = [
             _read(config, sample, number, start, min(start + CHUNK_EVENTS, source.entries))
             for number, source in enumerate(sample.sources)

@@ -27,17 +27,18 @@ import msgspec
 from trigemu_anomaly.anomaly import InputBlock, read_inputs
 from trigemu_anomaly.inputs import Inputs
 
-from trigemu.base.errors import nearest
+from trigemu.base.errors import TrigemuError, nearest
 from trigemu.base.toml import Document, Key, TomlTable, load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.emulation.plan import lacks
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import read_menu
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.selections import read_scope
 from trigemu.samples import split
+from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Context
-
-from .choice import Candidate, candidates
+from trigemu_decade.observables import Candidate, candidates
 
 # The upper bounds are far beyond what a training can use.
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e12)]
@@ -321,6 +322,13 @@ def from_menu(config: Config) -> Config:
     blocks = (InputBlock(tuple(candidate.observable for candidate in chosen_from), MISSING),)
     x = read_inputs(blocks, lambda text, i, j: context.observable(text))
     return replace(config, x=x, candidates=chosen_from, of_x=load_toml(config.menu))
+
+
+def check_columns(config: Config, sample: Sample) -> None:
+    """Raise TrigemuError if a sample lacks a column that the inputs, x or the condition need."""
+    for need in sorted(config.context.needs):
+        if problem := lacks(sample, need):
+            raise TrigemuError(f"{config.path}: {problem}, which the inputs, x or the condition need")
 
 
 def with_most_trees(config: Config, most: int | None) -> Config:

@@ -17,10 +17,10 @@ import xgboost
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.splitmix import splitmix64
 from trigemu.samples import split
-from trigemu_decade.quantile import open_quantile
+from trigemu_decade.decade import open_quantile, predict
 
 from . import regression
-from .regression import Settings
+from .config import QuantileTable
 
 #: Trees of this auxiliary fit. Its errors cannot cause a bias, so a rough fit is sufficient.
 _TREES = 50
@@ -28,7 +28,7 @@ _EVENTS_A_LEAF = 50
 
 
 def fit_weight(
-    x: npt.NDArray[np.float32], weight: FloatArray, settings: Settings, *, seed: int
+    x: npt.NDArray[np.float32], weight: FloatArray, settings: QuantileTable, *, seed: int
 ) -> FloatArray:
     """Return the weights float64[n] for a fit of Y(x): the weights of the events, divided by their mean at x
     if `settings.levelled`."""
@@ -119,7 +119,7 @@ def out_of_fold(
     sample: Sample,
     columns: Sequence[int],
     q: float,
-    settings: regression.Settings,
+    settings: QuantileTable,
     seed: int,
     folds: int,
 ) -> tuple[FloatArray, list[regression.Quantile]]:
@@ -130,7 +130,7 @@ def out_of_fold(
         fit = ~out
         weight = fit_weight(x[fit], sample.weight[fit], settings, seed=seed)
         fitted = regression.fit(x[fit], sample.y[fit], weight, q, settings, seed=seed, stop=sample.stop[fit])
-        residual[out] = sample.y[out] - open_quantile(fitted.content, x.shape[1]).predict(x[out])
+        residual[out] = sample.y[out] - predict(open_quantile(fitted.content, x.shape[1]), x[out])
         fits.append(fitted)
     return residual, fits
 

@@ -23,6 +23,7 @@ import xgboost
 from trigemu.base.errors import TrigemuError
 
 from . import quantile_network
+from .config import QuantileTable
 from .graph import quantile_model
 
 FloatArray = npt.NDArray[np.float64]
@@ -30,24 +31,11 @@ Float32Array = npt.NDArray[np.float32]
 BoolArray = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Settings of the fit; learning rate, depth and number of trees follow the paper (arXiv:2508.10224).
-    levelled: whether weights were divided by their mean at x, see `levelling.py`. network: whether Y(x) is a
-    network, see `quantile_network.py`; the other settings are of trees."""
-
-    network: bool = False
-    learning_rate: float = 0.3
-    max_depth: int = 4
-    max_trees: int = 100
-    patience: int = 5  # number of trees without a better pinball loss in the early-stopping sample
-    #: Most events have no jet, x = 0. With XGBoost's default of 256 bins, events with a jet just above its
-    #: threshold shared a bin with them, and were accepted 2.3 times as often as they should be.
-    max_bin: int = 1024
-    tail_events: float = 5.0  # expected above the quantile in every leaf, in events of mean weight
-    levelled: bool = True
-    refit: bool = True  # to all events, once the number of trees is known
-    threads: int = 0  # 0: all cores; the result does not depend on it
+#: Most events have no jet, x = 0. With XGBoost's default of 256 bins, events with a jet just above its
+#: threshold shared a bin with them, and were accepted 2.3 times as often as they should be.
+_BINS = 1024
+#: 0: all cores; the result does not depend on it.
+THREADS = 0
 
 
 @dataclass(frozen=True)
@@ -76,7 +64,7 @@ def fit(
     y: FloatArray,
     weight: FloatArray,
     q: float,
-    settings: Settings,
+    settings: QuantileTable,
     *,
     seed: int,
     stop: BoolArray,
@@ -91,7 +79,7 @@ def fit(
     _check(x, y, weight, q)
     counts = weight > 0
     x, y, stop = x[counts], y[counts], stop[counts]
-    if settings.network:
+    if settings.model == "network":
         network = quantile_network.fit(x, y, weight[counts], q, seed=seed)
         return Quantile(quantile_model(network, x.shape[1]), 0, 0, weights=network.size)
     if stop.all() or not stop.any():
@@ -106,7 +94,7 @@ def fit(
         trees = booster.num_boosted_rounds()
     if booster is None or settings.refit:
         rows = np.ones(len(y), np.bool_) if settings.refit else ~stop
-        booster = xgboost.train(parameters, _matrix(x, y, weight, rows, settings), trees)
+        booster = xgboost.train(parameters, _matrix(x, y, weight, rows), trees)
     content = bytes(booster.save_raw("json"))
     return Quantile(content, trees, _split_nodes(content), curve=curve)
 
@@ -117,11 +105,11 @@ def _stopped(
     y: FloatArray,
     weight: FloatArray,
     stop: BoolArray,
-    settings: Settings,
+    settings: QuantileTable,
 ) -> tuple[xgboost.Booster, tuple[Loss, ...]]:
     """Return the best number of trees for the early-stopping sample, fitted to the others, and all losses."""
-    train = _matrix(x, y, weight, ~stop, settings)
-    held_out = _matrix(x, y, weight, stop, settings, train)
+    train = _matrix(x, y, weight, ~stop)
+    held_out = _matrix(x, y, weight, stop, train)
     losses: dict[str, dict[str, list[float]]] = {}
     booster = xgboost.train(
         parameters,
@@ -146,16 +134,16 @@ def _check(x: Float32Array, y: FloatArray, weight: FloatArray, q: float) -> None
         raise TrigemuError("quantile regression: weights must be finite and ≥ 0")
 
 
-def _parameters(q: float, settings: Settings, seed: int) -> dict[str, Any]:
+def _parameters(q: float, settings: QuantileTable, seed: int) -> dict[str, Any]:
     return {
         "objective": "reg:quantileerror",
         "quantile_alpha": 1.0 - q,
         "learning_rate": settings.learning_rate,
         "max_depth": settings.max_depth,
-        "max_bin": settings.max_bin,
+        "max_bin": _BINS,
         "min_child_weight": settings.tail_events / q,
         "tree_method": "hist",
-        "nthread": settings.threads,
+        "nthread": THREADS,
         "seed": seed,
     }
 
@@ -165,16 +153,15 @@ def _matrix(
     y: FloatArray,
     weight: FloatArray,
     rows: BoolArray,
-    settings: Settings,
     reference: xgboost.QuantileDMatrix | None = None,
 ) -> xgboost.QuantileDMatrix:
     return xgboost.QuantileDMatrix(
         x[rows],
         y[rows],
         weight=weight[rows],
-        max_bin=settings.max_bin,
+        max_bin=_BINS,
         ref=reference,
-        nthread=settings.threads or None,
+        nthread=THREADS or None,
     )
 
 

@@ -19,7 +19,7 @@ from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import contents_of
 from trigemu.base.splitmix import splitmix64
-from trigemu.emulation.plan import Plan, lacks
+from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import read_menu
@@ -29,13 +29,12 @@ from trigemu.observables.workspace import Workspace
 from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
 from trigemu.triggers.base import Context
-from trigemu_decade.gather import gather
+from trigemu_decade.gather import Gathered, gather
 
 from . import autoencoder, classifier
-from .config import AutoencoderTable, ClassifierTable, Config
+from .config import AutoencoderTable, ClassifierTable, Config, check_columns
 from .folds import Sample
 from .graph import onnx_model
-from .stages import Arrays, Stages, as_array, stages_of
 
 
 @dataclass(frozen=True)
@@ -49,52 +48,33 @@ class Scored:
     curve: Sequence[autoencoder.Loss]
 
 
-def scored(
-    config: Config,
-    catalogue: Catalogue,
-    progress: Callable[[int], None],
-    output: Path | None,
-    executor: Any,
-) -> tuple[Scored, Stages]:
-    """Return the events, and where further stages of the training are stored; arguments as in `train`."""
+def scored(config: Config, catalogue: Catalogue, progress: Callable[[int], None], executor: Any) -> Scored:
+    """Return the events; arguments as in `train`."""
     card = _card(config)
-    _check_columns(config, catalogue)
+    for sample in catalogue.background:
+        check_columns(config, sample)
     menu = at_own_column(read_menu(config.menu))
-    stages = stages_of(config, menu, catalogue, output) if output else Stages()
-    sample = stages.arrays("events", lambda: _events(config, menu, catalogue, card, executor))
-    weight = sample["weight"]
-    if not len(weight):
+    read = _ReadInputs(config.requires, config.x, config.inputs, card)
+    gathered = gather(menu, catalogue, read, config.context.needs, executor).of(config.half)
+    if not len(gathered.weight):
         raise TrigemuError(f"{config.path}: no event of {catalogue.path} passes `requires`")
     if card:
-        return Scored(menu, _apart(sample, sample["y"], np.ones(len(weight), np.bool_)), None, ()), stages
-    features, learner = sample["features"].astype(np.float32), config.table.learner
+        everything = np.ones(len(gathered.weight), np.bool_)
+        return Scored(menu, _apart(gathered, gathered.values["y"], everything), None, ())
+    features, learner = gathered.values["features"].astype(np.float32), config.table.learner
     assert learner
-    learns = learned(sample["parent"], learner.fraction, config.table.training.seed)
+    learns = learned(gathered.parent, learner.fraction, config.table.training.seed)
     if learns.all() or not learns.any():
         raise TrigemuError(f"{config.path}: {len(learns)} events are too few for a model and for Y(x)")
     curve: Sequence[autoencoder.Loss] = ()
     if isinstance(learner, ClassifierTable):
-        model = _classifier(config, learner, catalogue, (features[learns], weight[learns]), stages)
+        background = features[learns], gathered.weight[learns]
+        signals = classifier.signals_of(config, learner, catalogue)
+        model = classifier.fit(background, signals, learner, config.table.training.seed)
     else:
-        model, curve = _network(config, learner, features, weight, learns, progress, stages)
-    y = open_model(model, features.shape[1]).score(features)
-    return Scored(menu, _apart(sample, y, ~learns), model, curve), stages
-
-
-def _classifier(
-    config: Config,
-    table: ClassifierTable,
-    catalogue: Catalogue,
-    background: tuple[Features, FloatArray],
-    stages: Stages,
-) -> bytes:
-    """Return the classifier in XGBoost's JSON."""
-
-    def fit() -> Arrays:
-        signals = classifier.signals_of(config, table, catalogue)
-        return {"model": as_array(classifier.fit(background, signals, table, config.table.training.seed))}
-
-    return stages.arrays("classifier", fit)["model"].tobytes()
+        model, curve = _network(config, learner, features, gathered.weight, learns, progress)
+    y = open_model(model, features.shape[1], "kernels").score(features)
+    return Scored(menu, _apart(gathered, y, ~learns), model, curve)
 
 
 def learned(parent: npt.NDArray[np.uint64], fraction: float, seed: int) -> BoolArray:
@@ -103,35 +83,18 @@ def learned(parent: npt.NDArray[np.uint64], fraction: float, seed: int) -> BoolA
     return selected
 
 
-def _apart(sample: Arrays, y: FloatArray, rows: BoolArray) -> Sample:
-    weight = sample["weight"]
+def _apart(gathered: Gathered, y: FloatArray, rows: BoolArray) -> Sample:
+    """Return some of the events, with weights scaled to the full rate."""
+    weight = gathered.weight
     return Sample(
-        x=sample["x"][rows].astype(np.float32),
+        x=gathered.values["x"][rows].astype(np.float32),
         y=y[rows].astype(np.float64),
         weight=weight[rows] * (weight.sum() / weight[rows].sum()),
-        accepts=sample["accepts"][rows],
-        others=sample["others"][rows],
-        parent=sample["parent"][rows],
-        interaction=sample["interaction"][rows],
+        accepts=gathered.acceptance.total[rows],
+        others=gathered.any_but()[rows],
+        parent=gathered.parent[rows],
+        interaction=gathered.interaction[rows],
     )
-
-
-def _check_columns(config: Config, catalogue: Catalogue) -> None:
-    """Raise TrigemuError if a sample lacks a column that the inputs, x or the condition need."""
-    for sample in catalogue.background:
-        for need in sorted(config.context.needs):
-            if problem := lacks(sample, need):
-                raise TrigemuError(f"{config.path}: {problem}, which the inputs, x or the condition need")
-
-
-def _events(config: Config, menu: Menu, catalogue: Catalogue, card: _Card | None, executor: Any) -> Arrays:
-    """Return x, the features or the score, and the other columns of `Sample` of the selected events in the
-    training half."""
-    read = _ReadInputs(config.requires, config.x, config.inputs, card)
-    sample = gather(menu, catalogue, read, config.context.needs, executor).of(config.half)
-    accepted = {"accepts": sample.acceptance.total, "others": sample.any_but()}
-    columns = {"weight": sample.weight, "parent": sample.parent, "interaction": sample.interaction}
-    return {**sample.values, **accepted, **columns}
 
 
 def _network(
@@ -141,29 +104,21 @@ def _network(
     weight: FloatArray,
     learns: BoolArray,
     progress: Callable[[int], None],
-    stages: Stages,
 ) -> tuple[bytes, Sequence[autoencoder.Loss]]:
     """Return the ONNX model and its losses by epoch."""
-    fitted = False
-
-    def fit() -> Arrays:
-        nonlocal fitted
-        fitted = True
-        network, curve = _fit_network(config, table, features, weight, learns, progress)
-        return {
-            "network": as_array(network),
-            "train": np.array([loss.train for loss in curve]),
-            "test": np.array([loss.test for loss in curve]),
-        }
-
-    result = stages.arrays("autoencoder", fit)
-    if not fitted:
-        progress(len(result["train"]))
-    curve = [
-        autoencoder.Loss(*losses)
-        for losses in zip(result["train"].tolist(), result["test"].tolist(), strict=True)
-    ]
-    return result["network"].tobytes(), curve
+    texts = [text for block in table.inputs for text in block.observables]
+    ranges = blocks_of(table.inputs)
+    fit = autoencoder.fit(
+        features,
+        autoencoder.presence(features, ranges),
+        weight,
+        table,
+        seed=config.table.training.seed,
+        learns=learns,
+        log=tuple(i for i, text in enumerate(texts) if text in table.log),
+        progress=lambda epoch, loss: progress(1),
+    )
+    return onnx_model(fit.network, fit.standard, ranges, table.variational), fit.curve
 
 
 @dataclass(frozen=True)
@@ -180,7 +135,8 @@ class _Card:
 
     @cached_property
     def scorer(self) -> Scorer:
-        return open_scorer(Context(self.scope, self.folder, self.contents), self.name, None)
+        context = Context(self.scope, self.folder, self.contents)
+        return open_scorer(context, self.name, None, engine="kernels")
 
 
 def half_of_card(config: Config) -> int | None:
@@ -224,40 +180,6 @@ class _ReadInputs:
         complete_events = passed.copy()
         complete_events[passed] = complete
         return complete_events, {name: value[complete] for name, value in values.items()}
-
-
-def _fit_network(
-    config: Config,
-    table: AutoencoderTable,
-    features: Features,
-    weight: FloatArray,
-    learns: BoolArray,
-    progress: Callable[[int], None],
-) -> tuple[bytes, Sequence[autoencoder.Loss]]:
-    texts = [text for block in table.inputs for text in block.observables]
-    settings = autoencoder.Settings(
-        table.hidden,
-        table.epochs,
-        table.learning_rate,
-        table.batch_size,
-        table.event_weights,
-        table.initialisation,
-        tuple(i for i, text in enumerate(texts) if text in table.log),
-        table.variational,
-        table.beta,
-    )
-    ranges = blocks_of(table.inputs)
-    present = autoencoder.presence(features, ranges)
-    fit = autoencoder.fit(
-        features,
-        present,
-        weight,
-        settings,
-        seed=config.table.training.seed,
-        learns=learns,
-        progress=lambda epoch, loss: progress(1),
-    )
-    return onnx_model(fit.network, fit.standard, ranges, table.variational), fit.curve
 
 
 def blocks_of(inputs: Sequence[InputBlock]) -> list[autoencoder.Block]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -29,7 +26,6 @@ from .choice import choose
 from .config import Config
 from .folds import Sample, fit_weight, out_of_fold
 from .scored import Scored, scored
-from .stages import Arrays, Stages, as_array
 
 #: The parts of the events that Y(x) is fitted to; Y(x) of each part out of fold is fitted to the others.
 _FOLDS = 4
@@ -71,48 +67,47 @@ def train(
     config: Config,
     catalogue: Catalogue,
     progress: Callable[[int], None] = lambda epochs: None,
-    output: Path | None = None,
     executor: Any = None,
     begin: Callable[[str], None] = lambda fit: None,
-) -> tuple[Trained, Stages]:
+) -> Trained:
     """Fit on the training half of a catalogue's background; the other half remains unseen.
 
-    `progress` is called with the number of epochs done. output: the folder for the result; finished stages of
-    an interrupted training for it are used. executor: gathers the events, as in `emulate`. begin: as in
-    `choose`. Returns also the stages, to be removed once the result is written. Raises TrigemuError if the
-    sample does not fulfil the requirements of the configuration.
+    progress: called with the number of epochs done. executor: gathers the events, as in `emulate`. begin: as
+    in `choose`. Raises TrigemuError if the sample does not fulfil the requirements of the configuration.
     """
-    scored_, stages = scored(config, catalogue, progress, output, executor)
-    events, x = scored_.events, config.x.texts
-    q = _fraction(config, events)
+    scored_ = scored(config, catalogue, progress, executor)
+    events, x, budget = scored_.events, config.x.texts, config.table.training.unique_rate_hz
+    q, seed, settings = _fraction(config, events), config.table.training.seed, config.table.quantile
     choice: tuple[Step, ...] = ()
     if config.candidates:
-        choice = _choice(config, scored_, stages, begin)
+        choice = _choice(config, scored_, begin)
         x = tuple(step.observable for step in choice[1:])
     columns = [config.x.texts.index(text) for text in x]
-    folds = _folds(config, events, columns, q, stages)
+    score, fits = out_of_fold(events, columns, q, settings, seed, _FOLDS)
     with _of_budget(config):
-        shift = threshold_for(
-            folds.score, events.failing, config.table.training.unique_rate_hz, events.together
-        )
-    trained = Trained(
+        shift = threshold_for(score, events.failing, budget, events.together)
+    # Y(x) + shift from all events has the median number of trees: with another number, the score out of fold
+    # would not describe it.
+    trees, of_x = round(np.median([fit.trees for fit in fits])), events.of(columns)
+    weight, y = fit_weight(of_x, events.weight, settings, seed=seed), events.y + shift.threshold
+    quantile = regression.fit(of_x, y, weight, q, settings, seed=seed, stop=events.stop, trees=trees)
+    return Trained(
         model=scored_.model,
         curve=scored_.curve,
         x=x,
         choice=choice,
         seen=tuple(_seen(text, events.x[:, i], events.weight) for text, i in zip(x, columns, strict=True)),
-        quantile=_quantile(config, events, columns, q, shift.threshold, folds.trees, stages),
-        losses=folds.losses,
+        quantile=quantile,
+        losses=tuple(tuple(loss.stop for loss in fit.curve) for fit in fits),
         q=q,
         shift=shift,
-        error_hz=math.sqrt(squares(events.failing * (folds.score > shift.threshold), events.interaction)),
+        error_hz=math.sqrt(squares(events.failing * (score > shift.threshold), events.interaction)),
         events=len(events.weight),
         effective_events=events.effective,
         rate_hz=float(events.weight.sum()),
         failing_hz=float(events.failing.sum()),
-        verdict=_verdict(scored_, x, columns, folds.score, q, shift),
+        verdict=_verdict(scored_, x, columns, score, q, shift),
     )
-    return trained, stages
 
 
 def suggest(
@@ -123,44 +118,23 @@ def suggest(
     begin: Callable[[str], None] = lambda fit: None,
 ) -> tuple[Step, ...]:
     """Return the steps in which x = "menu" is chosen, like `train` but without the training that follows."""
-    scored_, stages = scored(config, catalogue, progress, None, executor)
+    scored_ = scored(config, catalogue, progress, executor)
     _fraction(config, scored_.events)
-    return _choice(config, scored_, stages, begin)
+    return _choice(config, scored_, begin)
 
 
-def _choice(
-    config: Config, scored_: Scored, stages: Stages, begin: Callable[[str], None]
-) -> tuple[Step, ...]:
+def _choice(config: Config, scored_: Scored, begin: Callable[[str], None]) -> tuple[Step, ...]:
     """Return the steps in which x is chosen from the observables that the menu cuts on."""
-
-    def arrays() -> Arrays:
-        names = [trigger.name for trigger in scored_.menu.enabled]
-        budget, seed = config.table.training.unique_rate_hz, config.table.training.seed
-        with _of_budget(config):
-            steps = choose(scored_.events, config.candidates, names, budget, _settings(config), seed, begin)
-        return {"steps": as_array(json.dumps(msgspec.to_builtins(steps)).encode())}
-
-    steps = json.loads(stages.arrays("choice", arrays)["steps"].tobytes())
+    names, training = [trigger.name for trigger in scored_.menu.enabled], config.table.training
+    budget, seed, settings = training.unique_rate_hz, training.seed, config.table.quantile
+    with _of_budget(config):
+        steps = choose(scored_.events, config.candidates, names, budget, settings, seed, begin)
     if len(steps) == 1:
         raise TrigemuError(
             f'{config.path}: x = "menu": no observable that {config.menu} cuts on reduces the overlap with '
             'other triggers: use kind "anomaly", or list observables in x'
         )
-    return msgspec.convert(tuple(steps), tuple[Step, ...])
-
-
-def _settings(config: Config) -> regression.Settings:
-    table = config.table.quantile
-    return regression.Settings(
-        network=table.model == "network",
-        learning_rate=table.learning_rate,
-        max_depth=table.max_depth,
-        max_trees=table.max_trees,
-        patience=table.patience,
-        tail_events=table.tail_events,
-        levelled=table.levelled,
-        refit=table.refit,
-    )
+    return steps
 
 
 def _fraction(config: Config, events: Sample) -> float:
@@ -213,31 +187,6 @@ def _verdict(
     return judge(judged, diagnose(judged), menu)
 
 
-@dataclass(frozen=True)
-class _Folds:
-    """y − Y(x) out of fold, float64[n]; the losses of the early-stopping events of each fit, by tree."""
-
-    score: FloatArray
-    trees: int
-    losses: tuple[tuple[float, ...], ...]
-
-
-def _folds(config: Config, events: Sample, columns: Sequence[int], q: float, stages: Stages) -> _Folds:
-    """Fit Y(x) fold by fold. trees: the median number, which the fit to all events uses too: with another
-    number, the score out of fold would not describe that fit."""
-
-    def arrays() -> Arrays:
-        seed = config.table.training.seed
-        score, fits = out_of_fold(events, columns, q, _settings(config), seed, _FOLDS)
-        losses = [[loss.stop for loss in fit.curve] for fit in fits]
-        trees = round(np.median([fit.trees for fit in fits]))
-        return {"score": score, "trees": np.array(trees), "losses": as_array(json.dumps(losses).encode())}
-
-    result = stages.arrays("folds", arrays)
-    losses = json.loads(result["losses"].tobytes())
-    return _Folds(result["score"], int(result["trees"]), tuple(map(tuple, losses)))
-
-
 @contextmanager
 def _of_budget(config: Config) -> Iterator[None]:
     """Name the file and the budget in the error if the budget cannot be met."""
@@ -246,26 +195,3 @@ def _of_budget(config: Config) -> Iterator[None]:
     except ValueError as error:
         budget = config.table.training.unique_rate_hz
         raise TrigemuError(f"{config.path}: unique_rate_hz = {budget:g} {error}") from None
-
-
-def _quantile(
-    config: Config,
-    events: Sample,
-    columns: Sequence[int],
-    q: float,
-    shift: float,
-    trees: int,
-    stages: Stages,
-) -> regression.Quantile:
-    """Return Y(x) + shift fitted to all events, with this number of trees."""
-    x, settings, seed = events.of(columns), _settings(config), config.table.training.seed
-
-    def arrays() -> Arrays:
-        weight = fit_weight(x, events.weight, settings, seed=seed)
-        y = events.y + shift
-        quantile = regression.fit(x, y, weight, q, settings, seed=seed, stop=events.stop, trees=trees)
-        size = [quantile.trees, quantile.split_nodes, quantile.weights]
-        return {"content": as_array(quantile.content), "size": np.array(size)}
-
-    stored = stages.arrays("quantile", arrays)
-    return regression.Quantile(stored["content"].tobytes(), *stored["size"].tolist())

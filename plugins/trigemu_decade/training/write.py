@@ -26,9 +26,9 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu_decade.card import Step
 
 from .config import MISSING, AutoencoderTable, ClassifierTable, Config
-from .stages import LIBRARIES
 from .train import Trained
 
+LIBRARIES = ("numpy", "jax", "optax", "onnx", "xgboost-cpu")
 AUTOENCODER, CLASSIFIER = "autoencoder.onnx", "classifier.json"
 TREES, NETWORK = "quantile.json", "quantile.onnx"
 CARD, METRICS, CURVE, CHOICE = "decade.toml", "metrics.json", "training.png", "choice.png"

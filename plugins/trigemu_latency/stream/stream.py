@@ -13,7 +13,7 @@ needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from threading import Thread
 
@@ -41,6 +41,9 @@ _MAX_MODELS = 63
 #: 2.4 times as long as with the faster method. `decide` itself does not use a stream, since assembling one
 #: takes as long as deciding its events.
 ARRAYS_FROM = 512
+#: The smallest number of events that request models which are no machine code, such as ONNX Runtime, for all
+#: events of a batch to go through them together: a call takes 10 to 40 µs for one event, and 0.1 ms for many.
+MODELS_FROM = 8
 
 
 class Stream:
@@ -68,10 +71,6 @@ class Stream:
     """
 
     def __init__(self, plan: Plan, events: Events) -> None:
-        self._open(plan, events, native=True)
-
-    def _open(self, plan: Plan, events: Events, native: bool) -> None:
-        """Assemble the program. native: whether models that are machine code run inside the program."""
         if not isinstance(plan, Plan):
             raise wrong_type("the plan", plan, "a Plan (make_plan)", "decisions needs a menu")
         if not isinstance(events, Events):
@@ -85,11 +84,10 @@ class Stream:
         self._program = Program(events)
         self._calls: list[tuple[int, ModelCall]] = []
         self._models: list[tuple[int, int, Model]] = []
+        self._plans: dict[tuple[int, ...], Plan] = {}  # of some slots, by their bits
         self._unsupported = [bit for bit, form in enumerate(forms) if not self._add(bit, form)]
         for bit, call in self._calls:
-            self._add_model(bit, call if native else replace(call, native=None))
-        slots = tuple(plan.slots[bit] for bit in self._unsupported)
-        self._unsupported_plan = replace(plan, slots=slots)
+            self._add_model(bit, call)
         self._table = self._program.finish(self.words)
         machine.join()
 
@@ -134,7 +132,7 @@ class Stream:
         if requested:
             self._decide_further(requested, event)
         if self._unsupported:
-            self.words |= self._decide_unsupported(event, event + 1)[0]
+            self.words |= self._decide_slots(event, event + 1, self._unsupported)[0]
 
     def decide_many(self, start: int, stop: int) -> Words:
         """Decide consecutive events with the faster method: up to a few hundred events one after the other,
@@ -144,15 +142,24 @@ class Stream:
         if stop - start >= ARRAYS_FROM:
             return self._decide_arrays(start, stop, self._plan)
         words: Words = np.zeros((stop - start, len(self.words)), np.uint64)
+        requesting: list[int] = []
         event = start
-        while event < stop:
-            event = run_while(self._table, event, stop, words[event - start :])
-            if event < stop:
+        while (event := run_while(self._table, event, stop, words[event - start :])) < stop:
+            if run(self._table, event) == REFUSED:
+                self._decide_again(event)
+            else:
+                requesting.append(event)
+            words[event - start] = self.words
+            event += 1
+        bits = list(self._unsupported)
+        if len(requesting) >= MODELS_FROM:
+            bits += (bit for _, bit, _ in self._models)
+        else:
+            for event in requesting:
                 self._decide_further(run(self._table, event), event)
                 words[event - start] = self.words
-                event += 1
-        if self._unsupported and start < stop:
-            words |= self._decide_unsupported(start, stop)
+        if bits and start < stop:
+            words |= self._decide_slots(start, stop, bits)
         return words
 
     def _decide_further(self, requested: int, event: int) -> None:
@@ -175,12 +182,14 @@ class Stream:
             raise IndexError(f"event {event} of {len(self._events)}")
         self.words[:] = self._decide_arrays(event, event + 1, self._plan)[0]
 
-    def _decide_unsupported(self, start: int, stop: int) -> Words:
-        """Return the decisions of the slots without a form for single events, uint64[stop - start,
-        plan.words]."""
-        decisions = self._decide_arrays(start, stop, self._unsupported_plan)
+    def _decide_slots(self, start: int, stop: int, bits: Sequence[int]) -> Words:
+        """Return the decisions of some slots, as arrays, uint64[stop - start, plan.words]."""
+        key = tuple(bits)
+        if key not in self._plans:
+            self._plans[key] = replace(self._plan, slots=tuple(self._plan.slots[bit] for bit in bits))
+        decisions = self._decide_arrays(start, stop, self._plans[key])
         words: Words = np.zeros((stop - start, len(self.words)), np.uint64)
-        for number, bit in enumerate(self._unsupported):
+        for number, bit in enumerate(bits):
             passed = decisions[:, number // 64] >> np.uint64(number % 64) & np.uint64(1)
             words[:, bit // 64] |= passed << np.uint64(bit % 64)
         return words
@@ -190,26 +199,3 @@ class Stream:
         events = self._events.around(start, stop, plan.margin)
         words: Words = decide(events, plan)[events.core]
         return words
-
-    @property
-    def engines(self) -> Mapping[int, str]:
-        """What runs the network of each slot that has one, by its bit."""
-        models = ((bit, getattr(model, "engine", None)) for _, bit, model in self._models)
-        return {bit: engine for bit, engine in models if engine}
-
-    def stages(self, bit: int) -> Mapping[str, Callable[[int], object]]:
-        """Return the stages of a slot for timing, by name, each a function of the position of an event.
-
-        Only slots with a model have stages. They have separate memory, and are meaningful only for events
-        that pass the preselection.
-        """
-        alone = Stream.__new__(Stream)
-        alone._open(replace(self._plan, slots=(self._plan.slots[bit],)), self._events, native=False)
-        if not alone._models:
-            return {}
-        _, _, model = alone._models[0]
-        return model.stages(alone._fill, len(self._events))
-
-    def _fill(self, event: int) -> None:
-        """Run the program on an event, without the models."""
-        run(self._table, event)

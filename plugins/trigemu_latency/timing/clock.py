@@ -3,22 +3,20 @@ machine, its load, the overhead of the timer, which is not subtracted)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from threading import Barrier
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
-from trigemu_anomaly.single_row import stages
+from trigemu_anomaly.single_row import bare_models
 
-from trigemu.base.arrays import FloatArray, IntArray, Words
-from trigemu.base.errors import PluginError, TrigemuError, own_cause
-from trigemu.base.plugins import reason_of
-from trigemu.base.shown import Shown, WithHistogram
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.errors import PluginError
 from trigemu.emulation.plan import Plan, decide
-from trigemu.samples.events import Events
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Collection, Events
 from trigemu_latency.stream.stream import ARRAYS_FROM, Stream
 
 from .environment import undisturbed
@@ -45,22 +43,18 @@ class TimedCall:
     call: Callable[[int], object]
 
 
-@dataclass(frozen=True, repr=False)
-class Histogram(WithHistogram):
+@dataclass(frozen=True)
+class Histogram:
     """The distribution of call times."""
-
-    _view: ClassVar[str] = "trigemu_latency.views:CALL_TIMES"
 
     #: float64[m + 1], the edges of the bins in ns per event, equidistant in the logarithm.
     edges_ns: FloatArray
     calls: IntArray  #: int64[m], the number of calls in each bin
 
 
-@dataclass(frozen=True, repr=False)
-class Timing(Shown):
+@dataclass(frozen=True)
+class Timing:
     """Measured times of calls."""
-
-    _view: ClassVar[str] = "trigemu_latency.views:TIMING"
 
     events: int  #: The number of events per call
     calls: int  #: The number of timed calls
@@ -157,6 +151,13 @@ def _histogram(ns: FloatArray) -> Histogram:
     return Histogram(edges, np.bincount(position - first, minlength=last - first + 1))
 
 
+#: Most calls of a bare model, each of which has memory of its own.
+BARE_CALLS = 1000
+#: Decisions may differ between batches where a score is this near to its threshold, or where numbers of the
+#: event that are larger or smaller by this part are decided differently.
+SCORE_TIE, INPUT_TIE = 1e-5, 1e-6
+
+
 class Batches:
     """Events cut into batches of equal size; the remainder is dropped."""
 
@@ -166,10 +167,10 @@ class Batches:
 
     def decisions(self, plan: Plan) -> TimedCall:
         """Return the call that decides a batch. PluginError if its decisions differ from the decisions on all
-        events at once."""
-        expected = decide(self._events, plan)
+        events at once by more than ties."""
+        expected, size = decide(self._events, plan), self._size
         words = np.empty_like(expected)
-        if self._size == 1:
+        if size == 1:
             stream = Stream(plan, self._events)
             call: Callable[[int], object] = stream.decide
             for event in range(len(words)):
@@ -178,9 +179,9 @@ class Batches:
         else:
             call = several = self._several(plan)
             for i in range(self._number):
-                words[i * self._size : (i + 1) * self._size] = several(i)
+                words[i * size : (i + 1) * size] = several(i)
         self._check_equal(plan, words ^ expected)
-        return TimedCall(self._number, self._size, call)
+        return TimedCall(self._number, size, call)
 
     def _several(self, plan: Plan) -> Callable[[int], Words]:
         """Return a function that decides a batch of several events, with a stream if that can be faster. A
@@ -188,54 +189,56 @@ class Batches:
         if (size := self._size) < ARRAYS_FROM:
             stream = Stream(plan, self._events)
             return lambda i: stream.decide_many(i * size, (i + 1) * size)
-        views = self._views(plan.margin)
+        starts = range(0, len(self._events), size)
+        views = [self._events.around(start, start + size, plan.margin) for start in starts]
         return lambda i: decide(views[i], plan)[views[i].core]
 
-    def _views(self, margin: int = 0) -> list[Events]:
-        starts = range(0, len(self._events), self._size)
-        return [self._events.around(start, start + self._size, margin) for start in starts]
-
     def _check_equal(self, plan: Plan, different: Words) -> None:
-        if not different.any():
-            return
-        event, word = (int(index[0]) for index in np.nonzero(different))
-        bit = 64 * word + int(different[event, word]).bit_length() - 1
-        raise PluginError(
-            f"{_where(plan, bit)} decides differently in batches of {self._size} than of {len(different)}, "
-            f"on event {self._events.id[event]} of {self._events.sample!r}: a decision must not depend on "
-            f"the other events of a call"
-        )
+        for bit, slot in enumerate(plan.slots):
+            differs = (different[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)).astype(np.bool_)
+            if differs.any() and (differs := differs & ~self._ties(plan, bit)).any():
+                event = int(differs.argmax())
+                raise PluginError(
+                    f"{slot.trigger.place}: trigger {slot.trigger.name!r} (kind {slot.trigger.kind!r}) "
+                    f"decides differently in batches of {self._size} than of {len(different)}, on event "
+                    f"{self._events.id[event]} of {self._events.sample!r}: a decision must not depend on the "
+                    f"other events of a call"
+                )
 
-    def parts(self, plan: Plan) -> dict[str, TimedCall]:
-        """Return the calls of the parts of a slot, the only one of a plan. PluginError if a part fails."""
-        try:
-            calls = self._calls(plan)
-            for call in calls.values():
-                for i in range(self._number):
-                    call(i)
-        except TrigemuError:
-            raise
-        except Exception as error:
-            if cause := own_cause(error):
-                raise cause from error
-            where = _where(plan, 0)
-            raise PluginError(f"{where}: its parts cannot be timed: {reason_of(error)}") from error
-        return {name: TimedCall(self._number, self._size, call) for name, call in calls.items()}
+    def _ties(self, plan: Plan, bit: int) -> BoolArray:
+        """Return the events, bool[n], that rounding decides: their decision may depend on the batch."""
+        compiled = plan.slots[bit].compiled
+        alone = replace(plan, slots=(plan.slots[bit],))
+        below, above = (decide(_scaled(self._events, 1.0 + e), alone)[:, 0] for e in (-INPUT_TIE, INPUT_TIE))
+        ties: BoolArray = below != above
+        if compiled.threshold is not None:
+            ties |= np.abs(compiled.evaluate(Workspace(self._events)) - compiled.threshold) < SCORE_TIE
+        return ties
 
-    def _calls(self, plan: Plan) -> Mapping[str, Callable[[int], object]]:
-        if self._size == 1:
-            return Stream(plan, self._events).stages(0)
-        compiled = plan.slots[0].compiled
-        if not stages(compiled, self._events[: self._size]):  # views take time
-            return {}
-        each = [stages(compiled, view) for view in self._views()]
-        return {name: partial(_do, each, name) for name in each[0]}
-
-
-def _where(plan: Plan, bit: int) -> str:
-    trigger = plan.slots[bit].trigger
-    return f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
+    def bare(self, plan: Plan) -> dict[str, TimedCall]:
+        """Return the calls of the bare models of a slot, the only one of a plan."""
+        compiled, size = plan.slots[0].compiled, self._size
+        calls: dict[str, list[Callable[[], object]]] = {}
+        for i in range(min(self._number, BARE_CALLS)):
+            for name, call in bare_models(compiled, self._events[i * size : (i + 1) * size]).items():
+                calls.setdefault(name, []).append(call)
+            if not calls:
+                return {}
+        return {
+            name: TimedCall(len(each), size, lambda i, each=each: each[i]())  # type: ignore[misc]
+            for name, each in calls.items()
+        }
 
 
-def _do(each: Sequence[Mapping[str, Callable[[], object]]], name: str, i: int) -> object:
-    return each[i][name]()
+def _scaled(events: Events, factor: float) -> Events:
+    """Return events with all their numbers, but not integers, multiplied by a factor."""
+
+    def scaled(column: Any) -> Any:
+        return column * column.dtype.type(factor) if column.dtype.kind == "f" else column
+
+    collections = {
+        name: Collection(c.offsets, {n: scaled(column) for n, column in c.columns.items()})
+        for name, c in events.collections.items()
+    }
+    scalars = {name: scaled(column) for name, column in events.scalars.items()}
+    return replace(events, collections=collections, scalars=scalars)

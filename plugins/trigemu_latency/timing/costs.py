@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from trigemu_anomaly.single_row import engines_of
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
@@ -19,7 +20,7 @@ from trigemu.base.mapping import Engine
 from trigemu.base.shown import Named, Shown
 from trigemu.emulation.engine import Chunk, Job, over_background
 from trigemu.emulation.loop import Emulation
-from trigemu.emulation.plan import Plan, PlannedTrigger, make_plan
+from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenuLike
 from trigemu.observables.expressions import Condition
@@ -30,11 +31,10 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike
 from trigemu.samples.sample import join_events
-from trigemu_latency.stream.stream import ARRAYS_FROM, Stream
+from trigemu.triggers.base import Context
 
 from .clock import Batches, Clock, TimedCall, Timing, measure, together
 from .environment import Environment, environment, load_average
-from .first import FirstDecision
 
 
 @dataclass(frozen=True)
@@ -121,14 +121,15 @@ SECONDS = 60.0
 TOGETHER = 8
 #: The seed of the draw: every run times the same events.
 SEED = 40_000_000
-#: The stages of an uncorrected score, and the ones that compute the corrected score.
-_BARE = ("features", "autoencoder")
-_CORRECTED = ("sequential", "parallel")
 
 #: Batch size → measured times.
 Timings = Mapping[int, Timing]
-#: Drawn events by the condition that they fulfil; None: all events.
+#: The events that were drawn, by the condition that they fulfil; None: all events.
 _Drawn = Mapping[Condition | None, DrawnEvents | None]
+#: Timings by bit and name: "" on random events; "preselected" on those that pass the preselection, on which
+#: engines and bare models are timed too. The bit of the whole menu is None.
+_Measured = dict[tuple[int | None, str], dict[int, Timing]]
+_PRESELECTED = "preselected"
 
 
 @dataclass(frozen=True)
@@ -141,19 +142,8 @@ class PreselectionTiming:
 
 
 @dataclass(frozen=True)
-class Added:
-    """The median time of a corrected score compared with the time of its features and autoencoder. ns: the
-    difference in ns per event. ratio: the quotient."""
-
-    ns: float
-    ratio: float
-
-
-@dataclass(frozen=True, repr=False)
-class TriggerCost(Shown):
+class TriggerCost:
     """The cost of one trigger, evaluated alone."""
-
-    _view: ClassVar[str] = "trigemu_latency.views:TRIGGER_COST"
 
     trigger: Trigger  #: The trigger
     rates: TriggerRates | None  #: Its rates; None if it is disabled
@@ -161,19 +151,10 @@ class TriggerCost(Shown):
     batch: Timings
     #: Its timing on the events that pass its preselection; None without a preselection.
     preselected: PreselectionTiming | None
-    #: For each part by name, batch size → measured times on events that pass the preselection.
+    #: Batch size → measured times on events that pass the preselection, for each engine that it could name,
+    #: and for its bare models: "bare_onnxruntime", "bare_bdt".
     parts: Mapping[str, Timings]
-    #: What evaluates its network: trigemu's kernels, or ONNX Runtime and why; "" without a network.
-    engine: str = ""
-
-    def added(self, size: int) -> dict[str, Added]:
-        """Return the time that "sequential" and "parallel" add at a batch size; empty if the trigger does not
-        have these parts."""
-        p50 = {name: timings[size].p50_ns for name, timings in self.parts.items() if size in timings}
-        if not set(_BARE) <= set(p50):
-            return {}
-        bare = sum(p50[name] for name in _BARE)
-        return {name: Added(p50[name] - bare, p50[name] / bare) for name in _CORRECTED if name in p50}
+    engine: str = ""  #: What evaluates its models; "" without models
 
 
 @dataclass(frozen=True)
@@ -201,8 +182,6 @@ class Bench(Shown, Named[TriggerCost]):
     #: events, distinct: The number of events drawn from the background, and of distinct events among them.
     events: int
     distinct: int
-    #: The time of the first decision of a process; only `trigemu bench` measures it.
-    first: FirstDecision | None = None
     untimed: tuple[str, ...] = ()  #: The names of the triggers that were not timed, for lack of time
 
     @property
@@ -239,7 +218,7 @@ def batches_of(events: int, threads: int) -> tuple[int, ...]:
 
 def steps(plan: Plan, batches: Sequence[int], threads: int) -> int:
     """Return the number of steps of progress that `bench` reports."""
-    return len(batches) * (2 * len(_turns(plan)) + (threads > 1))
+    return len(batches) * (len(_turns(plan)) + (threads > 1))
 
 
 def bench(
@@ -299,43 +278,50 @@ def bench(
     emulation = emulation_of(emulation, catalogue, executor)
     menu, plan, samples = emulation.menus[0], emulation.plan, emulation.catalogue
     rates = rates_of(emulation)
-    drawn = _drawn(plan, samples, events)
+    conditions = list(dict.fromkeys([None, *(slot.compiled.preselection for slot in plan.slots)]))
+    drawn = dict(zip(conditions, draw_events(plan, samples, events, conditions, SEED), strict=True))
     background = drawn[None]
     if background is None:
         raise SampleError(f"{samples.path}: all weights of the background are 0: no event can be drawn")
-    of_menu, alone, preselected = _timed(plan, background.events, drawn, batches, seconds, progress, clock)
+    measured = _measured(menu, plan, drawn, batches, seconds, progress, clock)
+    of_menu = measured[None, ""]
     at_once = {size: timing.events_per_s for size, timing in of_menu.items()}
     if threads > 1:
         at_once = _at_once(menu, background.events, batches, threads, progress, clock)
     by_name = {trigger.name: trigger for trigger in rates.triggers}
-    engines = Stream(plan, background.events[:0]).engines if min(batches) < ARRAYS_FROM else {}
-    triggers, untimed = [], []
-    for trigger in menu.used:
-        bit = plan.bits[0].get(trigger.name)
-        costs: tuple[Timings, PreselectionTiming | None, Mapping[str, Timings]] = {}, None, {}
-        if bit is not None and bit in alone:
-            costs = alone[bit], *_of_slot(plan.slots[bit], bit, drawn, preselected)
-        elif bit is not None:
-            untimed.append(trigger.name)
-        engine = engines.get(bit, "") if bit is not None else ""
-        triggers.append(TriggerCost(trigger, by_name.get(trigger.name), *costs, engine))
+    bits = [(trigger, plan.bits[0].get(trigger.name)) for trigger in menu.used]
     return Bench(
         rates=rates,
         menu=of_menu,
         events_per_s=at_once,
-        triggers=tuple(triggers),
+        triggers=tuple(
+            _cost(plan, bit, trigger, by_name.get(trigger.name), drawn, measured) for trigger, bit in bits
+        ),
         environment=environment(before),
         threads=threads,
         seed=SEED,
         events=events,
         distinct=background.distinct,
-        untimed=tuple(untimed),
+        untimed=tuple(trigger.name for trigger, bit in bits if bit is not None and (bit, "") not in measured),
     )
 
 
-def _alone(plan: Plan, bits: Sequence[int]) -> dict[int, Plan]:
-    """Return a plan for each of these slots alone, by its bit."""
-    return {bit: replace(plan, slots=(plan.slots[bit],)) for bit in bits}
+def _cost(
+    plan: Plan,
+    bit: int | None,
+    trigger: Trigger,
+    rates: TriggerRates | None,
+    drawn: _Drawn,
+    measured: _Measured,
+) -> TriggerCost:
+    if bit is None:
+        return TriggerCost(trigger, rates, {}, None, {})
+    compiled = plan.slots[bit].compiled
+    parts = {name: timings for (number, name), timings in measured.items() if number == bit}
+    batch, preselected = parts.pop("", {}), parts.pop(_PRESELECTED, None)
+    among = drawn[compiled.preselection]
+    timing = PreselectionTiming(among.share, among.distinct, preselected) if among and preselected else None
+    return TriggerCost(trigger, rates, batch, timing, parts, compiled.engine)
 
 
 def _turns(plan: Plan) -> list[range]:
@@ -344,96 +330,53 @@ def _turns(plan: Plan) -> list[range]:
     return [range(start, min(start + TOGETHER, slots)) for start in range(0, max(slots, 1), TOGETHER)]
 
 
-def _drawn(plan: Plan, catalogue: Catalogue, n: int) -> _Drawn:
-    conditions = list(dict.fromkeys([None, *(slot.compiled.preselection for slot in plan.slots)]))
-    return dict(zip(conditions, draw_events(plan, catalogue, n, conditions, SEED), strict=True))
-
-
-def _timed(
+def _measured(
+    menu: Menu,
     plan: Plan,
-    events: Events,
     drawn: _Drawn,
     batches: Sequence[int],
     seconds: float,
     progress: Callable[[int], None],
     clock: Clock,
-) -> tuple[Timings, dict[int, Timings], dict[tuple[int, str], dict[int, Timing]]]:
-    """Time all triggers together, and each slot alone while there is time. Return the timings of the menu, of
-    each slot by its bit, and the results of `_over_preselected`."""
-    of_menu: dict[int, Timing] = {}
-    alone: dict[int, Timings] = {}
-    preselected: dict[tuple[int, str], dict[int, Timing]] = {}
+) -> _Measured:
+    """Time all triggers together, and each slot alone while there is time."""
+    measured: _Measured = {}
     end, turns = clock() + seconds * 1e9, _turns(plan)
     for number, bits in enumerate(turns):
         if number and clock() > end:
-            progress(2 * len(batches) * (len(turns) - number))
+            progress(len(batches) * (len(turns) - number))
             break
-        parts = _alone(plan, bits)
-        menu, slots = _over_all(plan if not number else None, parts, events, batches, progress, clock)
-        of_menu |= menu
-        alone |= slots
-        preselected |= _over_preselected(parts, drawn, batches, progress, clock)
-    return of_menu, alone, preselected
+        alone = {bit: replace(plan, slots=(plan.slots[bit],)) for bit in bits}
+        engines = {bit: _engines(menu, plan, bit) for bit in bits}
+        for size in batches:
+            split = {requires: Batches(among.events, size) for requires, among in drawn.items() if among}
+            contenders: dict[tuple[int | None, str], TimedCall] = {}
+            if not number:
+                contenders[None, ""] = split[None].decisions(plan)
+            for bit in bits:
+                contenders[bit, ""] = split[None].decisions(alone[bit])
+                requires = plan.slots[bit].compiled.preselection
+                if requires not in split:
+                    continue
+                if requires is not None:
+                    contenders[bit, _PRESELECTED] = split[requires].decisions(alone[bit])
+                for engine, plan_of in engines[bit].items():
+                    contenders[bit, engine] = split[requires].decisions(plan_of)
+                contenders |= {(bit, name): call for name, call in split[requires].bare(alone[bit]).items()}
+            for key, timing in zip(contenders, measure(list(contenders.values()), clock), strict=True):
+                measured.setdefault(key, {})[size] = timing
+            progress(1)
+    return measured
 
 
-def _over_all(
-    menu: Plan | None,
-    parts: Mapping[int, Plan],
-    events: Events,
-    batches: Sequence[int],
-    progress: Callable[[int], None],
-    clock: Clock,
-) -> tuple[Timings, dict[int, Timings]]:
-    """Time the plan of the menu, if any, and some slots alone, on random background events."""
-    plans = [*([menu] if menu else []), *parts.values()]
-    timings: list[dict[int, Timing]] = [{} for _ in plans]
-    for size in batches:
-        batch = Batches(events, size)
-        calls = [batch.decisions(plan) for plan in plans]
-        for slot, timing in zip(timings, measure(calls, clock), strict=True):
-            slot[size] = timing
-        progress(1)
-    return timings[0] if menu else {}, dict(zip(parts, timings[len(plans) - len(parts) :], strict=True))
-
-
-def _over_preselected(
-    parts: Mapping[int, Plan],
-    drawn: _Drawn,
-    batches: Sequence[int],
-    progress: Callable[[int], None],
-    clock: Clock,
-) -> dict[tuple[int, str], dict[int, Timing]]:
-    """Time slots and their parts on the events that pass their preselection: (slot, part) → batch size →
-    timing. The part "" is the complete slot, if it has a preselection."""
-    timings: dict[tuple[int, str], dict[int, Timing]] = {}
-    for size in batches:
-        contenders: dict[tuple[int, str], TimedCall] = {}
-        split = {requires: Batches(among.events, size) for requires, among in drawn.items() if among}
-        for bit, stage_timings in parts.items():
-            requires = stage_timings.slots[0].compiled.preselection
-            if requires not in split:
-                continue
-            if requires is not None:
-                contenders[bit, ""] = split[requires].decisions(stage_timings)
-            contenders |= {(bit, name): part for name, part in split[requires].parts(stage_timings).items()}
-        for key, timing in zip(contenders, measure(list(contenders.values()), clock), strict=True):
-            timings.setdefault(key, {})[size] = timing
-        progress(1)
-    return timings
-
-
-def _of_slot(
-    slot: PlannedTrigger, bit: int, drawn: _Drawn, preselected: Mapping[tuple[int, str], Timings]
-) -> tuple[PreselectionTiming | None, dict[str, Timings]]:
-    among = drawn[slot.compiled.preselection]
-    timing = (
-        PreselectionTiming(among.share, among.distinct, preselected[bit, ""])
-        if among and (bit, "") in preselected
-        else None
-    )
-    return timing, {
-        name: timings for (number, name), timings in preselected.items() if number == bit and name
-    }
+def _engines(menu: Menu, plan: Plan, bit: int) -> dict[str, Plan]:
+    """Return a plan of a slot alone for each engine that its trigger could name."""
+    slot, plans = plan.slots[bit], {}
+    for engine, kind in engines_of(slot.trigger.description).items():
+        compiled: Any = kind.compile(Context(menu.scope, menu.path.parent))
+        compiled = replace(compiled, threshold=slot.compiled.threshold)
+        plans[engine] = replace(plan, slots=(replace(slot, compiled=compiled),))
+    return plans
 
 
 def _at_once(

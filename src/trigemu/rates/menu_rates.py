@@ -272,6 +272,8 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
     for rows in counted.blocks():
         sums.add(rows, acceptances(counted.table.words[rows], menu, bits))
     triggers, groups = with_nesting(menu, sums.triggers(), sums.groups())
+    slots = emulation.plan.slots  # none where stored scores were emulated again
+    engines = {name: slots[bit].compiled.engine for name, bit in bits.items() if bit < len(slots)}
     return MenuRates(
         menu=menu,
         catalogue=catalogue,
@@ -287,6 +289,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
             *(emulation.warnings[number] if emulation.warnings else ()),
             *_warnings(menu, catalogue, triggers),
         ),
+        engines={name: engine for name, engine in engines.items() if engine},
     )
 
 

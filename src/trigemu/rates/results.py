@@ -184,6 +184,8 @@ class MenuRates(Shown, Named[TriggerRates]):
         The files of its models and their SHA-256.
     warnings : tuple of str
         Warnings to read before using the numbers.
+    engines : mapping of str to str
+        What evaluated the models of each trigger that has some.
     """
 
     _view: ClassVar[str] = "trigemu.results.rates:MENU_RATES"
@@ -198,6 +200,7 @@ class MenuRates(Shown, Named[TriggerRates]):
     half: Half | None
     models: Mapping[str, str]
     warnings: tuple[str, ...]
+    engines: Mapping[str, str]
 
     @property
     def overlap(self) -> FloatArray:

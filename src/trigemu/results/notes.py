@@ -115,6 +115,9 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
         )
     yield from half_used(result)
     yield from solutions(result.menu)
+    for engine in dict.fromkeys(result.engines.values()):
+        names = ", ".join(name for name, other in result.engines.items() if other == engine)
+        yield Note(f"{names}: {engine}.", "menu")
     yield from (Note(f"Warning: {warning}.", "menu") for warning in result.warnings)
 
 

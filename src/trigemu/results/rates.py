@@ -191,6 +191,7 @@ class _MenuRates(View[MenuRates]):
             "left_out": left_out(catalogue),
             "half": _half(result),
             "warnings": list(result.warnings),
+            "engines": dict(result.engines),
             "provenance": provenance(menu, catalogue, result.models),
         }
 

@@ -207,6 +207,12 @@ class Compiled(ABC):
         return ()
 
     @property
+    def engine(self) -> str:
+        """What evaluates its models, to show with the rates; "" without a model. Override it for a kind with
+        models."""
+        return ""
+
+    @property
     def objects_needed(self) -> tuple[str, ...]:
         """The objects without which an event has no score, such as "muon[1]". Override it if there are some,
         to explain why a trigger never fires."""

@@ -15,6 +15,7 @@ from onnx import helper
 from onnx_toys import autoencoder, linear, model, write_card
 from toys import columns, even_events, memory_catalogue, menu_from, toy_events
 from trigemu_anomaly.network import Network
+from trigemu_anomaly.single_row import bare_models
 
 from trigemu import Menu, TrigemuError, emulate, make_events, make_plan, rates_of, read_menu
 from trigemu.api import Workspace
@@ -195,21 +196,13 @@ def test_engines_agree(tmp_path: Path) -> None:
         menu_from(tmp_path, trigger(more='above = 0.0\nengine = "tensorrt"'))
 
 
-def test_its_stages(tmp_path: Path) -> None:
-    """Each gives all of what it makes."""
+def test_its_bare_model(tmp_path: Path) -> None:
     write_card(tmp_path, NETWORK, INPUTS)
     c = columns(EVENTS * 40)
     events = make_events("toy", c.weight, c.collections, c.scalars)
     compiled = make_plan([menu_from(tmp_path, trigger())]).slots[0].compiled
-    stages = compiled.scorer.stages(events)
-    assert sorted(stages) == ["autoencoder", "bare_onnxruntime", "features"]
-    expected = compiled.evaluate(Workspace(events))
-    for made, of in zip(
-        stages["features"](), compiled.scorer.inputs.evaluate(Workspace(events)), strict=True
-    ):
-        assert np.array_equal(made, of)
-    assert np.array_equal(stages["autoencoder"](), expected)
-    np.testing.assert_allclose(stages["bare_onnxruntime"](), expected, rtol=1e-5)
+    (bare,) = bare_models(compiled, events).values()
+    np.testing.assert_allclose(bare(), compiled.evaluate(Workspace(events)), rtol=1e-5)
 
 
 @pytest.mark.parametrize("enabled", [True, False])

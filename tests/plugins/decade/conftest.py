@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import chdir
-from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -28,11 +27,10 @@ from toys import CATALOGUE, toy_events, write_root
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> Iterator[None]:
     """Threads of XGBoost that wait for each other on a busy machine take longer than one."""
-    from trigemu_decade.training import train
+    from trigemu_decade.training import regression
 
-    settings = train._settings
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(train, "_settings", lambda config: replace(settings(config), threads=1))
+        patch.setattr(regression, "THREADS", 1)
         yield
 
 

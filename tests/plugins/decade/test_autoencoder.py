@@ -1,30 +1,30 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from decade_twins import log_mse
+from msgspec.structs import replace
 from trigemu_decade.training import autoencoder
 from trigemu_decade.training.autoencoder import (
     TINY,
     Fit,
     Loss,
     Network,
-    Settings,
     Standard,
-    log_mse,
     presence,
     standardise,
 )
+from trigemu_decade.training.config import AutoencoderTable
 
 from trigemu import TrigemuError
 
 Array = npt.NDArray[Any]
 # Two event-level numbers and three objects of (pT, η, Δφ).
 BLOCKS = [(0, 2, False), (2, 5, True), (5, 8, True), (8, 11, True)]
-SETTINGS = Settings(hidden=(16, 4, 16), epochs=25, batch_size=64, learning_rate=3e-3)
+SETTINGS = AutoencoderTable(hidden=(16, 4, 16), epochs=25, batch_size=64, learning_rate=3e-3)
 
 
 def fit(features: Array, *given: Any, test: int = 200, **more: Any) -> Fit:
@@ -168,7 +168,7 @@ def test_logarithms_are_those_of_the_features(trained: tuple[Array, Fit]) -> Non
     inputs = features.copy()
     inputs[:, columns] = np.where(present[:, columns], np.log(np.maximum(features[:, columns], 1.0)), 0.0)
     by_hand = fit(inputs, present, np.ones(1000), settings, seed=2)
-    result = fit(features, present, np.ones(1000), replace(settings, log=tuple(columns)), seed=2)
+    result = fit(features, present, np.ones(1000), settings, seed=2, log=tuple(columns))
     np.testing.assert_allclose(result.standard.mean, by_hand.standard.mean, rtol=1e-6)
     scores = log_mse(result.network, result.standard, features, present)
     np.testing.assert_allclose(

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from toys import menu_from
 from trigemu_decade.card import Step
-from trigemu_decade.observables import compared_numbers
-from trigemu_decade.training.choice import Candidate, candidates, choose
+from trigemu_decade.observables import Candidate, candidates, compared_numbers
+from trigemu_decade.training.choice import choose
+from trigemu_decade.training.config import QuantileTable
 from trigemu_decade.training.folds import Sample
-from trigemu_decade.training.regression import Settings
 
 from trigemu import TrigemuError
 
@@ -30,7 +30,7 @@ def sample(n: int = 60_000, slope: tuple[float, ...] = (1.0, 0.6, 0.0, 0.0)) -> 
 
 
 def steps_of(events: Sample, *begin: Callable[[str], None]) -> tuple[Step, ...]:
-    return choose(events, CANDIDATES, NAMES, 600.0, Settings(threads=1), 1, *begin)
+    return choose(events, CANDIDATES, NAMES, 600.0, QuantileTable(x=("x",)), 1, *begin)
 
 
 def test_observables_are_added_that_the_score_and_a_trigger_have_in_common() -> None:

@@ -188,12 +188,24 @@ def test_check_reports_mistakes(place: Models, trigemu: Run) -> None:
 # ---- run
 
 
-def test_without_a_compiler_treelite_interprets_trees(place: Models, trigemu: Run, no_compiler: None) -> None:
-    """And a warning says so, once."""
-    place.write_card(("missing = 0.0", 'missing = 0.0\nengine = "treelite"'))
+def test_the_engine_is_said(place: Models, trigemu: Run) -> None:
+    """In the text and in JSON; the rates are the same."""
+    text, documents = Path("menu.toml").read_text(), []
+    for engine, said in (("parallel", "compiled by treelite, on two threads"), ("kernels", "as a table")):
+        Path("menu.toml").write_text(text.replace('"decade"\ncard', f'"decade"\nengine = "{engine}"\ncard'))
+        status, shown = trigemu("run", "menu.toml", "--samples", "catalogue.toml", "--json", "run.json")
+        assert (status, f"{said}." in " ".join(shown.split())) == (0, True), shown
+        documents.append(json.loads(Path("run.json").read_text()))
+        assert said in documents[-1]["engines"]["AD"]
+    assert documents[0]["triggers"] == documents[1]["triggers"]
+
+
+def test_without_a_compiler_an_interpreter_runs(place: Models, trigemu: Run, no_compiler: None) -> None:
     status, text = trigemu("run", "menu.toml", "--samples", "catalogue.toml")
+    message = " ".join(text.split())
     assert status == 0
-    assert " ".join(text.split()).count("there is no C compiler") == 1
+    assert "Y(x) by treelite's interpreter, on two threads." in message
+    assert message.count("there is no C compiler") == 1
 
 
 def test_a_file_that_was_changed(place: Models, trigemu: Run) -> None:

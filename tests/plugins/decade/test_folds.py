@@ -9,15 +9,15 @@ import pytest
 from trigemu_anomaly.boosted import load_trees
 from trigemu_anomaly.xgboost_file import QUANTILE
 from trigemu_decade.training import regression
+from trigemu_decade.training.config import QuantileTable
 from trigemu_decade.training.folds import Sample, out_of_fold
-from trigemu_decade.training.regression import Settings
 from trigemu_decade.training.scored import learned
 from trigemu_decade.training.train import LEAST_ABOVE
 
 from trigemu.api import IntArray
 from trigemu.emulation.budgets import threshold_for
 
-SETTINGS = Settings(threads=1, levelled=False, tail_events=2.0)
+SETTINGS = QuantileTable(x=("x",), levelled=False, tail_events=2.0)
 Q = 0.02
 
 
@@ -46,7 +46,7 @@ def test_an_event_has_no_part_in_its_own_quantile() -> None:
 
 def test_trees_cannot_split_below_the_least_number_of_events() -> None:
     """Two leaves with 5 events above Y(x) in three quarters of the events are 13 of all."""
-    settings = Settings(threads=1)
+    settings = QuantileTable(x=("x",))
 
     def spread(above: float) -> float:
         events = toy(round(above / Q), 1)

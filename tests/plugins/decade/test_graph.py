@@ -11,7 +11,9 @@ import numpy.typing as npt
 import onnx
 import onnxruntime
 import pytest
-from trigemu_decade.training.autoencoder import Network, Settings, Standard, fit, log_mse, presence
+from decade_twins import log_mse
+from trigemu_decade.training.autoencoder import Network, Standard, fit, presence
+from trigemu_decade.training.config import AutoencoderTable
 from trigemu_decade.training.graph import onnx_model
 
 Array = npt.NDArray[Any]
@@ -83,7 +85,7 @@ def test_agrees_with_numpy_where_the_reconstruction_is_good() -> None:
     """A fitted network's errors are small differences, where float32 rounds worst."""
     features = events(5, 5000)
     present = presence(features, BLOCKS)
-    settings = Settings(epochs=8, batch_size=64, learning_rate=3e-3)
+    settings = AutoencoderTable(epochs=8, batch_size=64, learning_rate=3e-3)
     output = fit(
         features, present, np.ones(len(features)), settings, seed=1, learns=np.ones(len(features), bool)
     )

@@ -7,11 +7,11 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from tree_toys import one_by_one
+from decade_twins import dense
 from trigemu_anomaly.network import Network
-from trigemu_decade.quantile import QuantileNetwork, open_quantile
+from trigemu_decade.decade import open_quantile, predict
 from trigemu_decade.training import regression
-from trigemu_decade.training.autoencoder import dense
+from trigemu_decade.training.config import QuantileTable
 from trigemu_decade.training.graph import quantile_model
 from trigemu_decade.training.quantile_network import encoded, fit
 
@@ -45,7 +45,7 @@ def test_it_is_the_quantile() -> None:
 
 def test_the_same_seed_gives_the_same_file() -> None:
     x, y, weight, _ = toy(3, 5000)
-    settings, stop = regression.Settings(network=True), np.zeros(5000, np.bool_)
+    settings, stop = QuantileTable(x=("x",), model="network"), np.zeros(5000, np.bool_)
     one, two, other = (regression.fit(x, y, weight, Q, settings, seed=seed, stop=stop) for seed in (1, 1, 2))
     assert one.content == two.content != other.content
     assert (one.trees, one.split_nodes, one.weights) == (0, 0, 6 * 32 + 32 + 32 * 32 + 32 + 32 + 1)
@@ -55,9 +55,16 @@ def test_a_file_gives_the_same_alone_and_in_batches() -> None:
     x, y, weight, _ = toy(4, 5000)
     network = fit(x, y, weight, Q, seed=1)
     x[::7] *= -1
-    model = open_quantile(quantile_model(network, 2), 2)
-    assert isinstance(model, QuantileNetwork)
-    assert isinstance(model.network, Network)
-    assert model.row().function
-    np.testing.assert_allclose(model.predict(x), dense(network, encoded(x))[:, 0], rtol=1e-4, atol=1e-4)
-    np.testing.assert_array_equal(one_by_one(model.row(), x[:300]), model.predict(x)[:300])
+    content = quantile_model(network, 2)
+    model = open_quantile(content, 2)
+    assert isinstance(model, Network)
+    scores = predict(model, x)
+    np.testing.assert_allclose(scores, dense(network, encoded(x))[:, 0], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        predict(open_quantile(content, 2, "parallel"), x), scores, rtol=1e-4, atol=1e-4
+    )
+    row = model.row()
+    assert not row.python
+    for event, score in zip(x[:300], scores[:300], strict=True):
+        row.features[:] = event
+        assert row.evaluate() == score

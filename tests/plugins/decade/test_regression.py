@@ -11,15 +11,17 @@ import numpy.typing as npt
 import pytest
 import treelite
 import xgboost
+from msgspec import structs
 from scipy.stats import norm
-from trigemu_decade.training.regression import Quantile, Settings, fit
+from trigemu_decade.training import regression
+from trigemu_decade.training.config import QuantileTable
+from trigemu_decade.training.regression import Quantile, fit
 
 from trigemu import TrigemuError
 
 FloatArray = npt.NDArray[np.float64]
 BINS, SET, SETS = 20, 30_000, 8
-# Several threads that wait for each other on a busy machine take longer than one.
-SETTINGS = Settings(threads=1)
+SETTINGS = QuantileTable(x=("x",))
 UPPER: dict[str, Callable[[float], float]] = {"normal": norm.isf, "exponential": lambda q: -np.log(q)}
 # How fast the location rises with ln x, such that no constant comes near the closed form.
 RISE = {"normal": 1.0, "exponential": 2.0}
@@ -81,7 +83,7 @@ def fit_to(
     q: float,
     weight: FloatArray | None = None,
     y: FloatArray | None = None,
-    settings: Settings = SETTINGS,
+    settings: QuantileTable = SETTINGS,
 ) -> Quantile:
     n = len(toy.x)
     weight = np.ones(n) if weight is None else weight
@@ -120,7 +122,7 @@ def check_closure(model: bytes, train: Toy, q: float, seed: int) -> None:
 @pytest.mark.parametrize(("n", "d", "q", "refit"), [(250_000, 1, 0.01, True), (300_000, 3, 0.02, False)])
 def test_closure(n: int, d: int, q: float, refit: bool) -> None:
     train = make(1, n, d, "normal")
-    result = fit_to(train, q, settings=replace(SETTINGS, refit=refit))
+    result = fit_to(train, q, settings=structs.replace(SETTINGS, refit=refit))
     assert 5 < result.trees < 100
     check_closure(result.content, train, q, seed=2)
 
@@ -173,9 +175,10 @@ def small() -> tuple[Toy, FloatArray, Quantile]:
 Small = tuple[Toy, FloatArray, Quantile]
 
 
-def test_same_seed_same_bytes_whatever_the_threads(small: Small) -> None:
+def test_same_seed_same_bytes_whatever_the_threads(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     toy, weight, result = small
-    assert fit_to(toy, 0.02, weight, settings=Settings(threads=2)) == result
+    monkeypatch.setattr(regression, "THREADS", 2)
+    assert fit_to(toy, 0.02, weight) == result
 
 
 def test_events_of_weight_zero_and_the_scale_of_weights_change_nothing(small: Small) -> None:
@@ -195,7 +198,7 @@ def test_only_the_best_trees_remain_and_treelite_reads_them(small: Small, tmp_pa
     assert result.trees == int(np.argmin(losses)) + 1
     assert len(losses) == result.trees + SETTINGS.patience
     assert result.split_nodes <= 15 * result.trees
-    first = fit_to(toy, 0.02, weight, settings=replace(SETTINGS, refit=False))
+    first = fit_to(toy, 0.02, weight, settings=structs.replace(SETTINGS, refit=False))
     for model in (result.content, first.content):
         (tmp_path / "model.json").write_bytes(model)
         trees = treelite.frontend.load_xgboost_model(tmp_path / "model.json", format_choice="use_suffix")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import onnxruntime
 import pytest
-from trigemu_decade.training.autoencoder import Network, Settings, Standard, dense, fit
+from decade_twins import dense
+from msgspec.structs import replace
+from trigemu_decade.training.autoencoder import Network, Standard, fit
+from trigemu_decade.training.config import AutoencoderTable
 from trigemu_decade.training.graph import onnx_model
 
 
@@ -18,7 +19,7 @@ def test_the_score_of_a_normal_input(beta: float) -> None:
     (1 − β) x²."""
     rng = np.random.default_rng(1)
     x = rng.standard_normal((20_000, 1)).astype(np.float32)
-    settings = Settings(
+    settings = AutoencoderTable(
         hidden=(1,), epochs=40, batch_size=512, learning_rate=1e-2, variational=True, beta=beta
     )
     everything = np.ones(x.shape, np.bool_)
@@ -52,7 +53,7 @@ def test_the_graph_is_the_sum_of_squares() -> None:
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_encoder() -> None:
     x = np.random.default_rng(4).standard_normal((2000, 3)).astype(np.float32)
-    settings = Settings(hidden=(4, 2, 4), epochs=2, variational=True)
+    settings = AutoencoderTable(hidden=(4, 2, 4), epochs=2, variational=True)
     given = (x, np.ones(x.shape, np.bool_), np.ones(len(x)))
     learns = np.arange(2000) < 1500
     one, two, other = (fit(*given, settings, seed=seed, learns=learns) for seed in (1, 1, 2))

@@ -19,7 +19,7 @@ def measured_with_log(emulated: Emulation) -> tuple[Bench, list[tuple[str, Event
     messages: list[int] = []
     LOG.clear()
     result = bench(emulated, batches=BATCHES, events=230, threads=2, progress=messages.append, clock=CLOCK)
-    assert sum(messages) == steps(emulated.plan, BATCHES, 2) == 9
+    assert sum(messages) == steps(emulated.plan, BATCHES, 2) == 6
     return result, [*LOG]
 
 

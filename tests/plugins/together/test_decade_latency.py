@@ -14,9 +14,10 @@ from project import ROOT
 from stream_toys import streamed
 from toys import columns
 from trigemu_anomaly.precision import trees_of
+from trigemu_anomaly.single_row import bare_models
 from trigemu_latency import Stream, bench
 from trigemu_latency.timing import clock
-from trigemu_latency.views import figure_of
+from trigemu_latency.views import BENCH, digits
 
 import trigemu
 from trigemu import Catalogue, Events, TrigemuError, decide, emulate, make_plan
@@ -31,7 +32,7 @@ card = "network.toml"
 requires = "n_photon >= 1"
 above = 1.0
 """
-BARE = {"features", "autoencoder", "bare_onnxruntime"}
+KERNELS = ("above = 0.0", 'above = 0.0\nengine = "kernels"')
 
 
 @pytest.fixture
@@ -40,8 +41,8 @@ def events(models: Models, catalogue: Catalogue) -> Events:
 
 
 def plan_at(models: Models, *cuts: float) -> Plan:
-    """The same trigger at several cuts."""
-    plan = make_plan([models.menu()])
+    """The same trigger at several cuts, by kernels: a score alone has the bits that it has in a batch."""
+    plan = make_plan([models.menu(MENU, KERNELS)])
     slot = plan.slots[plan.bits[0]["AD"]]
     slots = (
         PlannedTrigger(dataclasses.replace(slot.compiled, threshold=float(cut)), slot.trigger) for cut in cuts
@@ -62,7 +63,7 @@ def test_decisions_are_those_of_other_libraries(
 
 
 def test_cuts_on_scores_and_next_to_them(models: Models, events: Events) -> None:
-    scores = compiled(models.menu()).evaluate(Workspace(events))
+    scores = compiled(models.menu(MENU, KERNELS)).evaluate(Workspace(events))
     values = np.unique(scores[np.isfinite(scores)])[::25]
     cuts = [*values, *np.nextafter(values, -np.inf), *np.nextafter(values, np.inf), np.inf, -np.inf]
     for some in np.array_split(np.array(cuts), -(-len(cuts) // 40)):
@@ -97,21 +98,20 @@ def test_a_menu_that_is_ready_to_run() -> None:
 
 @pytest.mark.usefixtures("no_tables")
 def test_the_full_menu_with_trees_one_by_one(models: Models, events: Events) -> None:
-    plan = make_plan([models.menu()])
+    plan = make_plan([models.menu(MENU, KERNELS)])
     trees = plan.slots[plan.bits[0]["AD"]].compiled.quantile.model  # type: ignore[attr-defined]
     assert trees.engine == "one by one"
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
 
 
-def test_compiled_trees_on_a_second_thread(models: Models, events: Events) -> None:
-    models.write_card(("missing = 0.0", 'missing = 0.0\nengine = "treelite"'))
-    plan = make_plan([models.menu()])
-    trigger = plan.slots[plan.bits[0]["AD"]].compiled
-    assert trigger.quantile.model.engine == "compiled by treelite"  # type: ignore[attr-defined]
-    assert trigger.parallel  # type: ignore[attr-defined]
+@pytest.mark.parametrize("engine", ["parallel", "kernels"])
+def test_either_engine(models: Models, events: Events, engine: str) -> None:
+    """Alone, in a batch of a few, and in one that requests many models."""
+    plan = make_plan([models.menu(MENU, ("above = 0.0", f'above = 0.0\nengine = "{engine}"'))])
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
-    stages = Stream(plan, events).stages(plan.bits[0]["AD"])
-    assert {"bdt", "bare_bdt", "sequential", "parallel"} <= set(stages)
+    stream = Stream(plan, events)
+    for size in (3, 200):
+        np.testing.assert_array_equal(stream.decide_many(7, 7 + size), decide(events, plan)[7 : 7 + size])
 
 
 def test_a_network_as_the_quantile(models: Models, events: Events) -> None:
@@ -121,7 +121,7 @@ def test_a_network_as_the_quantile(models: Models, events: Events) -> None:
     was = hashlib.sha256((models.folder / "quantile.json").read_bytes()).hexdigest()
     digest = hashlib.sha256(content).hexdigest()
     models.write_card(("quantile.json", "quantile.onnx"), (was, digest))
-    scores = compiled(models.menu()).evaluate(Workspace(events))
+    scores = compiled(models.menu(MENU, KERNELS)).evaluate(Workspace(events))
     values = np.unique(scores[np.isfinite(scores)])[::40]
     plan = plan_at(models, 0.0, *values, *np.nextafter(values, -np.inf))
     words = decide(events, plan)
@@ -129,14 +129,13 @@ def test_a_network_as_the_quantile(models: Models, events: Events) -> None:
     np.testing.assert_array_equal(streamed(plan, events), words)
     parts = plan.slots[0].compiled.parts(Workspace(events))  # type: ignore[attr-defined]
     assert parts.quantile.std() > 0
-    stages = Stream(plan, events).stages(0)
-    assert "bare_bdt" not in stages
+    assert set(bare_models(plan.slots[0].compiled, events)) == {"bare_onnxruntime"}
     assert trees_of(plan.slots[0].compiled) is None
 
 
 @pytest.mark.usefixtures("no_compiler")
 def test_trees_without_a_compiler(models: Models, events: Events) -> None:
-    scores = compiled(models.menu()).evaluate(Workspace(events))
+    scores = compiled(models.menu(MENU, KERNELS)).evaluate(Workspace(events))
     values = np.unique(scores[np.isfinite(scores)])[::50]
     plan = plan_at(models, 0.0, *values, *np.nextafter(values, -np.inf))
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
@@ -155,54 +154,24 @@ def test_an_infinite_observable_of_the_trees(models: Models, plain_events: list[
     assert str(single.value) == str(full.value)
 
 
-def test_stages(models: Models, events: Events) -> None:
-    """Each of its piece; all of them together are the score."""
-    plan = make_plan([models.menu()])
-    bit = plan.bits[0]["AD"]
-    stream = Stream(plan, events)
-    assert stream.stages(1 - bit if bit < 2 else 0) == {}
-    stages = stream.stages(bit)
-    parts = plan.slots[bit].compiled.parts(Workspace(events))
-    assert set(stages) == {
-        "features",
-        "autoencoder",
-        "bdt",
-        "sequential",
-        "parallel",
-        "bare_onnxruntime",
-        "bare_bdt",
-    }
-    selected = np.flatnonzero(parts.passed)[:40].tolist()
-    assert [stages["bare_bdt"](event) for event in selected] == parts.quantile[:40].tolist()
-    for number, event in enumerate(selected):
-        stages["features"](event)
-        stages["bare_onnxruntime"](event)
-        y, quantile = parts.y[number], parts.quantile[number]
-        assert stages["autoencoder"](event) == pytest.approx(y, rel=1e-6)
-        assert stages["bdt"](event) == stages["bare_bdt"](event) == quantile
-        assert stages["parallel"](event) == pytest.approx(y - quantile, abs=1e-6)
-        assert stages["sequential"](event) == (y - quantile > plan.slots[bit].compiled.threshold)
-
-
-def test_scores_are_timed_with_their_parts(
+def test_engines_are_timed_beside_bare_models(
     models: Models, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clock, "SECONDS", 0.001)
     menu = models.menu(MENU + ANOMALY)
     result = bench(emulate([menu], catalogue), batches=(1, 16), events=100, threads=2)
     costs = {cost.trigger.name: cost for cost in result.triggers}
-    assert set(costs["AE"].parts) == BARE
-    assert set(costs["AD"].parts) == BARE | {"bdt", "sequential", "parallel", "bare_bdt"}
+    assert list(costs["AD"].parts) == ["parallel", "kernels", "bare_onnxruntime", "bare_bdt"]
+    assert list(costs["AE"].parts) == ["onnxruntime", "kernels", "bare_onnxruntime"]
     assert not costs["J60"].parts
     for name in ("AD", "AE"):
         assert costs[name].preselected
         assert all(tuple(timings) == (1, 16) for timings in costs[name].parts.values())
-    for size in (1, 16):
-        added = costs["AD"].added(size)
-        assert set(added) == {"sequential", "parallel"}
-        p50 = {name: timings[size].p50_ns for name, timings in costs["AD"].parts.items()}
-        expected = p50["sequential"] - p50["features"] - p50["autoencoder"]
-        assert added["sequential"].ns == pytest.approx(expected)
-        assert costs["AE"].added(size) == {}
-    labels = figure_of(result).axes[0].get_yticklabels()
-    assert [label.get_text() for label in labels].count("bare ONNX Runtime") == 2
+    text = BENCH.text(result)
+    assert "AD: y by ONNX Runtime, beside Y(x) compiled by treelite, on two threads." in " ".join(
+        text.split()
+    )
+    rows = {line.split("  ")[0]: line.split()[-4:] for line in text.splitlines()}
+    for part, label in (("parallel", "parallel"), ("bare_bdt", "compiled trees alone")):
+        timing = costs["AD"].parts[part][16]
+        assert rows[label][2] == digits(timing.p50_ns / 1e3)

@@ -177,7 +177,7 @@ def _use_training(folder: Path) -> Any:
         return None
     from trigemu_decade.training.train import train
 
-    return train(config, _events())[0]
+    return train(config, _events())
 
 
 def _twin_training(folder: Path, made: Any) -> str | None:

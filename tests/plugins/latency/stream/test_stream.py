@@ -285,17 +285,3 @@ def test_events_take_no_memory(tmp_path: Path) -> None:
         gc.enable()
     assert after - before < 256
     assert peak - before < 2048  # less than an array a run
-
-
-def test_stages(tmp_path: Path) -> None:
-    write_card(tmp_path, autoencoder(6, (16, 3, 16), "Relu"), INPUTS)
-    plan = make_plan([menu_from(tmp_path, anomaly_free() + anomaly("AD", 1.0))])
-    stream = Stream(plan, EVENTS)
-    assert stream.stages(0) == {}
-    stages = stream.stages(1)
-    assert set(stages) == {"features", "autoencoder", "bare_onnxruntime"}
-    fires = decide(EVENTS, plan)[:, 0] >> np.uint64(1)
-    for event in range(50):
-        stages["features"](event)
-        stages["bare_onnxruntime"](event)
-        assert (stages["autoencoder"](event) > 1.0) == fires[event]

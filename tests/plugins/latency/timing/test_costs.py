@@ -9,7 +9,7 @@ from pathlib import Path
 import awkward as ak
 import numpy as np
 import pytest
-from bench_toys import BATCHES, CLOCK, EVENTS, MENU, PLUGIN, emulation
+from bench_toys import BATCHES, CLOCK, EVENTS, MENU, emulation
 from stream_toys import events_of
 from toys import memory_catalogue, menu_from
 from trigemu_latency import Bench, Stream, bench
@@ -60,31 +60,40 @@ def test_triggers_with_a_preselection_are_also_timed_on_preselected_events(measu
         assert costs[name].preselected is None
 
 
-def test_parts_are_timed_on_preselected_events(
+def test_engines_and_bare_models_are_timed_on_preselected_events(
     measured_with_log: tuple[Bench, list[tuple[str, Events]]],
 ) -> None:
-    """In batches only: the plugin has none for single events."""
     measured, log = measured_with_log
-    names = {"features", "autoencoder", "bdt", "sequential", "parallel"}
-    assert {(name, len(events)) for name, events in log} == {(name, n) for name in names for n in (8, 100)}
+    assert {(name, len(events)) for name, events in log} == {("bare_bdt", n) for n in BATCHES}
     with_photon = {bool((np.diff(events.collections["photon"].offsets) > 0).all()) for _, events in log}
     assert with_photon == {True, False}  # of AD, and of ALL
     for name in ("AD", "ALL"):
-        assert set(measured[name].parts) == names
-        assert all(tuple(timings) == (8, 100) for timings in measured[name].parts.values())
+        assert list(measured[name].parts) == ["parallel", "kernels", "bare_bdt"]
+        assert all(tuple(timings) == BATCHES for timings in measured[name].parts.values())
     assert not measured["MU"].parts
 
 
-def test_what_is_added_is_the_difference_of_medians(measured: Bench) -> None:
-    cost = measured["AD"]
-    ns = {"features": 30, "autoencoder": 70, "bdt": 10, "sequential": 112, "parallel": 99}
-    parts = {name: {8: summary(np.array([[8 * value]] * 3), 8)} for name, value in ns.items()}
-    added = replace(cost, parts=parts).added(8)
-    assert (added["sequential"].ns, added["sequential"].ratio) == (12.0, 1.12)
-    assert (added["parallel"].ns, added["parallel"].ratio) == (-1.0, 0.99)
-    assert replace(cost, parts=parts).added(1) == {}
-    del parts["autoencoder"]
-    assert replace(cost, parts=parts).added(8) == {}
+def test_rounding_may_decide_a_tie(tmp_path: Path) -> None:
+    """A Δφ of exactly its limit, in an angle that the batch rounds differently; not elsewhere."""
+    text = '[[trigger]]\nname = "T"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 1\n'
+    plan = make_plan([menu_from(tmp_path, text + 'requires = "abs(dphi(jet[0], jet[1])) < 0.5"\n')])
+    events = events_of(11, 64)
+    jet = events.collections["jet"]
+    phi = np.zeros_like(jet.columns["phi"])
+    first, second = jet.offsets[:-1], np.minimum(jet.offsets[:-1] + 1, len(phi) - 1)
+    phi[second] = 0.25
+    tie = int(np.flatnonzero(np.diff(jet.offsets) > 1)[0])
+    phi[second[tie]] = phi[first[tie]] + 0.5
+    tied = replace(
+        events, collections=events.collections | {"jet": replace(jet, columns={**jet.columns, "phi": phi})}
+    )
+    batches = Batches(tied, 64)
+    other = np.zeros((64, plan.words), np.uint64)
+    other[tie] = 1
+    batches._check_equal(plan, other)
+    other[(tie + 1) % 64] = 1
+    with pytest.raises(PluginError, match="decides differently in batches of 64 than of 64"):
+        batches._check_equal(plan, other)
 
 
 def test_how_many_machines_the_crossings_take(measured: Bench) -> None:
@@ -138,14 +147,6 @@ def test_times_are_those_of_the_trigger(tmp_path: Path) -> None:
     assert min(full, last) >= 0.01e9 > max(others)
 
 
-def test_failing_parts_are_reported(tmp_path: Path) -> None:
-    menu = emulation(tmp_path, MENU, PLUGIN.replace("LOG.append((name, events))", "1 / 0"))
-    with pytest.raises(
-        PluginError, match=r"trigger 'AD' \(kind 'parts'\): its parts cannot be timed: ZeroDiv"
-    ):
-        bench(menu, batches=(8,), events=200, clock=CLOCK)
-
-
 def test_a_menu_that_looks_at_no_event(tmp_path: Path) -> None:
     text = '[menu]\nname = "m"\n[[trigger]]\nname = "ANY"\nkind = "random"\nrate_hz = 1000.0\n'
     result = bench(emulation(tmp_path, text), batches=BATCHES, events=200, clock=CLOCK)
@@ -157,7 +158,7 @@ def test_time_that_is_up_leaves_out_triggers(emulated: Emulation, monkeypatch: p
     monkeypatch.setattr(costs, "TOGETHER", 1)
     messages: list[int] = []
     short = bench(emulated, batches=(1, 16), events=230, seconds=1e-9, progress=messages.append, clock=CLOCK)
-    assert sum(messages) == steps(emulated.plan, (1, 16), 1) == 4 * len(emulated.plan.slots)
+    assert sum(messages) == steps(emulated.plan, (1, 16), 1) == 2 * len(emulated.plan.slots)
     full = bench(emulated, batches=(1, 16), events=230, clock=CLOCK)
     timed = [cost.trigger.name for cost in full.triggers if cost.batch]
     first = [name for name in timed if emulated.plan.bits[0][name] == 0]
