@@ -284,13 +284,14 @@ class _Sum:
     """The task that sums what the check of a slot compares: Σw, Σw², and Σwv of each value."""
 
     slot: int
+    scales: tuple[float, ...]  # The factor on the weights of each sample
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> FloatArray:
         check, counted = plan.slots[self.slot].compiled.sample_check(), np.zeros(len(events), np.bool_)
         assert check
         counted[events.core] = True
         rows, values = check.values(Workspace(events))
-        weight = np.where(counted, events.weight, 0.0)[rows]
+        weight = np.where(counted, events.weight, 0.0)[rows] * self.scales[chunk.sample]
         return np.array([weight.sum(), weight @ weight, *(weight @ values)])
 
     def merge(self, parts: Sequence[FloatArray]) -> FloatArray:
@@ -310,12 +311,9 @@ def _unlike(emulation: Emulation, number: int, executor: Any) -> Iterator[str]:
         sums = np.zeros(2 + check.width)
         if check.width:
             plan = make_plan([part := menu.part([trigger.name])])
-            job, task = Job((part,), plan, emulation.catalogue), _Sum(plan.bits[0][trigger.name])
-            for sample in samples:
-                scale = np.full(len(sums), max(1.0, sample.entries / most))
-                scale[1] **= 2
-                for found in over_samples([sample], job, task, executor, most=most):
-                    sums += scale * found
+            scales = tuple(max(1.0, sample.entries / most) for sample in emulation.catalogue.samples)
+            job, task = Job((part,), plan, emulation.catalogue), _Sum(plan.bits[0][trigger.name], scales)
+            sums = task.merge([sums, *over_samples(samples, job, task, executor, most=most)])
         total, squares = sums[:2].tolist()
         mean = sums[2:] / total if total > 0 else np.full(check.width, np.nan)
         threshold = (trigger.solution.threshold, trigger.solution.error) if trigger.solution else None
