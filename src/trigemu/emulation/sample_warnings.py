@@ -149,7 +149,7 @@ class _Measure:
     compared: tuple[Compared, ...]
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[Words, FloatArray]:
-        work, found = Workspace(events), np.full((3, len(self.compared)), -np.inf)
+        work, extremes = Workspace(events), np.full((3, len(self.compared)), -np.inf)
         for number, compared in enumerate(self.compared):
             passes: bool | np.bool_ = False  # only triggers that never fire are explained
             if isinstance(compared, int):
@@ -162,12 +162,12 @@ class _Measure:
                 values = work.column(objects, column).astype(np.float64)
                 passes = work.passing(objects, ((column, window),)).any()
             largest = (np.fmax.reduce(signed, initial=-np.inf) for signed in (values, -values))
-            found[:, number] = passes, *largest
-        return np.bitwise_or.reduce(decide(events, plan, work)[events.core], axis=0), found
+            extremes[:, number] = passes, *largest
+        return np.bitwise_or.reduce(decide(events, plan, work)[events.core], axis=0), extremes
 
     def merge(self, parts: Sequence[tuple[Words, FloatArray]]) -> tuple[Words, FloatArray]:
-        fired, found = zip(*parts, strict=True)
-        return np.bitwise_or.reduce(fired, axis=0), np.max(found, axis=0)
+        fired, extremes = zip(*parts, strict=True)
+        return np.bitwise_or.reduce(fired, axis=0), np.max(extremes, axis=0)
 
 
 _Limits = Sequence[tuple[Trigger, tuple[Limit, ...]]]
@@ -209,9 +209,9 @@ def with_warnings(emulation: Emulation, executor: Any = None) -> Emulation:
     most = max(1, MOST // len(samples))
     _, ranges = _measured(Job(emulation.menus, plan, emulation.catalogue), idle, samples, most, executor)
     part = f" (values: the first {most} of each sample)" if most < max(s.entries for s in samples) else ""
-    told = [[*_of_idle(limits, ranges, f"no event of the background{part}")] for limits in idle]
-    unlike = (_unlike(emulation, number, executor) for number in range(len(told)))
-    return replace(emulation, warnings=tuple((*a, *b) for a, b in zip(told, unlike, strict=True)))
+    warnings_of_idle = [[*_of_idle(limits, ranges, f"no event of the background{part}")] for limits in idle]
+    unlike = (_unlike(emulation, number, executor) for number in range(len(warnings_of_idle)))
+    return replace(emulation, warnings=tuple((*a, *b) for a, b in zip(warnings_of_idle, unlike, strict=True)))
 
 
 def warnings_of_first(menu: Menu, catalogue: Catalogue, most: int) -> Iterator[str]:
