@@ -13,7 +13,7 @@ from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.patterns import PatternTable
 from trigemu.emulation import scaling
-from trigemu.emulation.event_table import Column as TableColumn
+from trigemu.emulation.event_table import EventColumn
 from trigemu.emulation.plan import make_plan
 from trigemu.emulation.score_table import Scores, ThresholdRange, definition
 from trigemu.menus.menu import Menu, Trigger
@@ -184,7 +184,7 @@ def columns_of(
     )
 
 
-def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> TableColumn | None:
+def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> EventColumn | None:
     """Return the position of a trigger in the table; None if it accepts no event, because it is disabled and
     its threshold or its decisions are unknown."""
     if (

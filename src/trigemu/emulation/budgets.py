@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +52,8 @@ _MISSED = 0.1
 _DIGITS = 1e-5
 
 
-class BudgetEvents(NamedTuple):
+@dataclass(frozen=True)
+class BudgetEvents:
     """Events of one half with a score of at least one trigger with a budget."""
 
     sample: IntArray  # int64[n]
@@ -167,7 +168,8 @@ class _Collect:
 
     def merge(self, parts: Sequence[tuple[PatternTable, BudgetEvents]]) -> tuple[PatternTable, BudgetEvents]:
         tables, events = zip(*parts, strict=True)
-        return merge_tables(tables), BudgetEvents(*map(np.concatenate, zip(*events, strict=True)))
+        columns = (np.concatenate([getattr(e, field.name) for e in events]) for field in fields(BudgetEvents))
+        return merge_tables(tables), BudgetEvents(*columns)
 
 
 class _Solver:

@@ -43,7 +43,7 @@ FIRED, SCORE, ACCEPTANCE = "fired_", "score_", "acceptance_"
 
 
 @dataclass(frozen=True)
-class Column:
+class EventColumn:
     """A column of a table of events."""
 
     name: str
@@ -57,11 +57,11 @@ class Column:
 
 #: The columns that every table begins with.
 EVENT_COLUMNS = (
-    Column("sample", "int32", "the sample: its position in the catalogue"),
-    Column("id", "uint64", "the number of the event"),
-    Column("parent", "uint64", "the generated interaction that the event was made from"),
-    Column("half", "int8", "the half of the sample: 0 training, 1 evaluation"),
-    Column("weight", "float64", "the rate that the event stands for", "Hz"),
+    EventColumn("sample", "int32", "the sample: its position in the catalogue"),
+    EventColumn("id", "uint64", "the number of the event"),
+    EventColumn("parent", "uint64", "the generated interaction that the event was made from"),
+    EventColumn("half", "int8", "the half of the sample: 0 training, 1 evaluation"),
+    EventColumn("weight", "float64", "the rate that the event stands for", "Hz"),
 )
 
 
@@ -87,7 +87,7 @@ class EventTable:
     catalogue: Catalogue  #: The samples
     samples: tuple[Sample, ...]  #: The samples of the events
     fired: Expression | None  #: The selection of events by raw decisions; None: all
-    columns: tuple[Column, ...]  #: The columns, in their order
+    columns: tuple[EventColumn, ...]  #: The columns, in their order
     _plan: Plan
     _task: _Record
     _executor: Any
@@ -200,25 +200,25 @@ def _expression(menu: Menu, text: str) -> Expression:
     return expression
 
 
-def _columns(menu: Menu, plan: Plan, half: int | None) -> tuple[Column, ...]:
+def _columns(menu: Menu, plan: Plan, half: int | None) -> tuple[EventColumn, ...]:
     """Return the columns of a table. half: the half that fitted triggers are judged on, if there is any."""
     columns = [
         *EVENT_COLUMNS,
-        Column("acceptance", "float64", "the probability that the menu accepts the event"),
+        EventColumn("acceptance", "float64", "the probability that the menu accepts the event"),
     ]
     if half is not None:
         what = f"the same for fitted triggers: 0 outside of the {HALF_NAMES[half]} half, and scaled"
-        columns.append(Column("weight_unseen", "float64", what, "Hz"))
+        columns.append(EventColumn("weight_unseen", "float64", what, "Hz"))
         what = "the probability that the menu accepts the event without its fitted triggers"
-        columns.append(Column("unfitted_acceptance", "float64", what))
+        columns.append(EventColumn("unfitted_acceptance", "float64", what))
     for trigger in menu.enabled:
         name, bit = trigger.name, plan.bits[0].get(trigger.name)
-        columns.append(Column(f"{FIRED}{name}", "bool", f"decision of {name} before its prescale"))
+        columns.append(EventColumn(f"{FIRED}{name}", "bool", f"decision of {name} before its prescale"))
         if bit is not None and plan.slots[bit].compiled.threshold is not None:
             what = f"score of {name}, which fires above its threshold; −inf where it is not evaluated"
-            columns.append(Column(f"{SCORE}{name}", "float64", what, trigger.unit or ""))
+            columns.append(EventColumn(f"{SCORE}{name}", "float64", what, trigger.unit or ""))
         what = f"the probability that {name} accepts the event, with its prescale and seed"
-        columns.append(Column(f"{ACCEPTANCE}{name}", "float64", what))
+        columns.append(EventColumn(f"{ACCEPTANCE}{name}", "float64", what))
     return tuple(columns)
 
 

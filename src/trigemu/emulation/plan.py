@@ -181,7 +181,10 @@ def lacks(
 ) -> str | None:
     """Return a message if a sample lacks a column, with the closest existing name."""
     if (decision := decision_in(need)) is not None:
-        return _lacks_stored(sample, decision, called or _named(sample))
+        if decision in sample.stored:
+            return None
+        hint = nearest(decision, sample.stored) if sample.stored else "; it stores none"
+        return f"{called or _named(sample)} has no stored decision {decision!r}{hint}"
     (collection, column), schema = need, sample.schema
     columns = schema.collections.get(collection, frozenset()) if collection else schema.scalars
     known = {*schema.collections, *(name for name, base in objects if base in schema.collections)}
@@ -218,15 +221,6 @@ def lacking_objects(objects: Iterable[str]) -> str:
 
 def _named(sample: Sample) -> str:
     return f"sample {sample.name!r}"
-
-
-def _lacks_stored(sample: Sample, name: str, called: str) -> str | None:
-    """Return a message if a sample lacks a stored decision, with the closest existing name; else None."""
-    stored = sample.stored
-    if name in stored:
-        return None
-    hint = nearest(name, stored) if stored else "; it stores none"
-    return f"{called} has no stored decision {name!r}{hint}"
 
 
 def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> Plan:

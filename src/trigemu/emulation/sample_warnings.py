@@ -149,7 +149,7 @@ class _Measure:
     compared: tuple[Compared, ...]
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[Words, FloatArray]:
-        work, found = Workspace(events), np.full((3, len(self.compared)), -np.inf)
+        work, extremes = Workspace(events), np.full((3, len(self.compared)), -np.inf)
         for number, compared in enumerate(self.compared):
             passes: bool | np.bool_ = False  # only triggers that never fire are explained
             if isinstance(compared, int):
@@ -162,12 +162,12 @@ class _Measure:
                 values = work.column(objects, column).astype(np.float64)
                 passes = work.passing(objects, ((column, window),)).any()
             largest = (np.fmax.reduce(signed, initial=-np.inf) for signed in (values, -values))
-            found[:, number] = passes, *largest
-        return np.bitwise_or.reduce(decide(events, plan, work)[events.core], axis=0), found
+            extremes[:, number] = passes, *largest
+        return np.bitwise_or.reduce(decide(events, plan, work)[events.core], axis=0), extremes
 
     def merge(self, parts: Sequence[tuple[Words, FloatArray]]) -> tuple[Words, FloatArray]:
-        fired, found = zip(*parts, strict=True)
-        return np.bitwise_or.reduce(fired, axis=0), np.max(found, axis=0)
+        fired, extremes = zip(*parts, strict=True)
+        return np.bitwise_or.reduce(fired, axis=0), np.max(extremes, axis=0)
 
 
 _Limits = Sequence[tuple[Trigger, tuple[Limit, ...]]]
@@ -209,9 +209,9 @@ def with_warnings(emulation: Emulation, executor: Any = None) -> Emulation:
     most = max(1, MOST // len(samples))
     _, ranges = _measured(Job(emulation.menus, plan, emulation.catalogue), idle, samples, most, executor)
     part = f" (values: the first {most} of each sample)" if most < max(s.entries for s in samples) else ""
-    told = [[*_of_idle(limits, ranges, f"no event of the background{part}")] for limits in idle]
-    unlike = (_unlike(emulation, number, executor) for number in range(len(told)))
-    return replace(emulation, warnings=tuple((*a, *b) for a, b in zip(told, unlike, strict=True)))
+    warnings_of_idle = [[*_of_idle(limits, ranges, f"no event of the background{part}")] for limits in idle]
+    unlike = (_unlike(emulation, number, executor) for number in range(len(warnings_of_idle)))
+    return replace(emulation, warnings=tuple((*a, *b) for a, b in zip(warnings_of_idle, unlike, strict=True)))
 
 
 def warnings_of_first(menu: Menu, catalogue: Catalogue, most: int) -> Iterator[str]:
@@ -284,13 +284,14 @@ class _Sum:
     """The task that sums what the check of a slot compares: Σw, Σw², and Σwv of each value."""
 
     slot: int
+    scales: tuple[float, ...]  # The factor on the weights of each sample
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> FloatArray:
         check, counted = plan.slots[self.slot].compiled.sample_check(), np.zeros(len(events), np.bool_)
         assert check
         counted[events.core] = True
         rows, values = check.values(Workspace(events))
-        weight = np.where(counted, events.weight, 0.0)[rows]
+        weight = np.where(counted, events.weight, 0.0)[rows] * self.scales[chunk.sample]
         return np.array([weight.sum(), weight @ weight, *(weight @ values)])
 
     def merge(self, parts: Sequence[FloatArray]) -> FloatArray:
@@ -310,12 +311,9 @@ def _unlike(emulation: Emulation, number: int, executor: Any) -> Iterator[str]:
         sums = np.zeros(2 + check.width)
         if check.width:
             plan = make_plan([part := menu.part([trigger.name])])
-            job, task = Job((part,), plan, emulation.catalogue), _Sum(plan.bits[0][trigger.name])
-            for sample in samples:
-                scale = np.full(len(sums), max(1.0, sample.entries / most))
-                scale[1] **= 2
-                for found in over_samples([sample], job, task, executor, most=most):
-                    sums += scale * found
+            scales = tuple(max(1.0, sample.entries / most) for sample in emulation.catalogue.samples)
+            job, task = Job((part,), plan, emulation.catalogue), _Sum(plan.bits[0][trigger.name], scales)
+            sums = task.merge([sums, *over_samples(samples, job, task, executor, most=most)])
         total, squares = sums[:2].tolist()
         mean = sums[2:] / total if total > 0 else np.full(check.width, np.nan)
         threshold = (trigger.solution.threshold, trigger.solution.error) if trigger.solution else None

@@ -69,16 +69,14 @@ def _has_fitted_threshold(trigger: Trigger, catalogue: Catalogue) -> bool:
 
 def _on_these(trained_on: Iterable[TrainedOn], catalogue: Catalogue) -> list[TrainedOn]:
     """Select the training events that belong to a catalogue, by its name or the digest of a file."""
-    return [
-        on for on in trained_on if on.catalogue == catalogue.table.name or _has_files(catalogue, on.files)
-    ]
 
+    def belongs(on: TrainedOn) -> bool:
+        digests = {digest.lower() for digest in on.files}  # only these need the digests of the samples
+        return on.catalogue == catalogue.table.name or any(
+            not digests.isdisjoint(sample.digests) for sample in catalogue.samples if digests
+        )
 
-def _has_files(catalogue: Catalogue, digests: Iterable[str]) -> bool:
-    """Whether a catalogue has a file with one of these digests. Only this question needs those of its
-    files."""
-    wanted = {digest.lower() for digest in digests}
-    return any(not wanted.isdisjoint(sample.digests) for sample in catalogue.samples if wanted)
+    return [*filter(belongs, trained_on)]
 
 
 def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatArray:

@@ -37,8 +37,8 @@ from trigemu.emulation.event_table import (
     EVENT_COLUMNS,
     FIRED,
     SCORE,
-    Column,
     Columns,
+    EventColumn,
     event_columns,
     join_columns,
 )
@@ -60,7 +60,7 @@ from trigemu.triggers.base import ScoreKind
 #: The columns of a score table besides those of scores and decisions.
 PLAIN_COLUMNS = (
     *EVENT_COLUMNS,
-    Column("stratum", "int16", "the number of interactions, if crossings are reweighted by it; else 0"),
+    EventColumn("stratum", "int16", "the number of interactions, if crossings are reweighted by it; else 0"),
 )
 #: The factor by which a trigger's own rate may increase and decrease.
 FACTOR = 10
@@ -131,7 +131,7 @@ class Scores:
     menus: tuple[Menu, ...]  #: The menus that the table was made for, with their budgets solved
     catalogue: Catalogue  #: The samples
     #: The columns: those of the events, then scores, then decisions of triggers without a score
-    columns: tuple[Column, ...]
+    columns: tuple[EventColumn, ...]
     signal_names: tuple[str, ...]  #: The signals of which all events are in the table
     #: The range of each trigger that has a threshold, by name
     threshold_ranges: Mapping[str, ThresholdRange]
@@ -167,7 +167,7 @@ class Scores:
         return {name: self._tables[name] for name in self.signal_names}
 
     @cached_property
-    def stored(self) -> Mapping[str, Column]:
+    def stored(self) -> Mapping[str, EventColumn]:
         """The column of the score or decision of a trigger, by the fingerprint of its definition."""
         return {key: column for column in self.columns for key in column.definitions}
 
@@ -282,7 +282,7 @@ class Scores:
             raise TrigemuError(f"{scored_menu.trigger(trigger).place}: trigger {trigger!r} has no score")
         return np.asarray(self.table[column.name])
 
-    def column_of(self, menu: Menu, trigger: Trigger) -> Column:
+    def column_of(self, menu: Menu, trigger: Trigger) -> EventColumn:
         """Return the score or decision of a trigger of a menu. Raises TrigemuError if it is missing, or its
         scores are unknown."""
         column = self.stored.get(definition(menu, trigger))
@@ -569,7 +569,7 @@ def _stored_groups(plan: Plan) -> list[ThresholdLadder]:
     return sorted(plan.groups, key=lambda group: not len(group.thresholds))
 
 
-def _columns(menus: Sequence[Menu], plan: Plan) -> tuple[Column, ...]:
+def _columns(menus: Sequence[Menu], plan: Plan) -> tuple[EventColumn, ...]:
     """Return the columns of the table of menus at their lowest thresholds."""
     groups = _stored_groups(plan)
     group_of = {bit: number for number, group in enumerate(groups) for bit in group.bits.tolist()}
@@ -592,10 +592,10 @@ def _columns(menus: Sequence[Menu], plan: Plan) -> tuple[Column, ...]:
         if len(group.thresholds):
             above = float(group.thresholds[0])
             what = f"score of {', '.join(triggers)}; −inf where it is not above {above:g}"
-            columns.append(Column(name, "float64", what, unit, defined, above))
+            columns.append(EventColumn(name, "float64", what, unit, defined, above))
         else:
             what = f"decision of {', '.join(triggers)}, before prescale and seed"
-            columns.append(Column(name, "bool", what, "", defined))
+            columns.append(EventColumn(name, "bool", what, "", defined))
     return tuple(columns)
 
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from trigemu.base.files import check_no_pipe, new_file, without_clock
 from trigemu.base.fingerprint import fingerprint
 from trigemu.counting.patterns import COLUMNS, PatternTable, empty_table, merge_tables
 from trigemu.emulation.engine import Progress
-from trigemu.emulation.event_table import Column, Columns, EventTable, join_columns
+from trigemu.emulation.event_table import Columns, EventColumn, EventTable, join_columns
 from trigemu.emulation.score_table import PLAIN_COLUMNS, Scores, ScoreTable, ThresholdRange
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.samples.catalogue import Catalogue
@@ -52,7 +52,9 @@ def write_events(path: Path, table: EventTable, version: str, progress: Progress
         "fired": table.fired.text if table.fired else None,
         "samples": {str(sample.number): sample.name for sample in table.samples},
     }
-    return _write(path, table.columns, table.catalogue, table.parts(progress), about)
+    check_event_file(path)
+    write = _WRITERS[path.suffix]
+    return _write(path, write, table.columns, table.catalogue, table.parts(progress), about)
 
 
 def write_scores(path: Path, scores: Scores, version: str) -> int:
@@ -77,8 +79,6 @@ def write_scores(path: Path, scores: Scores, version: str) -> int:
     TrigemuError
         If the file cannot be written; no incomplete file remains.
     """
-    if path.suffix != ".parquet":
-        raise TrigemuError(f"{path} should end in .parquet")
     rest = empty_table(1)
 
     def parts() -> Iterator[Columns]:
@@ -92,7 +92,7 @@ def write_scores(path: Path, scores: Scores, version: str) -> int:
         return {KEY: text, DIGEST: hashlib.sha256(text).hexdigest().encode()}
 
     about = {"version": version, "menus": [menu.name for menu in scores.menus]}
-    return _write(path, scores.columns, scores.catalogue, parts(), about, metadata)
+    return _write(path, _parquet, scores.columns, scores.catalogue, parts(), about, metadata)
 
 
 def check_event_file(path: Path) -> None:
@@ -106,7 +106,8 @@ def check_event_file(path: Path) -> None:
 
 def _write(
     path: Path,
-    columns: Sequence[Column],
+    write: Callable[..., AbstractContextManager[Extend]],
+    columns: Sequence[EventColumn],
     catalogue: Catalogue,
     parts: Iterable[Columns],
     about: dict[str, Any],
@@ -114,10 +115,8 @@ def _write(
 ) -> int:
     """Write events in row groups; return their number. metadata: what Parquet has besides `about`, known
     after the events."""
-    check_event_file(path)
     about["columns"] = {c.name: {"unit": c.unit, "description": c.description} for c in columns}
-    names, write = [sample.name for sample in catalogue.samples], _WRITERS[path.suffix]
-    events = 0
+    names, events = [sample.name for sample in catalogue.samples], 0
     with new_file(path) as temporary, write(temporary, columns, names, about, metadata) as extend:
         for group in _row_groups(parts):
             extend(group)
@@ -141,7 +140,7 @@ def _row_groups(parts: Iterable[Columns]) -> Iterator[Columns]:
 @contextmanager
 def _parquet(
     path: Path,
-    columns: Sequence[Column],
+    columns: Sequence[EventColumn],
     samples: Sequence[str],
     about: Mapping[str, Any],
     metadata: Callable[[], dict[bytes, bytes]],
@@ -171,7 +170,7 @@ def _parquet(
 
 @contextmanager
 def _root(
-    path: Path, columns: Sequence[Column], _samples: object, about: Mapping[str, Any], _metadata: object
+    path: Path, columns: Sequence[EventColumn], _samples: object, about: Mapping[str, Any], _metadata: object
 ) -> Iterator[Extend]:
     """Write the tree `events`, and the names of samples and the meaning of columns as JSON."""
     import uproot
@@ -259,7 +258,7 @@ class _About(msgspec.Struct, forbid_unknown_fields=True):
     background: dict[str, str]  # background, signals: Fingerprints of the samples, by name
     signals: dict[str, str]
     threshold_ranges: dict[str, ThresholdRange]
-    columns: list[Column]  # Scores, then decisions
+    columns: list[EventColumn]  # Scores, then decisions
     made_with: list[str]
     rest: dict[str, list[float]]  # The columns of the pattern table of the other events, but their patterns
 

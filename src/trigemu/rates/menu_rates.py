@@ -266,7 +266,12 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
     number = emulation.number(menu)
     menu, bits = emulation.menus[number], emulation.plan.bits[number]
     catalogue = emulation.catalogue
-    _check_random(menu, catalogue)
+    for trigger in menu.enabled:
+        if isinstance(trigger.description, Random) and catalogue.table.convention == "luminosity":
+            raise SampleError(
+                f"{trigger.place}: trigger {trigger.name!r}: a random trigger accepts crossings, but the "
+                f"events of {catalogue.path} are interactions (convention 'luminosity')"
+            )
     counted = emulation.counted(number)
     sums = Sums(catalogue, counted)
     for rows in counted.blocks():
@@ -401,15 +406,6 @@ def run(menu: MenuLike, catalogue: SamplesLike = None, *, executor: Any = None) 
     '21.41 ± 0.20 kHz'
     """
     return rates_of(emulation_of(menu_of(menu), catalogue, executor))
-
-
-def _check_random(menu: Menu, catalogue: Catalogue) -> None:
-    for trigger in menu.enabled:
-        if isinstance(trigger.description, Random) and catalogue.table.convention == "luminosity":
-            raise SampleError(
-                f"{trigger.place}: trigger {trigger.name!r}: a random trigger accepts crossings, but the "
-                f"events of {catalogue.path} are interactions (convention 'luminosity')"
-            )
 
 
 def _warnings(menu: Menu, catalogue: Catalogue, triggers: tuple[TriggerRates, ...]) -> tuple[str, ...]:

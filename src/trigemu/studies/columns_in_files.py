@@ -14,7 +14,6 @@ from trigemu.observables.language import parse_observable
 from trigemu.observables.selections import STANDARD, Scope
 from trigemu.observables.vectors import unit_of
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.formats.source import Schema
 from trigemu.samples.sample import Sample
 
 #: Events that the threshold of the example is found from, and the quantile that it is near.
@@ -88,17 +87,13 @@ def _described(
 
 
 def _examples(sample: Sample) -> Iterator[Example]:
-    events = min(sample.sources[0].entries, _EVENTS)
-    for observable in _observables(sample.schema):
+    events, schema = min(sample.sources[0].entries, _EVENTS), sample.schema
+    collections = _names(schema.collections, STANDARD)
+    leading = (f"{name}[0].pt" for name in collections if "pt" in schema.collections[name])
+    for observable in (*leading, *_names(schema.scalars, _FIRST)):
         threshold = _threshold(sample, observable, events)
         if threshold is not None:
             yield Example(observable, threshold, events, unit_of(parse_observable(observable, _SCOPE)))
-
-
-def _observables(schema: Schema) -> Iterator[str]:
-    collections = _names(schema.collections, STANDARD)
-    yield from (f"{name}[0].pt" for name in collections if "pt" in schema.collections[name])
-    yield from _names(schema.scalars, _FIRST)
 
 
 def _threshold(sample: Sample, observable: str, n: int) -> float | None:

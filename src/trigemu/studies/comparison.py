@@ -320,7 +320,8 @@ class _Pair:
     def differences(self) -> Iterator[Difference]:
         a, b = (menu.name for menu in self._menus)
         for label, (hz, error) in zip(self._labels, self._values, strict=False):
-            yield Difference(a, b, _what(label), f"{label.quantity}_hz", 0.0 - hz, error)
+            what = {"menu": "menu", "level": f"level {label.name}"}.get(label.what, label.name)
+            yield Difference(a, b, what, f"{label.quantity}_hz", 0.0 - hz, error)
 
     @property
     def gained(self) -> tuple[Gain, Gain]:
@@ -344,10 +345,6 @@ def _labels(menu: Menu) -> Iterator[Label]:
     yield from (Label("level", level, "rate") for level in menu.levels)
     for trigger in menu.enabled:
         yield from (Label("trigger", trigger.name, quantity) for quantity in COMPARED)
-
-
-def _what(label: Label) -> str:
-    return {"menu": "menu", "level": f"level {label.name}"}.get(label.what, label.name)
 
 
 def _fractions(words: Words, menu: Menu, bits: Mapping[str, int]) -> Fractions:

@@ -253,7 +253,10 @@ def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSe
     own_scope = read_scope(document) if {"objects", "sums"} & document.data.keys() else None
     if head:
         menus = _menus(document, head)
-        scope = own_scope if own_scope or not menus else _scope_of(menus[0])
+        scope = own_scope
+        if menus and not own_scope:
+            scope = read_scope(menus[0])
+            scope = None if menus[0].problems else scope
         named = [sample for sample in samples if sample.name in head.samples]
         _check_language(document, scope, head, observables, categories, named)
         _check_references(document, references, menus)
@@ -295,11 +298,6 @@ def _menus(document: Document, head: ProfileTable) -> list[Document]:
         for i, menu in enumerate(head.menus)
     ]
     return [menu for menu in documents if menu] if all(documents) else []
-
-
-def _scope_of(menu: Document) -> Scope | None:
-    scope = read_scope(menu)
-    return None if menu.problems else scope
 
 
 def _check_language(

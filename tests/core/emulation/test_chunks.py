@@ -17,6 +17,7 @@ from toys import engine, menu_from, write_root
 
 from trigemu import (
     Catalogue,
+    Checkpoint,
     Menu,
     emulate,
     event_table,
@@ -195,6 +196,16 @@ def test_workers_change_nothing_and_chunks_and_their_order_little(
     if not in_order:
         monkeypatch.setattr("trigemu.emulation.engine.chunks_of", shuffled)
         assert close(give(have, None), expected)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_results_that_are_kept_are_the_same(have: Given, tmp_path: Path, way: str) -> None:
+    give, _ = WAYS[way]
+    expected = give(have, engine(70))
+    for _ in range(2):
+        used = engine(70, checkpoint=Checkpoint(tmp_path / "kept"))
+        assert give(have, used) == expected
+    assert used.reused
 
 
 def test_nor_do_pieces_of_events_in_memory(have: Given, monkeypatch: pytest.MonkeyPatch) -> None:
