@@ -94,7 +94,7 @@ def stages_of(config: Config, menu: Menu, catalogue: Catalogue, output: Path) ->
 
 def _depends_on(config: Config, menu: Menu, catalogue: Catalogue) -> Iterator[object]:
     """Yield all that a result depends on: the code, the libraries, the machine, and the input files."""
-    yield digest_of_code()
+    yield digest_of_code(Path(__file__).parents[1])
     yield [version(name) for name in LIBRARIES]
     yield [platform.node(), platform.machine(), platform.python_version(), os.cpu_count()]
     yield sorted(item for item in os.environ.items() if item[0].startswith(_VARIABLES))
