@@ -232,7 +232,7 @@ def temporary_folder(target: Path) -> Iterator[Path]:
 def _remove_left(folder: Path) -> None:
     """Remove temporary folders of programs of this machine that were killed. Once a process is enough."""
     for path in folder.glob(f"{_TEMPORARY}*") if os.name == "posix" else ():
-        with suppress(ValueError, PermissionError):  # PermissionError: a process of somebody else
+        with suppress(ValueError, OverflowError, PermissionError):  # another name, or somebody else's process
             try:
                 os.kill(int(path.name.removeprefix(_TEMPORARY).partition("-")[0]), 0)
             except ProcessLookupError:
