@@ -232,10 +232,10 @@ def chain(names: Sequence[str]) -> str:
     return " → ".join(map(excerpt, names))
 
 
-def few_of(texts: Sequence[str], most: int, separator: str = ", ") -> str:
+def few_of(texts: Sequence[str], most: int) -> str:
     """Return the first texts of a list, and the number of the others: `a, b and 3 more`."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return f"{separator.join(texts[:most])}{more}"
+    return f"{', '.join(texts[:most])}{more}"
 
 
 def listed(problems: Sequence[object], longest: int = MAX_PROBLEMS) -> str:

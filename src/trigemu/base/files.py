@@ -6,12 +6,14 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import platform
 import secrets
 import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ MAX_TEXT = 50_000_000
 MAX_MODEL = 2**28
 #: Largest array of an archive, in bytes.
 MAX_ARRAY = 2**31
+#: Prefix of temporary folders, before the number of the process.
+_TEMPORARY = f".trigemu-{platform.node()}-"
 #: Names of streams of this process.
 _STREAMS = {"/dev/stdout": 1, "/dev/fd/1": 1, "/dev/stderr": 2, "/dev/fd/2": 2}
 
@@ -214,13 +218,25 @@ def new_file(path: Path) -> Iterator[Path]:
 @contextmanager
 def temporary_folder(target: Path) -> Iterator[Path]:
     """Make a temporary folder beside a file or folder, for the time of a block."""
-    folder = target.with_name(f".trigemu-{secrets.token_hex(8)}")
+    _remove_left(target.parent)
+    folder = target.with_name(f"{_TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}")
     with undone(lambda: shutil.rmtree(folder, ignore_errors=True)):
         try:
             folder.mkdir(0o700)
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@cache
+def _remove_left(folder: Path) -> None:
+    """Remove temporary folders of programs of this machine that were killed. Once a process is enough."""
+    for path in folder.glob(f"{_TEMPORARY}*") if os.name == "posix" else ():
+        with suppress(ValueError, OverflowError, PermissionError):  # another name, or somebody else's process
+            try:
+                os.kill(int(path.name.removeprefix(_TEMPORARY).partition("-")[0]), 0)
+            except ProcessLookupError:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager

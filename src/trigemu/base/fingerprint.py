@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from trigemu.base.plugin_search import installed
+from trigemu.base.plugins import digest_of_plugin
 
 _ROOT = Path(__file__).parents[1]
 
@@ -73,14 +74,8 @@ def _is_bound(function: Any) -> bool:
 
 
 @cache
-def digest_of_code(*folders: Path) -> str:
+def digest_of_code() -> str:
     """Return a digest of the Python files of trigemu and of the plugins that come with it, to recognise
     results of other versions of the code."""
-    digest = hashlib.sha256()
-    packages = sorted(plugin.file.parent for plugin in installed() if plugin.comes_with_trigemu)
-    for folder in (_ROOT, *packages, *folders):
-        for file in sorted(folder.rglob("*.py")):
-            digest.update(
-                file.relative_to(folder.parent).as_posix().encode() + b"\0" + file.read_bytes() + b"\0"
-            )
-    return digest.hexdigest()
+    files = [_ROOT / "__init__.py", *sorted(p.file for p in installed() if p.comes_with_trigemu)]
+    return hashlib.sha256("".join(map(digest_of_plugin, files)).encode()).hexdigest()

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from trigemu.base.cache import folder_of_cache
 from trigemu.base.errors import PluginError, nearest, wrong_type
@@ -41,12 +42,15 @@ _NAME = re.compile(r"(?!__)[^\W\d][\w-]*")
 Folders = Iterable[Path | str] | Path | str | None
 
 
-def search_path(folders: Sequence[Path] = ()) -> tuple[Path, ...]:
-    """Return the folders that are searched for plugins."""
-    variable = os.environ.get(PATH_VARIABLE)
-    if folders:
-        return tuple(folders)
-    if variable:
+def search_path(folders: Folders = None) -> tuple[Path, ...]:
+    """Return the folders that are searched for plugins: those given, or else those of the environment."""
+    given: Any = folders if isinstance(folders, Iterable) and not isinstance(folders, str) else [folders]
+    listed = tuple(folder for folder in given if folder is not None)
+    if not all(isinstance(folder, str | os.PathLike) for folder in listed):
+        raise wrong_type("the plugin path", folders, "a folder, or a list of folders")
+    if listed:
+        return tuple(map(Path, listed))
+    if variable := os.environ.get(PATH_VARIABLE):
         return tuple(Path(part) for part in variable.split(os.pathsep) if part)
     return (Path("plugins"),)
 
@@ -62,21 +66,9 @@ def plugin_path_of(folders: Sequence[Path]) -> Iterator[None]:
         os.environ[PATH_VARIABLE] = before  # an empty one is the same as none
 
 
-def folders_of(value: Folders) -> tuple[Path, ...]:
-    """Return one folder or several as a tuple; for None, the folders of the search path."""
-    if value is None:
-        return search_path()
-    if isinstance(value, str | os.PathLike):
-        return (Path(value),)
-    folders = tuple(value) if isinstance(value, Iterable) else (value,)  # type: ignore[redundant-expr]
-    if not all(isinstance(folder, str | os.PathLike) for folder in folders):
-        raise wrong_type("the plugin path", value, "a folder, or a list of folders")
-    return tuple(map(Path, folders))
-
-
 def find(name: str, path: Folders = None) -> FoundPlugin:
     """Find a plugin by its name: one that comes with trigemu, is installed, or is in a folder."""
-    folders = folders_of(path)
+    folders = search_path(path)
     by_name = available(folders)
     candidates = by_name.get(name)
     if not candidates:

@@ -78,23 +78,19 @@ PARTS = tuple(part.name for part in fields(Plugin) if part.name != "uses")
 def declared(source: bytes) -> Plugin:
     """Return PLUGIN from the source of a module, or a `Plugin` with the kinds of its table KINDS, or an empty
     one."""
-    assigned = dict(_assignments(ast.parse(source).body))
+    assigned = {
+        target.id: node.value
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
     if "PLUGIN" in assigned:
         return _plugin(assigned["PLUGIN"])
     table = assigned.get("KINDS")
     keys = table.keys if isinstance(table, ast.Dict) else []
     names = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
     return Plugin(kinds=dict.fromkeys(names, ":KINDS"))
-
-
-def _assignments(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
-    for node in body:
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        if isinstance(node, ast.AnnAssign):
-            targets = [node.target]
-        for target in targets:
-            if isinstance(target, ast.Name) and node.value is not None:  # type: ignore[attr-defined]
-                yield target.id, node.value  # type: ignore[attr-defined]
 
 
 def _plugin(value: ast.expr) -> Plugin:

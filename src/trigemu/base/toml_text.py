@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -96,13 +97,9 @@ def comment(text: str) -> str:
     str
         The lines, with a line break at the end.
     """
-    lines: list[str] = []
-    for word in re.sub(r"[\x00-\x1f\x7f]+", " ", text).split(" "):
-        if lines and len(lines[-1]) + 1 + len(word) <= WIDTH:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(f"#     {word}" if lines else f"# {word}")
-    return "\n".join(lines) + "\n"
+    text = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
+    wrap = textwrap.TextWrapper(WIDTH, "# ", "#     ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(wrap.wrap(text) or ["# "]) + "\n"
 
 
 def _key(name: str) -> str:

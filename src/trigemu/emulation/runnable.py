@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from trigemu.base.errors import SampleError
 from trigemu.emulation.plan import lacks, lacks_neighbours, make_plan
-from trigemu.menus.menu import Menu, Unfed
+from trigemu.menus.menu import LeftOut, Menu
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.samples.events import Need, decision_in
 from trigemu.samples.memory import SamplesLike, samples_of
@@ -45,7 +45,7 @@ def fed_menu(menu: MenuLike, samples: SamplesLike = None) -> Menu:
     >>> events = ak.Array({"jet": [particles], "photon": [particles]})
     >>> menu = trigemu.fed_menu("menus/two-level.toml", events)
     >>> menu.left_out[:2]
-    (Unfed(name='L1_MET90', missing='met'), Unfed(name='L1_E20', missing='electron'))
+    (LeftOut(name='L1_MET90', missing='met'), LeftOut(name='L1_E20', missing='electron'))
     """
     menu, catalogue = menu_of(menu), samples_of(samples)
     missing = _missing(menu, catalogue.background)
@@ -55,7 +55,7 @@ def fed_menu(menu: MenuLike, samples: SamplesLike = None) -> Menu:
             missing.setdefault(name, f"reads {read}")
     if not missing:
         return menu
-    left_out = tuple(Unfed(t.name, missing[t.name]) for t in menu.triggers if t.name in missing)
+    left_out = tuple(LeftOut(t.name, missing[t.name]) for t in menu.triggers if t.name in missing)
     fed = replace(
         menu,
         triggers=tuple(trigger for trigger in menu.triggers if trigger.name not in missing),

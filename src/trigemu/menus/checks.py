@@ -173,9 +173,9 @@ def try_compile(
         if isinstance(compiled, Hashable):
             hash(compiled)
     except TableError as error:  # of a file that the trigger names
-        files = ((at, document.path.parent / text) for at, text in _texts(table, ()))
-        at = next((at for at, file in files if str(file) == error.problems[0].file), ())
-        document.problem((*key, *at), where, str(error))
+        files = ((place, document.path.parent / text) for place, text in _texts(table, ()))
+        place = next((place for place, file in files if str(file) == error.problems[0].file), ())
+        document.problem((*key, *place), where, str(error))
     except TrigemuError as error:
         context.mistakes.append(("", str(error)))
     except Exception as error:
@@ -186,12 +186,14 @@ def try_compile(
     texts = dict(_texts(table, ()))
     reported: set[Key] = set()
     for text, message in context.mistakes:
-        meant = [at for at, value in texts.items() if value == text]
-        meant += [at for at, value in texts.items() if value and repr(value) in message]
-        at = next((at for at in meant if at not in reported), ())
-        if at or not (reported or meant):
-            reported.add(at)
-            document.problem((*key, *at), where, f"{dotted((*key, *at))}: {message}" if at else message)
+        meant = [place for place, value in texts.items() if value == text]
+        meant += [place for place, value in texts.items() if value and repr(value) in message]
+        place = next((place for place in meant if place not in reported), ())
+        if place or not (reported or meant):
+            reported.add(place)
+            document.problem(
+                (*key, *place), where, f"{dotted((*key, *place))}: {message}" if place else message
+            )
 
 
 def try_known(

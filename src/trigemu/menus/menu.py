@@ -150,7 +150,7 @@ class PrescaleColumns:
 
 
 @dataclass(frozen=True)
-class Unfed:
+class LeftOut:
     """A trigger that is left out of a menu because samples cannot feed it.
 
     Attributes
@@ -191,7 +191,7 @@ class Menu:
         Its columns of prescales.
     levels : tuple of str
         The trigger levels in the order in which they decide; empty if there is only one.
-    left_out : tuple of Unfed
+    left_out : tuple of LeftOut
         Triggers of the file that are left out because samples cannot feed them (`fed_menu`).
     """
 
@@ -205,7 +205,7 @@ class Menu:
     sha256: str
     columns: PrescaleColumns = PrescaleColumns()
     levels: tuple[str, ...] = ()
-    left_out: tuple[Unfed, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def __repr__(self) -> str:
         return in_brackets(self, f"{quoted(self.name)}: {len(self.triggers)} triggers")

@@ -25,7 +25,7 @@ from trigemu.base.errors import (
     wrong_type,
 )
 from trigemu.base.files import is_folder, is_there
-from trigemu.base.plugin_search import Folders, find, folders_of
+from trigemu.base.plugin_search import Folders, find, search_path
 from trigemu.base.toml import Document, Key, Problem, TableError, TomlTable, fields_of, load_toml, read_table
 from trigemu.base.toml_schema import KINDS, refuse_other_kinds
 from trigemu.menus.checks import (
@@ -276,7 +276,7 @@ def _plugin_names(head: Any) -> tuple[str, ...]:
 
 def _kinds(document: Document, plugins: Iterable[str], path: Folders) -> Kinds:
     """Return the kinds that the menu may use, including those of the plugins that it names."""
-    folders = folders_of(path)
+    folders = search_path(path)
     kinds = Kinds(folders)
     for i, name in enumerate(plugins):
         try:

@@ -87,10 +87,11 @@ def full_path(table: TomlTable, path: str) -> str:
     if isinstance(value, list):
         raise TrigemuError(f"{path} is a list of {len(value)}: say which, {path}[0]")
     if isinstance(value, dict) and all(isinstance(limit, int | float) for limit in value.values()):
-        first, *others = (f"{path}.{name}" for name, limit in value.items() if not isinstance(limit, bool))
-        if others:
-            raise TrigemuError(f"{path} holds several numbers: say which, {' or '.join((first, *others))}")
-        return first
+        limits = [f"{path}.{name}" for name, limit in value.items() if not isinstance(limit, bool)]
+        if len(limits) > 1:
+            raise TrigemuError(f"{path} holds several numbers: say which, {' or '.join(limits)}")
+        if limits:
+            return limits[0]
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise TrigemuError(f"{path} is no number")
     return path

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import uproot
 
+from trigemu.base import files
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs, check_writable, new_folder, without_clock, write_text
 
@@ -171,6 +172,32 @@ print("after")
 
 
 # ---- the disk
+
+
+def test_what_a_killed_program_leaves_is_removed_by_the_next(tmp_path: Path) -> None:
+    """And nothing of one that lives."""
+    program = """
+import os, sys
+from trigemu.base import files
+def halt(descriptor):
+    print("there", flush=True)
+    sys.stdin.read()
+os.fsync = halt
+files.write_text(sys.argv[1], "half")
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "a")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout
+        other.stdout.readline()
+        (half,) = names(tmp_path)
+        assert half.startswith(".trigemu-")
+        write_text(tmp_path / "b", "x")
+        assert names(tmp_path) == [half, "b"]
+        other.kill()
+        other.wait()
+        files._remove_left.cache_clear()  # as another process
+        write_text(tmp_path / "b", "y")
+        assert names(tmp_path) == ["b"]
 
 
 def test_what_is_written_is_brought_to_the_disk_before_it_is_renamed(

@@ -40,6 +40,7 @@ class Whole(TomlTable, frozen=True):
     other: Limits | None = None
     above: float | None = None
     told: bool = False
+    names: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 WHOLE = Whole(
@@ -118,6 +119,7 @@ def leaves(value: Any, key: Key = ()) -> Iterator[tuple[Key, Any]]:
         ("other[0]", "unknown key '0'"),
         ("above.x", "above = .*expected a number"),
         ("told", "told is no number"),
+        ("names", "names is no number"),
         ("limit", r"unknown key 'limit'; did you mean 'limits'\?"),
         *((text, "expected the path of a number") for text in ("", ".", "a..b", "a[b]", "a[-1]", "[0]")),
         ("a[9999999]", "expected the path of a number"),

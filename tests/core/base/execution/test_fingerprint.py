@@ -158,19 +158,25 @@ def test_what_no_content_tells_has_none(value: object) -> None:
         fingerprint(["in", {"a": value}])
 
 
-def test_the_digest_of_code_changes_with_any_file_in_it(tmp_path: Path) -> None:
+def test_the_digest_of_code_changes_with_any_file_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def digest() -> str:
         digest_of_code.cache_clear()
-        return digest_of_code(tmp_path)
+        return digest_of_code()
 
+    before = digest()
+    monkeypatch.setattr("trigemu.base.fingerprint._ROOT", tmp_path)
+    (tmp_path / "__init__.py").touch()
     (tmp_path / "below").mkdir()
     file = tmp_path / "below" / "code.py"
-    found = [digest_of_code(), digest()]
+    found = [before, digest()]
     for text in ("x = 1", "x = 2", ""):
         file.write_text(text)
         found.append(digest())
     file.rename(file.with_name("other.py"))
     found.append(digest())
-    assert len(set(found)) == 5  # an empty folder adds nothing to the digest of trigemu
+    assert len(set(found)) == 6
     (tmp_path / "notes.txt").write_text("no code")
     assert digest() == found[-1]
+    digest_of_code.cache_clear()

@@ -12,7 +12,7 @@ import pytest
 from plugin_toys import install, write
 
 from trigemu.base.errors import PluginError, TrigemuError
-from trigemu.base.plugin_search import available, find, folders_of, search_path
+from trigemu.base.plugin_search import available, find, search_path
 
 pytestmark = pytest.mark.usefixtures("forget")
 #: A package whose kind is in a module of its own, which loads nothing itself.
@@ -94,13 +94,13 @@ def test_the_same_in_another_folder_is_not_loaded_again(tmp_path: Path) -> None:
 
 def test_folders_as_calls_are_given_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", str(tmp_path))
-    assert folders_of(None) == (tmp_path,)
+    assert search_path(None) == (tmp_path,)
     for given in ("a", Path("a"), ["a"], (Path("a"),), iter(["a"])):
-        assert folders_of(given) == (Path("a"),)
-    assert folders_of([]) == ()
-    for wrong in (1, [1], ["a", None]):
+        assert search_path(given) == (Path("a"),)
+    assert search_path([]) == (tmp_path,)
+    for wrong in (1, [1], ["a", 2]):
         with pytest.raises(TrigemuError, match=r"the plugin path: got .*; expected a folder"):
-            folders_of(wrong)  # type: ignore[arg-type]
+            search_path(wrong)  # type: ignore[arg-type]
 
 
 def test_what_cannot_be_found(tmp_path: Path) -> None:
