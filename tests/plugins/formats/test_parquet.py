@@ -257,7 +257,7 @@ def test_without_the_package_the_command_that_installs_it_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ak.to_parquet(records(toy(1)), tmp_path / "a.parquet")
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(SampleError, match=r'sample \'a\': .*a\.parquet: .*pip install "trigemu\[formats\]"'):
         catalogue_of(tmp_path / "a.parquet")
 

@@ -10,7 +10,7 @@ import numpy as np
 from trigemu.base.arrays import Array, IntArray
 from trigemu.base.errors import SampleError
 from trigemu.base.kernels import kernel
-from trigemu.samples.events import Collection, Need, first_falling, first_unordered
+from trigemu.samples.events import Collection, Need, ReadEvents, first_falling, first_unordered
 from trigemu.samples.formats.source import Schema
 
 
@@ -78,3 +78,23 @@ def _falling(offsets: IntArray, pt: Array) -> IntArray:
                 j -= 1
             order[j] = i
     return order
+
+
+def events_of(
+    columns: Mapping[Need, tuple[IntArray | None, Array]], event: Mapping[str, Array], start: int, stop: int
+) -> ReadEvents:
+    """Return the entries from start to stop − 1 with columns that were read. The offsets of a column are None
+    if it has one number in each event. event: "weight", "id" and "parent", as far as the file has them."""
+    collections: dict[str, dict[str, tuple[IntArray, Array]]] = {}
+    for (collection, column), (offsets, values) in columns.items():
+        if collection:
+            ends = np.arange(len(values) + 1) if offsets is None else offsets
+            collections.setdefault(collection, {})[column] = ends, values
+    id = event.get("id", np.arange(start, stop))
+    return ReadEvents(
+        weight=event.get("weight", np.ones(stop - start)),
+        id=id,
+        parent=event.get("parent", id),
+        collections={name: collection_of(of_objects) for name, of_objects in collections.items()},
+        scalars={column: values for (name, column), (_, values) in columns.items() if not name},
+    )
