@@ -34,6 +34,7 @@ from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats.nanoaod import DECISIONS
 from trigemu.samples.formats.ragged import events_of, schema_of
+from trigemu.samples.formats.root import keep_memory
 from trigemu.samples.formats.source import Beginning, Schema, Source
 from trigemu.samples.locations import parts
 
@@ -76,6 +77,7 @@ class Parquet(Source):
     @cached_property
     def _footers(self) -> dict[str, Any]:
         """Metadata and Arrow schema of each file."""
+        keep_memory()
         footers = {}
         for file in parts(self.path):
             with self._opened(file) as parquet:
@@ -262,13 +264,15 @@ def _is_struct(type_: Any) -> bool:
 
 def _numbers(column: _ParquetColumn, numbers: Any) -> tuple[IntArray | None, Array]:
     """Extract a column from Arrow's top-level column. Raises SampleError if an entry is missing (null)."""
-    array, names, offsets = numbers.combine_chunks(), iter(column.fields[1:]), None
+    # Arrow copies a single chunk too, to combine it with no other.
+    array = numbers.chunk(0) if numbers.num_chunks == 1 else numbers.combine_chunks()
+    names, offsets = iter(column.fields[1:]), None
     while True:
         array = getattr(array, "storage", array)
         if array.null_count:
             raise SampleError(f"{_name(column)} has missing entries (null), which no trigger can compare")
         if _is_list(array.type):
-            ends = array.offsets.to_numpy().astype(np.int64)
+            ends = array.offsets.to_numpy()
             array, offsets = array.values.slice(ends[0], ends[-1] - ends[0]), ends - ends[0]
         elif _is_struct(array.type):
             array = array.field(next(names))

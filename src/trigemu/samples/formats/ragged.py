@@ -57,6 +57,7 @@ def collection_of(columns: Mapping[str, tuple[IntArray, Array]]) -> Collection:
     assert offsets is not None
     if first_falling(offsets) >= 0 or any(len(column) < offsets[-1] for _, column in columns.values()):
         raise SampleError(f"the numbers of objects in the column {name!r} are damaged")
+    offsets = np.asarray(offsets, np.int64)
     values = {name: column for name, (_, column) in columns.items()}
     pt = values.get("pt")
     if pt is not None and first_unordered(offsets, pt) >= 0:

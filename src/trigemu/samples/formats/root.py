@@ -105,14 +105,14 @@ class _Local(uproot.source.chunk.Source):  # type: ignore[misc]
         return chunks
 
 
-#: Sizes of memory for the two settings of malloc in `_keep_memory`.
+#: Sizes of memory for the two settings of malloc in `keep_memory`.
 _OF_ARRAYS, _KEPT = 2**25, 2**28
 #: The numbers of these settings in malloc.h.
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 
 
 @cache
-def _keep_memory() -> None:
+def keep_memory() -> None:
     """Let this process use freed memory again. By default glibc returns the arrays of each basket to the
     system, which clears pages for the next ones: this takes a third of the time of reading, and only one
     thread of a process can do it at a time."""
@@ -123,7 +123,7 @@ def _keep_memory() -> None:
 
 def open_root(path: str) -> Any:
     """Return the top directory of a ROOT file."""
-    _keep_memory()
+    keep_memory()
     where = located(path)
     options = timeouts(where)
     if isinstance(where, Path):
