@@ -26,8 +26,6 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import SampleError, module_of_extra
 from trigemu.base.mapping import CHUNK_EVENTS

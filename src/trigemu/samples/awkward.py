@@ -1,4 +1,4 @@
-"""Events from an awkward array of records, the inverse of `records.py`.
+"""Events from an awkward array of records, the inverse of `Events.to_awkward`.
 
 weight                                   → the rate in Hz of each event
 id, event; parent                        → id, parent (parent: the event itself if there is none)
@@ -21,7 +21,7 @@ import numpy as np
 
 from trigemu.base.arrays import Array, IntArray
 from trigemu.base.errors import SampleError, excerpt, wrong_type
-from trigemu.samples.events import OWN, STANDARD, Collection, Events, Need, make_events
+from trigemu.samples.events import EVENT_COLUMNS, STANDARD, Collection, Events, Need, make_events
 from trigemu.samples.formats.ragged import collection_of
 from trigemu.samples.normalisation import CROSSING_RATE_HZ
 
@@ -80,7 +80,7 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
         raise SampleError(f"{where}: the array is of type {kind}: expected records, with fields such as jet")
     ragged, scalars = _columns(layout, where)
     n = len(array)
-    given = {name: scalars.pop(name, None) for name in OWN}
+    given = {name: scalars.pop(name, None) for name in EVENT_COLUMNS}
     for name in ("id", "parent"):
         if (column := given[name]) is not None and column.dtype.kind not in "iu":
             raise SampleError(f"{where}: {name} is of type {column.dtype}: expected integers")

@@ -278,16 +278,16 @@ class RootFile(Source):
         return file
 
     @cached_property
-    def _found(self) -> tuple[str, Any]:
+    def _named_tree(self) -> tuple[str, Any]:
         return tree_with_events(self._file, self.tree, self.trees, self.any_tree)
 
     @cached_property
     def _events(self) -> Any:
-        return self._found[1]
+        return self._named_tree[1]
 
     @property
     def tree_name(self) -> str:
-        return self._found[0]
+        return self._named_tree[0]
 
     @cached_property
     def _is_tree(self) -> bool:
