@@ -31,6 +31,7 @@ from trigemu.base.plugins import remedy
 from trigemu.base.toml import load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
 from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
+from trigemu.samples.duplicates import check_files, repeated_events
 from trigemu.samples.files import (
     LEAST_HASHES,
     MOST_HASHES,
@@ -44,7 +45,6 @@ from trigemu.samples.files import (
 from trigemu.samples.formats import format_named, format_names, is_format
 from trigemu.samples.locations import has_wildcards, located, matching_files, naming, regular
 from trigemu.samples.normalisation import CatalogueTable, SampleTable
-from trigemu.samples.repeated import check_files, repeated_events
 from trigemu.samples.sample import Sample
 
 #: Key in the catalogue → field in atlasopenmagic.
