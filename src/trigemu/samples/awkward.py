@@ -204,16 +204,11 @@ def _unwrapped(layout: Any) -> Any:
 
 
 def _collection(name: str, columns: _Ragged, where: str) -> Collection:
-    (first, (offsets, _)), *others = columns.items()
-    for other, (starts, _) in others:
-        differ = np.flatnonzero(np.diff(starts) != np.diff(offsets))
-        if len(differ):
-            event = int(differ[0])
-            counts = [int(ends[event + 1] - ends[event]) for ends in (offsets, starts)]
-            raise SampleError(
-                f"{where}, event {event}: {name}.{first} has {counts[0]} objects, {name}.{other} {counts[1]}"
-            )
+    offsets, _ = next(iter(columns.values()))
     named = {column: values for column, values in columns.items() if column}
     if not named and not offsets[-1]:  # no event has an object, so the columns have no type
         named = {column: (offsets, np.zeros(0, np.float32)) for column in STANDARD}
-    return collection_of(named) if named else Collection(offsets, {})
+    try:
+        return collection_of(named, name) if named else Collection(offsets, {})
+    except SampleError as error:
+        raise SampleError(f"{where}, {error}") from None

@@ -299,3 +299,12 @@ def test_physlite_files_have_run_section_and_number() -> None:
     numbering = numbering_of(source, 2**20)
     assert numbering
     assert (len({*numbering.hashes.tolist()}), numbering.simulated) == (source.entries, True)
+
+
+def test_columns_with_different_numbers_of_objects(tmp_path: Path) -> None:
+    lists = ak.Array({"Jet_pt": [[30.0], [40.0, 20.0], []], "Jet_eta": [[1.0], [2.0, 1.0], [0.0]]})
+    ak.to_parquet(lists, tmp_path / "a.parquet")
+    (sample,) = catalogue_of(tmp_path / "a.parquet").samples
+    message = r"sample 'a': .*a\.parquet: event 2: jet\.(pt|eta) has [01] objects, jet\.(pt|eta) [01]"
+    with pytest.raises(SampleError, match=message):
+        sample.read(0, 1, 3, [("jet", "eta")])
