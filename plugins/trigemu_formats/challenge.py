@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from trigemu.base.arrays import Array, IntArray
-from trigemu.base.errors import MissingExtraError, SampleError, excerpt
+from trigemu.base.errors import SampleError, excerpt, module_of_extra
 from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats.ragged import collection_of
 from trigemu.samples.formats.source import Beginning, Schema, Source
@@ -52,10 +52,7 @@ class Challenge(Source):
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
-        try:
-            import h5py
-        except ImportError:
-            raise MissingExtraError("reading HDF5", "formats", "h5py") from None
+        h5py = module_of_extra("h5py", "reading HDF5", "formats", "h5py")
         with self._stream() as stream, h5py.File(stream, "r") as file:
             particles = _dataset(file, PARTICLES)
             if particles is None:

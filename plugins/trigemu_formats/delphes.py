@@ -29,7 +29,7 @@ from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import flat
 from trigemu.samples.formats.root import RootFile
 
-OWN = {"weight": "Event.Weight", "id": "Event.Number"}
+EVENT = {"weight": "Event.Weight", "id": "Event.Number"}
 SCALARS = {"MissingET.MET": "met", "MissingET.Phi": "met_phi", "ScalarHT.HT": "scalar_ht"}
 COLUMNS = {
     **{"PT": "pt", "Eta": "eta", "Phi": "phi", "Mass": "mass"},
@@ -57,7 +57,7 @@ class Delphes(RootFile):
 
     @cached_property
     def _own(self) -> dict[str, str]:
-        return {key: name for key, name in OWN.items() if name in self._names}
+        return {key: name for key, name in EVENT.items() if name in self._names}
 
     @cached_property
     def _branches(self) -> dict[Need, str]:

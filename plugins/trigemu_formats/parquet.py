@@ -26,14 +26,13 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from trigemu.base.arrays import Array, BoolArray, IntArray
-from trigemu.base.errors import MissingExtraError, SampleError
+from trigemu.base.errors import SampleError, module_of_extra
 from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats.nanoaod import DECISIONS
-from trigemu.samples.formats.ragged import collection_of, schema_of
+from trigemu.samples.formats.ragged import events_of, schema_of
+from trigemu.samples.formats.root import keep_memory
 from trigemu.samples.formats.source import Beginning, Schema, Source
 from trigemu.samples.locations import parts
 
@@ -41,7 +40,7 @@ SCALARS = {
     **{"MET_pt": "met", "met_pt": "met", "MET_phi": "met_phi"},
     **{"nInteraction": "n_interaction", "genWeight": "weight", "event": "id"},
 }
-WEIGHT, ID, PARENT = ("", "weight"), ("", "id"), ("", "parent")
+EVENT = WEIGHT, ID, PARENT = ("", "weight"), ("", "id"), ("", "parent")
 
 
 @dataclass(frozen=True)
@@ -66,19 +65,17 @@ class Parquet(Source):
 
     @contextmanager
     def _opened(self, file: str, metadata: Any = None) -> Iterator[Any]:
-        try:
-            from pyarrow.parquet import ParquetFile
-        except ImportError:
-            raise MissingExtraError("reading Parquet", "formats", "pyarrow") from None
+        parquet_file = module_of_extra("pyarrow.parquet", "reading Parquet", "formats", "pyarrow").ParquetFile
         with (
             self._stream(file) as stream,
-            ParquetFile(stream, metadata=metadata, page_checksum_verification=True) as parquet,
+            parquet_file(stream, metadata=metadata, page_checksum_verification=True) as parquet,
         ):
             yield parquet
 
     @cached_property
     def _footers(self) -> dict[str, Any]:
         """Metadata and Arrow schema of each file."""
+        keep_memory()
         footers = {}
         for file in parts(self.path):
             with self._opened(file) as parquet:
@@ -163,23 +160,9 @@ class Parquet(Source):
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """Read the needed columns, and always weight, id and parent, of some entries."""
         needed = set(needs)
-        needed |= {(name, "pt") for name, _ in needed if name} | {WEIGHT, ID, PARENT}
-        collections: dict[str, dict[str, tuple[IntArray, Array]]] = {}
-        scalars: dict[str, Array] = {}
-        for (collection, column), (offsets, values) in self._read(start, stop, needed).items():
-            if collection:
-                ends = np.arange(len(values) + 1) if offsets is None else offsets
-                collections.setdefault(collection, {})[column] = ends, values
-            else:
-                scalars[column] = values
-        id = scalars.get("id", np.arange(start, stop))
-        return ReadEvents(
-            weight=scalars.get("weight", np.ones(stop - start)),
-            id=id,
-            parent=scalars.get("parent", id),
-            collections={name: collection_of(columns) for name, columns in collections.items()},
-            scalars=scalars,
-        )
+        needed |= {(name, "pt") for name, _ in needed if name} | {*EVENT}
+        columns = self._read(start, stop, needed)
+        return events_of(columns, {n: columns["", n][1] for _, n in EVENT if ("", n) in columns}, start, stop)
 
     def _read(
         self, start: int, stop: int, needs: Iterable[Need]
@@ -279,13 +262,15 @@ def _is_struct(type_: Any) -> bool:
 
 def _numbers(column: _ParquetColumn, numbers: Any) -> tuple[IntArray | None, Array]:
     """Extract a column from Arrow's top-level column. Raises SampleError if an entry is missing (null)."""
-    array, names, offsets = numbers.combine_chunks(), iter(column.fields[1:]), None
+    # Arrow copies a single chunk too, to combine it with no other.
+    array = numbers.chunk(0) if numbers.num_chunks == 1 else numbers.combine_chunks()
+    names, offsets = iter(column.fields[1:]), None
     while True:
         array = getattr(array, "storage", array)
         if array.null_count:
             raise SampleError(f"{_name(column)} has missing entries (null), which no trigger can compare")
         if _is_list(array.type):
-            ends = array.offsets.to_numpy().astype(np.int64)
+            ends = array.offsets.to_numpy()
             array, offsets = array.values.slice(ends[0], ends[-1] - ends[0]), ends - ends[0]
         elif _is_struct(array.type):
             array = array.field(next(names))

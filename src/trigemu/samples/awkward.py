@@ -1,4 +1,4 @@
-"""Events from an awkward array of records, the inverse of `records.py`.
+"""Events from an awkward array of records, the inverse of `Events.to_awkward`.
 
 weight                                   → the rate in Hz of each event
 id, event; parent                        → id, parent (parent: the event itself if there is none)
@@ -21,7 +21,7 @@ import numpy as np
 
 from trigemu.base.arrays import Array, IntArray
 from trigemu.base.errors import SampleError, excerpt, wrong_type
-from trigemu.samples.events import OWN, STANDARD, Collection, Events, Need, make_events
+from trigemu.samples.events import EVENT_COLUMNS, STANDARD, Collection, Events, Need, make_events
 from trigemu.samples.formats.ragged import collection_of
 from trigemu.samples.normalisation import CROSSING_RATE_HZ
 
@@ -80,7 +80,7 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
         raise SampleError(f"{where}: the array is of type {kind}: expected records, with fields such as jet")
     ragged, scalars = _columns(layout, where)
     n = len(array)
-    given = {name: scalars.pop(name, None) for name in OWN}
+    given = {name: scalars.pop(name, None) for name in EVENT_COLUMNS}
     for name in ("id", "parent"):
         if (column := given[name]) is not None and column.dtype.kind not in "iu":
             raise SampleError(f"{where}: {name} is of type {column.dtype}: expected integers")
@@ -204,16 +204,11 @@ def _unwrapped(layout: Any) -> Any:
 
 
 def _collection(name: str, columns: _Ragged, where: str) -> Collection:
-    (first, (offsets, _)), *others = columns.items()
-    for other, (starts, _) in others:
-        differ = np.flatnonzero(np.diff(starts) != np.diff(offsets))
-        if len(differ):
-            event = int(differ[0])
-            counts = [int(ends[event + 1] - ends[event]) for ends in (offsets, starts)]
-            raise SampleError(
-                f"{where}, event {event}: {name}.{first} has {counts[0]} objects, {name}.{other} {counts[1]}"
-            )
+    offsets, _ = next(iter(columns.values()))
     named = {column: values for column, values in columns.items() if column}
     if not named and not offsets[-1]:  # no event has an object, so the columns have no type
         named = {column: (offsets, np.zeros(0, np.float32)) for column in STANDARD}
-    return collection_of(named) if named else Collection(offsets, {})
+    try:
+        return collection_of(named, name) if named else Collection(offsets, {})
+    except SampleError as error:
+        raise SampleError(f"{where}, {error}") from None

@@ -162,8 +162,8 @@ class Catalogue(Shown, Named[Sample]):
     @property
     def with_parents(self) -> frozenset[int]:
         """The numbers of the samples whose errors depend on the events that share an interaction."""
-        chosen = self.samples if self.errors == "interactions" else ()
-        return frozenset(sample.number for sample in chosen if sample.has_parents)
+        samples = self.samples if self.errors == "interactions" else ()
+        return frozenset(sample.number for sample in samples if sample.has_parents)
 
     @property
     def strata(self) -> int:

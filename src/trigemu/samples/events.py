@@ -70,7 +70,7 @@ def first_falling(offsets: IntArray) -> int:
 T = TypeVar("T")
 
 #: The columns of an event that are neither an object nor a scalar.
-OWN = ("weight", "id", "parent")
+EVENT_COLUMNS = ("weight", "id", "parent")
 #: The columns that all objects have.
 STANDARD = ("pt", "eta", "phi")
 
@@ -117,7 +117,7 @@ class Collection:
         start, stop, _ = rows.indices(len(self))
         return Collection(self.offsets[start : max(start, stop) + 1], self.columns)
 
-    def own(self) -> Collection:
+    def trimmed(self) -> Collection:
         """Return a collection whose columns are views of its own objects only."""
         first, last = self.offsets[[0, -1]].tolist()
         return Collection(self.offsets - first, {n: c[first:last] for n, c in self.columns.items()})
@@ -163,7 +163,7 @@ class ReadEvents:
             self.weight[rows],
             self.id[rows],
             self.parent[rows],
-            {name: collection[rows].own() for name, collection in self.collections.items()},
+            {name: collection[rows].trimmed() for name, collection in self.collections.items()},
             {name: column[rows] for name, column in self.scalars.items()},
         )
 
@@ -190,10 +190,10 @@ def join_read(parts: Sequence[ReadEvents]) -> ReadEvents:
 
 def join_collections(parts: Sequence[Collection]) -> Collection:
     """Concatenate collections with the same columns."""
-    owns = [part.own() for part in parts]
-    ends = np.cumsum([0, *(part.offsets[-1] for part in owns)])
-    begins = [part.offsets[:-1] + end for part, end in zip(owns, ends, strict=False)]
-    columns = {n: np.concatenate([part.columns[n] for part in owns]) for n in parts[0].columns}
+    trimmed = [part.trimmed() for part in parts]
+    ends = np.cumsum([0, *(part.offsets[-1] for part in trimmed)])
+    begins = [part.offsets[:-1] + end for part, end in zip(trimmed, ends, strict=False)]
+    columns = {n: np.concatenate([part.columns[n] for part in trimmed]) for n in parts[0].columns}
     return Collection(np.concatenate([*begins, ends[-1:]]), columns)
 
 
@@ -280,8 +280,8 @@ class Events:
         def numbers(columns: Mapping[str, Array]) -> dict[str, Any]:
             return {name: contents.NumpyArray(columns[name]) for name in sorted(columns, key=_place)}
 
-        fields = {name: contents.NumpyArray(getattr(self, name)) for name in OWN}
-        fields |= {name: array for name, array in numbers(self.scalars).items() if name not in OWN}
+        fields = {name: contents.NumpyArray(getattr(self, name)) for name in EVENT_COLUMNS}
+        fields |= {name: array for name, array in numbers(self.scalars).items() if name not in EVENT_COLUMNS}
         for name in sorted(self.collections, key=_place):
             if name in fields:
                 where = f"sample {self.sample!r}"
@@ -433,8 +433,8 @@ def objects_of(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
     """Return the offsets int64[m + 1] of m selected events, and the rows int64[o] of their objects."""
     first = offsets[rows]
     counts = offsets[rows + 1] - first
-    chosen = np.append(0, np.cumsum(counts))
-    return chosen, np.arange(chosen[-1]) + np.repeat(first - chosen[:-1], counts)
+    ends = np.append(0, np.cumsum(counts))
+    return ends, np.arange(ends[-1]) + np.repeat(first - ends[:-1], counts)
 
 
 def event_starts(offsets: IntArray) -> IntArray:

@@ -74,8 +74,8 @@ def matching_files(pattern: str, folder: Path) -> list[str]:
         return [str(where)]
     paths: list[str] = []
     with suppress(OSError):  # such as a name that is too long; Path.glob takes no absolute pattern
-        found = Path(where.anchor).glob(str(where.relative_to(where.anchor)))
-        paths = sorted({str(located(file)) for file in found})
+        matches = Path(where.anchor).glob(str(where.relative_to(where.anchor)))
+        paths = sorted({str(located(file)) for file in matches})
     if not paths:
         literal = "; ~ and $ are taken literally, write the whole path" if pattern[:1] in ("~", "$") else ""
         raise UnreadableError(f"no file {where if '://' in pattern else folder / pattern}{literal}")

@@ -113,7 +113,7 @@ def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
     sources = []
     for start in range(0, len(events), CHUNK_EVENTS):
         part = events[start : start + CHUNK_EVENTS]
-        part = replace(part, collections={name: c.own() for name, c in part.collections.items()})
+        part = replace(part, collections={name: c.trimmed() for name, c in part.collections.items()})
         rows = "" if len(part) == len(events) else f"[{start}:{start + len(part)}]"
         sources.append(Memory(f"{events.sample}{rows}", events=part, shared=shared))
     return Sample(0, table, tuple(sources), 1.0, rate, (None,) * len(sources), weighted=not equal)
@@ -125,7 +125,7 @@ def digest_of_events(events: Events) -> str:
     columns: dict[str, Any] = {"weight": events.weight, "id": events.id, "parent": events.parent}
     columns |= {f".{name}": column for name, column in events.scalars.items()}
     for name, collection in events.collections.items():
-        cut = collection.own()
+        cut = collection.trimmed()
         columns |= {f"{name}": cut.offsets} | {f"{name}.{c}": v for c, v in cut.columns.items()}
     for name, column in sorted(columns.items()):
         digest.update(f"{len(name)} {name} {column.dtype} {column.nbytes} ".encode())

@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 
 from trigemu.base.errors import (
-    MissingExtraError,
     SampleError,
     TrigemuError,
     UnreadableError,
     excerpt,
     listed,
+    module_of_extra,
     nearest,
     printable,
     wrong_type,
@@ -30,6 +30,7 @@ from trigemu.base.mapping import Engine, engine_of
 from trigemu.base.toml import load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
 from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
+from trigemu.samples.duplicates import check_files, repeated_events
 from trigemu.samples.files import (
     LEAST_HASHES,
     MOST_HASHES,
@@ -43,7 +44,6 @@ from trigemu.samples.files import (
 from trigemu.samples.formats import format_named, format_names, is_format
 from trigemu.samples.locations import has_wildcards, located, matching_files, naming, regular
 from trigemu.samples.normalisation import CatalogueTable, SampleTable
-from trigemu.samples.repeated import check_files, repeated_events
 from trigemu.samples.sample import Sample
 
 #: Key in the catalogue → field in atlasopenmagic.
@@ -57,28 +57,24 @@ def completed(entry: dict[str, Any]) -> dict[str, Any]:
     missing = [key for key in ("files", *FIELDS) if key not in entry]
     if dataset is None or not missing:
         return entry
-    try:
-        import atlasopenmagic
-    except ImportError:
-        raise MissingExtraError(f"dataset = {dataset!r}", "atlas", "atlasopenmagic") from None
+    where = f"dataset = {dataset!r}"
+    atlasopenmagic = module_of_extra("atlasopenmagic", where, "atlas", "atlasopenmagic")
     try:
         metadata = atlasopenmagic.get_metadata(str(dataset))
-        files = (
-            atlasopenmagic.get_urls(str(dataset), protocol="https", cache=False) if "files" in missing else []
-        )
+        values = {key: metadata.get(field) for key, field in FIELDS.items()}
+        if "files" in missing:
+            values["files"] = atlasopenmagic.get_urls(str(dataset), protocol="https", cache=False)
     except Exception as error:  # of requests, or of the server's answer
         reason = " ".join(str(error).split())[:200]
         raise SampleError(
-            f"dataset = {dataset!r}: atlasopenmagic returned nothing ({type(error).__name__}: {reason}); "
-            f"without it write {', '.join(missing)} in the entry"
+            f"{where}: atlasopenmagic returned nothing ({type(error).__name__}: {reason}); without it write "
+            f"{', '.join(missing)} in the entry"
         ) from error
-    values = {key: metadata.get(field) for key, field in FIELDS.items()} | {"files": files}
     additions = {key: values[key] for key in missing if values[key] is not None}
-    if "cross_section_pb" in additions | entry and (
-        lacking := [key for key in missing if key not in additions]
-    ):
+    lacking = [key for key in missing if key not in additions]
+    if lacking and "cross_section_pb" in additions | entry:
         raise SampleError(
-            f"dataset = {dataset!r}: atlasopenmagic does not have {', '.join(lacking)}; write it in the entry"
+            f"{where}: atlasopenmagic does not have {', '.join(lacking)}; write it in the entry"
         )
     return {"format": "physlite", **additions, **entry}
 
@@ -263,9 +259,9 @@ def _instead(format: str) -> str:
 
 def _tree_mistake(format: str) -> str:
     """Return why files of a format have no tree; empty if they have."""
-    return (
-        "" if format_named(format).trees else f"files of the format {format!r} have no trees, ROOT files do"
-    )
+    if format_named(format).trees:
+        return ""
+    return f"files of the format {format!r} have no trees, ROOT files do"
 
 
 def _opened(

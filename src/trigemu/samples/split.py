@@ -32,5 +32,5 @@ def other_half(half: int) -> int:
 def is_quarter(parent: npt.NDArray[np.uint64]) -> BoolArray:
     """Select a quarter of each half, for example for early stopping. parent: uint64[n]; returns bool[n]."""
     quarter = (splitmix64(parent) >> np.uint64(61)) & np.uint64(3)
-    chosen: BoolArray = quarter == 0
-    return chosen
+    in_quarter: BoolArray = quarter == 0
+    return in_quarter

@@ -20,8 +20,8 @@ from trigemu import catalogue_of, open_catalogue
 from trigemu.api import SampleError
 from trigemu.samples.events import make_events
 from trigemu.samples.files import numbering_of
-from trigemu.samples.formats import decoded, format_named, source as contract
-from trigemu.samples.formats.decoded import cached_bytes
+from trigemu.samples.formats import format_named, parts as large_parts, source as contract
+from trigemu.samples.formats.parts import cached_bytes
 
 pq = pytest.importorskip("pyarrow.parquet")
 N = 100
@@ -112,7 +112,7 @@ def test_a_large_row_group_is_decoded_once(tmp_path: Path, monkeypatch: pytest.M
 def test_parts_too_large_to_keep_are_read_in_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "CHUNK_EVENTS", 70)
     monkeypatch.setattr(contract, "WINDOW_BYTES", 1)
-    monkeypatch.setattr(decoded, "_windows", {})
+    monkeypatch.setattr(large_parts, "_windows", {})
     random = np.random.default_rng(1)
     counts, met = random.integers(0, 4, 1000), random.random(1000)
     pt, eta = (ak.unflatten(random.random(counts.sum()).astype("f4"), counts) for _ in range(2))
@@ -257,7 +257,7 @@ def test_without_the_package_the_command_that_installs_it_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ak.to_parquet(records(toy(1)), tmp_path / "a.parquet")
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(SampleError, match=r'sample \'a\': .*a\.parquet: .*pip install "trigemu\[formats\]"'):
         catalogue_of(tmp_path / "a.parquet")
 
@@ -299,3 +299,12 @@ def test_physlite_files_have_run_section_and_number() -> None:
     numbering = numbering_of(source, 2**20)
     assert numbering
     assert (len({*numbering.hashes.tolist()}), numbering.simulated) == (source.entries, True)
+
+
+def test_columns_with_different_numbers_of_objects(tmp_path: Path) -> None:
+    lists = ak.Array({"Jet_pt": [[30.0], [40.0, 20.0], []], "Jet_eta": [[1.0], [2.0, 1.0], [0.0]]})
+    ak.to_parquet(lists, tmp_path / "a.parquet")
+    (sample,) = catalogue_of(tmp_path / "a.parquet").samples
+    message = r"sample 'a': .*a\.parquet: event 2: jet\.(pt|eta) has [01] objects, jet\.(pt|eta) [01]"
+    with pytest.raises(SampleError, match=message):
+        sample.read(0, 1, 3, [("jet", "eta")])

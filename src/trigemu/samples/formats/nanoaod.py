@@ -36,7 +36,7 @@ SCALARS = {
     "met_phi": ("MET_phi", "PuppiMET_phi", "PFMET_phi"),
     "n_interaction": ("nInteraction",),
 }
-OWN = {"weight": "genWeight", "id": "event", "parent": "parent"}
+EVENT = {"weight": "genWeight", "id": "event", "parent": "parent"}
 SUMS = ("genEventSumw", "genEventSumw_")
 #: Prefixes of branches with recorded decisions.
 DECISIONS = ("HLT_", "L1_")
@@ -64,7 +64,7 @@ class NanoAOD(RootFile):
 
     @cached_property
     def _own(self) -> dict[str, str]:
-        return {what: name for what, name in OWN.items() if name in self._events}
+        return {what: name for what, name in EVENT.items() if name in self._events}
 
     @cached_property
     def _branches(self) -> dict[Need, str]:

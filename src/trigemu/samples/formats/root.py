@@ -28,7 +28,7 @@ from trigemu.base.arrays import Array, IntArray
 from trigemu.base.errors import SampleError, UnreadableError, excerpt
 from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.events import Need, ReadEvents
-from trigemu.samples.formats.ragged import collection_of, flat, schema_of
+from trigemu.samples.formats.ragged import events_of, flat, schema_of
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import located, regular, timeouts
 
@@ -105,14 +105,14 @@ class _Local(uproot.source.chunk.Source):  # type: ignore[misc]
         return chunks
 
 
-#: Sizes of memory for the two settings of malloc in `_keep_memory`.
+#: Sizes of memory for the two settings of malloc in `keep_memory`.
 _OF_ARRAYS, _KEPT = 2**25, 2**28
 #: The numbers of these settings in malloc.h.
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 
 
 @cache
-def _keep_memory() -> None:
+def keep_memory() -> None:
     """Let this process use freed memory again. By default glibc returns the arrays of each basket to the
     system, which clears pages for the next ones: this takes a third of the time of reading, and only one
     thread of a process can do it at a time."""
@@ -123,7 +123,7 @@ def _keep_memory() -> None:
 
 def open_root(path: str) -> Any:
     """Return the top directory of a ROOT file."""
-    _keep_memory()
+    keep_memory()
     where = located(path)
     options = timeouts(where)
     if isinstance(where, Path):
@@ -278,16 +278,16 @@ class RootFile(Source):
         return file
 
     @cached_property
-    def _found(self) -> tuple[str, Any]:
+    def _named_tree(self) -> tuple[str, Any]:
         return tree_with_events(self._file, self.tree, self.trees, self.any_tree)
 
     @cached_property
     def _events(self) -> Any:
-        return self._found[1]
+        return self._named_tree[1]
 
     @property
     def tree_name(self) -> str:
-        return self._found[0]
+        return self._named_tree[0]
 
     @cached_property
     def _is_tree(self) -> bool:
@@ -327,31 +327,18 @@ class RootFile(Source):
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """Read the needed columns of some entries, and always weight, id and parent."""
-        columns = set(needs)
-        columns |= {(name, "pt") for name, _ in columns if name}
-        names = {need: self._branches[need] for need in columns if need in self._branches}
-        collections: dict[str, dict[str, tuple[IntArray, Array]]] = {}
-        scalars: dict[str, Array] = {}
-        for (collection, column), name in names.items():
-            if collection:
-                offsets, values = flat(self._array(name, start, stop))
-                values = _in_own_memory(self._converted(column, values))
-                collections.setdefault(collection, {})[column] = offsets, values
-            else:
-                values = self._converted(column, self._single(name, self._array(name, start, stop)))
-                scalars[column] = _in_own_memory(values)
-        event_columns = {
+        wanted = set(needs)
+        wanted |= {(name, "pt") for name, _ in wanted if name}
+        columns: dict[Need, tuple[IntArray | None, Array]] = {}
+        for need in wanted & self._branches.keys():
+            array = self._array(self._branches[need], start, stop)
+            offsets, values = flat(array) if need[0] else (None, self._single(self._branches[need], array))
+            columns[need] = offsets, _in_own_memory(self._converted(need[1], values))
+        event = {
             what: _in_own_memory(self._single(name, self._array(name, start, stop)))
             for what, name in self._own.items()
         }
-        id = event_columns.get("id", np.arange(start, stop))
-        return ReadEvents(
-            weight=event_columns.get("weight", np.ones(stop - start)),
-            id=id,
-            parent=event_columns.get("parent", id),
-            collections={name: collection_of(columns) for name, columns in collections.items()},
-            scalars=scalars,
-        )
+        return events_of(columns, event, start, stop)
 
     def _array(self, name: str, start: int, stop: int) -> ak.Array:
         """Read a branch or field."""

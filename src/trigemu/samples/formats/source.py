@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from trigemu.base.arrays import BoolArray
 from trigemu.base.fingerprint import fingerprint
 from trigemu.samples.events import Need, ReadEvents, join_read
-from trigemu.samples.formats.decoded import WINDOW_BYTES, decoded_once, pieces
+from trigemu.samples.formats.parts import WINDOW_BYTES, decoded_once, pieces
 from trigemu.samples.locations import opened
 
 

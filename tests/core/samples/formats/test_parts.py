@@ -16,9 +16,9 @@ import uproot
 from hypothesis import given, strategies as st
 
 from trigemu.samples.events import ReadEvents
-from trigemu.samples.formats import decoded, root, source as contract
-from trigemu.samples.formats.decoded import cached_bytes, decoded_once, pieces
+from trigemu.samples.formats import parts, root, source as contract
 from trigemu.samples.formats.nanoaod import NanoAOD
+from trigemu.samples.formats.parts import cached_bytes, decoded_once, pieces
 
 N = 1000
 NEEDS = [("jet", "pt"), ("jet", "eta"), ("", "met")]
@@ -26,9 +26,9 @@ NEEDS = [("jet", "pt"), ("jet", "eta"), ("", "met")]
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> Iterator[None]:
-    decoded._windows.clear()  # of other tests
+    parts._windows.clear()  # of other tests
     yield
-    decoded._windows.clear()
+    parts._windows.clear()
 
 
 @given(
@@ -85,7 +85,7 @@ def test_a_part_is_dropped_when_all_of_it_was_read() -> None:
 
 def test_what_does_not_fit_is_decoded_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """In place of the oldest."""
-    monkeypatch.setattr(decoded, "CACHED_BYTES", 2000)
+    monkeypatch.setattr(parts, "CACHED_BYTES", 2000)
     calls = Calls()
     for key in "abab":
         _read(key, 0, 10, calls)
