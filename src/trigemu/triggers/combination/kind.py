@@ -30,11 +30,13 @@ from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.combination.legs import (
     CompiledLeg,
     LegGroup,
+    LegTable,
     candidates,
     fillable,
     groups_of,
-    keys_of,
+    key_of,
     nested,
+    tables_of,
 )
 from trigemu.triggers.combination.pairs import (
     COLUMNS,
@@ -190,7 +192,7 @@ class CompiledCombination(Compiled):
         fired = fillable(work, self._groups)
         if self.cuts or not nested(self._groups):
             events = np.flatnonzero(fired)
-            starts, _, objects = candidates(work, self.legs, events, COLUMNS)
+            starts, _, objects = candidates(work, self.tables, events, 1 + len(COLUMNS))
             fired[events] = self.search(work, events, starts, objects)
         return fired
 
@@ -223,6 +225,11 @@ class CompiledCombination(Compiled):
         return groups_of(self.legs)
 
     @cached_property
+    def tables(self) -> tuple[LegTable, ...]:
+        """The tables of objects for the legs, with the columns that cuts read."""
+        return tables_of(self.legs, COLUMNS)
+
+    @cached_property
     def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
         """The trigger as arrays, for compiled loops: the twins of legs and what is added to the rows
         of their objects, int64[2, legs]; cuts int64[c, CUT]; numbers float64[k]."""
@@ -231,7 +238,7 @@ class CompiledCombination(Compiled):
             cuts.append((*cut.legs, cut.quantity, cut.mode, len(numbers)))
             numbers += cut.numbers
         return (
-            np.array([self.twins, keys_of(self.legs)]),
+            np.array([self.twins, [key_of(leg, self.legs) for leg in self.legs]]),
             np.array(cuts, np.int64).reshape(-1, CUT),
             np.array(numbers, np.float64),
         )

@@ -115,7 +115,7 @@ class CompiledLegThreshold(Compiled):
         there are others for the other legs."""
         above = self.fired_above(threshold)
         events = np.flatnonzero(above.evaluate(work))
-        starts, rows, objects = candidates(work, above.legs, events, COLUMNS)
+        starts, rows, objects = candidates(work, above.tables, events, 1 + len(COLUMNS))
         start = starts[self.leg]
         values = np.full(objects.shape[1], -np.inf)
         of_leg = slice(start[0], start[-1])

@@ -16,7 +16,7 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.observables.selections import ObjectSelection
-from trigemu.observables.windows import Window, Windows
+from trigemu.observables.windows import Column, Window, Windows
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import objects_of
 
@@ -99,46 +99,63 @@ def fillable(work: Workspace, groups: Sequence[LegGroup]) -> BoolArray:
     return fired
 
 
-def keys_of(legs: Sequence[CompiledLeg]) -> list[int]:
-    """Return what is added to the row of an object, for each leg: the sum is another for another object,
-    whatever its collection."""
-    bases = [leg.objects.base for leg in legs]
-    return [bases.index(base) << 40 for base in bases]
+@dataclass(frozen=True)
+class LegTable:
+    """The objects that may fill legs with the same requirements. read: the lines of a table of objects after
+    their keys, with their columns."""
+
+    leg: CompiledLeg
+    numbers: tuple[int, ...]  # Of the legs
+    key: int  # Added to the row of an object: the sum is another for another object, whatever its collection
+    read: tuple[tuple[int, Column], ...]
+
+
+def tables_of(legs: Sequence[CompiledLeg], columns: Sequence[str]) -> tuple[LegTable, ...]:
+    """Return the tables of objects for some legs. columns: those that cuts read, in the order of lines."""
+    alike: dict[CompiledLeg, list[int]] = {}
+    for number, leg in enumerate(legs):
+        alike.setdefault(replace(leg, columns=frozenset()), []).append(number)
+    tables = []
+    for leg, numbers in alike.items():
+        needed = {name for number in numbers for name in legs[number].columns}
+        read = ((line, leg.column(name)) for line, name in enumerate(columns, 1) if name in needed)
+        tables.append(LegTable(leg, tuple(numbers), key_of(leg, legs), tuple(read)))
+    return tuple(tables)
+
+
+def key_of(leg: CompiledLeg, legs: Sequence[CompiledLeg]) -> int:
+    """Return what is added to the row of an object of a leg."""
+    return [other.objects.base for other in legs].index(leg.objects.base) << 40
 
 
 def candidates(
-    work: Workspace, legs: Sequence[CompiledLeg], events: IntArray, columns: Sequence[str]
+    work: Workspace, tables: Sequence[LegTable], events: IntArray, lines: int
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the objects that may fill the legs in s events: starts int64[legs, s + 1], the first object of
     each event in a table; int64[m], the positions of the objects in the collection of the leg; and the table
-    float64[1 + columns, m], which holds their keys (`keys_of`) and the columns that are read. Legs with the
-    same requirements share a part of the table."""
-    read: dict[CompiledLeg, set[str]] = {}
-    for leg in legs:
-        read.setdefault(replace(leg, columns=frozenset()), set()).update(leg.columns)
-    keys = dict(zip((leg.objects.base for leg in legs), keys_of(legs), strict=True))
-    starts = np.empty((len(legs), len(events) + 1), np.int64)
+    float64[lines, m], which holds their keys and the columns that are read."""
+    starts = np.empty((sum(len(table.numbers) for table in tables), len(events) + 1), np.int64)
     chosen: list[IntArray] = []
     total = 0
-    for leg in read:
+    for table in tables:
+        leg = table.leg
         within = work.within(leg.objects, leg.rest)
         begin, rows = objects_of(within.offsets, events + leg.crossing)
         rows = rows if within.rows is None else within.rows[rows]
         if leg.floor > -math.inf:
             hard = work.column(leg.objects, "pt")[rows] >= np.float64(leg.floor)
             begin, rows = np.append(0, np.cumsum(hard))[begin], rows[hard]
-        starts[[replace(other, columns=frozenset()) == leg for other in legs]] = begin + total
+        starts[list(table.numbers)] = begin + total
         chosen.append(rows)
         total += len(rows)
-    table, end = np.empty((1 + len(columns), total)), 0
-    for (leg, needed), rows in zip(read.items(), chosen, strict=True):
-        part = table[:, end : end + len(rows)]
+    objects, end = np.empty((lines, total)), 0
+    for table, rows in zip(tables, chosen, strict=True):
+        part = objects[:, end : end + len(rows)]
         end += len(rows)
-        np.add(work.rows(leg.objects)[rows], keys[leg.objects.base], out=part[0], casting="unsafe")
-        for line, column in enumerate(columns, start=1):
-            if column in needed:
-                part[line] = work.column(leg.objects, leg.column(column))[rows]
-    return starts, np.concatenate(chosen), table
+        np.add(work.rows(table.leg.objects)[rows], table.key, out=part[0], casting="unsafe")
+        for line, column in table.read:
+            part[line] = work.column(table.leg.objects, column)[rows]
+    return starts, np.concatenate(chosen), objects
 
 
 def _leading_pt(work: Workspace, group: LegGroup) -> tuple[IntArray, FloatArray]:
