@@ -63,22 +63,8 @@ def in_fixed_point(trees: Trees, fixed: FixedEnsemble) -> Trees:
 
 
 class Classifier(ScoreModel):
-    """A classifier of two classes (`binary:logistic`), whose score is the margin.
-
-    Parameters
-    ----------
-    content : bytes
-        The file, XGBoost's JSON.
-    features : int
-        The number of its inputs.
-    inputs : sequence of str
-        Its inputs as the card writes them, with which the names in the file are compared.
-
-    Raises
-    ------
-    TrigemuError
-        If the model cannot be used.
-    """
+    """A classifier of two classes (`binary:logistic`), whose score is the margin. inputs: as the card writes
+    them, with which the names in the file are compared."""
 
     def __init__(self, content: bytes, features: int, inputs: Sequence[str] = ()) -> None:
         self._trees = load_trees(content, features, LOGISTIC, tuple(inputs))

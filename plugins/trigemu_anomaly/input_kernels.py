@@ -272,10 +272,14 @@ def _write_numbers(
     return is_finite
 
 
-@inner
-def fill_block(t: int, first: int, n: int, features: int, of_event: int, of_input: int, complete: int) -> int:
-    """Write the inputs of some events. complete: The address of bool[n]: whether an event has all inputs that
-    have no padding."""
+@c_function
+def fill_block(arguments: int) -> int:
+    """Write the inputs of some events. arguments: the address of a table, the number of the first event and
+    of events, the address of the inputs, the distances from event to event and from input to input, and the
+    address of bool[n]: whether an event has all inputs that have no padding."""
+    t, features = _integer(arguments, 0), _integer(arguments, 3)
+    first, n = _integer(arguments, 1), _integer(arguments, 2)
+    of_event, of_input, complete = _integer(arguments, 4), _integer(arguments, 5), _integer(arguments, 6)
     if not _select(t, first, n):
         return FULL
     _add_up(t, n)
@@ -318,17 +322,4 @@ def inputs_function() -> int:
 
     Code that calls it by its address does not contain it, which would be compiled again each time.
     """
-    return address_of(_fill_by_address, types.intp(types.intp))
-
-
-@c_function
-def _fill_by_address(arguments: int) -> int:
-    return fill_block(
-        _integer(arguments, 0),
-        _integer(arguments, 1),
-        _integer(arguments, 2),
-        _integer(arguments, 3),
-        _integer(arguments, 4),
-        _integer(arguments, 5),
-        _integer(arguments, 6),
-    )
+    return address_of(fill_block, types.intp(types.intp))

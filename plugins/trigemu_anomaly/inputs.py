@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,17 +34,8 @@ _TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
 class InputTable:
     """The inputs of a model, as instructions for the kernel.
 
-    Parameters
-    ----------
-    numbers : sequence of Number
-        The inputs.
-    padding : sequence of float or None
-        The replacement for a missing value; None if an event without that value is incomplete.
-
-    Attributes
-    ----------
-    is_direct : bool
-        Whether no part of it is computed as an array first.
+    padding: the replacement for a missing value; None if an event without that value is incomplete.
+    is_direct: whether no part of it is computed as an array first.
     """
 
     def __init__(self, numbers: Sequence[Number], padding: Sequence[float | None]) -> None:
@@ -250,8 +241,11 @@ class Inputs:
         """Evaluate the inputs of the n events of `work`. Returns features float32[n, k], complete bool[n]."""
         features = np.empty((len(work.events), len(self)), np.float32)
         complete = np.empty(len(work.events), np.bool_)
-        fill = inputs_function()
-        if self.run(work, lambda table: fill_events(fill, table, features, complete)) == INFINITE:
+        room, result = ROOM, FULL
+        while result == FULL:
+            bound = self.table.bind(work, room)
+            result, room = fill_events(inputs_function(), bound.address, features, complete), 8 * room
+        if result == INFINITE:
             infinite = np.isinf(features)
             column = int(infinite.any(axis=0).argmax())
             raise SampleError(
@@ -259,28 +253,6 @@ class Inputs:
                 f"input {self.texts[column]!r} of a model is infinite as a float32"
             )
         return features, complete
-
-    def run(self, work: Workspace, kernel: Callable[[int], int]) -> int:
-        """Run a kernel that calls `fill_block` for the events of `work`.
-
-        Parameters
-        ----------
-        work : Workspace
-            The events.
-        kernel : callable
-            A function of the address of a table (`InputTable.bind`). It returns FULL as soon as `fill_block`
-            does, and is called again with room for more objects.
-
-        Returns
-        -------
-        int
-            What the kernel returns.
-        """
-        room, result = ROOM, FULL
-        while result == FULL:
-            bound = self.table.bind(work, room)
-            result, room = kernel(bound.address), 8 * room
-        return result
 
     def within(self, other: Inputs) -> IntArray | None:
         """Return the columns int64[k] of the `other` model's features that equal these inputs, in all events;

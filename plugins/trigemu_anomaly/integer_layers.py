@@ -208,6 +208,13 @@ def check_words(words: Sequence[int], kind: ApFixed) -> None:
         raise TrigemuError(f"{wrong} is no word of {kind}: expected {low} to {high}")
 
 
+_MERGES = {
+    file.Add: do.ADD,
+    file.Subtract: do.SUBTRACT,
+    file.Multiply: do.MULTIPLY,
+    file.Maximum: do.MAXIMUM,
+    file.Minimum: do.MINIMUM,
+}
 #: Most windows of a convolution, each of which takes a step.
 _MAX_WINDOWS = 4096
 
@@ -351,29 +358,10 @@ class Layers(ValueSteps):
             raise TrigemuError(f"has {len(words)} scales or biases for {n} numbers")
         return self.constant(words * (n // len(words)), kind.fraction)
 
-    def _merged(self, op: int, layer: file.Merge) -> Value:
+    @follow.register
+    def _(self, layer: file.Merge) -> Value:
         a, b = map(self._of, layer.of)
-        return self.converted(self.combined(op, a, b), self.type_of(layer.type))
-
-    @follow.register
-    def _(self, layer: file.Add) -> Value:
-        return self._merged(do.ADD, layer)
-
-    @follow.register
-    def _(self, layer: file.Subtract) -> Value:
-        return self._merged(do.SUBTRACT, layer)
-
-    @follow.register
-    def _(self, layer: file.Multiply) -> Value:
-        return self._merged(do.MULTIPLY, layer)
-
-    @follow.register
-    def _(self, layer: file.Maximum) -> Value:
-        return self._merged(do.MAXIMUM, layer)
-
-    @follow.register
-    def _(self, layer: file.Minimum) -> Value:
-        return self._merged(do.MINIMUM, layer)
+        return self.converted(self.combined(_MERGES[type(layer)], a, b), self.type_of(layer.type))
 
     @follow.register
     def _(self, layer: file.Concatenate) -> Value:

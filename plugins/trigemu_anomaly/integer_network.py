@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from trigemu.base.errors import TrigemuError
 
 from . import evaluator as do, integer_file as file
 from .integer_layers import InputScale, Layers, TooWideError, Value
-from .step_memory import LONG_WORDS, SHORT_WORDS, Machine, needed_steps
+from .step_memory import needed_steps
 from .step_model import StepModel
 from .steps import Step, Trace, UnknownError
 
@@ -23,43 +24,21 @@ _MAX_LAYERS = 500
 
 
 class IntegerNetwork(StepModel):
-    """A network in the arithmetic of firmware.
-
-    Parameters
-    ----------
-    content : bytes
-        The file (`integer_file`).
-    features : int
-        The number of its inputs.
-    scales : sequence of InputScale or None
-        How the inputs become integers of the hardware; None for one that is used as it is.
-
-    Attributes
-    ----------
-    name : str
-        The name in the file.
-    step : float
-        The step of the score.
-
-    Raises
-    ------
-    TrigemuError
-        If the file has a mistake; the message names the layer.
-    """
+    """A network in the arithmetic of firmware. name: in the file; step: of the score."""
 
     def __init__(self, content: bytes, features: int, scales: Sequence[InputScale | None] = ()) -> None:
         network = file.read_integer_file(content)
-        steps, score, machine, self.step = _traced(network, features, scales or [None] * features)
-        super().__init__(steps, needed_steps(steps, score), features, score, machine)
+        steps, score, kind, self.step = _traced(network, features, scales or [None] * features)
+        super().__init__(steps, needed_steps(steps, score), features, score, kind)
         self.name = network.name
 
 
 def _traced(
     network: file.IntegerFile, features: int, scales: Sequence[InputScale | None]
-) -> tuple[Trace, int, Machine, float]:
-    """Return the steps, the slot of the score, the machine for the steps, and the step of the score."""
+) -> tuple[Trace, int, npt.DTypeLike, float]:
+    """Return the steps, the slot of the score, the type of words, and the step of the score."""
     too_wide = ""
-    for machine, bits in ((SHORT_WORDS, 32), (LONG_WORDS, 64)):
+    for kind, bits in ((np.int32, 32), (np.int64, 64)):
         layers = Layers(bits, features, scales)
         try:
             score = _followed(layers, network)
@@ -69,7 +48,7 @@ def _traced(
         step, out = 2.0**-score.fraction, layers.steps.new(1)
         listed = np.array([step]).view(np.int64)
         layers.steps.add(1, Step(do.SCORE, (score.slots,), out, listed=listed, is_whole=True))
-        return layers.steps, int(out[0]), machine, step
+        return layers.steps, int(out[0]), kind, step
     raise TrigemuError(f"{too_wide} in a word of more than 64 bits")
 
 

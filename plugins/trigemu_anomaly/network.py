@@ -83,22 +83,8 @@ Engine = Literal["onnxruntime", "kernels"]
 
 
 class Network(ScoreModel):
-    """A network in ONNX with one score per event.
-
-    Parameters
-    ----------
-    content : bytes
-        The ONNX file.
-    features : int
-        The number of its inputs.
-    engine : "onnxruntime" or "kernels"
-        What evaluates it; ONNX Runtime also where an operator has no kernel.
-
-    Raises
-    ------
-    TrigemuError
-        If the model cannot be used.
-    """
+    """A network in ONNX with one score per event. ONNX Runtime evaluates it, by choice or where an operator
+    has no kernel."""
 
     def __init__(self, content: bytes, features: int, engine: Engine = "onnxruntime") -> None:
         self._content, self._features = content, features

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,22 +17,12 @@ from .single_row import Row
 from .steps import Array, Step, Trace
 from .vectors import LANES
 
-
-@dataclass(frozen=True)
-class Machine:
-    """What runs steps: the type of a number, and the function."""
-
-    kind: npt.DTypeLike
-    run: Callable[[int], int]
-
-    @property
-    def size(self) -> int:
-        """The bytes of a number."""
-        return np.dtype(self.kind).itemsize
-
-
-FLOATS = Machine(np.float32, do.run_floats)
-SHORT_WORDS, LONG_WORDS = Machine(np.int32, do.run_short_words), Machine(np.int64, do.run_long_words)
+#: What runs the steps of each type of numbers.
+_RUN = {
+    np.dtype(np.float32): do.run_floats,
+    np.dtype(np.int32): do.run_short_words,
+    np.dtype(np.int64): do.run_long_words,
+}
 
 
 @dataclass(frozen=True)
@@ -41,11 +30,10 @@ class Layout:
     """Steps with their places in memory, in units of a number, for `lanes` events side by side.
 
     steps: int64[s, WIDTH]. lists: int64, places that steps gather, and further numbers of steps. weights,
-    memory: of the machine's numbers; the constants are written. at, out: places of the first input and of the
+    memory: numbers of the type; the constants are written. at, out: places of the first input and of the
     score, which are float32. lanes: 16 or 1.
     """
 
-    machine: Machine
     steps: IntArray
     lists: IntArray
     weights: Array
@@ -56,14 +44,15 @@ class Layout:
 
     def bind(self) -> BoundSteps:
         """Return the steps with memory of their own, aligned to the 64 bytes of a vector."""
-        memory, size = aligned(len(self.memory), self.machine.kind), self.machine.size
+        kind = self.memory.dtype
+        memory, size = aligned(len(self.memory), kind), kind.itemsize
         memory[:] = self.memory
         arrays = self.steps, self.lists, self.weights, memory
         score = np.zeros(1)
         numbers = [*(int(array.ctypes.data) for array in arrays), len(self.steps), self.lanes, size]
         inputs_at, out = (numbers[3] + size * place for place in (self.at, self.out))
         table = np.array([*numbers, out, score.ctypes.data], np.int64)
-        run = address_of(self.machine.run, types.intp(types.intp))
+        run = address_of(_RUN[kind], types.intp(types.intp))
         return BoundSteps((run, int(table.ctypes.data), inputs_at, out), memory, table, score, self)
 
 
@@ -80,7 +69,7 @@ class BoundSteps:
 
     def row(self, features: int) -> Row:
         """Return the steps as the row of a model of this many features, which are read where they are."""
-        start = self.layout.at * self.layout.machine.size // 4
+        start = self.layout.at * self.memory.itemsize // 4
         x = self.memory.view(np.float32)[start : start + features]
         run, table, *_ = self.addresses
         return Row(x, self.score, run, table, memory=self)
@@ -129,10 +118,10 @@ def with_relu(steps: list[Step], score: int) -> list[Step]:
 
 
 def lay_out(
-    trace: Trace, steps: list[Step], features: int, score: int, lanes: int, machine: Machine = FLOATS
+    trace: Trace, steps: list[Step], features: int, score: int, lanes: int, kind: npt.DTypeLike = np.float32
 ) -> Layout:
-    """Give the slots of steps places in memory."""
-    return _Memory(trace, lanes, machine).layout(steps, features, score)
+    """Give the slots of steps places in memory for numbers of a type."""
+    return _Memory(trace, lanes, kind).layout(steps, features, score)
 
 
 class _Parts:
@@ -150,8 +139,8 @@ class _Parts:
 
 
 class _Memory:
-    def __init__(self, trace: Trace, lanes: int, machine: Machine) -> None:
-        self._constants, self._lanes, self._machine = trace.constants, lanes, machine
+    def __init__(self, trace: Trace, lanes: int, kind: npt.DTypeLike) -> None:
+        self._constants, self._lanes, self._kind = trace.constants, lanes, kind
         self._place = np.full(trace.slots, -1, np.int64)
         self._size = 0
         self._written: list[tuple[int, float]] = []
@@ -163,7 +152,7 @@ class _Memory:
         first = self._new(np.arange(features))
         for step in steps:
             self._add(step)
-        kind = self._machine.kind
+        kind = self._kind
         memory = np.zeros(self._size + LANES, kind)
         for place, value in self._written:
             memory[place : place + self._lanes] = value
@@ -172,7 +161,7 @@ class _Memory:
         lists = np.concatenate([*self._lists.parts, np.empty(0, np.int64)])
         rows = np.array(self._rows, np.int64).reshape(-1, do.WIDTH)
         out = int(self._places(np.array([score]))[0])
-        return Layout(self._machine, rows, lists, weights, memory, first, out, self._lanes)
+        return Layout(rows, lists, weights, memory, first, out, self._lanes)
 
     def _add(self, step: Step) -> None:
         n, lanes = len(step.y), self._lanes

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
+import numpy.typing as npt
 
 from trigemu.base.arrays import FloatArray
 
@@ -13,7 +14,7 @@ from .evaluator import score_blocks
 from .input_kernels import Features
 from .score_model import ScoreModel
 from .single_row import Row
-from .step_memory import FLOATS, BoundSteps, Layout, Machine, lay_out
+from .step_memory import BoundSteps, Layout, lay_out
 from .steps import Step, Trace
 from .vectors import LANES
 
@@ -22,29 +23,16 @@ KERNELS = "trigemu's kernels"
 
 
 class StepModel(ScoreModel):
-    """A network as steps.
-
-    Parameters
-    ----------
-    trace : Trace
-        The constants of its steps.
-    steps : list of Step
-        The steps that its score needs.
-    features : int
-        The number of its inputs, the first slots.
-    score : int
-        The slot of its score.
-    machine : Machine
-        What runs the steps.
-    """
+    """The steps that a score needs. features: the number of inputs, which have the first slots; score: the
+    slot of the score."""
 
     def __init__(
-        self, trace: Trace, steps: list[Step], features: int, score: int, machine: Machine = FLOATS
+        self, trace: Trace, steps: list[Step], features: int, score: int, kind: npt.DTypeLike = np.float32
     ) -> None:
         self.engine = KERNELS
         self._features = features
-        self._blocks = lay_out(trace, steps, features, score, LANES, machine)
-        self._row = lay_out(trace, steps, features, score, 1, machine)
+        self._blocks = lay_out(trace, steps, features, score, LANES, kind)
+        self._row = lay_out(trace, steps, features, score, 1, kind)
         self._free: list[BoundSteps] = []
 
     def score(self, features: Features) -> FloatArray:

@@ -222,17 +222,12 @@ class _Project:
     def convolution(self, call: Call) -> None:
         x, y, w, b = _arguments(call, 4)
         config, x = self._config(call, "conv2d_config"), self._operand(x, call.where)
-        keys = (
-            "in_height",
-            "in_width",
-            "n_chan",
-            "filt_height",
-            "filt_width",
-            "stride_height",
-            "stride_width",
-        )
-        height, width, channels, *rest = (self._size(config, key) for key in keys)
-        window, stride = (rest[0], rest[1]), (rest[2], rest[3])
+
+        def pair(key: str) -> tuple[int, int]:
+            return self._size(config, f"{key}_height"), self._size(config, f"{key}_width")
+
+        (height, width), window, stride = pair("in"), pair("filt"), pair("stride")
+        channels = self._size(config, "n_chan")
         above, below, left, right = (
             self._size(config, f"pad_{side}") for side in ("top", "bottom", "left", "right")
         )
@@ -275,13 +270,7 @@ class _Project:
         words = np.array(weight.words, object).reshape(n_out, n_in).T.ravel().tolist()
         return file.Numbers(weight.type, words)
 
-    def relu(self, call: Call) -> None:
-        self._unary(call, file.ReLU)
-
-    def linear(self, call: Call) -> None:
-        self._unary(call, file.Linear)
-
-    def _unary(self, call: Call, layer: type[file.ReLU | file.Linear]) -> None:
+    def unary(self, call: Call, layer: type[file.ReLU | file.Linear]) -> None:
         x, y = _arguments(call, 2)
         config, x = self._config(call, "activ_config"), self._operand(x, call.where)
         size = self._size(config, "n_in")
@@ -341,8 +330,8 @@ class _Project:
 _LAYERS: dict[str, Callable[[_Project, Call], None]] = {
     "dense": _Project.dense,
     "conv_2d_cl": _Project.convolution,
-    "relu": _Project.relu,
-    "linear": _Project.linear,
+    "relu": lambda project, call: project.unary(call, file.ReLU),
+    "linear": lambda project, call: project.unary(call, file.Linear),
     "normalize": _Project.normalise,
     "concatenate1d": _Project.concatenate,
     "dot1d": _Project.dot,

@@ -22,8 +22,8 @@ from trigemu.base.files import read_bounded
 #: A piece of C++, and where it is: file and line.
 Token = tuple[str, str]
 
-#: The most files, their bytes together, and headers or conditions in each other.
-_MAX_FILES, _MAX_BYTES, _MAX_DEPTH = 200, 2**23, 20
+#: The most files, and their bytes together.
+_MAX_FILES, _MAX_BYTES = 200, 2**23
 _COMMENT = re.compile(r'"[^"\n]*"|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
 _TOKEN = re.compile(r'[A-Za-z_]\w*|\.?\d(?:[eE][+-]|[\w.])*|::|"[^"]*"|\S', re.ASCII)
 #: In place of a comment of several lines, at the end of the first.
@@ -36,26 +36,10 @@ _NETWORK = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"(?:[^"\n]*/)?parameters\.h"'
 _EXTERNAL = re.compile(r"(?:.*/)?(?:(?:nnet_utils|nn_utils|ap_types)/.*|(?:ap|hls)_\w+\.h)", re.ASCII)
 #: What is synthesised decides: weights are those of the headers.
 _OPTIONS = {"__SYNTHESIS__": True, "LOAD_WEIGHTS_FROM_TXT": False, "LOAD_WEIGHTS_FROM_TEXT": False}
-#: What hls4ml writes for a simulation alone: it loads weights from text, and saves results.
-_SIMULATED = re.compile(
-    r"(?:static bool loaded_weights = (?:true|false) ; |if \( ! loaded_weights \) \{ |"
-    r"loaded_weights = true ; |\} |\w+ \w+ \[ \w* \] ; |"
-    r"nnet :: \w+_from_txt < \w+ , \w+ > \( \w+ , \"\w+\.txt\" \) ; |"
-    r"nnet :: save_layer_output < \w+ > \( \w+ , \"\w+\" , [\w *]+ \) ; )*",
-    re.ASCII,
-)
 
 
 class Files:
-    """The files of a project in a folder.
-
-    Attributes
-    ----------
-    root : Path
-        The folder of the C++, which projects have in `firmware`.
-    read : list of Path
-        The files that were read.
-    """
+    """The files of a project in a folder. root: the folder of the C++; read: the files that were read."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -91,7 +75,7 @@ class Files:
             raise TrigemuError(
                 f"{self.root}: expected one .cpp file that includes parameters.h, the network, not {names}"
             )
-        self._add(networks[0], texts.pop(networks[0]), 0)
+        self._add(networks[0], texts.pop(networks[0]))
         for file, text in texts.items():
             self._add_scales(file, text)
         for scales in (self.root / "scales.h", self.root / "NN" / "scales.h"):
@@ -116,7 +100,7 @@ class Files:
             )
         return found
 
-    def _add(self, file: Path, text: str, depth: int) -> None:
+    def _add(self, file: Path, text: str) -> None:
         """Add the tokens of a file, and of those that it includes."""
         if wrong := re.search(r"\\[ \t\r]*$|\?\?[/=(!]", text, re.MULTILINE):
             where = f"{file}:{text.count(chr(10), 0, wrong.start()) + 1}"
@@ -124,17 +108,14 @@ class Files:
         lines = _without_comments(text).split("\n")
         #: Of each condition around a line: whether it is taken, None for the guard of a header.
         taken: list[bool | None] = []
-        simulated: list[Token] = []
         for number, line in enumerate(lines, 1):
             where = f"{file}:{number}"
             match = _DIRECTIVE.fullmatch(line.strip())
             if not match:
-                words = [(self._macros.get(word, word), where) for word in _TOKEN.findall(line)]
-                (simulated if False in taken else self._tokens).extend(words)
+                if False not in taken:
+                    self._tokens += [(self._macros.get(word, word), where) for word in _TOKEN.findall(line)]
                 continue
             name, value = match.groups()
-            if len(taken) > _MAX_DEPTH:
-                raise TrigemuError(f"{where}: more than {_MAX_DEPTH} conditions in each other")
             if name == "ifndef" and _follows(lines, number, value):
                 self._guard(value, where)
                 taken.append(None)
@@ -147,17 +128,13 @@ class Files:
             elif False in taken and name != "pragma":
                 raise TrigemuError(f"{where}: #{name} in a part that is not synthesised is not read")
             elif name == "include":
-                self._include(file, value, where, depth)
+                self._include(file, value, where)
             elif name == "define":
                 self._define(value, where)
             elif name != "pragma" or value.split()[:1] not in (["HLS"], ["once"]) or _BROKEN in line:
                 raise TrigemuError(f"{where}: the directive {excerpt(line.strip())!r} is not read")
         if taken:
             raise TrigemuError(f"{file}:{len(lines)}: an #endif is missing")
-        if not _SIMULATED.fullmatch("".join(f"{word} " for word, _ in simulated)):
-            raise TrigemuError(
-                f"{simulated[0][1]}: what is not synthesised does more than load weights and save results"
-            )
 
     def _is_taken(self, directive: str, name: str, taken: list[bool | None], where: str) -> bool:
         if name not in _OPTIONS or False in taken:
@@ -181,7 +158,7 @@ class Files:
         if before != value:
             raise TrigemuError(f"{where}: {name} is defined twice, before as {before or 'a guard'}")
 
-    def _include(self, file: Path, text: str, where: str, depth: int) -> None:
+    def _include(self, file: Path, text: str, where: str) -> None:
         match = _INCLUDE.fullmatch(text)
         if not match:
             raise TrigemuError(f"{where}: #include {excerpt(text)}: expected a name")
@@ -197,9 +174,7 @@ class Files:
             raise TrigemuError(f"{where}: there is no {excerpt(name)!r} in {file.parent}")
         if found in self.read:
             return
-        if depth >= _MAX_DEPTH:
-            raise TrigemuError(f"{where}: more than {_MAX_DEPTH} headers that include each other")
-        self._add(found, self.text(found), depth + 1)
+        self._add(found, self.text(found))
 
     def _add_scales(self, file: Path, text: str) -> None:
         """Add the scales that a wrapper includes; the rest of it is not read."""
@@ -213,7 +188,7 @@ class Files:
             where = f"{file}:{number}"
             if inside:
                 raise TrigemuError(f"{where}: scales.h is included under a condition")
-            self._include(file, match[2], where, 0)
+            self._include(file, match[2], where)
 
 
 def _without_comments(text: str) -> str:
@@ -230,8 +205,6 @@ def _follows(lines: list[str], number: int, name: str) -> bool:
     return re.fullmatch(rf"#\s*define\s+{re.escape(name)}", line.strip()) is not None
 
 
-#: The most words of a statement, and the depth of a number.
-_LONGEST, _DEEPEST = 1000, 20
 _OPERATIONS: Mapping[type, Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -353,23 +326,23 @@ def _value(text: str, *known: Mapping[str, int | str]) -> int | str:
     """Return the value of a constant, or of a sum or product of some, or the text if it is something else."""
     try:
         tree = ast.parse(re.sub(r"\b(\d+)[uUlL]+\b", r"\1", text.strip()), mode="eval").body
+        value = _evaluated(tree, known)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
-    value = _evaluated(tree, known, 0)
     return text if value is None else value
 
 
-def _evaluated(node: ast.expr, known: Sequence[Mapping[str, int | str]], depth: int) -> int | None:
+def _evaluated(node: ast.expr, known: Sequence[Mapping[str, int | str]]) -> int | None:
     value: int | str | None = None
     if isinstance(node, ast.Constant) and type(node.value) is int:
         value = node.value
     elif isinstance(node, ast.Name):
         value = next((numbers[node.id] for numbers in known if node.id in numbers), None)
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and depth < _DEEPEST:
-        value = _evaluated(node.operand, known, depth + 1)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _evaluated(node.operand, known)
         value = None if value is None else -value
-    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS and depth < _DEEPEST:
-        a, b = (_evaluated(side, known, depth + 1) for side in (node.left, node.right))
+    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
+        a, b = (_evaluated(side, known) for side in (node.left, node.right))
         value = None if a is None or b is None else _OPERATIONS[type(node.op)](a, b)
     return value if isinstance(value, int) and abs(value) < 2**31 else None
 
@@ -398,8 +371,6 @@ class _Statements:
             if word in (";", "{", "}"):
                 yield " ".join(words), start
                 words = []
-            elif len(words) > _LONGEST:
-                raise TrigemuError(f"{start}: a statement of more than {_LONGEST} words")
         if words:
             raise TrigemuError(f"{start}: the file ends in a statement")
 

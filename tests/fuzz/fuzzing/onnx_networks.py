@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 
 def odd() -> st.SearchStrategy[bytes]:
-    """Draw a network with loops, huge arrays, random numbers, state, strings or other types and shapes."""
+    """Draw a network with random numbers, state, strings or other types and shapes."""
     return st.builds(built, st.sampled_from(KINDS), st.sampled_from((1, 3, 1000, 10**6, 10**9, 2**40, 2**62)))
 
 
@@ -32,47 +32,6 @@ def _node(*given: Any, **attributes: Any) -> Any:
 
 def _row_sum(name: str = "x") -> Any:
     return _node("ReduceMean", [name], ["y"], axes=[1], keepdims=0)
-
-
-def _loop(rounds: int) -> bytes:
-    from onnx import TensorProto, helper
-
-    value = helper.make_tensor_value_info
-    body = helper.make_graph(
-        [_node("Identity", ["c"], ["go"]), _node("Add", ["v", "v"], ["w"])],
-        "body",
-        [
-            value("i", TensorProto.INT64, []),
-            value("c", TensorProto.BOOL, []),
-            value("v", TensorProto.FLOAT, ["n", 6]),
-        ],
-        [value("go", TensorProto.BOOL, []), value("w", TensorProto.FLOAT, ["n", 6])],
-    )
-    loop = _node("Loop", ["rounds", "yes", "x"], ["z"], body=body)
-    return _whole([loop, _row_sum("z")], {"rounds": np.array(rounds), "yes": np.array(True)})
-
-
-def _filled(size: int) -> bytes:
-    nodes = [_node("ConstantOfShape", ["shape"], ["big"]), _node("ReduceSum", ["big"], ["s"], keepdims=0)]
-    return _whole([*nodes, _node("Add", ["x", "s"], ["z"]), _row_sum("z")], {"shape": np.array([size])})
-
-
-def _expanded(size: int) -> bytes:
-    nodes = [
-        _node("Expand", ["x", "shape"], ["z"]),
-        _node("ReduceMean", ["z"], ["y"], axes=[0, 2], keepdims=0),
-    ]
-    return _whole(nodes, {"shape": np.array([size, 1, 1])})
-
-
-def _tiled(size: int) -> bytes:
-    return _whole([_node("Tile", ["x", "by"], ["z"]), _row_sum("z")], {"by": np.array([1, size])})
-
-
-def _range(size: int) -> bytes:
-    nodes = [_node("Range", ["a", "b", "c"], ["r"]), _node("ReduceSum", ["r"], ["s"], keepdims=0)]
-    nodes += [_node("Add", ["x", "s"], ["z"]), _row_sum("z")]
-    return _whole(nodes, {"a": np.float32(0), "b": np.float32(size), "c": np.float32(1)})
 
 
 def _random(size: int) -> bytes:
@@ -138,7 +97,6 @@ def _outside(size: int) -> bytes:
 
 
 _MAKERS = {
-    **{"loop": _loop, "filled": _filled, "expanded": _expanded, "tiled": _tiled, "range": _range},
     **{"random": _random, "across": _across, "several": _several, "whole numbers": _whole_numbers},
     **{"texts": _texts, "not finite": _not_finite, "long": _long, "foreign": _foreign, "outside": _outside},
 }

@@ -196,7 +196,6 @@ TWICE = top("    layer3_t layer3_out", "    weight2_t w2[12];\n    layer3_t laye
     [
         ({"w2": f"{W2}#if 0\n{OTHER}#endif\n"}, r"w2.h:3: the directive '#if 0'"),
         ({"w2": f"{W2}#ifdef OLD\n{OTHER}#endif\n"}, r"w2.h:3: #ifdef OLD"),
-        ({"w2": f"{W2}#ifndef __SYNTHESIS__\n{OTHER}#endif\n"}, r"w2.h:5: what is not synthesised"),
         ({"w2": W2 + OTHER}, r"w2.h:4: w2 is defined twice, before at .*w2.h:2"),
         ({"w2": f"#define w2 b2\n{W2}"}, r"w2.h:1: #define w2 b2"),
         ({"w2": f"// The weights \\\n{OTHER}\n{W2}"}, r"w2.h:1: .*lines that are joined"),
@@ -217,6 +216,12 @@ TWICE = top("    layer3_t layer3_out", "    weight2_t w2[12];\n    layer3_t laye
 def test_what_only_a_preprocessor_could_decide(tmp_path: Path, changed: dict[str, str], message: str) -> None:
     with pytest.raises(TrigemuError, match=message):
         read_project(write_project(tmp_path, **changed))
+
+
+def test_what_is_not_synthesised_is_not_read(tmp_path: Path) -> None:
+    before = scores(write_project(tmp_path / "a"), EVENTS)
+    project = write_project(tmp_path / "b", w2=f"{W2}#ifndef __SYNTHESIS__\n{OTHER}#endif\n")
+    np.testing.assert_array_equal(scores(project, EVENTS), before)
 
 
 def test_files_that_nothing_includes_are_not_read(tmp_path: Path) -> None:
