@@ -115,7 +115,7 @@ def closures(
         *_selections(weight, y, corrected, threshold, False),
     ]
     need = MIN_EXPECTED / min(q, 1.0 - q)
-    partitions = [(make_axis(name, x[name], weight, need, MAX_BINS),) for name in x]
+    partitions: list[tuple[Axis, ...]] = [(make_axis(name, x[name], weight, need, MAX_BINS),) for name in x]
     if len(x) > 1:
         plane = need * MAX_PLANE_BINS
         partitions.append(
