@@ -1,6 +1,5 @@
-"""DECADE as its trigger runs it, by each engine, beside bare ONNX Runtime and compiled trees: for single
-events and in batches, on preselected events, like `trigemu bench menus/decade.toml`. And the BDT by several
-libraries."""
+"""DECADE as its trigger runs it, by each engine, beside bare ONNX Runtime and compiled trees, for single
+events and in batches, as `trigemu bench menus/decade.toml` has it; and the BDT by several libraries."""
 
 from __future__ import annotations
 

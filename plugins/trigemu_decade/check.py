@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,6 @@ from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.observables.workspace import Workspace
-from trigemu.results.figures import style
 from trigemu.results.table import Column, Table
 from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
@@ -120,19 +118,7 @@ def check(events: ScoredEvents, figures: Path | None) -> tuple[Diagnostics, list
     result = diagnose(events)
     if figures is None:
         return result, []
-    return result, write_figures(result, densities(events), {name: label(name) for name in events.x}, figures)
-
-
-def label(observable: str) -> str:
-    """Return the typeset axis label of an observable, such as `leading jet pT [GeV]` for `jet[0].pt`."""
-    match = re.fullmatch(r"(\w+)\[([0-3])\]\.pt", observable)
-    if match:
-        rank = ("leading", "second", "third", "fourth")[int(match[2])]
-        return style.axis_label(f"{rank} {match[1].replace('_', ' ')} pT", "GeV")
-    if counted := re.fullmatch(r"n_(\w+)", observable):
-        return style.axis_label(f"number of {counted[1].replace('_', ' ')}s", "")
-    named = {"met": "missing ET", "ht": "HT", "mht": "missing HT"}
-    return style.axis_label(named.get(observable, observable), "GeV" if observable in named else "")
+    return result, write_figures(result, densities(events), figures)
 
 
 def as_dict(result: Diagnostics) -> dict[str, Any]:

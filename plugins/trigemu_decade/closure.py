@@ -115,16 +115,13 @@ def closures(
         *_selections(weight, y, corrected, threshold, False),
     ]
     need = MIN_EXPECTED / min(q, 1.0 - q)
-    partitions = [_axes([name], x, weight, need, MAX_BINS) for name in x]
+    partitions: list[tuple[Axis, ...]] = [(make_axis(name, x[name], weight, need, MAX_BINS),) for name in x]
     if len(x) > 1:
-        partitions.append(_axes(list(x)[:2], x, weight, need * MAX_PLANE_BINS, MAX_PLANE_BINS))
+        plane = need * MAX_PLANE_BINS
+        partitions.append(
+            tuple(make_axis(name, x[name], weight, plane, MAX_PLANE_BINS) for name in list(x)[:2])
+        )
     return tuple(_closure(axes, weight, interaction, x, selections, q, need) for axes in partitions)
-
-
-def _axes(
-    names: Sequence[str], x: Mapping[str, FloatArray], weight: FloatArray, need: float, most: int
-) -> tuple[Axis, ...]:
-    return tuple(make_axis(name, x[name], weight, need, most) for name in names)
 
 
 @dataclass(frozen=True)

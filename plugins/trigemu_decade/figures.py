@@ -3,7 +3,8 @@ score."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,19 @@ from trigemu.results.figures import style
 
 from .closure import Acceptance, Axis, ChiSquare, Closure
 from .diagnostics import Diagnostics, Estimate, RankCorrelation, ScoredEvents
+
+
+def label(observable: str) -> str:
+    """Return the typeset axis label of an observable, such as `leading jet pT [GeV]` for `jet[0].pt`."""
+    match = re.fullmatch(r"(\w+)\[([0-3])\]\.pt", observable)
+    if match:
+        rank = ("leading", "second", "third", "fourth")[int(match[2])]
+        return style.axis_label(f"{rank} {match[1].replace('_', ' ')} pT", "GeV")
+    if counted := re.fullmatch(r"n_(\w+)", observable):
+        return style.axis_label(f"number of {counted[1].replace('_', ' ')}s", "")
+    named = {"met": "missing ET", "ht": "HT", "mht": "missing HT"}
+    return style.axis_label(named.get(observable, observable), "GeV" if observable in named else "")
+
 
 BINS = 60
 #: Fraction of events at each end of the score that are counted in the first or last bin.
@@ -103,30 +117,26 @@ DECADES_SHOWN = 1e-6
 STRIP = 14
 
 
-def write_figures(
-    result: Diagnostics, densities: Sequence[Density], labels: Mapping[str, str], folder: Path
-) -> list[Path]:
-    """Write all figures as PNG and return the files; labels: of each observable, with its unit."""
+def write_figures(result: Diagnostics, densities: Sequence[Density], folder: Path) -> list[Path]:
+    """Write all figures as PNG and return the files."""
     files = []
-    for name, figure in _draw(result, densities, labels):
+    for name, figure in _draw(result, densities):
         files.append(folder / f"{name}.png")
         style.save(figure, files[-1])
     return files
 
 
-def _draw(
-    result: Diagnostics, densities: Sequence[Density], labels: Mapping[str, str]
-) -> Iterator[tuple[str, Figure]]:
+def _draw(result: Diagnostics, densities: Sequence[Density]) -> Iterator[tuple[str, Figure]]:
     for closure in result.closures:
         names = "_".join(file_stem(axis.observable) for axis in closure.axes)
         draw = draw_acceptance if len(closure.axes) == 1 else draw_map
-        yield f"acceptance_{names}", draw(closure, result.q, labels)
+        yield f"acceptance_{names}", draw(closure, result.q)
     for before, after in zip(densities[::2], densities[1::2], strict=True):
-        yield f"density_{file_stem(before.observable)}", draw_densities(before, after, labels)
-    yield "rank_correlation", draw_rank_correlations(result.rank_correlations, labels)
+        yield f"density_{file_stem(before.observable)}", draw_densities(before, after)
+    yield "rank_correlation", draw_rank_correlations(result.rank_correlations)
 
 
-def draw_acceptance(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
+def draw_acceptance(closure: Closure, q: float) -> Figure:
     """Draw acceptance / q in bins of one observable, all of the same width: all four selections in the upper
     panel, the corrected ones on a linear scale in the lower one. If no event passes, a triangle shows the
     expected error."""
@@ -145,7 +155,7 @@ def draw_acceptance(closure: Closure, q: float, labels: Mapping[str, str]) -> Fi
         bottom.set_xlim(0, axis.bins)
         for panel in panels if axis.missing else ():
             panel.axvline(1, color="black", linewidth=1)
-        bottom.set_xlabel(labels[axis.observable])
+        bottom.set_xlabel(label(axis.observable))
         handles, texts = top.get_legend_handles_labels()
         figure.legend(handles, texts, loc="outside upper center", ncols=2, fontsize=11, frameon=False)
     return figure
@@ -206,7 +216,7 @@ def _shown(acceptance: Acceptance) -> list[tuple[float, float]]:
     return [(v, e) for v, e in pairs if v is not None and e is not None]
 
 
-def draw_replicas(closures: Sequence[Closure], q: Sequence[float], label: str) -> Figure:
+def draw_replicas(closures: Sequence[Closure], q: Sequence[float]) -> Figure:
     """Draw acceptance / q of y' > 0 in bins of one observable for several replicas, each with its error, and
     their mean. Bins of the same number hold the same share of the events of a half; labels are from the first
     replica."""
@@ -225,13 +235,13 @@ def draw_replicas(closures: Sequence[Closure], q: Sequence[float], label: str) -
             mean = np.nanmean(ratios, axis=0)
         axes.stairs(mean, np.arange(axis.bins + 1), baseline=None, color=UNCORRECTED, label="mean")
         axes.axhline(1, color="black", linewidth=1, zorder=0)
-        axes.set(xlim=(0, axis.bins), ylim=(0, 2.5), ylabel="acceptance / $q$", xlabel=label)
+        axes.set(xlim=(0, axis.bins), ylim=(0, 2.5), ylabel="acceptance / $q$", xlabel=label(axis.observable))
         _cell_axis(axes.xaxis, axis)
         axes.legend(frameon=False)
     return figure
 
 
-def draw_map(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
+def draw_map(closure: Closure, q: float) -> Figure:
     """Draw acceptance / q in the cells of two observables, with and without the correction, at t = 0. Cells
     have the same size; grey ones have too few events for a χ²."""
     first, second = closure.axes
@@ -245,11 +255,11 @@ def draw_map(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
             cells = np.clip(value, 1e-9, None).reshape(first.bins, second.bins).T
             panel.pcolormesh(cells, cmap="RdBu_r", norm=norm, edgecolors="white", linewidth=0.5)
             panel.set_title(_selection(acceptance), fontsize=12)
-            panel.set_xlabel(labels[first.observable], fontsize=13)
+            panel.set_xlabel(label(first.observable), fontsize=13)
             _cell_axis(panel.xaxis, first)
             _cell_axis(panel.yaxis, second)
             panel.set(xlim=(0, first.bins), ylim=(0, second.bins))
-        panels[0].set_ylabel(labels[second.observable], fontsize=13)
+        panels[0].set_ylabel(label(second.observable), fontsize=13)
         ticks = [1 / FACTOR, 1 / 2, 1, 2, FACTOR]
         bar = figure.colorbar(
             ScalarMappable(norm, "RdBu_r"), ax=panels, extend="both", label="acceptance / $q$"
@@ -271,7 +281,7 @@ def _cell_axis(drawn: XAxis | YAxis, axis: Axis) -> None:
     drawn.set_tick_params(length=3, direction="out")
 
 
-def draw_densities(before: Density, after: Density, labels: Mapping[str, str]) -> Figure:
+def draw_densities(before: Density, after: Density) -> Figure:
     """Draw rates in the plane of an observable and y (top) or y' (bottom), with the thresholds. The corrected
     threshold also depends on the other observables: its median is shown and, as thin lines, its 16 and 84 %
     quantiles at each x."""
@@ -293,7 +303,7 @@ def draw_densities(before: Density, after: Density, labels: Mapping[str, str]) -
             main.set_xscale("log")
             style.log_axis(main.xaxis)
         main.set_xlim(before.x_edges[[0, -1]])
-        main.set_xlabel(labels[before.observable])
+        main.set_xlabel(label(before.observable))
         figure.colorbar(ScalarMappable(norm, "viridis"), ax=panels, label="rate [Hz]")
         handles, texts = panels[0, -1].get_legend_handles_labels()
         figure.legend(handles, texts, loc="outside upper center", ncols=2, fontsize=11, frameon=False)
@@ -317,7 +327,7 @@ def _draw_density(part: Axes, edges: FloatArray, density: Density, rows: slice, 
         part.axhline(density.constant, color="black", linestyle="--", label="threshold without it")
 
 
-def draw_rank_correlations(correlations: Sequence[RankCorrelation], labels: Mapping[str, str]) -> Figure:
+def draw_rank_correlations(correlations: Sequence[RankCorrelation]) -> Figure:
     """Draw Spearman's ρ of each observable with the score, before and after the correction."""
     with style.figure(8, 2 + 0.6 * len(correlations)) as (figure, axes):
         rows = np.arange(len(correlations))[::-1]
@@ -326,7 +336,7 @@ def draw_rank_correlations(correlations: Sequence[RankCorrelation], labels: Mapp
             value, error = (np.array(v, np.float64) for v in zip(*map(_pair, estimates), strict=True))
             axes.errorbar(value, rows + 0.1 - 0.2 * number, xerr=error, fmt="o", color=colour, label=name)
         axes.axvline(0, color="black", linewidth=1, zorder=0)
-        axes.set_yticks(rows, [_name(c, labels) for c in correlations], fontsize=12)
+        axes.set_yticks(rows, [_name(c) for c in correlations], fontsize=12)
         axes.yaxis.set_minor_locator(NullLocator())
         axes.set_ylim(-0.6, len(correlations) - 0.4)
         axes.set_xlim(-1.05, 1.05)
@@ -339,6 +349,6 @@ def _pair(estimate: Estimate) -> tuple[float | None, float | None]:
     return estimate.value, estimate.error
 
 
-def _name(correlation: RankCorrelation, labels: Mapping[str, str]) -> str:
-    label = labels[correlation.observable].partition(" [")[0]
-    return f"{label}\n{'where present' if correlation.present else 'all events'}"
+def _name(correlation: RankCorrelation) -> str:
+    text = label(correlation.observable).partition(" [")[0]
+    return f"{text}\n{'where present' if correlation.present else 'all events'}"

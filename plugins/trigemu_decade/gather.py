@@ -53,15 +53,9 @@ class Gathered:
 
     def of(self, half: int) -> Gathered:
         rows = self.half == half
-        return replace(
-            self,
-            weight=self.weight[rows],
-            half=self.half[rows],
-            parent=self.parent[rows],
-            shared=self.shared[rows],
-            words=self.words[rows],
-            values={name: value[rows] for name, value in self.values.items()},
-        )
+        names = ("weight", "half", "parent", "shared", "words")
+        columns = {name: getattr(self, name)[rows] for name in names}
+        return replace(self, **columns, values={name: value[rows] for name, value in self.values.items()})
 
     @property
     def interaction(self) -> IntArray:
@@ -97,27 +91,19 @@ def gather(
     plan = make_plan([menu])
     plan.check_background(catalogue)
     job, task = Job((menu,), plan, catalogue, frozenset(needs)), _Gather(read)
-    rows = task.merge([*over_background(job, task, executor, progress)])
+    table, columns, values = task.merge([*over_background(job, task, executor, progress)])
     scales = np.stack(
-        [scaling.half_scales(rows.table, half, catalogue) for half in (split.TRAINING, split.EVALUATION)]
+        [scaling.half_scales(table, half, catalogue) for half in (split.TRAINING, split.EVALUATION)]
     )
-    scales *= scaling.crossing_scale(menu, catalogue)
-    weight = rows.weight * scales[rows.half, rows.sample]
-    shared = np.isin(rows.sample, sorted(catalogue.with_parents))
-    return Gathered(menu, plan.bits[0], weight, rows.half, rows.parent, shared, rows.words, rows.values)
+    half, sample = columns["half"], columns.pop("sample")
+    columns["weight"] *= scales[half, sample] * scaling.crossing_scale(menu, catalogue)
+    shared = np.isin(sample, sorted(catalogue.with_parents))
+    return Gathered(menu, plan.bits[0], shared=shared, values=values, **columns)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The selected events of some chunks with their original weights, and the weight of each half."""
-
-    table: PatternTable
-    sample: IntArray
-    weight: FloatArray
-    half: IntArray
-    parent: npt.NDArray[np.uint64]
-    words: Words
-    values: Mapping[str, npt.NDArray[Any]]
+Arrays = dict[str, npt.NDArray[Any]]
+#: The weight of each half, columns of the selected events with their original weights, and what was read.
+_Part = tuple[PatternTable, Arrays, Arrays]
 
 
 @dataclass(frozen=True)
@@ -126,30 +112,28 @@ class _Gather:
 
     read: Read
 
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> _Rows:
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> _Part:
         scaling.refuse_negative(events)
         work = Workspace(events)
         words = decide(events, plan, work)
         selected, values = self.read(plan, work)
-        half = split.half_of(events.parent)
         counted = np.zeros(len(events), np.bool_)
         counted[events.core] = True
         values = {name: value[counted[selected]] for name, value in values.items()}
         selected = selected & counted
-        sample = np.full(np.count_nonzero(selected), chunk.sample)
-        columns = events.weight[selected], half[selected], events.parent[selected], words[selected]
-        return _Rows(scaling.weights_by_half(chunk.sample, events), sample, *columns, values)
+        columns = {
+            "sample": np.full(np.count_nonzero(selected), chunk.sample),
+            "weight": events.weight[selected],
+            "half": split.half_of(events.parent)[selected],
+            "parent": events.parent[selected],
+            "words": words[selected],
+        }
+        return scaling.weights_by_half(chunk.sample, events), columns, dict(values)
 
-    def merge(self, parts: Sequence[_Rows]) -> _Rows:
-        def joined(column: str) -> npt.NDArray[Any]:
-            return np.concatenate([getattr(part, column) for part in parts])
+    def merge(self, parts: Sequence[_Part]) -> _Part:
+        tables, columns, values = zip(*parts, strict=True)
+        return merge_tables(tables), _joined(columns), _joined(values)
 
-        return _Rows(
-            table=merge_tables(part.table for part in parts),
-            sample=joined("sample"),
-            weight=joined("weight"),
-            half=joined("half"),
-            parent=joined("parent"),
-            words=joined("words"),
-            values={n: np.concatenate([part.values[n] for part in parts]) for n in parts[0].values},
-        )
+
+def _joined(parts: Sequence[Arrays]) -> Arrays:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

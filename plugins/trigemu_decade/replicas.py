@@ -27,7 +27,7 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.efficiency import Efficiencies
 from trigemu.studies.efficiency_profiles import ProfileSet
 
-from .check import label, scored_events, trigger_of
+from .check import scored_events, trigger_of
 from .closure import Closure
 from .decade import Decade
 from .diagnostics import Diagnostics, Estimate, diagnose
@@ -274,9 +274,7 @@ class Checked:
             if len(closures) == len(self.results) and len(closure.axes) == 1:
                 name = closure.axes[0].observable
                 files.append(folder / f"replicas_{file_stem(name)}.png")
-                style.save(
-                    draw_replicas(closures, [result.q for result in self.results], label(name)), files[-1]
-                )
+                style.save(draw_replicas(closures, [result.q for result in self.results]), files[-1])
         return files
 
 

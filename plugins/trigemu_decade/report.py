@@ -12,7 +12,7 @@ from trigemu.results.section import Contents, Numbers, Picture, Section, slug
 from trigemu.results.table import Table
 from trigemu.samples.catalogue import Catalogue
 
-from .check import label, scored_events, summary
+from .check import scored_events, summary
 from .closure import Axis, Closure
 from .decade import Decade
 from .diagnostics import Diagnostics, diagnose
@@ -59,13 +59,12 @@ def _summary(result: Diagnostics) -> Table:
 
 
 def _pictures(prefix: str, result: Diagnostics, found: Sequence[Density]) -> Iterator[Picture]:
-    labels = {axis.observable: label(axis.observable) for c in result.closures for axis in c.axes}
     for before, after in zip(found[::2], found[1::2], strict=True):
         yield Picture(
             f"{prefix}_density_{slug(before.observable)}",
             f"Rate in the plane of {before.observable} and the score, before (above) and after (below) the "
             f"correction, with the thresholds; thin lines hold 68 % of the events at each value.",
-            draw_densities(before, after, labels),
+            draw_densities(before, after),
             _rates(before, after),
             dense=True,
         )
@@ -76,7 +75,7 @@ def _pictures(prefix: str, result: Diagnostics, found: Sequence[Density]) -> Ite
             f"{prefix}_acceptance_{'_'.join(slug(axis.observable) for axis in closure.axes)}",
             f"Accepted fraction of events over q, in bins of {names}, with the correction and without."
             + ("" if single else " Grey: too few events."),
-            draw_acceptance(closure, result.q, labels) if single else draw_map(closure, result.q, labels),
+            draw_acceptance(closure, result.q) if single else draw_map(closure, result.q),
             _acceptances(closure, result.q),
         )
 

@@ -283,13 +283,11 @@ def compile_machine() -> None:
 
 
 @kernel
-def run_while(address: int, start: int, stop: int, words: Words) -> int:
-    """Run the program on events, and write the decisions of each to a row of words, until an event requests
-    models or is refused. Return that event, or stop."""
+def run_many(address: int, start: int, stop: int, words: Words, requested: IntArray) -> None:
+    """Run the program on events, and write the decisions of each to a row of words, and the models to run, or
+    REFUSED, to requested."""
     t = carray(pointer(address), (do.TABLE,), np.int64)
     decisions = carray(pointer(t[1 + 2 * do.DECISIONS]), (t[2 + 2 * do.DECISIONS],), np.uint64)
     for event in range(start, stop):
-        if run(address, event) != 0:
-            return event
+        requested[event - start] = run(address, event)
         words[event - start] = decisions
-    return stop

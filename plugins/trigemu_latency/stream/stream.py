@@ -28,7 +28,7 @@ from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled
 
 from .assembly import NoFormError
-from .machine import compile_machine, run, run_while
+from .machine import compile_machine, run, run_many
 from .opcodes import REFUSED
 from .program import Program, single
 
@@ -142,22 +142,15 @@ class Stream:
         if stop - start >= ARRAYS_FROM:
             return self._decide_arrays(start, stop, self._plan)
         words: Words = np.zeros((stop - start, len(self.words)), np.uint64)
-        requesting: list[int] = []
-        event = start
-        while (event := run_while(self._table, event, stop, words[event - start :])) < stop:
-            if run(self._table, event) == REFUSED:
-                self._decide_again(event)
-            else:
-                requesting.append(event)
-            words[event - start] = self.words
-            event += 1
-        bits = list(self._unsupported)
-        if len(requesting) >= MODELS_FROM:
+        requested = np.zeros(stop - start, np.int64)
+        run_many(self._table, start, stop, words, requested)
+        requesting, bits = np.flatnonzero(requested), list(self._unsupported)
+        if len(requesting) >= MODELS_FROM and (requested >= 0).all():
             bits += (bit for _, bit, _ in self._models)
         else:
-            for event in requesting:
-                self._decide_further(run(self._table, event), event)
-                words[event - start] = self.words
+            for row in requesting.tolist():
+                self._decide_further(run(self._table, start + row), start + row)
+                words[row] = self.words
         if bits and start < stop:
             words |= self._decide_slots(start, stop, bits)
         return words

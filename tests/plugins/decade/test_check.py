@@ -13,8 +13,9 @@ import pytest
 from decade_toys import MENU, Models, truth
 from printing import text_of
 from toys import evaluation_half, memory_catalogue
-from trigemu_decade.check import as_dict, check, label, scored_events, summary
+from trigemu_decade.check import as_dict, check, scored_events, summary
 from trigemu_decade.diagnostics import ScoredEvents, score_threshold
+from trigemu_decade.figures import label
 
 from trigemu import Catalogue, TrigemuError, emulate, rates_of, solve_budgets
 

@@ -17,10 +17,6 @@ from trigemu_decade.diagnostics import diagnose
 from trigemu_decade.figures import densities
 
 Toy = Callable[..., Any]
-LABELS = {
-    "jet[0].pt": r"leading jet $p_{\mathrm{T}}$ [GeV]",
-    "photon[0].pt": r"leading photon $p_{\mathrm{T}}$ [GeV]",
-}
 
 
 @pytest.fixture
@@ -39,7 +35,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
 
 def test_all_files_are_there_and_nothing_is_cut_off(toy: Toy, tmp_path: Path, drawn: list[Figure]) -> None:
     events = toy(20000, 1)
-    files = figures.write_figures(diagnose(events), densities(events), LABELS, tmp_path / "new")
+    files = figures.write_figures(diagnose(events), densities(events), tmp_path / "new")
     assert [file.stem for file in files] == [
         "acceptance_jet_0_pt",
         "acceptance_photon_0_pt",
@@ -80,7 +76,7 @@ def overlapping(made: Figure) -> list[tuple[str, str]]:
 def test_points_are_acceptances_over_q(toy: Toy) -> None:
     events = toy(20000, 2)
     closure = diagnose(events).closures[0]
-    result = figures.draw_acceptance(closure, events.q, LABELS)
+    result = figures.draw_acceptance(closure, events.q)
     top, bottom = result.axes
     assert (len(top.containers), len(bottom.containers)) == (4, 2)
     for number, acceptance in enumerate(closure.acceptances):
@@ -94,7 +90,7 @@ def test_points_are_acceptances_over_q(toy: Toy) -> None:
 def test_a_map_shows_only_cells_with_enough_events(toy: Toy) -> None:
     events = toy(3000, 3)
     closure = diagnose(events).closures[2]
-    result = figures.draw_map(closure, events.q, LABELS)
+    result = figures.draw_map(closure, events.q)
     shape = [axis.bins for axis in closure.axes]
     for panel, acceptance in zip(result.axes, closure.acceptances[:2], strict=False):
         cells = np.ma.filled(panel.collections[0].get_array(), np.nan).reshape(shape[::-1]).T.ravel()
@@ -114,5 +110,5 @@ def test_odd_samples_are_drawn_too(toy: Toy, tmp_path: Path, changed: str) -> No
         "never missing": replace(events, x={name: values + 1 for name, values in x.items()}),
         "always missing": replace(events, x=x | {"jet[0].pt": np.zeros(400)}),
     }[changed]
-    files = figures.write_figures(diagnose(odd), densities(odd), LABELS, tmp_path)
+    files = figures.write_figures(diagnose(odd), densities(odd), tmp_path)
     assert all(file.stat().st_size > 5000 for file in files)
