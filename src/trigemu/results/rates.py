@@ -222,11 +222,7 @@ def _half(result: MenuRates) -> dict[str, Any] | None:
     if result.half is None:
         return None
     scales = {s.name: result.half.scales[s.number] for s in result.catalogue.background}
-    return {
-        "name": HALF_NAMES[result.half.number],
-        "scales": scales,
-        "triggers": list(result.half.triggers),
-    }
+    return {"name": HALF_NAMES[result.half.number], "scales": scales, "triggers": list(result.half.triggers)}
 
 
 def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> dict[str, Any]:
