@@ -194,8 +194,8 @@ class _Turnon(View[Turnon]):
 
     def correction(self, result: Turnon, **options: Any) -> Any:
         profile = result.profile
-        chosen = [] if result.category == "all" else [result.category]
-        key = ", ".join([profile.observable, *chosen, *([result.sample] if result.sample else [])])
+        condition = [] if result.category == "all" else [result.category]
+        key = ", ".join([profile.observable, *condition, *([result.sample] if result.sample else [])])
         what = f"{count(result.selected, 'event')} in {result.name}"
         axis = profile.observable, with_unit(profile), profile.edges
         if (over := options["over"]) is None:

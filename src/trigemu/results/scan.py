@@ -106,8 +106,8 @@ def _rates(scan: Scan, point: MenuRates) -> dict[str, Rate]:
 def _printed(scan: Scan) -> Table:
     """Return the rates, and rejections beside those of levels."""
     levels = scan.points[0].menu.levels
-    own = [f"{scan.steps[0].trigger} {quantity}" for quantity in COMPARED] if len(scan.steps) == 1 else []
-    headings = dict(zip(own, COMPARED, strict=False)) | {f"{level} rate": level for level in levels}
+    rates = [f"{scan.steps[0].trigger} {quantity}" for quantity in COMPARED] if len(scan.steps) == 1 else []
+    headings = dict(zip(rates, COMPARED, strict=False)) | {f"{level} rate": level for level in levels}
     rejections = [f"{before} / {level}" for before, level in pairwise(levels)]
     steps = {step.name: step.name if step.vary else f"{step.trigger} above" for step in scan.steps}
     table = Table(

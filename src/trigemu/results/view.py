@@ -65,7 +65,7 @@ class View(ABC, Generic[R]):
         raise TrigemuError(f"{type(result).__name__} is no histogram")
 
     def correction(self, result: R, **options: Any) -> Any:
-        """Return a correction of correctionlib of a `result` that is `WithCorrection`."""
+        """Return a correction of a `result` that is `WithCorrection`, in a variant that `options` choose."""
         raise TrigemuError(f"{type(result).__name__} is no efficiency")
 
     # What follows from these: the methods of `Shown`, and the documents of commands.
